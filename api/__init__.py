@@ -1,0 +1,1 @@
+"""The API talks: REST, the command line, the dashboard."""

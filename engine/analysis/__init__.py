@@ -1,0 +1,1 @@
+"""After the data: moments in, a verdict out."""
