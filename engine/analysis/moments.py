@@ -60,9 +60,7 @@ class Moments:
         n = self.n + other.n
         share = np.divide(other.n, n, out=np.zeros_like(n), where=n > 0)
         delta = other.mean - self.mean
-        return type(self)(
-            n, self.mean + delta * share, self.m2 + other.m2 + delta**2 * self.n * share
-        )
+        return type(self)(n, self.mean + delta * share, self.m2 + other.m2 + delta**2 * self.n * share)
 
     def sum_over(self, axis: int | Sequence[int]) -> Self:
         """Merge all cells along `axis`: the same as merging them one after another."""

@@ -161,8 +161,6 @@ class Report:
         return next((goal for goal in self.goals if goal.goal.is_primary), None)
 
 
-def analyze(
-    experiment: Experiment, evidence: Evidence, *, now: datetime, currency: str = "USD"
-) -> Report:
+def analyze(experiment: Experiment, evidence: Evidence, *, now: datetime, currency: str = "USD") -> Report:
     """Judge `evidence` about `experiment` as it stands at `now`."""
     raise NotImplementedError

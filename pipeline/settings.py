@@ -1,0 +1,54 @@
+"""Every knob of the service, with its default: `TRUELIFT_<NAME>` in the environment overrides it."""
+
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """Where things live and how much of each resource is used; sizes in bytes, times in seconds."""
+
+    model_config = SettingsConfigDict(env_prefix="TRUELIFT_", frozen=True, extra="forbid")
+
+    data_dir: Path = Field(
+        Path("data/store"), description="Folder of the catalog, the warehouse and the secrets."
+    )
+    catalog_url: str | None = Field(
+        None, description="SQLAlchemy URL of the catalog; SQLite in the data folder by default."
+    )
+    base_url: str = Field(
+        "http://127.0.0.1:8000", description="Where browsers and assistants reach the service."
+    )
+
+    ingest_queue_bytes: int = Field(
+        64 * 2**20, gt=0, description="Events waiting for a commit before 503 is answered."
+    )
+    ingest_commit_rows: int = Field(50_000, gt=0, description="At most this many events share one commit.")
+
+    rollup_bucket_events: int = Field(
+        2_000_000, gt=0, description="Events worked through at once; bounds memory."
+    )
+    refresh_seconds: int = Field(
+        60, gt=0, description="How often running experiments are brought up to date."
+    )
+    fresh_read_seconds: float = Field(
+        2.0, ge=0, description="How long a results read waits for newer events."
+    )
+
+    duckdb_memory_limit: str | None = Field(
+        None, description="DuckDB's own limit, such as `4GB`; its default if unset."
+    )
+    duckdb_threads: int | None = Field(
+        None, gt=0, description="Threads of the warehouse; every core if unset."
+    )
+
+    @property
+    def warehouse_path(self) -> Path:
+        """The one DuckDB file."""
+        return self.data_dir / "warehouse.duckdb"
+
+    @property
+    def effective_catalog_url(self) -> str:
+        """The catalog's URL, whichever database it is on."""
+        return self.catalog_url or f"sqlite:///{self.data_dir / 'catalog.sqlite3'}"
