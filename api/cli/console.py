@@ -1,0 +1,31 @@
+"""Where the command line prints: results on standard output, everything else on standard error."""
+
+import json
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+out = Console()
+err = Console(stderr=True)
+
+
+def complain(message: str) -> None:
+    """Say what went wrong and what to do, without a traceback."""
+    err.print(f"[bold red]error[/] {message}", highlight=False)
+
+
+def print_json(value: Any) -> None:
+    """One line of JSON on standard output, for programs."""
+    print(json.dumps(value))  # noqa: T201 - plain text: Rich would wrap and colour it
+
+
+def progress() -> Progress:
+    """A progress bar on standard error, so that standard output stays clean."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=err,
+    )

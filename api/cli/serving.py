@@ -1,0 +1,44 @@
+"""Starting the service, and describing it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from api.cli.accounts import DataDir
+from api.cli.stores import settings_for
+
+
+def serve(
+    data_dir: DataDir = Path("data/store"),
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65535)] = 8000,
+) -> None:
+    """Serve the API; one process owns the store. Stops cleanly on Ctrl-C."""
+    run_service(data_dir, host, port)
+
+
+def run_service(data_dir: Path, host: str, port: int) -> None:
+    """Serve until stopped; `GET /healthz` answers 200 once requests are taken."""
+    import uvicorn
+
+    from api.app import create_app
+
+    uvicorn.run(
+        create_app(settings_for(data_dir)),
+        host=host,
+        port=port,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=10,
+    )
+
+
+def openapi() -> None:
+    """Print the OpenAPI document of the service."""
+    import json
+
+    from api.app import create_app
+
+    print(json.dumps(create_app(settings_for(Path("data/store"))).openapi(), indent=2))  # noqa: T201 - for programs
