@@ -1,0 +1,82 @@
+"""Valid objects for tests: everything a test does not care about has a default."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from engine.design.experiment import Experiment, Goal, Variant
+from engine.design.project import Project
+
+NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+STARTED = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+# What each status implies about the times that an experiment carries.
+_TIMES: dict[str, dict[str, datetime]] = {
+    "draft": {},
+    "scheduled": {"scheduled_start_at": datetime(2026, 4, 1, tzinfo=UTC)},
+    "running": {"started_at": STARTED},
+    "paused": {"started_at": STARTED},
+    "completed": {"started_at": STARTED, "completed_at": NOW},
+    "archived": {"started_at": STARTED, "completed_at": NOW},
+}
+
+
+def a_variant(**overrides: Any) -> Variant:
+    """Build a variant that is not the control."""
+    return Variant(**{"id": "var_b", "name": "Treatment", **overrides})
+
+
+def a_goal(**overrides: Any) -> Goal:
+    """Build the primary goal: a purchase event."""
+    defaults = {
+        "id": "goal_1",
+        "name": "Purchase",
+        "goal_type": "custom_event",
+        "is_primary": True,
+        "config": {"event_name": "purchase"},
+    }
+    return Goal(**{**defaults, **overrides})
+
+
+def variants_of(weights: Sequence[float]) -> tuple[Variant, ...]:
+    """Build one variant a weight, `var_0` the control."""
+    return tuple(
+        Variant(
+            id=f"var_{index}",
+            name="Control" if index == 0 else f"Treatment {index}",
+            weight=weight,
+            is_control=index == 0,
+        )
+        for index, weight in enumerate(weights)
+    )
+
+
+def an_experiment(*, weights: Sequence[float] = (1, 1), **overrides: Any) -> Experiment:
+    """Build an experiment that could start: two variants, one goal; times follow the status."""
+    defaults: dict[str, Any] = {
+        "id": "exp_1",
+        "project_id": "prj_1",
+        "name": "Checkout button",
+        "test_key": "checkout-button",
+        "salt": overrides.get("id", "exp_1"),
+        "url": "https://shop.example/checkout",
+        "created_at": STARTED,
+        "updated_at": STARTED,
+        "variants": variants_of(weights),
+        "goals": (a_goal(),),
+        **_TIMES[overrides.get("status", "draft")],
+    }
+    return Experiment(**{**defaults, **overrides})
+
+
+def a_project(**overrides: Any) -> Project:
+    """Build a project in UTC and US dollars."""
+    defaults = {
+        "id": "prj_1",
+        "account_id": "acc_1",
+        "name": "Shop",
+        "url": "https://shop.example",
+        "sdk_key": "pk_shop",
+        "created_at": STARTED,
+        "updated_at": STARTED,
+    }
+    return Project(**{**defaults, **overrides})
