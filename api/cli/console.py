@@ -1,7 +1,6 @@
 """Where the command line prints: results on standard output, everything else on standard error."""
 
 import json
-from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -15,7 +14,7 @@ def complain(message: str) -> None:
     err.print(f"[bold red]error[/] {message}", highlight=False)
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """One line of JSON on standard output, for programs."""
     print(json.dumps(value))  # noqa: T201 - plain text: Rich would wrap and colour it
 
