@@ -1,0 +1,37 @@
+"""Run every benchmark and print its ratios: same data, same run, a named peer each.
+
+`python benchmarks/run.py [NAME ...]` runs only those named. An absolute time proves nothing on a shared
+machine; the ratio is what to read.
+"""
+
+import importlib
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+BENCHMARKS = {
+    "rollup": "rollup of raw events",
+    "filtered_results": "results over visitor rows",
+    "ingest": "acknowledged events over HTTP",
+    "engine_comparisons": "comparisons in one call",
+}
+
+
+def main(names: list[str]) -> None:
+    """Run the named benchmarks, or all of them, one after another."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    console = Console()
+    for name in names or list(BENCHMARKS):
+        rows = importlib.import_module(name).run()
+        table = Table(title=f"{name}: {BENCHMARKS[name]}", title_justify="left")
+        for heading in rows[0]:
+            table.add_column(heading)
+        for row in rows:
+            table.add_row(*(str(value) for value in row.values()))
+        console.print(table)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
