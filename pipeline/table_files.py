@@ -1,0 +1,104 @@
+"""Tables in files, read a chunk at a time with the line of each row, so that a bad row can be named."""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import TextIOWrapper
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+
+CHUNK_ROWS = 50_000
+
+
+class UnreadableFileError(Exception):
+    """A file that is missing, or is not the table its name says."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that could not be used: its line in the file, counted from 1, and why."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """Some rows of a file: `rows` has a column `line`; `bytes_read` says how far the file is read."""
+
+    rows: pl.DataFrame
+    bad_rows: tuple[BadRow, ...] = ()
+    bytes_read: int = 0
+
+
+def read_chunks(path: Path) -> Iterator[Chunk]:
+    """Read a CSV file (as text) or a Parquet file (as typed), in chunks of at most 50,000 rows.
+
+    Raises:
+        UnreadableFileError: the file is missing, of another kind, or broken.
+    """
+    if not path.is_file():
+        raise UnreadableFileError(f"there is no file {path}")
+    reader = {".csv": _csv_chunks, ".parquet": _parquet_chunks}.get(path.suffix.lower())
+    if reader is None:
+        raise UnreadableFileError(f"{path.name} is neither .csv nor .parquet; convert it to one of the two")
+    try:
+        yield from reader(path)
+    except (csv.Error, UnicodeDecodeError, pl.exceptions.PolarsError, OSError, ValueError) as broken:
+        raise UnreadableFileError(f"{path.name} cannot be read: {broken}") from broken
+
+
+def columns_of(path: Path) -> list[str]:
+    """The names of the file's columns."""
+    first = next(read_chunks(path), None)
+    if first is None:
+        raise UnreadableFileError(f"{path.name} holds no row")
+    return [name for name in first.rows.columns if name != "line"]
+
+
+def _csv_chunks(path: Path) -> Iterator[Chunk]:
+    with path.open("rb") as raw, TextIOWrapper(raw, encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, strict=True)
+        header = next(reader, None)
+        if header is None:
+            raise UnreadableFileError(f"{path.name} is empty")
+        if len(set(header)) != len(header):
+            raise UnreadableFileError(f"{path.name} has two columns of one name; rename one")
+        rows: list[list[str]] = []
+        lines: list[int] = []
+        bad: list[BadRow] = []
+        for row in reader:
+            if len(row) == len(header):
+                rows.append(row)
+                lines.append(reader.line_num)
+            elif row:
+                bad.append(
+                    BadRow(reader.line_num, f"has {len(row)} fields where the header has {len(header)}")
+                )
+            if len(rows) == CHUNK_ROWS:
+                yield _text_chunk(header, rows, lines, bad, raw.tell())
+                rows, lines, bad = [], [], []
+        yield _text_chunk(header, rows, lines, bad, path.stat().st_size)
+
+
+def _text_chunk(
+    header: list[str], rows: list[list[str]], lines: list[int], bad: list[BadRow], bytes_read: int
+) -> Chunk:
+    columns = zip(*rows, strict=True) if rows else ([] for _ in header)
+    frame = pl.DataFrame(
+        {name: pl.Series(name, values, dtype=pl.String) for name, values in zip(header, columns, strict=True)}
+    ).with_columns(pl.Series("line", lines, dtype=pl.Int64))
+    return Chunk(rows=frame, bad_rows=tuple(bad), bytes_read=bytes_read)
+
+
+def _parquet_chunks(path: Path) -> Iterator[Chunk]:
+    size = path.stat().st_size
+    with pq.ParquetFile(path) as file:
+        total = max(file.metadata.num_rows, 1)
+        done = 0
+        for batch in file.iter_batches(batch_size=CHUNK_ROWS):
+            frame = pl.DataFrame(batch).with_row_index("line", offset=done + 1).cast({"line": pl.Int64})
+            done += frame.height
+            yield Chunk(rows=frame, bytes_read=size * done // total)
