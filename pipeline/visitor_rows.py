@@ -71,7 +71,7 @@ def read_visitors(chunk: Chunk, columns: VisitorColumns, *, now_us: int) -> Read
         visitor.cast(pl.String).str.strip_chars().alias("visitor_id"),
         pl.col(columns.variant).cast(pl.String).alias("variant"),
         _microseconds(chunk.rows, columns.timestamp, now_us).alias("occurred_at"),
-        *(_amount(chunk.rows, name, kind).alias(f"goal:{name}") for name, kind in columns.goals.items()),
+        *(_amount(name, kind).alias(f"goal:{name}") for name, kind in columns.goals.items()),
         *(pl.col(name).cast(pl.String).alias(name) for name in columns.segments),
     )
     judged = meaning.with_columns(_first_fault(columns).alias("fault"))
@@ -132,7 +132,7 @@ def _microseconds(rows: pl.DataFrame, name: str | None, now_us: int) -> pl.Expr:
     return column.dt.epoch("us")
 
 
-def _amount(rows: pl.DataFrame, name: str, kind: str) -> pl.Expr:
+def _amount(name: str, kind: str) -> pl.Expr:
     """The goal as a whole number: 1 or 0, or cents; null where it is neither."""
     column = pl.col(name)
     if kind == "revenue":
