@@ -1,0 +1,62 @@
+"""When an event happened, given three clocks of which only ours is trusted."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+Timestamp = str | int | float
+MICROSECONDS: Final = 1_000_000
+MAX_AHEAD_US: Final = 10 * 60 * MICROSECONDS
+MAX_AGE_US: Final = 30 * 24 * 3600 * MICROSECONDS
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+# Beyond the year 9999 a number is no time; the bound also keeps every difference inside 64 bits.
+_MAX_MILLISECONDS: Final = 253_402_300_800_000
+
+
+class InvalidTimestampError(ValueError):
+    """A timestamp that is neither ISO 8601 nor milliseconds since 1970."""
+
+
+class TooOldError(ValueError):
+    """An event that says it happened more than 30 days ago."""
+
+
+def microseconds(timestamp: Timestamp) -> int:
+    """Microseconds since 1970 in UTC of ISO 8601 text or of epoch milliseconds.
+
+    Text without an offset is UTC. Raises InvalidTimestampError.
+    """
+    if isinstance(timestamp, str):
+        return _from_text(timestamp)
+    if not 0 <= timestamp <= _MAX_MILLISECONDS:
+        raise InvalidTimestampError(f"{timestamp!r} is no time in milliseconds since 1970")
+    return int(timestamp * 1000)
+
+
+def _from_text(timestamp: str) -> int:
+    try:
+        moment = datetime.fromisoformat(timestamp)
+        since_epoch = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH
+    except (ValueError, OverflowError) as error:
+        raise InvalidTimestampError(
+            f"{timestamp[:40]!r} is no timestamp; use ISO 8601 such as 2026-03-01T09:30:00Z, or milliseconds"
+        ) from error
+    return (since_epoch.days * 86_400 + since_epoch.seconds) * MICROSECONDS + since_epoch.microseconds
+
+
+def occurred_at(timestamp: Timestamp | None, *, received_us: int, sent_us: int | None) -> int:
+    """When the event happened on our clock, in microseconds.
+
+    received - (sent - timestamp) where the sender says when it sent, which cancels a wrong clock; the
+    timestamp itself otherwise, and the moment of receipt where there is none. More than 10 minutes
+    ahead becomes the moment of receipt. Raises InvalidTimestampError and TooOldError (30 days).
+    """
+    if timestamp is None:
+        return received_us
+    claimed = microseconds(timestamp)
+    occurred = claimed if sent_us is None else received_us - (sent_us - claimed)
+    if occurred > received_us + MAX_AHEAD_US:
+        return received_us
+    if occurred < received_us - MAX_AGE_US:
+        raise TooOldError("happened more than 30 days ago; import history with `truelift import` instead")
+    return occurred

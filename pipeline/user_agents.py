@@ -1,0 +1,59 @@
+"""What a User-Agent says about the device, and whether it is a program rather than a person."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from ua_parser import parse
+
+# Programs that do not call themselves spiders in ua-parser's list: automation, previews, monitors, libraries.
+_PROGRAM: Final = re.compile(
+    r"bot\b|crawl|spider|slurp|headless|phantomjs|selenium|webdriver|puppeteer|playwright|lighthouse"
+    r"|pagespeed|pingdom|uptime|monitor|preview|scrap|curl|wget|httpclient|http-client|okhttp|axios"
+    r"|node-fetch|python|java/|go-http|libwww|ruby|perl|php",
+    re.IGNORECASE,
+)
+_TABLET: Final = re.compile(
+    r"ipad|tablet|kindle|silk/|playbook|\bandroid\b(?!.*\bmobile\b)", re.IGNORECASE | re.DOTALL
+)
+_MOBILE: Final = re.compile(r"mobi|iphone|ipod|windows phone|opera mini", re.IGNORECASE)
+# Longer ones are made up; cutting them bounds the work of the patterns.
+_MAX_LENGTH: Final = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """What a visitor uses; None where the User-Agent does not tell."""
+
+    device_type: str | None = None
+    os: str | None = None
+    browser: str | None = None
+    is_bot: bool = False
+
+
+UNKNOWN_DEVICE: Final = Device()
+
+
+def device_of(user_agent: str | None) -> Device:
+    """Read a User-Agent; an absent one tells nothing, and is no sign of a bot."""
+    return _read(user_agent[:_MAX_LENGTH]) if user_agent else UNKNOWN_DEVICE
+
+
+@lru_cache(maxsize=10_000)
+def _read(user_agent: str) -> Device:
+    parsed = parse(user_agent)
+    spider = parsed.device is not None and parsed.device.family == "Spider"
+    if spider or _PROGRAM.search(user_agent):
+        return Device(is_bot=True, browser=parsed.user_agent.family if parsed.user_agent else None)
+    return Device(
+        device_type=_device_type(user_agent),
+        os=parsed.os.family if parsed.os else None,
+        browser=parsed.user_agent.family if parsed.user_agent else None,
+    )
+
+
+def _device_type(user_agent: str) -> str:
+    if _TABLET.search(user_agent):
+        return "tablet"
+    return "mobile" if _MOBILE.search(user_agent) else "desktop"
