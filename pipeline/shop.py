@@ -27,6 +27,7 @@ BROKEN_BROWSER, BROKEN_SHARE = "Safari", 0.12
 REFUND_SHARE = 0.03
 CART_SHARE = 0.09
 URL = "https://shop.example"
+SHOP_TIMEZONE = "America/New_York"
 
 EXPERIMENTS: tuple[dict[str, Any], ...] = (
     {

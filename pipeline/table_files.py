@@ -1,7 +1,7 @@
 """Tables in files, read a chunk at a time with the line of each row, so that a bad row can be named."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
@@ -39,11 +39,7 @@ def read_chunks(path: Path) -> Iterator[Chunk]:
     Raises:
         UnreadableFileError: the file is missing, of another kind, or broken.
     """
-    if not path.is_file():
-        raise UnreadableFileError(f"there is no file {path}")
-    reader = {".csv": _csv_chunks, ".parquet": _parquet_chunks}.get(path.suffix.lower())
-    if reader is None:
-        raise UnreadableFileError(f"{path.name} is neither .csv nor .parquet; convert it to one of the two")
+    reader = _csv_chunks if _is_csv(path) else _parquet_chunks
     try:
         yield from reader(path)
     except (csv.Error, UnicodeDecodeError, pl.exceptions.PolarsError, OSError, ValueError) as broken:
@@ -102,3 +98,28 @@ def _parquet_chunks(path: Path) -> Iterator[Chunk]:
             frame = pl.DataFrame(batch).with_row_index("line", offset=done + 1).cast({"line": pl.Int64})
             done += frame.height
             yield Chunk(rows=frame, bytes_read=size * done // total)
+
+
+def read_whole(path: Path, *, times: Sequence[str] = ()) -> pl.DataFrame:
+    """The file as one typed frame; the columns in `times` are read as UTC times.
+
+    Raises:
+        UnreadableFileError: the file is missing, of another kind, or broken.
+    """
+    is_csv = _is_csv(path)
+    try:
+        # Every row decides a column's type: an id that looks like a number until the last line stays text.
+        frame = pl.read_csv(path, infer_schema_length=None) if is_csv else pl.read_parquet(path)
+        text = [name for name in times if frame.schema.get(name) == pl.String]
+        return frame.with_columns(pl.col(text).str.to_datetime(time_unit="us", time_zone="UTC"))
+    except (pl.exceptions.PolarsError, OSError) as broken:
+        raise UnreadableFileError(f"{path.name} cannot be read: {broken}") from broken
+
+
+def _is_csv(path: Path) -> bool:
+    if not path.is_file():
+        raise UnreadableFileError(f"there is no file {path}")
+    suffix = path.suffix.lower()
+    if suffix not in {".csv", ".parquet"}:
+        raise UnreadableFileError(f"{path.name} is neither .csv nor .parquet; convert it to one of the two")
+    return suffix == ".csv"

@@ -6,7 +6,6 @@ import typer
 
 from api.cli import accounts, demo, importing, serving, verdicts
 from api.cli.console import complain
-from api.cli.failures import EXPECTED_FAILURES
 
 app = typer.Typer(
     name="truelift",
@@ -31,6 +30,11 @@ def main() -> None:
     """Run a command; a failure that a caller can act on is one sentence on standard error and exit 1."""
     try:
         app()
-    except EXPECTED_FAILURES as failure:
+    except Exception as failure:
+        # Imported only now: the errors live beside the parts that raise them, which are slow to import.
+        from api.cli.failures import EXPECTED_FAILURES
+
+        if not isinstance(failure, EXPECTED_FAILURES):
+            raise
         complain(str(failure))
         sys.exit(1)

@@ -1,14 +1,31 @@
-"""Opening what a command needs: the catalog while the service runs, the warehouse when it does not."""
+"""Opening what a command needs: the catalog while the service runs, the whole store when it does not."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from api.cli.failures import CommandError
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:
+    from engine.design.project import Project
+    from pipeline.ingest import Ingest
+    from pipeline.results import Results
+    from pipeline.rollup.run import Rollup
     from pipeline.store.catalog import Catalog
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStore:
+    """Everything that works on one data folder, in this process."""
+
+    catalog: "Catalog"
+    ingest: "Ingest"
+    rollup: "Rollup"
+    results: "Results"
 
 
 def settings_for(data_dir: Path) -> Settings:
@@ -26,3 +43,62 @@ def opened_catalog(data_dir: Path) -> Iterator["Catalog"]:
         yield catalog
     finally:
         catalog.close()
+
+
+@contextmanager
+def opened_store(data_dir: Path) -> Iterator[OpenStore]:
+    """Catalog and warehouse of `data_dir`, owned by this process until the end.
+
+    Raises:
+        WarehouseBusyError: a running service owns the warehouse.
+    """
+    from pipeline.ingest import Ingest
+    from pipeline.results import Results
+    from pipeline.rollup.run import Rollup
+    from pipeline.store.warehouse import Warehouse
+
+    settings = settings_for(data_dir)
+    with opened_catalog(data_dir) as catalog:
+        warehouse = Warehouse.open(settings)
+        ingest = Ingest(warehouse, settings)
+        ingest.start()
+        try:
+            rollup = Rollup(warehouse, catalog, settings)
+            yield OpenStore(catalog, ingest, rollup, Results(warehouse, catalog, rollup, settings))
+        finally:
+            ingest.stop()
+            warehouse.close()
+
+
+def the_project(store: OpenStore, project_id: str | None, *, name_of_new: str) -> "Project":
+    """The project named, the only one there is, or the first one, made in the only account."""
+    if project_id is not None:
+        return store.catalog.projects.find(project_id)
+    projects = store.catalog.projects.all()
+    if len(projects) > 1:
+        listed = ", ".join(f"{one.id} ({one.name})" for one in projects)
+        raise CommandError(f"this store has several projects; name one with --project: {listed}")
+    return projects[0] if projects else _first_project(store, name_of_new)
+
+
+def _first_project(store: OpenStore, name: str) -> "Project":
+    accounts = store.catalog.accounts.all()
+    if len(accounts) != 1:
+        why = (
+            "no account yet; run `truelift init` first" if not accounts else "several accounts and no project"
+        )
+        raise CommandError(
+            f"this store has {why}, or create a project over the API and name it with --project"
+        )
+    return new_project(store, accounts[0].id, {"name": name, "url": "https://example.com"})
+
+
+def new_project(store: OpenStore, account_id: str, fields: dict[str, object]) -> "Project":
+    """A project of an account, made as the API would make it."""
+    from engine.design.drafting import draft_project
+    from pipeline.store.catalog.ids import new_id, new_sdk_key
+
+    project = draft_project(
+        fields, id=new_id("prj"), account_id=account_id, sdk_key=new_sdk_key(), now=datetime.now(UTC)
+    )
+    return store.catalog.projects.create(project, actor="cli")

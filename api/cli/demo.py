@@ -1,0 +1,128 @@
+"""The main job, shown: a shop's events come in, are rolled up, and a service answers with verdicts."""
+
+import shutil
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from api.cli.accounts import DataDir
+from api.cli.console import err, out, progress
+from api.cli.failures import CommandError
+from api.cli.serving import run_service
+from api.cli.stores import OpenStore, new_project, opened_store
+
+if TYPE_CHECKING:
+    from engine.design.experiment import Experiment
+    from engine.design.project import Project
+
+SEED = 2026
+MARKER = "made-by-truelift-demo"
+
+
+def demo(
+    data_dir: DataDir = Path("data/demo"),
+    visitors: Annotated[int, typer.Option(min=1_000, help="How many people come by.")] = 200_000,
+    host: Annotated[str, typer.Option(help="Address to serve on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to serve on.")] = 8000,
+    serve: Annotated[bool, typer.Option(help="Serve at the end, until Ctrl-C.")] = True,
+) -> None:
+    """Make a shop with three experiments of known truth, roll its events up, print the verdicts, serve."""
+    from api.cli.verdict_table import render_verdicts
+    from pipeline.results import SegmentFilters
+    from pipeline.shop import SHOP_TIMEZONE
+
+    _start_afresh(data_dir)
+    now = datetime.now(UTC)
+    with opened_store(data_dir) as store:
+        account, _, token = store.catalog.accounts.create(
+            name="Demo shop", email="owner@shop.example", plan="scale"
+        )
+        project = new_project(
+            store,
+            account.id,
+            {"name": "Shop", "url": "https://shop.example", "reporting_timezone": SHOP_TIMEZONE},
+        )
+        experiments = _start_experiments(store, project, now)
+        _fill(store, project, experiments, visitors, now)
+        with err.status("Rolling up"):
+            store.rollup.rebuild(project.id)
+        reports = [
+            store.results.report(experiment, project, SegmentFilters(), now=now) for experiment in experiments
+        ]
+    out.print(render_verdicts(reports))
+    if serve:
+        _tell_how_to_ask(f"http://{host}:{port}", token, project, experiments[0])
+        run_service(data_dir, host, port)
+
+
+def _start_afresh(data_dir: Path) -> None:
+    """Empty the demo's own folder; never a folder that something else filled."""
+    if data_dir.exists() and any(data_dir.iterdir()):
+        if not (data_dir / MARKER).exists():
+            raise CommandError(f"{data_dir} holds something that is not a demo; name another --data-dir")
+        shutil.rmtree(data_dir)
+    data_dir.mkdir(parents=True, exist_ok=True)
+    (data_dir / MARKER).touch()
+
+
+def _start_experiments(store: OpenStore, project: "Project", now: datetime) -> "list[Experiment]":
+    """The shop's experiments, started when its first visitor came."""
+    from engine.design import lifecycle
+    from engine.design.drafting import draft_experiment
+    from pipeline.shop import DAYS, EXPERIMENTS, GOALS
+    from pipeline.store.catalog.ids import new_id
+
+    started = (now - timedelta(days=DAYS)).replace(hour=0, minute=0, second=0, microsecond=0)
+    experiments = []
+    for fields in EXPERIMENTS:
+        draft = partial(
+            draft_experiment,
+            {**fields, "goals": GOALS},
+            id=new_id("exp"),
+            project=project,
+            now=started,
+            new_id=new_id,
+        )
+        created = store.catalog.experiments.create(
+            project.id, lambda taken, draft=draft: draft(taken=taken), actor="demo"
+        )
+        start = partial(lifecycle.start, now=started)
+        experiments.append(store.catalog.experiments.change(project.id, created.id, start, actor="demo"))
+    return experiments
+
+
+def _fill(
+    store: OpenStore, project: "Project", experiments: "list[Experiment]", visitors: int, now: datetime
+) -> None:
+    """Let the visitors come by, and store what they did as events."""
+    from pipeline.event_frames import event_batch
+    from pipeline.shop import CHUNK_VISITORS, open_shop, shop_events
+
+    with err.status(f"Letting {visitors:,} visitors come by"):
+        shop = open_shop(experiments, visitors=visitors, until=now, seed=SEED)
+    stored = 0
+    with progress() as bar:
+        task = bar.add_task("Events of visitors", total=visitors)
+        for events in shop_events(shop):
+            batch = event_batch(events)
+            store.ingest.write_now(project.id, batch)
+            stored += batch.num_rows
+            bar.update(task, advance=min(CHUNK_VISITORS, visitors))
+    err.print(f"{stored:,} events are on disk.")
+
+
+def _tell_how_to_ask(url: str, token: str, project: "Project", experiment: "Experiment") -> None:
+    base = f"{url}/api/v1/projects/{project.id}/experiments"
+    mobile = f"{base}/{experiment.id}/results/summary?device_type=mobile"
+    lines = [
+        f"\nServing on {url} with the key {token}",
+        "Ask it (Ctrl-C stops it):\n",
+        f"curl -s {url}/api/v1/projects -H 'Authorization: Bearer {token}'",
+        f"curl -s {base} -H 'Authorization: Bearer {token}'",
+        f"curl -s '{mobile}' -H 'Authorization: Bearer {token}'\n",
+    ]
+    for line in lines:
+        out.print(line, soft_wrap=True, highlight=False, markup=False)
