@@ -1,0 +1,77 @@
+"""How the catalog's database is opened, and what one transaction is."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from sqlite3 import Connection as SqliteConnection
+
+import msgspec
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from pipeline.store.catalog.errors import CatalogBusyError
+
+# Before anything else: switching to WAL waits for others only once it is told how long.
+SQLITE_PRAGMAS = (
+    "PRAGMA busy_timeout = 10000",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = NORMAL",
+    "PRAGMA foreign_keys = ON",
+)
+# As many as the web framework has worker threads.
+SQLITE_POOL = {"pool_size": 40, "max_overflow": 0}
+
+
+class Database:
+    """Transactions on the catalog; `read` and `write` are the only ways in."""
+
+    def __init__(self, url: str) -> None:
+        self.engine = _engine(url)
+        # SQLite would otherwise take its write lock in the middle, where it can only fail.
+        self._writer = self.engine.execution_options(sqlite_begin="BEGIN IMMEDIATE")
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A connection that sees one consistent state."""
+        with self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A connection whose work is committed at the end, or not at all where an error is raised."""
+        try:
+            with self._writer.begin() as connection:
+                yield connection
+        except OperationalError as error:
+            if "database is locked" in str(error.orig):
+                raise CatalogBusyError("the catalog is locked by another process; try again") from error
+            raise
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.engine.dispose()
+
+
+def _engine(url: str) -> Engine:
+    is_sqlite = make_url(url).get_backend_name() == "sqlite"
+    engine = create_engine(
+        url,
+        json_serializer=lambda value: msgspec.json.encode(value).decode(),
+        json_deserializer=msgspec.json.decode,
+        **(SQLITE_POOL if is_sqlite else {}),
+    )
+    if is_sqlite:
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: SqliteConnection, _entry: ConnectionPoolEntry) -> None:
+    # Python's own driver would begin and commit behind our back.
+    connection.isolation_level = None
+    for pragma in SQLITE_PRAGMAS:
+        connection.execute(pragma)
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    connection.exec_driver_sql(connection.get_execution_options().get("sqlite_begin", "BEGIN"))

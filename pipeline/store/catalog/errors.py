@@ -1,0 +1,45 @@
+"""What the catalog can refuse, as facts a caller can act on."""
+
+from collections.abc import Iterable
+
+from engine.errors import Problem
+
+
+class CatalogError(Exception):
+    """Base of every error the catalog raises on purpose."""
+
+
+class NotFoundError(CatalogError):
+    """There is no such thing, or not for this caller."""
+
+    def __init__(self, kind: str, object_id: str) -> None:
+        """Name the kind (`project`, `experiment`, …) and the id that was asked for."""
+        self.kind = kind
+        self.object_id = object_id
+        super().__init__(f"there is no {kind} {object_id!r}")
+
+
+class InvalidRecordError(CatalogError):
+    """A record that would be wrong: every problem found, not only the first."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        """Keep the problems in the order they were found; there is at least one."""
+        self.problems = tuple(problems)
+        super().__init__("; ".join(f"{problem.field}: {problem.message}" for problem in self.problems))
+
+
+class PlanLimitError(CatalogError):
+    """The account has as many projects as its plan allows."""
+
+    def __init__(self, plan_name: str, max_projects: int) -> None:
+        """Name the plan and the allowance that is used up."""
+        self.plan_name = plan_name
+        self.max_projects = max_projects
+        super().__init__(
+            f"the {plan_name} plan allows {max_projects} projects and all are used; "
+            "delete one or move to a larger plan"
+        )
+
+
+class CatalogBusyError(CatalogError):
+    """Another process kept the catalog locked for too long; the same request may succeed later."""

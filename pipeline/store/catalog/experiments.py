@@ -1,0 +1,150 @@
+"""Experiments: kept whole, and changed only by a pure function inside one transaction."""
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, func, select
+
+from engine.design.experiment import Experiment
+from engine.design.vocabulary import Status
+from engine.errors import InvalidDesignError, Problem
+from pipeline.store.catalog.audit import changes_between, record
+from pipeline.store.catalog.database import Database
+from pipeline.store.catalog.documents import document_of, value_of
+from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.catalog.pages import Page, fetch_page
+from pipeline.store.catalog.schema import experiments, projects
+
+
+class Experiments:
+    """The experiments of every project."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(
+        self, project_id: str, build: Callable[[Collection[str]], Experiment], *, actor: str
+    ) -> Experiment:
+        """Save what `build` makes, given the test keys that the project has already.
+
+        NotFoundError where there is no such project; what `build` raises saves nothing.
+        """
+        with self._database.write() as connection:
+            account_id = _account_of(connection, project_id)
+            experiment = build(_test_keys(connection, project_id))
+            document = document_of(experiment)
+            connection.execute(experiments.insert().values(_row_of(experiment, document)))
+            record(connection, account_id, actor, experiment.id, changes_between({}, document))
+        return experiment
+
+    def get(self, project_id: str, experiment_id: str) -> Experiment:
+        """One experiment of one project, or NotFoundError."""
+        with self._database.read() as connection:
+            return _experiment_from(_locate(connection, project_id, experiment_id))
+
+    def page(
+        self, project_id: str, statuses: Iterable[Status] | None = None, *, page: int = 1, per_page: int = 25
+    ) -> Page[Experiment]:
+        """A page of a project's experiments in those statuses (all if None), last updated first."""
+        query = _DOCUMENT.where(*_are_of(project_id, statuses)).order_by(
+            experiments.c.updated_at.desc(), experiments.c.created_at.desc(), experiments.c.id
+        )
+        with self._database.read() as connection:
+            rows, total = fetch_page(connection, query, page, per_page)
+        return Page([_experiment_from(row) for row in rows], page, per_page, total)
+
+    def of_project(self, project_id: str, statuses: Iterable[Status] | None = None) -> list[Experiment]:
+        """Every experiment of a project in those statuses (all if None), oldest first."""
+        query = _DOCUMENT.where(*_are_of(project_id, statuses)).order_by(
+            experiments.c.created_at, experiments.c.id
+        )
+        with self._database.read() as connection:
+            return [_experiment_from(row) for row in connection.execute(query).mappings()]
+
+    def running_counts(self, project_ids: Collection[str]) -> dict[str, int]:
+        """How many experiments run in each of those projects."""
+        query = (
+            select(experiments.c.project_id, func.count())
+            .where(experiments.c.project_id.in_(project_ids), experiments.c.status == "running")
+            .group_by(experiments.c.project_id)
+        )
+        with self._database.read() as connection:
+            counts = {row[0]: row[1] for row in connection.execute(query)}
+        return {project_id: counts.get(project_id, 0) for project_id in project_ids}
+
+    def change(
+        self, project_id: str, experiment_id: str, decide: Callable[[Experiment], Experiment], *, actor: str
+    ) -> Experiment:
+        """Load an experiment, decide what it becomes, save and audit that, in one transaction.
+
+        `decide` sees the experiment as it is while nobody else can change it; what it raises changes
+        nothing. So of two callers racing to start one draft, the second meets a running experiment.
+        """
+        with self._database.write() as connection:
+            account_id = _account_of(connection, project_id)
+            row = _locate(connection, project_id, experiment_id, lock=True)
+            before = _experiment_from(row)
+            after = decide(before)
+            _require_own_key(connection, before, after)
+            document = document_of(after)
+            is_this = experiments.c.id == experiment_id
+            connection.execute(experiments.update().where(is_this).values(_row_of(after, document)))
+            record(connection, account_id, actor, experiment_id, changes_between(row["document"], document))
+        return after
+
+
+_DOCUMENT = select(experiments.c.document)
+
+
+def _are_of(project_id: str, statuses: Iterable[Status] | None) -> tuple[Any, ...]:
+    of_project = experiments.c.project_id == project_id
+    return (of_project,) if statuses is None else (of_project, experiments.c.status.in_(tuple(statuses)))
+
+
+def _locate(connection: Connection, project_id: str, experiment_id: str, *, lock: bool = False) -> RowMapping:
+    query = _DOCUMENT.where(*_are_of(project_id, None), experiments.c.id == experiment_id)
+    row = connection.execute(query.with_for_update() if lock else query).mappings().one_or_none()
+    if row is None:
+        raise NotFoundError("experiment", experiment_id)
+    return row
+
+
+def _experiment_from(row: RowMapping) -> Experiment:
+    return value_of(row["document"], Experiment)
+
+
+def _row_of(experiment: Experiment, document: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": experiment.id,
+        "project_id": experiment.project_id,
+        "test_key": experiment.test_key,
+        "status": experiment.status,
+        "document": document,
+        "created_at": experiment.created_at,
+        "updated_at": experiment.updated_at,
+    }
+
+
+def _account_of(connection: Connection, project_id: str) -> str:
+    # The project's row is locked: its test keys cannot change between being read and being added to.
+    query = select(projects.c.account_id).where(projects.c.id == project_id).with_for_update()
+    account_id: str | None = connection.scalar(query)
+    if account_id is None:
+        raise NotFoundError("project", project_id)
+    return account_id
+
+
+def _test_keys(connection: Connection, project_id: str) -> frozenset[str]:
+    query = select(experiments.c.test_key).where(experiments.c.project_id == project_id)
+    return frozenset(connection.scalars(query))
+
+
+def _require_own_key(connection: Connection, before: Experiment, after: Experiment) -> None:
+    if after.test_key != before.test_key and after.test_key in _test_keys(connection, before.project_id):
+        raise InvalidDesignError(
+            [
+                Problem(
+                    "test_key", f"{after.test_key!r} is another experiment's of this project; choose another"
+                )
+            ]
+        )

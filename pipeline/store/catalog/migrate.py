@@ -1,0 +1,47 @@
+"""Whether the catalog's tables are up to date, and bringing them there, once, whoever asks."""
+
+from typing import Final
+
+from sqlalchemy import Connection, inspect, text
+
+from pipeline.store.catalog.database import Database
+from pipeline.store.catalog.errors import CatalogError
+
+# The newest revision in migrations/versions; kept here so that opening need not import Alembic.
+HEAD: Final = "0001"
+
+
+class CatalogVersionError(CatalogError):
+    """A newer version of the program made this catalog."""
+
+
+def migrate(database: Database) -> None:
+    """Bring the tables to HEAD. Of two processes that try at once, the second finds it done."""
+    with database.read() as connection:
+        if _revision(connection) == HEAD:
+            return
+    with database.write() as connection:
+        if _revision(connection) != HEAD:
+            _upgrade(connection)
+
+
+def _revision(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    if revision is not None and revision > HEAD:
+        raise CatalogVersionError(
+            f"the catalog is at revision {revision} and this version knows up to {HEAD}; update the program"
+        )
+    return revision
+
+
+def _upgrade(connection: Connection) -> None:
+    # Alembic is slow to import, and a catalog that is up to date does not need it.
+    from alembic import command  # noqa: PLC0415 - see above
+    from alembic.config import Config  # noqa: PLC0415 - see above
+
+    config = Config()
+    config.set_main_option("script_location", "pipeline.store.catalog:migrations")
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

@@ -1,0 +1,129 @@
+"""Projects: kept whole, found by id, by account and by public key."""
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, Select, func, select
+
+from engine.design.project import Project
+from pipeline.store.catalog.accounts import account_from
+from pipeline.store.catalog.audit import changes_between, record
+from pipeline.store.catalog.database import Database
+from pipeline.store.catalog.documents import document_of, value_of
+from pipeline.store.catalog.errors import NotFoundError, PlanLimitError
+from pipeline.store.catalog.pages import Page, fetch_page
+from pipeline.store.catalog.schema import accounts, projects
+
+
+class Projects:
+    """The projects of every account."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(self, project: Project, *, actor: str) -> Project:
+        """Save a new project; PlanLimitError where its account may have no more."""
+        with self._database.write() as connection:
+            _require_room(connection, project.account_id)
+            document = document_of(project)
+            connection.execute(projects.insert().values(_row_of(project, document)))
+            record(connection, project.account_id, actor, project.id, changes_between({}, document))
+        return project
+
+    def get(self, account_id: str, project_id: str) -> Project:
+        """One project of one account, or NotFoundError."""
+        return self._one(_DOCUMENT.where(*_is(account_id, project_id)), project_id)
+
+    def find(self, project_id: str) -> Project:
+        """One project, whoever's, or NotFoundError."""
+        return self._one(_DOCUMENT.where(projects.c.id == project_id), project_id)
+
+    def by_sdk_key(self, sdk_key: str) -> Project:
+        """The project that a public key belongs to, or NotFoundError."""
+        return self._one(_DOCUMENT.where(projects.c.sdk_key == sdk_key), sdk_key)
+
+    def all(self) -> list[Project]:
+        """Every project of every account, oldest first."""
+        query = _DOCUMENT.order_by(projects.c.created_at, projects.c.id)
+        with self._database.read() as connection:
+            return [_project_from(row) for row in connection.execute(query).mappings()]
+
+    def page(
+        self, account_id: str, *, only: Collection[str] = (), page: int = 1, per_page: int = 25
+    ) -> Page[Project]:
+        """A page of an account's projects, last updated first; of those in `only` where it names any."""
+        query = _DOCUMENT.where(projects.c.account_id == account_id).order_by(
+            projects.c.updated_at.desc(), projects.c.created_at.desc(), projects.c.id
+        )
+        if only:
+            query = query.where(projects.c.id.in_(only))
+        with self._database.read() as connection:
+            rows, total = fetch_page(connection, query, page, per_page)
+        return Page([_project_from(row) for row in rows], page, per_page, total)
+
+    def count(self, account_id: str) -> int:
+        """How many projects an account has."""
+        with self._database.read() as connection:
+            return _count(connection, account_id)
+
+    def change(
+        self, account_id: str, project_id: str, decide: Callable[[Project], Project], *, actor: str
+    ) -> Project:
+        """Load a project, decide what it becomes, save and audit that, in one transaction.
+
+        `decide` sees the project as it is while nobody else can change it; what it raises changes nothing.
+        """
+        is_this = _is(account_id, project_id)
+        with self._database.write() as connection:
+            row = connection.execute(_DOCUMENT.where(*is_this).with_for_update()).mappings().one_or_none()
+            if row is None:
+                raise NotFoundError("project", project_id)
+            after = decide(_project_from(row))
+            document = document_of(after)
+            connection.execute(projects.update().where(*is_this).values(_row_of(after, document)))
+            record(connection, account_id, actor, project_id, changes_between(row["document"], document))
+        return after
+
+    def _one(self, query: Select[Any], sought: str) -> Project:
+        with self._database.read() as connection:
+            row = connection.execute(query).mappings().one_or_none()
+        if row is None:
+            raise NotFoundError("project", sought)
+        return _project_from(row)
+
+
+_DOCUMENT = select(projects.c.document)
+
+
+def _is(account_id: str, project_id: str) -> tuple[Any, Any]:
+    return projects.c.account_id == account_id, projects.c.id == project_id
+
+
+def _project_from(row: RowMapping) -> Project:
+    return value_of(row["document"], Project)
+
+
+def _row_of(project: Project, document: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": project.id,
+        "account_id": project.account_id,
+        "sdk_key": project.sdk_key,
+        "document": document,
+        "created_at": project.created_at,
+        "updated_at": project.updated_at,
+    }
+
+
+def _count(connection: Connection, account_id: str) -> int:
+    return connection.scalar(select(func.count()).where(projects.c.account_id == account_id)) or 0
+
+
+def _require_room(connection: Connection, account_id: str) -> None:
+    # The account's row is locked, so that two creations cannot both take the last place.
+    query = select(accounts).where(accounts.c.id == account_id).with_for_update()
+    row = connection.execute(query).mappings().one_or_none()
+    if row is None:
+        raise NotFoundError("account", account_id)
+    account = account_from(row)
+    if _count(connection, account_id) >= account.max_projects:
+        raise PlanLimitError(account.plan_name, account.max_projects)

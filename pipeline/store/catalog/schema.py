@@ -1,0 +1,132 @@
+"""The catalog's tables: a whole document for what the engine decides about, columns for what is searched."""
+
+from datetime import UTC, datetime
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    DateTime,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    UniqueConstraint,
+)
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeDecorator
+
+ID = String(40)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """An aware time in UTC, also on a database that keeps no time zones."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Turn any aware time into UTC."""
+        return None if value is None else value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Mark what was stored as the UTC that it is."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("slug", String, nullable=False, unique=True),
+    Column("plan", String, nullable=False),
+    Column("subscription_status", String, nullable=False),
+    Column("max_projects_override", Integer),
+    Column("rate_limit_override", Integer),
+    Column("created_at", UtcDateTime, nullable=False),
+)
+
+members = Table(
+    "members",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("account_id", ID, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False),
+    Column("name", String, nullable=False),
+    Column("email_address", String, nullable=False),
+    Column("role", String, nullable=False),
+    Column("accepted_at", UtcDateTime),
+    Column("created_at", UtcDateTime, nullable=False),
+    UniqueConstraint("account_id", "email_address"),
+)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("account_id", ID, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("member_id", ID, ForeignKey("members.id", ondelete="CASCADE"), nullable=False),
+    Column("name", String, nullable=False),
+    Column("environment", String, nullable=False),
+    Column("token_id", String, nullable=False, unique=True),
+    Column("digest", String, nullable=False),
+    Column("key_prefix", String, nullable=False),
+    Column("scopes", JSON, nullable=False),
+    Column("project_ids", JSON, nullable=False),
+    Column("last_used_at", UtcDateTime),
+    Column("revoked_at", UtcDateTime),
+    Column("created_at", UtcDateTime, nullable=False),
+)
+
+projects = Table(
+    "projects",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("account_id", ID, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False),
+    Column("sdk_key", String, nullable=False, unique=True),
+    Column("document", JSON, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
+    Index(None, "account_id", "updated_at"),
+)
+
+experiments = Table(
+    "experiments",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("project_id", ID, ForeignKey("projects.id", ondelete="CASCADE"), nullable=False),
+    Column("test_key", String, nullable=False),
+    Column("status", String, nullable=False),
+    Column("document", JSON, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
+    UniqueConstraint("project_id", "test_key"),
+    Index(None, "project_id", "status"),
+    Index(None, "project_id", "updated_at"),
+)
+
+# No foreign keys: what happened stays written when the thing it happened to is gone.
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("at", UtcDateTime, nullable=False),
+    Column("account_id", ID, nullable=False),
+    Column("actor", String, nullable=False),
+    Column("subject_id", ID, nullable=False),
+    Column("changes", JSON, nullable=False),
+    Index(None, "account_id", "at"),
+    Index(None, "subject_id", "at"),
+)
