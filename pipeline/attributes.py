@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 from urllib.parse import parse_qs
 
 import msgspec
@@ -58,22 +58,21 @@ class Client:
 UNKNOWN_CLIENT: Final = Client()
 
 
-@dataclass(frozen=True, slots=True)
-class Segments:
+class Segments(TypedDict):
     """The segment columns of an event; None where nothing tells."""
 
-    is_bot: bool = False
-    traffic_source: str | None = None
-    device_type: str | None = None
-    visitor_type: str | None = None
-    os: str | None = None
-    country: str | None = None
-    region: str | None = None
-    browser: str | None = None
-    utm_source: str | None = None
-    utm_medium: str | None = None
-    utm_campaign: str | None = None
-    custom: str | None = None
+    is_bot: bool
+    traffic_source: str | None
+    device_type: str | None
+    visitor_type: str | None
+    os: str | None
+    country: str | None
+    region: str | None
+    browser: str | None
+    utm_source: str | None
+    utm_medium: str | None
+    utm_campaign: str | None
+    custom: str | None
 
 
 def segments_of(attributes: Mapping[str, Any] | None, url: str | None, client: Client) -> Segments:
@@ -110,15 +109,21 @@ def _of_client(client: Client) -> Segments:
     device = client.device
     return Segments(
         is_bot=device.is_bot,
+        traffic_source=None,
         device_type=device.device_type,
+        visitor_type=None,
         os=device.os,
-        browser=device.browser,
         country=client.country,
         region=client.region,
+        browser=device.browser,
+        utm_source=None,
+        utm_medium=None,
+        utm_campaign=None,
+        custom=None,
     )
 
 
-_KNOWN: Final = frozenset(Segments.__slots__) - {"is_bot", "custom"} | _NOT_KEPT
+_KNOWN: Final = frozenset(Segments.__annotations__) - {"is_bot", "custom"} | _NOT_KEPT
 _CUSTOM_OBJECTS: Final = ("custom_dimensions", "custom_dimension")
 
 
@@ -154,9 +159,13 @@ def _utm(url: str | None, given: Mapping[str, str]) -> dict[str, str]:
     found = {name: value for name, value in given.items() if name.startswith("utm_")}
     if url is None or "utm_" not in url:
         return found
-    query = parse_qs(url.partition("?")[2].partition("#")[0], errors="replace")
-    in_url = {name: values[0][:MAX_TEXT] for name, values in query.items() if name.startswith("utm_")}
-    return in_url | found
+    return {**_utm_in(url.partition("?")[2].partition("#")[0]), **found}
+
+
+@lru_cache(maxsize=10_000)
+def _utm_in(query: str) -> Mapping[str, str]:
+    parameters = parse_qs(query, errors="replace")
+    return {name: values[0][:MAX_TEXT] for name, values in parameters.items() if name.startswith("utm_")}
 
 
 def _custom(attributes: Mapping[str, Any]) -> str | None:
