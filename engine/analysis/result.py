@@ -1,0 +1,159 @@
+"""What a report holds: numbers, statuses and sentences, with None where there is no number.
+
+Shares, cents and unrounded numbers; percent, rounding and JSON are the API's business.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Literal
+
+from engine.design.experiment import Experiment, Goal
+
+VariantStatus = Literal["control", "winner", "loser", "inconclusive", "insufficient_data"]
+Recommendation = Literal["ship", "rollback", "keep_running", "review", "insufficient_data", "fix_data"]
+Tone = Literal["positive", "negative", "neutral", "warning"]
+CheckStatus = Literal["ok", "warning", "alarm", "not_applicable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """From `low` to `high` at `level` (a share); a bound is None where it is infinite."""
+
+    low: float | None
+    high: float | None
+    level: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantResult:
+    """One variant on one goal. Shares are 0 to 1; comparisons are None for the control."""
+
+    variant_id: str
+    variant_name: str
+    is_control: bool
+    visitors: int
+    conversions: int
+    conversion_rate: float
+    revenue_cents: int
+    revenue_per_visitor_cents: float
+    status: VariantStatus
+    sample_ratio_expected: float
+    improvement: float | None = None
+    p_value: float | None = None
+    log_p_value: float | None = None
+    confidence: float | None = None
+    score_value: float | None = None
+    score_progress: float | None = None
+    chance_to_beat: float | None = None
+    expected_loss: float | None = None
+    improvement_interval: Interval | None = None
+    sequential_interval: Interval | None = None
+    absolute_difference: float | None = None
+    rpv_lift: float | None = None
+    projected_annual_revenue_impact_cents: int | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalSummary:
+    """A goal over all variants, and its best one. Shares are 0 to 1."""
+
+    goal_id: str
+    goal_name: str
+    goal_type: str
+    visitors: int
+    conversions: int
+    conversion_rate: float
+    revenue_cents: int
+    revenue_per_visitor_cents: float
+    control_variant_name: str | None
+    best_variant_name: str | None
+    winner_variant_name: str | None
+    improvement: float | None
+    confidence: float | None
+    score_value: float | None
+    score_progress: float | None
+    score_label: str
+    score_description: str
+    effective_confidence_threshold: float
+    rpv_lift: float | None
+    projected_annual_revenue_impact_cents: int | None
+    status: VariantStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionSummary:
+    """What to do about one goal, in words for a product manager. Shares are 0 to 1."""
+
+    goal_id: str
+    goal_name: str
+    goal_type: str
+    recommendation: Recommendation
+    recommendation_label: str
+    tone: Tone
+    headline: str
+    explanation: str
+    next_step: str
+    variant_name: str | None
+    control_variant_name: str | None
+    estimated_uplift: float | None
+    score_label: str
+    score_value: float | None
+    effective_confidence_threshold: float
+    confidence_assessment: str
+    projected_annual_revenue_impact_cents: int | None
+    incremental_revenue_impact_cents: int | None
+    revenue_currency: str
+    visitors: int
+    conversions: int
+    conversion_rate: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthCheck:
+    """What one check found. `details` are JSON-ready facts."""
+
+    check: str
+    status: CheckStatus
+    message: str
+    details: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayResult:
+    """One variant on one local day."""
+
+    visitors: int
+    conversions: int
+    conversion_rate: float
+    revenue_cents: int
+    revenue_per_visitor_cents: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalReport:
+    """Everything about one goal; variants in the experiment's order, days keyed by variant id."""
+
+    goal: Goal
+    variants: tuple[VariantResult, ...]
+    summary: GoalSummary
+    decision: DecisionSummary
+    days: tuple[tuple[date, dict[str, DayResult]], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The result of an experiment: the same for the API, the CLI, the dashboard and notebooks."""
+
+    experiment: Experiment
+    score_label: str
+    score_description: str
+    effective_confidence_threshold: float
+    goals: tuple[GoalReport, ...]
+    health: tuple[HealthCheck, ...]
+    as_of: datetime | None
+
+    @property
+    def primary(self) -> GoalReport | None:
+        """The report of the primary goal; None while the experiment has no goal."""
+        return next((goal for goal in self.goals if goal.goal.is_primary), None)
