@@ -3,77 +3,134 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar
 
-ExperimentType = Literal["redirect", "visual", "personalization"]
-Status = Literal["draft", "scheduled", "running", "paused", "completed", "archived"]
-UrlMatchType = Literal["exact", "starts_with", "ends_with", "contains", "wildcard", "regex"]
-Trigger = Literal["direct", "manual", "element_visible", "click", "url_change", "callback"]
-TrafficStrategy = Literal["fixed", "bandit"]
-AnalysisMethod = Literal["frequentist", "bayesian"]
-GoalType = Literal["pageview", "click", "custom_event", "revenue", "ga4_event"]
-ChangeAction = Literal[
-    "modify_text",
-    "modify_html",
-    "modify_attribute",
-    "modify_style",
-    "modify_class",
-    "remove",
-    "insert_before",
-    "insert_after",
-    "insert_inside",
-    "replace",
-]
+from engine.design.checks import (
+    URL_LENGTH,
+    choice,
+    flag,
+    list_of,
+    moment,
+    number,
+    optional,
+    slug,
+    text,
+    whole,
+)
+from engine.design.coherence import (
+    EXPERIMENT_RULES,
+    distinct,
+    exactly_one,
+    url_rule_pattern,
+    weights_split_traffic,
+)
+from engine.design.goals import config_fits_type, tracking_of
+from engine.design.records import RecordRule, enforce, record_of, records_of
+from engine.design.targeting_rules import EVERYONE, targeting_rules
+from engine.design.vocabulary import (
+    AnalysisMethod,
+    ChangeAction,
+    ExperimentType,
+    GoalType,
+    Status,
+    TrafficStrategy,
+    Trigger,
+    UrlMatchType,
+    UrlRuleType,
+    words,
+)
+
+Id = Annotated[str, text(64)]
+Name = Annotated[str, text(255)]
+Selector = Annotated[str, text(1024)]
+Code = Annotated[str | None, optional(text(64 * 1024, least=0, lines=True))]
+Moment = Annotated[datetime | None, optional(moment)]
+Flag = Annotated[bool, flag]
+Targeting = Annotated[Mapping[str, Any], targeting_rules]
+VisitorLimit = Annotated[int | None, optional(whole(1, 10**12))]
+HEAVIEST = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """One edit that a variant makes to the page."""
 
-    id: str
-    selector: str
-    action: ChangeAction
-    value: str = ""
+    RULES: ClassVar[tuple[RecordRule, ...]] = ()
+
+    id: Id
+    selector: Selector
+    action: Annotated[ChangeAction, choice(words(ChangeAction))]
+    value: Annotated[str, text(64 * 1024, least=0, lines=True)] = ""
+
+    def __post_init__(self) -> None:
+        enforce(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
     """One arm. `weight` is relative: shares are weights over their sum."""
 
-    id: str
-    name: str
-    weight: float = 1.0
-    is_control: bool = False
-    changes: tuple[Change, ...] = ()
+    RULES: ClassVar[tuple[RecordRule, ...]] = ()
+
+    id: Id
+    name: Name
+    weight: Annotated[float, number(0, HEAVIEST)] = 1.0
+    is_control: Flag = False
+    changes: Annotated[
+        tuple[Change, ...], records_of(Change, distinct("id"), at_most=500, name="changes")
+    ] = ()
+
+    def __post_init__(self) -> None:
+        enforce(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
     """What counts as success; `config` is the tracking contract of its type."""
 
-    id: str
-    name: str
-    goal_type: GoalType
-    is_primary: bool = False
+    RULES: ClassVar[tuple[RecordRule, ...]] = (config_fits_type,)
+
+    id: Id
+    name: Name
+    goal_type: Annotated[GoalType, choice(words(GoalType))]
+    is_primary: Flag = False
     config: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        enforce(self)
+
+    @property
+    def tracking(self) -> dict[str, Any]:
+        """The config with its defaults filled in: what the goal really counts."""
+        return tracking_of(self.goal_type, self.config)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopConditions:
     """When a running experiment completes by itself."""
 
-    visitor_limit: int | None = None
-    conversion_limit: int | None = None
-    auto_stop_on_winner: bool = False
+    RULES: ClassVar[tuple[RecordRule, ...]] = ()
+
+    visitor_limit: VisitorLimit = None
+    conversion_limit: VisitorLimit = None
+    auto_stop_on_winner: Flag = False
+
+    def __post_init__(self) -> None:
+        enforce(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlRule:
     """A page the experiment includes or excludes; an exclude wins."""
 
-    type: Literal["include", "exclude"]
-    match_type: UrlMatchType
-    value: str
+    RULES: ClassVar[tuple[RecordRule, ...]] = (url_rule_pattern,)
+
+    type: Annotated[UrlRuleType, choice(words(UrlRuleType))]
+    match_type: Annotated[UrlMatchType, choice(words(UrlMatchType))]
+    value: Annotated[str, text(URL_LENGTH)]
+
+    def __post_init__(self) -> None:
+        enforce(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,40 +141,63 @@ class Experiment:
     `salt` seeds assignment (the id, unless imported) and never changes.
     """
 
-    id: str
-    project_id: str
-    name: str
-    test_key: str
-    salt: str
-    url: str
-    created_at: datetime
-    updated_at: datetime
-    type: ExperimentType = "visual"
-    status: Status = "draft"
-    url_match_type: UrlMatchType = "exact"
-    url_rules: tuple[UrlRule, ...] = ()
-    traffic_allocation: int = 100
-    traffic_strategy: TrafficStrategy = "fixed"
-    trigger: Trigger = "direct"
-    trigger_selector: str | None = None
-    custom_css: str | None = None
-    custom_js: str | None = None
-    relay_params: bool = False
-    hypothesis: str | None = None
-    scheduled_start_at: datetime | None = None
-    scheduled_end_at: datetime | None = None
-    stop_conditions: StopConditions = StopConditions()
-    confidence_level: int = 95
-    analysis_method: AnalysisMethod = "frequentist"
-    targeting_rules: Mapping[str, Any] = field(
-        default_factory=lambda: {"version": 2, "root": {"operator": "and", "children": []}}
-    )
-    variants: tuple[Variant, ...] = ()
-    goals: tuple[Goal, ...] = ()
-    assigned_user_ids: tuple[str, ...] = ()
-    bucketing_version: int = 1
-    started_at: datetime | None = None
-    completed_at: datetime | None = None
+    RULES: ClassVar[tuple[RecordRule, ...]] = EXPERIMENT_RULES
+
+    id: Id
+    project_id: Id
+    name: Name
+    test_key: Annotated[str, slug]
+    salt: Annotated[str, text(255)]
+    url: Annotated[str, text(URL_LENGTH)]
+    created_at: Annotated[datetime, moment]
+    updated_at: Annotated[datetime, moment]
+    type: Annotated[ExperimentType, choice(words(ExperimentType))] = "visual"
+    status: Annotated[Status, choice(words(Status))] = "draft"
+    url_match_type: Annotated[UrlMatchType, choice(words(UrlMatchType))] = "exact"
+    url_rules: Annotated[tuple[UrlRule, ...], records_of(UrlRule, at_most=100, name="rules")] = ()
+    traffic_allocation: Annotated[int, whole(0, 100)] = 100
+    traffic_strategy: Annotated[TrafficStrategy, choice(words(TrafficStrategy))] = "fixed"
+    trigger: Annotated[Trigger, choice(words(Trigger))] = "direct"
+    trigger_selector: Annotated[str | None, optional(text(1024))] = None
+    custom_css: Code = None
+    custom_js: Code = None
+    relay_params: Flag = False
+    hypothesis: Annotated[str | None, optional(text(5000, least=0, lines=True))] = None
+    scheduled_start_at: Moment = None
+    scheduled_end_at: Moment = None
+    stop_conditions: Annotated[StopConditions, record_of(StopConditions)] = StopConditions()
+    confidence_level: Annotated[int, whole(50, 99)] = 95
+    analysis_method: Annotated[AnalysisMethod, choice(words(AnalysisMethod))] = "frequentist"
+    targeting_rules: Targeting = field(default_factory=lambda: EVERYONE)
+    variants: Annotated[
+        tuple[Variant, ...],
+        records_of(
+            Variant,
+            distinct("id"),
+            distinct("name"),
+            exactly_one("is_control", "control", from_count=2),
+            weights_split_traffic,
+            at_most=20,
+            name="variants",
+        ),
+    ] = ()
+    goals: Annotated[
+        tuple[Goal, ...],
+        records_of(
+            Goal,
+            distinct("id"),
+            exactly_one("is_primary", "primary goal", from_count=1),
+            at_most=50,
+            name="goals",
+        ),
+    ] = ()
+    assigned_user_ids: Annotated[tuple[str, ...], list_of(text(64), at_most=200)] = ()
+    bucketing_version: Annotated[int, whole(1, 10**6)] = 1
+    started_at: Moment = None
+    completed_at: Moment = None
+
+    def __post_init__(self) -> None:
+        enforce(self)
 
     @property
     def control(self) -> Variant | None:

@@ -1,0 +1,145 @@
+"""Which local calendar day a moment falls on, by one time zone database: the tzdata package.
+
+Operating systems and libraries carry others, of different age, and they disagree about days in zones whose
+rules changed lately. The package is locked with the program, so every answer comes from one source.
+"""
+
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.errors import EngineError
+
+DayArray = npt.NDArray[np.int32]
+OffsetArray = npt.NDArray[np.int64]
+
+_SECOND = timedelta(seconds=1)
+_DAY_SECONDS = 86_400
+_SECOND_MICROSECONDS = 1_000_000
+# A bounded calendar keeps a single absurd moment from costing a search through millennia of rules.
+EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
+LATEST = datetime(2200, 1, 1, tzinfo=UTC)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class UnknownTimezoneError(EngineError, LookupError):
+    """A name that the time zone database does not have."""
+
+
+class OutsideCalendarError(EngineError, ValueError):
+    """A moment before the year 1900 or after 2199: it cannot have been observed."""
+
+
+@cache
+def all_zones() -> frozenset[str]:
+    """Every name of a zone, aliases such as US/Pacific included."""
+    return frozenset(resources.files("tzdata").joinpath("zones").read_text(encoding="ascii").split())
+
+
+def is_timezone(name: str) -> bool:
+    """Whether a zone of this name exists; names are case-sensitive, as in the database."""
+    return name in all_zones()
+
+
+@cache
+def zone(name: str) -> ZoneInfo:
+    """Load a zone from the package; UnknownTimezoneError if there is none of this name."""
+    if not is_timezone(name):
+        raise UnknownTimezoneError(
+            f"{name!r} is no IANA time zone; give one such as America/New_York, or UTC"
+        )
+    with resources.files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as file:
+        return ZoneInfo.from_file(file, key=name)
+
+
+def local_days(timestamps_us: npt.ArrayLike, timezone: str) -> DayArray:
+    """Days since 1970-01-01 on which moments fall in a zone.
+
+    `timestamps_us` are microseconds since the epoch in UTC, of any shape; the days have the same shape.
+    Raises UnknownTimezoneError, and OutsideCalendarError for a moment before EARLIEST or from LATEST on.
+    """
+    # Whole seconds: no zone changes its offset in between.
+    seconds = np.asarray(timestamps_us, np.int64) // _SECOND_MICROSECONDS
+    zone(timezone)
+    if seconds.size == 0:
+        return seconds.astype(np.int32)
+    first, last = int(seconds.min()), int(seconds.max())
+    if first < EARLIEST.timestamp() or last >= LATEST.timestamp():
+        raise OutsideCalendarError("moments must lie within the years 1900 to 2199; are they microseconds?")
+    starts, offsets = _offsets_between(timezone, _year(first), _year(last))
+    current = offsets[np.searchsorted(starts, seconds, side="right") - 1]
+    days: DayArray = ((seconds + current) // _DAY_SECONDS).astype(np.int32)
+    return days
+
+
+def _year(seconds: int) -> int:
+    return (_EPOCH + timedelta(seconds=seconds)).year
+
+
+@lru_cache(maxsize=256)
+def _offsets_between(timezone: str, first: int, last: int) -> tuple[OffsetArray, OffsetArray]:
+    """From which second on which offset holds, both in seconds, over whole years."""
+    parts = [part for year in range(first, last + 1) for part in _offsets_of_year(timezone, year)]
+    starts, offsets = zip(*parts, strict=True)
+    return np.array(starts, np.int64), np.array(offsets, np.int64)
+
+
+@lru_cache(maxsize=4096)
+def _offsets_of_year(timezone: str, year: int) -> tuple[tuple[int, int], ...]:
+    """Find the changes of a year: compare the days' offsets, and halve the day in which they differ."""
+    start, end = datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC)
+    found = [(_seconds(start), _offset(timezone, start))]
+    while start < end:
+        following = start + timedelta(days=1)
+        if _offset(timezone, following) != _offset(timezone, start):
+            change = _change_between(timezone, start, following)
+            found.append((_seconds(change), _offset(timezone, change)))
+        start = following
+    return tuple(found)
+
+
+def _change_between(timezone: str, before: datetime, after: datetime) -> datetime:
+    while after - before > _SECOND:
+        middle = before + ((after - before) // (2 * _SECOND)) * _SECOND
+        if _offset(timezone, middle) == _offset(timezone, before):
+            before = middle
+        else:
+            after = middle
+    return after
+
+
+def _seconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // _SECOND
+
+
+def _offset(timezone: str, moment: datetime) -> int:
+    offset = moment.astimezone(zone(timezone)).utcoffset()
+    return 0 if offset is None else offset // _SECOND
+
+
+def local_day(moment: datetime, timezone: str) -> date:
+    """The calendar day that an aware moment falls on in a zone."""
+    return moment.astimezone(zone(timezone)).date()
+
+
+def local_midnight(day: date, timezone: str) -> datetime:
+    """The first moment of a local day, in UTC; where clocks skip midnight, the moment they do so."""
+    # Of a midnight that comes twice or never, fold 0 is the first, or the moment of the leap.
+    return datetime.combine(day, time(), tzinfo=zone(timezone)).astimezone(UTC)
+
+
+def are_weekends(days: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Whether days since 1970-01-01 are Saturdays or Sundays, elementwise."""
+    # 1970-01-01 was a Thursday, the fourth day of a week that begins on Monday.
+    weekend: npt.NDArray[np.bool_] = (np.asarray(days, np.int64) + 3) % 7 >= 5
+    return weekend
+
+
+def day_of_week_kind(day: date) -> Literal["weekday", "weekend"]:
+    """Whether a day belongs to the working week, Monday to Friday."""
+    return "weekend" if day.weekday() >= 5 else "weekday"

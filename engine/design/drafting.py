@@ -1,0 +1,200 @@
+"""How an experiment is drafted from what a caller sends, and revised."""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from engine.design import locks
+from engine.design.checks import at, slug
+from engine.design.experiment import Experiment
+from engine.design.project import Project
+from engine.design.project_drafting import draft_project, revise_project
+from engine.design.reading import (
+    NewId,
+    by_id,
+    fields_of,
+    first_marked,
+    identified,
+    merged,
+    read_moment,
+    unknown_fields,
+    unknown_ids,
+    without_ids,
+)
+from engine.design.records import Record, problems_in
+from engine.errors import InvalidDesignError, Problem, TransitionError
+
+__all__ = [
+    "draft_experiment",
+    "draft_project",
+    "revise_experiment",
+    "revise_project",
+    "slug_of",
+    "wanted_test_key",
+]
+
+_TIMES = ("scheduled_start_at", "scheduled_end_at")
+WRITABLE = (
+    "name",
+    "test_key",
+    "type",
+    "url",
+    "url_match_type",
+    "url_rules",
+    "traffic_allocation",
+    "traffic_strategy",
+    "trigger",
+    "trigger_selector",
+    "custom_css",
+    "custom_js",
+    "relay_params",
+    "hypothesis",
+    *_TIMES,
+    "stop_conditions",
+    "confidence_level",
+    "analysis_method",
+    "targeting_rules",
+    "variants",
+    "goals",
+    "assigned_user_ids",
+)
+ASSIGNED = (
+    "id",
+    "project_id",
+    "status",
+    "score_label",
+    "score_description",
+    "effective_confidence_threshold",
+    "created_at",
+    "updated_at",
+    "started_at",
+    "completed_at",
+)
+_LONGEST_SLUG = 100
+"""Leaves room below the limit of a test key for the number that makes it unique."""
+
+
+def slug_of(name: str) -> str:
+    """Write a name in small ASCII letters, digits and hyphens; `experiment` if nothing of it is left."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return "-".join(re.findall(r"[a-z0-9]+", plain))[:_LONGEST_SLUG].rstrip("-") or "experiment"
+
+
+def wanted_test_key(fields: object) -> str:
+    """The test key that the input asks for, by itself or through its name; valid whatever the input is."""
+    given = fields if isinstance(fields, Mapping) else {}
+    key, name = given.get("test_key"), given.get("name")
+    if isinstance(key, str) and not list(slug(key)):
+        return key
+    return slug_of(name if isinstance(name, str) else "")
+
+
+def draft_experiment(  # noqa: PLR0913  # every keyword is a fact that only the caller has
+    fields: Mapping[str, Any],
+    *,
+    id: str,  # noqa: A002  # the field it becomes
+    project: Project,
+    now: datetime,
+    new_id: NewId,
+    test_key: str | None = None,
+) -> Experiment:
+    """Build a draft from JSON-like input; InvalidDesignError with every problem of it.
+
+    `test_key` is the key to use, unique in the project; by default what `wanted_test_key` says.
+    """
+    given = fields_of(fields, "an experiment")
+    problems = unknown_fields(given, WRITABLE, ASSIGNED, "an experiment")
+    if given.get("test_key") is not None:
+        problems += at("test_key", slug(given["test_key"]))
+    record = {
+        "url": project.url,
+        **_written(given),
+        "id": id,
+        "project_id": project.id,
+        "test_key": test_key or wanted_test_key(given),
+        "salt": id,
+        "created_at": now,
+        "updated_at": now,
+        "variants": _variants(without_ids(given.get("variants", [])), (), new_id, are_new=True),
+        "goals": _goals(without_ids(given.get("goals", [])), (), new_id),
+    }
+    return _built(record, problems)
+
+
+def revise_experiment(
+    experiment: Experiment, fields: Mapping[str, Any], *, now: datetime, new_id: NewId
+) -> Experiment:
+    """Change the fields that are given, and only those.
+
+    Raises TransitionError (`experiment_running`, `experiment_locked`, or `field_locked` with a problem for
+    each field) where the status forbids it, else InvalidDesignError with every problem.
+    """
+    locks.refuse_if_closed(experiment)
+    given = fields_of(fields, "an experiment")
+    current = _plain(experiment)
+    locked = locks.violations(experiment, current, given)
+    problems = [
+        *unknown_fields(given, WRITABLE, ASSIGNED, "an experiment"),
+        *_wrong_status(experiment, given),
+    ]
+    record = {**current, **_written(given), "updated_at": now}
+    for part, read in (("variants", _variants), ("goals", _goals)):
+        if part in given:
+            record[part] = read(given[part], current[part], new_id)
+            problems += at(part, unknown_ids(given[part], current[part], part.removesuffix("s")))
+    if "stop_conditions" in given:
+        record["stop_conditions"] = merged(current["stop_conditions"], given["stop_conditions"])
+    if experiment.status == "scheduled" and record["scheduled_start_at"] is None:
+        record["status"] = "draft"
+    if locked:
+        message = f"'{experiment.name}' has counted visitors: some fields can no longer change"
+        raise TransitionError("field_locked", message, [*locked, *problems, *problems_in(record, Experiment)])
+    return _built(record, problems)
+
+
+def _wrong_status(experiment: Experiment, given: Record) -> list[Problem]:
+    if given.get("status", experiment.status) == experiment.status:
+        return []
+    return [Problem("status", "changes through start, pause, resume, complete and archive, not by an update")]
+
+
+def _plain(experiment: Experiment) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(experiment, builtin_types=(datetime,))
+    plain["url_rules"] = list(plain["url_rules"])
+    return plain
+
+
+def _written(given: Record) -> dict[str, Any]:
+    """The fields a caller may write, with their times read."""
+    written = {name: given[name] for name in WRITABLE if name in given}
+    return {name: read_moment(value) if name in _TIMES else value for name, value in written.items()}
+
+
+def _variants(items: object, existing: Sequence[Record], new_id: NewId, *, are_new: bool = False) -> object:
+    variants = first_marked(identified(items, existing, new_id, "var"), "is_control")
+    if not isinstance(variants, list):
+        return variants
+    return [_with_changes(variant, existing, new_id, are_new=are_new) for variant in variants]
+
+
+def _with_changes(variant: object, existing: Sequence[Record], new_id: NewId, *, are_new: bool) -> object:
+    if not isinstance(variant, Mapping) or "changes" not in variant:
+        return variant
+    changes = without_ids(variant["changes"]) if are_new else variant["changes"]
+    known = by_id(existing, variant["id"]).get("changes", ())
+    return {**variant, "changes": identified(changes, known, new_id, "chg")}
+
+
+def _goals(items: object, existing: Sequence[Record], new_id: NewId) -> object:
+    return first_marked(identified(items, existing, new_id, "goal"), "is_primary")
+
+
+def _built(record: dict[str, Any], problems: list[Problem]) -> Experiment:
+    problems = [*problems, *problems_in(record, Experiment)]
+    if problems:
+        raise InvalidDesignError(problems)
+    return msgspec.convert(record, Experiment)

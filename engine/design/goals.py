@@ -1,0 +1,74 @@
+"""What a goal of each type tracks: the keys of its config, and what they are where they are not given."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from engine.design.checks import Check, at, choice, number, shown, text, whole
+from engine.design.currencies import currency
+from engine.design.records import Record, keys_of
+from engine.design.url_patterns import url_pattern_problem
+from engine.design.vocabulary import Direction, GoalType, UrlMatchType, words
+from engine.errors import Problem
+
+DEFAULT_REVENUE_EVENT = "purchase"
+_LARGEST_CENTS = 10**12
+_EVENT_NAME = text(255)
+_SELECTOR = text(1024)
+_DIRECTION: dict[str, Check] = {"direction": choice(words(Direction))}
+
+CONFIG_KEYS: dict[str, dict[str, Check]] = {
+    "pageview": {"url": text(2048), "match_type": choice(words(UrlMatchType)), **_DIRECTION},
+    "click": {"selector": _SELECTOR, "url": text(2048), **_DIRECTION},
+    "custom_event": {"event_name": _EVENT_NAME, **_DIRECTION},
+    "revenue": {
+        "event_name": _EVENT_NAME,
+        "currency": currency,
+        "min_cents": whole(0, _LARGEST_CENTS),
+        "max_cents": whole(0, _LARGEST_CENTS),
+        # Below the median a cap would cut the ordinary orders, not the outliers.
+        "cap_percentile": number(50, 100),
+        **_DIRECTION,
+    },
+    "ga4_event": {"event_name": _EVENT_NAME, "value_param": text(100), **_DIRECTION},
+}
+REQUIRED_KEYS: dict[str, tuple[str, ...]] = {
+    "pageview": ("url",),
+    "click": ("selector",),
+    "custom_event": ("event_name",),
+    "revenue": (),
+    "ga4_event": ("event_name",),
+}
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "pageview": {"match_type": "exact"},
+    "click": {},
+    "custom_event": {},
+    "revenue": {"event_name": DEFAULT_REVENUE_EVENT},
+    "ga4_event": {},
+}
+
+
+def tracking_of(goal_type: GoalType, config: Mapping[str, Any]) -> dict[str, Any]:
+    """A goal's config with its defaults filled in and its nulls left out: two equal ones track the same."""
+    given = {key: value for key, value in config.items() if value is not None}
+    return {"direction": "increase", **_DEFAULTS[goal_type], **given}
+
+
+def config_fits_type(goal: Record) -> Iterable[Problem]:
+    """Judge the config by the keys of the goal's type."""
+    if "goal_type" not in goal or "config" not in goal:
+        return
+    goal_type, config = goal["goal_type"], goal["config"]
+    what = f"the config of a {goal_type} goal"
+    check = keys_of(CONFIG_KEYS[goal_type], required=REQUIRED_KEYS[goal_type], what=what)
+    problems = list(check(config))
+    yield from at("config", problems or _between_keys(tracking_of(goal_type, config)))
+
+
+def _between_keys(tracking: Mapping[str, Any]) -> Iterator[Problem]:
+    if "url" in tracking:
+        message = url_pattern_problem(tracking.get("match_type", "exact"), tracking["url"])
+        if message:
+            yield Problem("url", message)
+    low, high = tracking.get("min_cents", 0), tracking.get("max_cents", _LARGEST_CENTS)
+    if low > high:
+        yield Problem("max_cents", f"{shown(high)} is below min_cents, {shown(low)}; no order could count")

@@ -1,0 +1,60 @@
+"""Which regular expressions people may write, and matching them in time linear in the text.
+
+They run on RE2: Python's own engine backtracks, so `(a+)+$` against a long page address would hold up
+the service for minutes. What the browser's engine reads otherwise than RE2 is refused, so that both
+match the same pages.
+"""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import re2
+
+LONGEST = 500
+_MEMORY_BYTES = 1 << 20
+# An escaped character is one token, so that `\\(?` is not mistaken for `(?`.
+_TOKEN = re.compile(r"\\x\{|\\.|\[\^?\]|\[\[:|\(\?:|\(\?|.", re.DOTALL)
+_NOT_PORTABLE = {
+    "(?": "a group that starts with (? but is not (?:…)",
+    "[[:": "a named class such as [[:alpha:]]",
+    "[]": "an empty class []",
+    "[^]": "an empty class [^]",
+    "\\x{": "\\x{…}; write the character itself",
+    **{f"\\{letter}": f"\\{letter}" for letter in "AzZQECapP"},
+}
+
+
+def pattern_problem(pattern: str) -> str | None:
+    """Say why a regular expression cannot be used, or None if it can."""
+    if len(pattern) > LONGEST:
+        return f"is a regular expression of {len(pattern):,} characters; at most {LONGEST} are possible"
+    for token in _TOKEN.findall(pattern):
+        if token in _NOT_PORTABLE:
+            return f"uses {_NOT_PORTABLE[token]}, which browsers read differently; write it another way"
+    try:
+        compile_pattern(pattern)
+    except re2.error as error:
+        reason = error.args[0].decode(errors="replace")
+        return f"is no regular expression that runs in linear time: {reason}"
+    return None
+
+
+@lru_cache(maxsize=256)
+def compile_pattern(pattern: str) -> Callable[[str], bool]:
+    """Compile a pattern that has no problem into a test whether it occurs anywhere in a text."""
+    options = re2.Options()
+    options.max_mem = _MEMORY_BYTES
+    options.log_errors = False
+    options.never_capture = True
+    search: Callable[[str], Any] = re2.compile(pattern, options).search
+
+    def occurs(text: str) -> bool:
+        try:
+            return search(text) is not None
+        except UnicodeEncodeError:
+            # Half of a surrogate pair: no real page address or attribute holds one.
+            return False
+
+    return occurs

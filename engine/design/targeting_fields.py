@@ -1,0 +1,80 @@
+"""Which attributes of a visitor can be targeted, and which comparisons each of them offers."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+DataType = Literal["string", "enum", "number"]
+Evaluation = Literal["server_first", "server_and_client"]
+
+GROUP_OPERATORS = ("and", "or", "not")
+_SETS = ("equals", "not_equals", "in", "not_in")
+_PRESENCE = ("exists", "not_exists")
+_PARTS = ("contains", "not_contains", "starts_with", "ends_with", "regex")
+_ORDER = ("gt", "gte", "lt", "lte")
+_BY_DATA_TYPE: dict[DataType, tuple[str, ...]] = {
+    "string": (*_SETS, *_PARTS, *_PRESENCE),
+    "enum": (*_SETS, *_PRESENCE),
+    "number": (*_SETS, *_ORDER, *_PRESENCE),
+}
+MOST_VALUES = 1000
+# How many values an operator takes. Of several, one that holds is enough; for the negated, none may hold.
+VALUES_OF_OPERATOR: dict[str, tuple[int, int]] = {
+    **dict.fromkeys((*_SETS, *_PARTS), (1, MOST_VALUES)),
+    **dict.fromkeys(_ORDER, (1, 1)),
+    **dict.fromkeys(_PRESENCE, (0, 0)),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetingField:
+    """One attribute. `requires_key` names a family of attributes, such as cookies, told apart by `key`.
+
+    `evaluation` says who knows it: `server_first` the server (from the network address), `server_and_client`
+    both. `ignores_case` holds for words that people write either way.
+    """
+
+    data_type: DataType = "string"
+    evaluation: Evaluation = "server_and_client"
+    widget: str = "text"
+    requires_key: bool = False
+    enum_values: tuple[str, ...] | None = None
+    ignores_case: bool = True
+    more_operators: tuple[str, ...] = ()
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The comparisons that make sense for it."""
+        return (*_BY_DATA_TYPE[self.data_type], *self.more_operators)
+
+
+def _one_of(*values: str) -> TargetingField:
+    return TargetingField(data_type="enum", widget="select", enum_values=values)
+
+
+def _keyed() -> TargetingField:
+    # What a cookie or a dimension holds may be a number, and only who set it knows.
+    return TargetingField(widget="key_value", requires_key=True, ignores_case=False, more_operators=_ORDER)
+
+
+TARGETING_FIELDS: dict[str, TargetingField] = {
+    "country": TargetingField(evaluation="server_first", widget="country"),
+    "region": TargetingField(evaluation="server_first"),
+    "city": TargetingField(evaluation="server_first"),
+    "device_type": _one_of("desktop", "mobile", "tablet"),
+    "browser": TargetingField(),
+    "os": TargetingField(),
+    "language": TargetingField(),
+    "visitor_type": _one_of("new", "returning"),
+    "visitor_identity": _one_of("identified", "anonymous"),
+    "traffic_source": TargetingField(),
+    "referrer": TargetingField(ignores_case=False),
+    "utm_source": TargetingField(),
+    "utm_medium": TargetingField(),
+    "utm_campaign": TargetingField(),
+    "url": TargetingField(ignores_case=False),
+    "query_param": _keyed(),
+    "cookie": _keyed(),
+    "custom_dimension": _keyed(),
+    "day_of_week": _one_of("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+    "hour_of_day": TargetingField(data_type="number", widget="number"),
+}

@@ -1,0 +1,44 @@
+"""The closed sets of words that an experiment is described with."""
+
+from typing import Literal, get_args
+
+ExperimentType = Literal["redirect", "visual", "personalization"]
+Status = Literal["draft", "scheduled", "running", "paused", "completed", "archived"]
+LifecycleTrigger = Literal["start", "pause", "resume", "complete", "archive"]
+UrlMatchType = Literal["exact", "starts_with", "ends_with", "contains", "wildcard", "regex"]
+UrlRuleType = Literal["include", "exclude"]
+Trigger = Literal["direct", "manual", "element_visible", "click", "url_change", "callback"]
+TrafficStrategy = Literal["fixed", "bandit"]
+AnalysisMethod = Literal["frequentist", "bayesian"]
+GoalType = Literal["pageview", "click", "custom_event", "revenue", "ga4_event"]
+Direction = Literal["increase", "decrease"]
+ChangeAction = Literal[
+    "modify_text",
+    "modify_html",
+    "modify_attribute",
+    "modify_style",
+    "modify_class",
+    "remove",
+    "insert_before",
+    "insert_after",
+    "insert_inside",
+    "replace",
+]
+Platform = Literal[
+    "custom_js",
+    "shopify",
+    "woocommerce",
+    "wordpress",
+    "webflow",
+    "wix",
+    "squarespace",
+    "framer",
+    "gtm",
+    "react",
+    "nextjs",
+]
+
+
+def words(of: object) -> tuple[str, ...]:
+    """List the words of one of the literals above, in order."""
+    return tuple(str(word) for word in get_args(of))
