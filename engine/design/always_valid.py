@@ -1,0 +1,42 @@
+"""How far evidence must reach so that looking at every visitor keeps the promised error rate."""
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def tuning(alpha: npt.ArrayLike) -> FloatArray:
+    """The prior variance, in units of one planned sample, that makes the interval tightest at its end.
+
+    Minimises (x + 1)/x · log((x + 1)/alpha²), which gives x = -W₋₁(-alpha²/e) - 1 (Lambert's W):
+    Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024), "Time-uniform central limit theory and
+    asymptotic confidence sequences", Annals of Statistics 52, appendix B.2.
+    """
+    level = np.asarray(alpha, np.float64)
+    return np.asarray(-special.lambertw(-(level**2) / np.e, -1).real - 1.0)
+
+
+def critical_value(fraction: npt.ArrayLike, alpha: npt.ArrayLike) -> FloatArray:
+    """Standard errors on either side of the estimate that cover the truth at every look at once.
+
+    `fraction` is the visitors seen over those planned and may pass 1; infinite at 0. With x = tuning ·
+    fraction it is sqrt((x + 1)/x · log((x + 1)/alpha²)): Waudby-Smith et al. (2024), theorem 2.2, with
+    their t rho² written as x.
+    """
+    level = np.asarray(alpha, np.float64)
+    x = tuning(level) * np.asarray(fraction, np.float64)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.sqrt((1.0 + 1.0 / x) * (np.log1p(x) - 2.0 * np.log(level))))
+
+
+def log_p_value(z: npt.ArrayLike, fraction: npt.ArrayLike, alpha: npt.ArrayLike) -> FloatArray:
+    """Log of the always-valid two-sided p: the smallest level whose interval leaves out zero.
+
+    p = min(1, sqrt(x + 1) · exp(-z²/2 · x/(x + 1))), the inverse of the mixture likelihood ratio of
+    Robbins (1970), Annals of Mathematical Statistics 41. Below log(alpha) exactly where |z| exceeds
+    `critical_value(fraction, alpha)`; `alpha` only tunes it.
+    """
+    x = tuning(alpha) * np.asarray(fraction, np.float64)
+    return np.asarray(np.minimum(0.0, 0.5 * np.log1p(x) - 0.5 * np.square(z) * x / (1.0 + x)))
