@@ -4,7 +4,8 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -174,7 +175,7 @@ def _by_project(group: Iterable[_Waiting]) -> dict[str, list[EventRow]]:
     return rows
 
 
-def _tell(group: Sequence[_Waiting], lost: Set[str]) -> None:
+def _tell(group: Sequence[_Waiting], lost: AbstractSet[str]) -> None:
     """Wake each event loop once, however many requests wait on it."""
     by_loop: dict[asyncio.AbstractEventLoop, list[_Waiting]] = {}
     for waiting in group:
@@ -185,7 +186,7 @@ def _tell(group: Sequence[_Waiting], lost: Set[str]) -> None:
             loop.call_soon_threadsafe(_resolve, told, lost)
 
 
-def _resolve(group: Sequence[_Waiting], lost: Set[str]) -> None:
+def _resolve(group: Sequence[_Waiting], lost: AbstractSet[str]) -> None:
     for waiting in group:
         # A client that went away has cancelled its wait; its events are stored all the same.
         if waiting.stored.done():
