@@ -10,13 +10,12 @@ from typing import Any
 import polars as pl
 
 from engine.design import lifecycle
-from engine.design.drafting import draft_experiment
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from pipeline.drafts import create_draft
 from pipeline.event_frames import event_batch
 from pipeline.ingest import Ingest
 from pipeline.store.catalog import Catalog
-from pipeline.store.catalog.ids import new_id
 from pipeline.table_files import BadRow, UnreadableFileError, columns_of, read_chunks
 from pipeline.visitor_rows import ReadRows, VisitorColumns, events_of, read_visitors
 
@@ -141,8 +140,7 @@ def _meet_or_draft(
         "variants": [{"name": name, "is_control": name == file.control} for name in variants],
         "goals": [_goal_fields(column, kind) for column, kind in file.columns.goals.items()],
     }
-    draft = partial(draft_experiment, fields, id=new_id("exp"), project=project, now=now, new_id=new_id)
-    return catalog.experiments.create(project.id, lambda taken: draft(taken=taken), actor=ACTOR)
+    return create_draft(catalog, project, fields, now=now, actor=ACTOR)
 
 
 def _goal_fields(column: str, kind: str) -> dict[str, Any]:

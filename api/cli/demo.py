@@ -71,26 +71,15 @@ def _start_afresh(data_dir: Path) -> None:
 def _start_experiments(store: OpenStore, project: "Project", now: datetime) -> "list[Experiment]":
     """The shop's experiments, started when its first visitor came."""
     from engine.design import lifecycle
-    from engine.design.drafting import draft_experiment
+    from pipeline.drafts import create_draft
     from pipeline.shop import DAYS, EXPERIMENTS, GOALS
-    from pipeline.store.catalog.ids import new_id
 
     started = (now - timedelta(days=DAYS)).replace(hour=0, minute=0, second=0, microsecond=0)
     experiments = []
     for fields in EXPERIMENTS:
-        draft = partial(
-            draft_experiment,
-            {**fields, "goals": GOALS},
-            id=new_id("exp"),
-            project=project,
-            now=started,
-            new_id=new_id,
-        )
-        created = store.catalog.experiments.create(
-            project.id, lambda taken, draft=draft: draft(taken=taken), actor="demo"
-        )
+        draft = create_draft(store.catalog, project, {**fields, "goals": GOALS}, now=started, actor="demo")
         start = partial(lifecycle.start, now=started)
-        experiments.append(store.catalog.experiments.change(project.id, created.id, start, actor="demo"))
+        experiments.append(store.catalog.experiments.change(project.id, draft.id, start, actor="demo"))
     return experiments
 
 
