@@ -1,0 +1,98 @@
+"""Which status an experiment moves to, on which trigger, and what it needs to start."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from engine.design.coherence import start_requirements
+from engine.design.experiment import Experiment
+from engine.design.vocabulary import LifecycleTrigger, Status
+from engine.errors import Problem, TransitionError
+
+TRANSITIONS: dict[tuple[Status, LifecycleTrigger], Status] = {
+    # A draft whose start lies ahead waits as scheduled; a second start does not wait.
+    ("draft", "start"): "running",
+    ("scheduled", "start"): "running",
+    ("running", "pause"): "paused",
+    ("paused", "resume"): "running",
+    ("running", "complete"): "completed",
+    ("paused", "complete"): "completed",
+    ("completed", "archive"): "archived",
+}
+_PARTICIPLES: dict[LifecycleTrigger, str] = {
+    "start": "started",
+    "pause": "paused",
+    "resume": "resumed",
+    "complete": "completed",
+    "archive": "archived",
+}
+
+
+def start(experiment: Experiment, *, now: datetime) -> Experiment:
+    """Run it, or schedule a draft whose `scheduled_start_at` lies ahead.
+
+    Raises TransitionError `invalid_transition`, or `start_requirements_not_met` with a problem for each.
+    """
+    status = _next_status(experiment, "start")
+    if problems := _lacks_to_start(experiment, now):
+        raise TransitionError(
+            "start_requirements_not_met", f"'{experiment.name}' is not ready to start", problems
+        )
+    ahead = experiment.scheduled_start_at is not None and experiment.scheduled_start_at > now
+    if experiment.status == "draft" and ahead:
+        return replace(experiment, status="scheduled", updated_at=now)
+    return replace(experiment, status=status, started_at=experiment.started_at or now, updated_at=now)
+
+
+def pause(experiment: Experiment, *, now: datetime) -> Experiment:
+    """Take no new visitors; those assigned keep their variant. Raises TransitionError `invalid_transition`."""
+    return replace(experiment, status=_next_status(experiment, "pause"), updated_at=now)
+
+
+def resume(experiment: Experiment, *, now: datetime) -> Experiment:
+    """Take new visitors again. Raises TransitionError `invalid_transition`."""
+    return replace(experiment, status=_next_status(experiment, "resume"), updated_at=now)
+
+
+def complete(experiment: Experiment, *, now: datetime) -> Experiment:
+    """End it: results are frozen as of `now`. Raises TransitionError `invalid_transition`."""
+    status = _next_status(experiment, "complete")
+    # Clocks of two machines may disagree by more than the experiment ran.
+    ended = max(now, experiment.started_at or now)
+    return replace(experiment, status=status, completed_at=ended, updated_at=now)
+
+
+def archive(experiment: Experiment, *, now: datetime) -> Experiment:
+    """Take it off the usual list; its results stay. Raises TransitionError `invalid_transition`."""
+    return replace(experiment, status=_next_status(experiment, "archive"), updated_at=now)
+
+
+def deletable(experiment: Experiment) -> Experiment:
+    """Give the experiment back if it is a draft, which has counted nobody; else TransitionError `not_draft`."""
+    if experiment.status != "draft":
+        raise TransitionError(
+            "not_draft", f"'{experiment.name}' is {experiment.status}; only a draft can be deleted"
+        )
+    return experiment
+
+
+def _next_status(experiment: Experiment, trigger: LifecycleTrigger) -> Status:
+    status = TRANSITIONS.get((experiment.status, trigger))
+    if status is None:
+        allowed = " or ".join(before for before, possible in TRANSITIONS if possible == trigger)
+        participle = _PARTICIPLES[trigger]
+        raise TransitionError(
+            "invalid_transition",
+            f"'{experiment.name}' is {experiment.status} and cannot be {participle}; it must be {allowed}",
+        )
+    return status
+
+
+def _lacks_to_start(experiment: Experiment, now: datetime) -> list[Problem]:
+    parts = {"variants": experiment.variants, "goals": experiment.goals}
+    problems = list(start_requirements(parts))
+    end = experiment.scheduled_end_at
+    if end is not None and end <= now:
+        problems.append(
+            Problem("scheduled_end_at", f"{end.isoformat()} has passed; set a later end, or none")
+        )
+    return problems
