@@ -21,7 +21,7 @@ FloatArray = npt.NDArray[np.float64]
 # Two-sided tails beyond this many standard errors are below the smallest positive float.
 FARTHEST = 38.0
 # What lies beyond this many standard errors is too unlikely to be integrated.
-_REACH = 9.0
+_REACH = 30.0
 # Looks closer together than this would need a finer grid than anybody needs looks.
 CLOSEST_LOOKS = 1e-4
 _PANEL_NODES, _PANEL_WEIGHTS = np.polynomial.legendre.leggauss(10)

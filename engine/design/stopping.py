@@ -1,0 +1,73 @@
+"""When a test may stop, and what that freedom costs in visitors."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from engine.design import always_valid
+from engine.design.group_boundaries import crossing_probability, drift_for_power, obrien_fleming
+
+FloatArray = npt.NDArray[np.float64]
+StoppingMethod = Literal["fixed", "always_valid", "group_sequential"]
+
+
+def _fixed(_looks: int, alpha: float) -> tuple[FloatArray, FloatArray]:
+    return np.ones(1), np.full(1, -special.ndtri(alpha / 2.0))
+
+
+def _always_valid(looks: int, alpha: float) -> tuple[FloatArray, FloatArray]:
+    fractions = np.arange(1, looks + 1) / looks
+    return fractions, always_valid.critical_value(fractions, alpha)
+
+
+def _group_sequential(looks: int, alpha: float) -> tuple[FloatArray, FloatArray]:
+    fractions = np.arange(1, looks + 1) / looks
+    return fractions, obrien_fleming(fractions, alpha)
+
+
+# From the number of looks and alpha to the information fraction and the critical |z| of each look.
+Boundary = Callable[[int, float], tuple[FloatArray, FloatArray]]
+_BOUNDARIES: Mapping[StoppingMethod, Boundary] = MappingProxyType(
+    {"fixed": _fixed, "always_valid": _always_valid, "group_sequential": _group_sequential}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """A way to stop: `looks` evenly spaced up to the planned sample; a fixed horizon looks only there."""
+
+    method: StoppingMethod = "fixed"
+    looks: int = 28
+
+    def __post_init__(self) -> None:
+        """Refuse ways to stop that there are not."""
+        if self.method not in _BOUNDARIES:
+            raise ValueError(f"method is one of {', '.join(_BOUNDARIES)}; not {self.method!r}")
+        if not 1 <= self.looks <= 1000:
+            raise ValueError(f"looks are from 1 to 1000; not {self.looks}")
+
+    def power(self, drift: npt.ArrayLike, alpha: float) -> FloatArray:
+        """The chance to call an effect whose z is `drift` on average at the planned sample."""
+        fractions, critical = _boundary(self, alpha)
+        return crossing_probability(fractions, critical, drift)[..., -1]
+
+    def drift(self, power: float, alpha: float) -> float:
+        """The average z at the planned sample that gives this power."""
+        return _drift(self, power, alpha)
+
+
+@lru_cache(maxsize=256)
+def _boundary(stopping: Stopping, alpha: float) -> tuple[FloatArray, FloatArray]:
+    return _BOUNDARIES[stopping.method](stopping.looks, alpha)
+
+
+@lru_cache(maxsize=256)
+def _drift(stopping: Stopping, power: float, alpha: float) -> float:
+    fractions, critical = _boundary(stopping, alpha)
+    return drift_for_power(fractions, critical, power)
