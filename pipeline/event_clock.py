@@ -44,12 +44,19 @@ def _from_text(timestamp: str) -> int:
     return (since_epoch.days * 86_400 + since_epoch.seconds) * MICROSECONDS + since_epoch.microseconds
 
 
-def occurred_at(timestamp: Timestamp | None, *, received_us: int, sent_us: int | None) -> int:
+def occurred_at(
+    timestamp: Timestamp | None,
+    *,
+    received_us: int,
+    sent_us: int | None,
+    max_age_us: int | None = MAX_AGE_US,
+) -> int:
     """When the event happened on our clock, in microseconds.
 
     received - (sent - timestamp) where the sender says when it sent, which cancels a wrong clock; the
     timestamp itself otherwise, and the moment of receipt where there is none. More than 10 minutes
-    ahead becomes the moment of receipt. Raises InvalidTimestampError and TooOldError (30 days).
+    ahead becomes the moment of receipt. Raises InvalidTimestampError, and TooOldError beyond `max_age_us`
+    (30 days; None takes events of any age).
     """
     if timestamp is None:
         return received_us
@@ -57,6 +64,6 @@ def occurred_at(timestamp: Timestamp | None, *, received_us: int, sent_us: int |
     occurred = claimed if sent_us is None else received_us - (sent_us - claimed)
     if occurred > received_us + MAX_AHEAD_US:
         return received_us
-    if occurred < received_us - MAX_AGE_US:
+    if max_age_us is not None and occurred < received_us - max_age_us:
         raise TooOldError("happened more than 30 days ago; import history with `truelift import` instead")
     return occurred

@@ -10,7 +10,7 @@ import msgspec
 from engine.design.experiment import Experiment
 from pipeline.attributes import UNKNOWN_CLIENT, Client, segments_of
 from pipeline.event_body import EventBody
-from pipeline.event_clock import occurred_at
+from pipeline.event_clock import MAX_AGE_US, occurred_at
 from pipeline.event_keys import visitor_key, visitor_keys
 from pipeline.event_rules import (
     MAX_EVENT_BYTES,
@@ -61,11 +61,12 @@ class KnownIds:
 
 @dataclass(frozen=True, slots=True)
 class Reception:
-    """The circumstances a request arrived in: when, for whom, and from what browser."""
+    """The circumstances events arrived in: when, for whom, from what browser, and how old they may be."""
 
     received_us: int
     known: KnownIds
     client: Client = UNKNOWN_CLIENT
+    max_age_us: int | None = MAX_AGE_US
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,7 @@ def _tracked_row(event: TrackEvent, reception: Reception, sent_us: int | None) -
     url = checked_text("url", event.url, MAX_URL_LENGTH)
     return EventRow(
         received_at=reception.received_us,
-        occurred_at=occurred_at(event.timestamp, received_us=reception.received_us, sent_us=sent_us),
+        occurred_at=_occurred_at(event, reception, sent_us),
         event_id=event_id,
         event_key=visitor_key(event_id),
         type=event_type,
@@ -144,6 +145,15 @@ def _tracked_row(event: TrackEvent, reception: Reception, sent_us: int | None) -
         value=checked_value(event.value),
         visitor_identity="anonymous" if user_id is None else "identified",
         **segments_of(event.attributes, url, reception.client),
+    )
+
+
+def _occurred_at(event: TrackEvent | ConvertEvent, reception: Reception, sent_us: int | None) -> int:
+    return occurred_at(
+        event.timestamp,
+        received_us=reception.received_us,
+        sent_us=sent_us,
+        max_age_us=reception.max_age_us,
     )
 
 
@@ -180,7 +190,7 @@ def _conversion_row(event: ConvertEvent, reception: Reception, sent_us: int | No
     transaction_id = optional_id("transaction_id", event.transaction_id)
     return EventRow(
         received_at=reception.received_us,
-        occurred_at=occurred_at(event.timestamp, received_us=reception.received_us, sent_us=sent_us),
+        occurred_at=_occurred_at(event, reception, sent_us),
         event_id=event_id,
         event_key=visitor_key(event_id),
         type="conversion",

@@ -14,8 +14,11 @@ from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.drafts import create_draft
 from pipeline.event_frames import event_batch
+from pipeline.event_rows import read_event_rows
+from pipeline.events import KnownIds, Reception
 from pipeline.ingest import Ingest
 from pipeline.store.catalog import Catalog
+from pipeline.store.events import EventRow
 from pipeline.table_files import BadRow, UnreadableFileError, columns_of, read_chunks
 from pipeline.visitor_rows import ReadRows, VisitorColumns, events_of, read_visitors
 
@@ -80,6 +83,32 @@ def import_visitors(
         start = partial(_start_then, datetime.fromtimestamp(survey.first_us / 1_000_000, UTC))
         experiment = catalog.experiments.change(project.id, experiment.id, start, actor=ACTOR)
     return Imported(experiment=experiment, rows=rows, events=events, bad_rows=survey.bad_rows)
+
+
+def import_events(
+    path: Path, project: Project, *, catalog: Catalog, ingest: Ingest, on_progress: OnProgress
+) -> Imported:
+    """Bring in a file of one row per event, of any age; rows that the rules of events refuse are named.
+
+    Raises:
+        UnreadableFileError: the file cannot be read.
+    """
+    reception = Reception(
+        received_us=int(datetime.now(UTC).timestamp() * 1_000_000),
+        known=KnownIds.of(catalog.experiments.of_project(project.id)),
+        max_age_us=None,
+    )
+    stored = 0
+    bad_rows: list[BadRow] = []
+    for chunk in read_chunks(path):
+        rows, refused = read_event_rows(chunk, reception)
+        frame = pl.DataFrame(rows, schema=list(EventRow._fields), orient="row", infer_schema_length=None)
+        if rows:
+            ingest.write_now(project.id, event_batch(frame, received_at=reception.received_us))
+        stored += len(rows)
+        bad_rows.extend(refused)
+        on_progress(chunk.bytes_read)
+    return Imported(experiment=None, rows=stored, events=stored, bad_rows=tuple(bad_rows))
 
 
 def _read_all(file: VisitorFile, *, now_us: int) -> Iterator[tuple[ReadRows, int]]:
