@@ -54,7 +54,7 @@ def assign(experiment: Experiment, visitor_id: str, *, stored_variant_id: str | 
 
 
 def bucket_variant(experiment: Experiment, visitor_id: str) -> int | None:
-    """The index of the variant that the hash gives a visitor; None outside the traffic or without variants."""
+    """The index of the variant that the hash gives a visitor; None outside the traffic, or without any."""
     if visitor_hash(experiment, "t", visitor_id) >= traffic_threshold(experiment.traffic_allocation):
         return None
     if not experiment.variants:

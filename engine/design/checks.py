@@ -14,7 +14,6 @@ Check = Callable[[object], Iterable[Problem]]
 """Takes any value at all and yields its problems; their paths are relative to it, "" the value itself."""
 
 URL_LENGTH = 2048
-SLUG_LENGTH = 120
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*", re.ASCII)
 _LINE_BREAKS = "\t\n\r"
 _SHOWN_LENGTH = 60
@@ -148,12 +147,16 @@ def in_turn(first: Check, then: Callable[[Any], Iterable[Problem]]) -> Check:
 web_address: Check = in_turn(text(URL_LENGTH), _web_address)
 
 
-def slug(value: object) -> Iterator[Problem]:
+def slug(most: int) -> Check:
     """A key for code and addresses: small letters, digits, and single hyphens or underscores between them."""
-    if not isinstance(value, str) or len(value) > SLUG_LENGTH or not _SLUG.fullmatch(value):
-        yield Problem(
-            "", f"must be a slug such as checkout-button, at most {SLUG_LENGTH} long, not {shown(value)}"
-        )
+
+    def check(value: object) -> Iterator[Problem]:
+        if not isinstance(value, str) or len(value) > most or not _SLUG.fullmatch(value):
+            yield Problem(
+                "", f"must be a slug such as checkout-button, at most {most} long, not {shown(value)}"
+            )
+
+    return check
 
 
 def optional(check: Check) -> Check:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from engine.design.checks import repeated
-from engine.design.records import ListRule, Record, RecordRule
+from engine.design.checks import is_web_address, repeated
+from engine.design.records import ListRule, Record, RecordRule, view_of
 from engine.design.url_patterns import url_pattern_problem
 from engine.errors import Problem
 
@@ -118,6 +118,19 @@ def _requirements_of_status(experiment: Record) -> Iterable[Problem]:
     return () if experiment.get("status", "draft") == "draft" else start_requirements(experiment)
 
 
+def _redirects_to_addresses(experiment: Record) -> Iterator[Problem]:
+    """A redirect goes to a web address or a path of the same site, never to a script."""
+    if experiment.get("type") != "redirect":
+        return
+    for i, variant in enumerate(experiment.get("variants", ())):
+        for j, change in enumerate(map(view_of, view_of(variant).get("changes", ()))):
+            target = change.get("value", "")
+            is_path = target.startswith("/") and not target.startswith("//")
+            if change["action"] == "replace" and not is_path and not is_web_address(target):
+                message = "must be an absolute http or https address, or a path, for a redirect to go to"
+                yield Problem(f"variants[{i}].changes[{j}].value", message)
+
+
 EXPERIMENT_RULES: tuple[RecordRule, ...] = (
     _selector_for_trigger,
     _url_pattern,
@@ -126,4 +139,5 @@ EXPERIMENT_RULES: tuple[RecordRule, ...] = (
     _end_after_start,
     _times_of_status,
     _requirements_of_status,
+    _redirects_to_addresses,
 )

@@ -74,8 +74,9 @@ ASSIGNED = (
     "started_at",
     "completed_at",
 )
+# Leaves room below the limit of a test key for the number that makes it unique.
 _LONGEST_SLUG = 100
-"""Leaves room below the limit of a test key for the number that makes it unique."""
+_test_key = slug(_LONGEST_SLUG)
 
 
 def slug_of(name: str) -> str:
@@ -88,7 +89,7 @@ def wanted_test_key(fields: object) -> str:
     """The test key that the input asks for, by itself or through its name; valid whatever the input is."""
     given = fields if isinstance(fields, Mapping) else {}
     key, name = given.get("test_key"), given.get("name")
-    if isinstance(key, str) and not list(slug(key)):
+    if isinstance(key, str) and not list(_test_key(key)):
         return key
     return slug_of(name if isinstance(name, str) else "")
 
@@ -109,7 +110,7 @@ def draft_experiment(  # noqa: PLR0913  # every keyword is a fact that only the 
     given = fields_of(fields, "an experiment")
     problems = unknown_fields(given, WRITABLE, ASSIGNED, "an experiment")
     if given.get("test_key") is not None:
-        problems += at("test_key", slug(given["test_key"]))
+        problems += at("test_key", _test_key(given["test_key"]))
     record = {
         "url": project.url,
         **_written(given),

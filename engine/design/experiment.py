@@ -77,7 +77,7 @@ class Variant:
     weight: Annotated[float, number(0, HEAVIEST)] = 1.0
     is_control: Flag = False
     changes: Annotated[
-        tuple[Change, ...], records_of(Change, distinct("id"), at_most=500, name="changes")
+        tuple[Change, ...], records_of(Change, distinct("id"), at_most=500, name="change")
     ] = ()
 
     def __post_init__(self) -> None:
@@ -146,7 +146,7 @@ class Experiment:
     id: Id
     project_id: Id
     name: Name
-    test_key: Annotated[str, slug]
+    test_key: Annotated[str, slug(120)]
     salt: Annotated[str, text(255)]
     url: Annotated[str, text(URL_LENGTH)]
     created_at: Annotated[datetime, moment]
@@ -154,7 +154,7 @@ class Experiment:
     type: Annotated[ExperimentType, choice(words(ExperimentType))] = "visual"
     status: Annotated[Status, choice(words(Status))] = "draft"
     url_match_type: Annotated[UrlMatchType, choice(words(UrlMatchType))] = "exact"
-    url_rules: Annotated[tuple[UrlRule, ...], records_of(UrlRule, at_most=100, name="rules")] = ()
+    url_rules: Annotated[tuple[UrlRule, ...], records_of(UrlRule, at_most=100, name="URL rule")] = ()
     traffic_allocation: Annotated[int, whole(0, 100)] = 100
     traffic_strategy: Annotated[TrafficStrategy, choice(words(TrafficStrategy))] = "fixed"
     trigger: Annotated[Trigger, choice(words(Trigger))] = "direct"
@@ -165,7 +165,9 @@ class Experiment:
     hypothesis: Annotated[str | None, optional(text(5000, least=0, lines=True))] = None
     scheduled_start_at: Moment = None
     scheduled_end_at: Moment = None
-    stop_conditions: Annotated[StopConditions, record_of(StopConditions)] = StopConditions()
+    stop_conditions: Annotated[StopConditions, record_of(StopConditions, "the stop conditions")] = (
+        StopConditions()
+    )
     confidence_level: Annotated[int, whole(50, 99)] = 95
     analysis_method: Annotated[AnalysisMethod, choice(words(AnalysisMethod))] = "frequentist"
     targeting_rules: Targeting = field(default_factory=lambda: EVERYONE)
@@ -178,7 +180,7 @@ class Experiment:
             exactly_one("is_control", "control", from_count=2),
             weights_split_traffic,
             at_most=20,
-            name="variants",
+            name="variant",
         ),
     ] = ()
     goals: Annotated[
@@ -188,7 +190,7 @@ class Experiment:
             distinct("id"),
             exactly_one("is_primary", "primary goal", from_count=1),
             at_most=50,
-            name="goals",
+            name="goal",
         ),
     ] = ()
     assigned_user_ids: Annotated[tuple[str, ...], list_of(text(64), at_most=200)] = ()

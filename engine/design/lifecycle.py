@@ -44,7 +44,7 @@ def start(experiment: Experiment, *, now: datetime) -> Experiment:
 
 
 def pause(experiment: Experiment, *, now: datetime) -> Experiment:
-    """Take no new visitors; those assigned keep their variant. Raises TransitionError `invalid_transition`."""
+    """Take no new visitors; the others keep their variant. Raises TransitionError `invalid_transition`."""
     return replace(experiment, status=_next_status(experiment, "pause"), updated_at=now)
 
 
@@ -67,7 +67,7 @@ def archive(experiment: Experiment, *, now: datetime) -> Experiment:
 
 
 def deletable(experiment: Experiment) -> Experiment:
-    """Give the experiment back if it is a draft, which has counted nobody; else TransitionError `not_draft`."""
+    """Give a draft back, which has counted nobody; of anything else TransitionError `not_draft`."""
     if experiment.status != "draft":
         raise TransitionError(
             "not_draft", f"'{experiment.name}' is {experiment.status}; only a draft can be deleted"

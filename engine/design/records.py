@@ -54,7 +54,7 @@ def _item_class(hint: object) -> type | None:
 def enforce(built: object) -> None:
     """Raise InvalidDesignError with every problem of a dataclass that was just built."""
     cls: type = type(built)
-    problems = problems_in(_view(built, cls), cls)
+    problems = problems_in(view_of(built), cls)
     for field in _fields(cls):
         items = getattr(built, field.name)
         if field.item_class and not (
@@ -93,13 +93,17 @@ def _defaults(cls: type) -> Record:
     return {**plain, **made}
 
 
-def _view(built: object, cls: type) -> Record:
-    """A dataclass as a mapping of its fields, without copying what they hold."""
-    return {field.name: getattr(built, field.name) for field in dataclasses.fields(cls)}
+def view_of(record: object) -> Record:
+    """A record as a mapping of its fields, whether it is still plain or built already."""
+    if isinstance(record, Mapping):
+        return record
+    cls: type = type(record)
+    return {field.name: getattr(record, field.name) for field in dataclasses.fields(cls)}
 
 
-def record_of(cls: type) -> Check:
-    """A `cls`, built or still plain."""
+def record_of(cls: type, name: str) -> Check:
+    """A `cls`, built or still plain; `name` is what people call it."""
+    known = tuple(field.name for field in dataclasses.fields(cls))
 
     def check(value: object) -> Iterable[Problem]:
         if isinstance(value, cls):
@@ -107,24 +111,25 @@ def record_of(cls: type) -> Check:
             return ()
         if not isinstance(value, Mapping):
             return (Problem("", f"must be an object, not {shown(value)}"),)
-        return problems_in(value, cls)
+        return [*problems_in(value, cls), *unknown_keys(value, known, name)]
 
     return check
 
 
 def records_of(cls: type, *rules: ListRule, at_most: int, name: str) -> Check:
     """A list of at most so many `cls`, built or still plain, that obey `rules` together."""
+    check_one = record_of(cls, f"a {name}")
 
     def check(value: object) -> Iterator[Problem]:
         if not isinstance(value, list | tuple):
             yield Problem("", f"must be a list, not {shown(value)}")
             return
         if len(value) > at_most:
-            yield Problem("", f"holds {len(value):,} {name}; at most {at_most:,} are possible")
+            yield Problem("", f"holds {len(value):,} {name}s; at most {at_most:,} are possible")
             return
         sound: list[Record] = []
         for index, item in enumerate(value):
-            problems = list(record_of(cls)(item))
+            problems = list(check_one(item))
             yield from at(f"[{index}]", problems)
             sound.append(_sound_part(item, cls, problems))
         for rule in rules:
@@ -137,7 +142,7 @@ def _sound_part(item: object, cls: type, problems: Iterable[Problem]) -> Record:
     if not isinstance(item, Mapping | cls):
         return {}
     unsound = {problem.field.partition(".")[0].partition("[")[0] for problem in problems}
-    whole = {**_defaults(cls), **(item if isinstance(item, Mapping) else _view(item, cls))}
+    whole = {**_defaults(cls), **view_of(item)}
     return {name: value for name, value in whole.items() if name not in unsound}
 
 
