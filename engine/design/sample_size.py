@@ -151,7 +151,9 @@ def detectable_lift(metric: Metric, visitors: npt.ArrayLike, plan: Plan) -> Floa
     lowest = -plan.margin if plan.margin is not None else 0.0
 
     def still_missing(lift: FloatArray) -> FloatArray:
-        return np.nan_to_num(_exact_visitors(metric, lift, plan), nan=np.inf) - np.asarray(counted)
+        needed = _exact_visitors(metric, lift, plan)
+        missing: FloatArray = np.where(np.isnan(needed), np.inf, needed) - counted
+        return missing
 
     lift = bisect(still_missing, np.full(mean.shape, lowest), highest)
     return np.where((lift < highest) & (counted > 0) & (mean > 0), lift, np.nan)
