@@ -1,6 +1,5 @@
 """What a request body of events must look like before any single event is read."""
 
-import json
 import re
 from collections.abc import Callable
 from typing import Any, Final
@@ -11,7 +10,12 @@ from pipeline.event_clock import InvalidTimestampError, Timestamp, microseconds
 
 MAX_EVENTS: Final = 500
 
-_LONE_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+# Every escape of JSON text, so that an escaped backslash never looks like the start of another one; the
+# group is half a surrogate pair.
+_ESCAPE: Final = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
 
 
 class MalformedBodyError(ValueError):
@@ -74,25 +78,15 @@ def decode_leniently(decode: Callable[[bytes], Any], body: bytes) -> tuple[Any, 
         return decode(body), body
     except msgspec.ValidationError as error:
         raise _invalid(error) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        mended = _mended(body)
-    try:
-        return decode(mended), mended
-    except msgspec.ValidationError as error:
-        raise _invalid(error) from error
-
-
-def _mended(body: bytes) -> bytes:
-    # The standard library accepts half a surrogate pair, where msgspec calls the whole body malformed.
-    try:
-        text = json.dumps(json.loads(body, parse_constant=_refuse), ensure_ascii=False)
-        return _LONE_SURROGATES.sub("\ufffd", text).encode()
     except (ValueError, RecursionError) as error:
-        raise MalformedBodyError(f"the body is not valid JSON: {error}"[:200]) from error
+        mended = _ESCAPE.sub(_mended, body)
+        if mended == body:
+            raise MalformedBodyError(f"the body is not valid JSON: {error}"[:200]) from error
+        return decode_leniently(decode, mended)
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON value")
+def _mended(escape: re.Match[bytes]) -> bytes:
+    return rb"\ufffd" if escape.group(1) else escape.group()
 
 
 def _invalid(error: msgspec.ValidationError) -> MalformedBodyError | InvalidBodyError:

@@ -116,7 +116,7 @@ class Ingest:
         if self._stopping:
             raise OverloadedError("the service is stopping; send the events again in a moment")
         # A request that is larger than the whole queue still passes through an empty one.
-        if self._waiting and self._waiting_bytes + size > self._max_waiting_bytes:
+        if self._waiting_bytes and self._waiting_bytes + size > self._max_waiting_bytes:
             raise OverloadedError(
                 "events arrive faster than they can be written; send them again in a moment"
             )

@@ -1,0 +1,256 @@
+import asyncio
+import resource
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pipeline.ingest import Ingest, NotStoredError, OverloadedError
+from pipeline.settings import Settings
+from pipeline.store import events
+from pipeline.store.events import EventRow
+from pipeline.store.warehouse import Warehouse
+
+
+def a_row(event_id: str = "e1", visitor_key: int = 1) -> EventRow:
+    return EventRow(1, 1, event_id, 1, "exposure", "v1", visitor_key)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path)
+
+
+@pytest.fixture
+def warehouse(settings: Settings) -> Iterator[Warehouse]:
+    opened = Warehouse.open(settings)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def ingest(warehouse: Warehouse, settings: Settings) -> Iterator[Ingest]:
+    with running(warehouse, settings) as started:
+        yield started
+
+
+@contextmanager
+def running(warehouse: Warehouse, settings: Settings) -> Iterator[Ingest]:
+    started = Ingest(warehouse, settings)
+    started.start()
+    try:
+        yield started
+    finally:
+        started.stop()
+
+
+def stored(warehouse: Warehouse, project_id: str = "prj_1") -> list[tuple[int, str]]:
+    with warehouse.cursor() as cursor:
+        return cursor.execute(f'SELECT seq, event_id FROM "events_{project_id}" ORDER BY seq').fetchall()  # noqa: S608 (a literal id)
+
+
+async def submit_all(ingest: Ingest, *submitted: tuple[str, list[EventRow]]) -> list[BaseException | None]:
+    return await asyncio.gather(
+        *(ingest.submit(project_id, rows) for project_id, rows in submitted), return_exceptions=True
+    )
+
+
+@contextmanager
+def a_busy_writer(
+    warehouse: Warehouse, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[threading.Event]:
+    """Hold the writer inside its first commit until the event is set."""
+    begun, go_on = threading.Event(), threading.Event()
+    append = events.append
+
+    def slow_append(*arguments: object) -> None:
+        begun.set()
+        go_on.wait(10)
+        append(*arguments)  # type: ignore[arg-type]  # passed through as they came
+
+    monkeypatch.setattr(events, "append", slow_append)
+    yield go_on
+    go_on.set()
+
+
+def test_what_is_acknowledged_is_stored(ingest: Ingest, warehouse: Warehouse) -> None:
+    asyncio.run(ingest.submit("prj_1", [a_row("a"), a_row("b")]))
+    assert stored(warehouse) == [(1, "a"), (2, "b")]
+    assert ingest.last_seq_of("prj_1") == 2
+    assert ingest.last_seq_of("prj_2") == 0
+
+
+def test_nothing_submitted_is_nothing_stored(ingest: Ingest) -> None:
+    asyncio.run(ingest.submit("prj_1", []))
+    assert ingest.last_seq_of("prj_1") == 0
+
+
+def test_sequence_numbers_go_on_after_a_restart(warehouse: Warehouse, settings: Settings) -> None:
+    for event_id in ("a", "b", "c"):
+        with running(warehouse, settings) as ingest:
+            asyncio.run(ingest.submit("prj_1", [a_row(event_id)]))
+    assert stored(warehouse) == [(1, "a"), (2, "b"), (3, "c")]
+
+
+def test_requests_that_arrive_during_a_commit_share_the_next(
+    ingest: Ingest, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commits = 0
+    transaction = warehouse.transaction
+
+    def counted() -> object:
+        nonlocal commits
+        commits += 1
+        return transaction()
+
+    monkeypatch.setattr(warehouse, "transaction", counted)
+    asyncio.run(submit_all(ingest, *[("prj_1", [a_row(f"e{number}")]) for number in range(200)]))
+    assert len(stored(warehouse)) == 200
+    assert commits < 20
+
+
+def test_at_most_so_many_rows_share_a_commit(warehouse: Warehouse, tmp_path: Path) -> None:
+    with running(warehouse, Settings(data_dir=tmp_path, ingest_commit_rows=10)) as ingest:
+        asyncio.run(
+            submit_all(ingest, *[("prj_1", [a_row()] * 7) for _ in range(5)], ("prj_1", [a_row()] * 25))
+        )
+    assert len(stored(warehouse)) == 60
+
+
+def test_a_full_queue_refuses_and_says_when_to_come_back(
+    warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(warehouse, Settings(data_dir=tmp_path, ingest_queue_bytes=3000)) as ingest:
+
+        async def fill() -> list[BaseException | None]:
+            with a_busy_writer(warehouse, ingest, monkeypatch) as go_on:
+                waiting = [asyncio.create_task(ingest.submit("prj_1", [a_row()], 1000)) for _ in range(3)]
+                await asyncio.sleep(0.05)
+                with pytest.raises(OverloadedError) as refused:
+                    await ingest.submit("prj_1", [a_row("refused")], 1000)
+                assert refused.value.retry_after >= 1
+                go_on.set()
+                return await asyncio.gather(*waiting, return_exceptions=True)
+
+        assert asyncio.run(fill()) == [None] * 3
+        asyncio.run(ingest.submit("prj_1", [a_row("later")], 1000))
+    assert [event_id for _, event_id in stored(warehouse)] == ["e1", "e1", "e1", "later"]
+
+
+def test_one_request_larger_than_the_queue_passes_when_it_is_empty(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    with running(warehouse, Settings(data_dir=tmp_path, ingest_queue_bytes=1)) as ingest:
+        asyncio.run(ingest.submit("prj_1", [a_row()], 1000))
+    assert len(stored(warehouse)) == 1
+
+
+# A key that no 64 bits hold: what a row would be that slipped past every check.
+POISON = a_row("poison", visitor_key=2**64)
+
+
+def test_one_projects_broken_row_loses_nothing_of_the_others(
+    ingest: Ingest, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def together() -> list[BaseException | None]:
+        with a_busy_writer(warehouse, ingest, monkeypatch) as go_on:
+            first = asyncio.create_task(ingest.submit("prj_0", [a_row()]))
+            await asyncio.sleep(0.05)
+            rest = asyncio.create_task(
+                submit_all(
+                    ingest, ("prj_1", [a_row("a")]), ("prj_2", [a_row("x"), POISON]), ("prj_3", [a_row("b")])
+                )
+            )
+            await asyncio.sleep(0.05)
+            go_on.set()
+            await first
+            return await rest
+
+    answers = asyncio.run(together())
+    assert [type(answer) for answer in answers] == [type(None), NotStoredError, type(None)]
+    assert stored(warehouse, "prj_1")[0][1] == "a"
+    assert stored(warehouse, "prj_3")[0][1] == "b"
+    assert events.count_by_type(warehouse, "prj_2") == {}
+
+
+def test_after_a_failed_commit_the_next_one_works(ingest: Ingest, warehouse: Warehouse) -> None:
+    with pytest.raises(NotStoredError):
+        asyncio.run(ingest.submit("prj_1", [a_row("lost"), POISON]))
+    asyncio.run(ingest.submit("prj_1", [a_row("kept")]))
+    assert stored(warehouse) == [(1, "kept")]
+
+
+def test_a_full_disk_stores_nothing_of_a_request_and_recovers(ingest: Ingest, warehouse: Warehouse) -> None:
+    asyncio.run(ingest.submit("prj_1", [a_row("before")]))
+    with no_file_larger_than(100_000), pytest.raises(NotStoredError):
+        asyncio.run(ingest.submit("prj_1", [a_row(f"lost {number}" * 50) for number in range(1000)]))
+    asyncio.run(ingest.submit("prj_1", [a_row("after")]))
+    assert [event_id for _, event_id in stored(warehouse)] == ["before", "after"]
+
+
+@contextmanager
+def no_file_larger_than(size: int) -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+
+
+def test_stopping_writes_what_waits_and_refuses_what_comes(
+    warehouse: Warehouse, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest = Ingest(warehouse, settings)
+    ingest.start()
+
+    async def stop_meanwhile() -> None:
+        with a_busy_writer(warehouse, ingest, monkeypatch) as go_on:
+            waiting = [asyncio.create_task(ingest.submit("prj_1", [a_row()])) for _ in range(5)]
+            await asyncio.sleep(0.05)
+            stopping = asyncio.create_task(asyncio.to_thread(ingest.stop))
+            await asyncio.sleep(0.05)
+            with pytest.raises(OverloadedError, match="stopping"):
+                await ingest.submit("prj_1", [a_row("late")])
+            go_on.set()
+            await asyncio.gather(stopping, *waiting)
+
+    asyncio.run(stop_meanwhile())
+    assert [event_id for _, event_id in stored(warehouse)] == ["e1"] * 5
+
+
+def test_a_client_that_goes_away_costs_nobody_else(ingest: Ingest, warehouse: Warehouse) -> None:
+    async def leave() -> None:
+        leaving = asyncio.create_task(ingest.submit("prj_1", [a_row("left")]))
+        await asyncio.sleep(0)
+        leaving.cancel()
+        await ingest.submit("prj_1", [a_row("stayed")])
+
+    asyncio.run(leave())
+    assert [event_id for _, event_id in stored(warehouse)] == ["left", "stayed"]
+
+
+def test_an_import_is_written_at_once_and_counted_in_order(ingest: Ingest, warehouse: Warehouse) -> None:
+    asyncio.run(ingest.submit("prj_1", [a_row("a")]))
+    ingest.write_now("prj_1", events.arrow_of([a_row("b"), a_row("c")]))
+    asyncio.run(ingest.submit("prj_1", [a_row("d")]))
+    assert stored(warehouse) == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
+
+
+def test_imports_and_requests_together_number_every_event_once(ingest: Ingest, warehouse: Warehouse) -> None:
+    batch = events.arrow_of([a_row()] * 10)
+
+    def write_all() -> None:
+        for _ in range(20):
+            ingest.write_now("prj_1", batch)
+
+    importer = threading.Thread(target=write_all)
+    importer.start()
+    asyncio.run(submit_all(ingest, *[("prj_1", [a_row()]) for _ in range(200)]))
+    importer.join()
+    assert [seq for seq, _ in stored(warehouse)] == list(range(1, 401))
