@@ -75,6 +75,11 @@ class Warehouse:
                 _roll_back(cursor)
                 raise
 
+    def ping(self) -> None:
+        """Ask the file for an answer; raises what keeps it from giving one."""
+        with self.cursor() as cursor:
+            cursor.execute("SELECT 1")
+
     def checkpoint(self) -> None:
         """Move the log into the file, so that the next start has nothing to replay."""
         with self.cursor() as cursor:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
-from sqlalchemy import make_url
+from sqlalchemy import make_url, select
 
 from pipeline.settings import Settings
 from pipeline.store.catalog.accounts import Accounts
@@ -49,6 +49,11 @@ class Catalog:
             experiments=Experiments(database),
             audit=Audit(database),
         )
+
+    def ping(self) -> None:
+        """Ask the database for an answer; raises what keeps it from giving one."""
+        with self.database.read() as connection:
+            connection.execute(select(1))
 
     def close(self) -> None:
         """Close every connection; the catalog cannot be used afterwards."""

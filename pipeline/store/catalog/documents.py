@@ -8,8 +8,8 @@ Value = TypeVar("Value")
 
 
 def document_of(value: object) -> dict[str, Any]:
-    """A frozen dataclass of the engine as JSON-ready data; times as ISO 8601 text."""
-    document: dict[str, Any] = msgspec.to_builtins(value)
+    """A frozen dataclass of the engine as the very data that reading its JSON gives back."""
+    document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(value))
     return document
 
 

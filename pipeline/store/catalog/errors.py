@@ -36,8 +36,8 @@ class PlanLimitError(CatalogError):
         self.plan_name = plan_name
         self.max_projects = max_projects
         super().__init__(
-            f"the {plan_name} plan allows {max_projects} projects and all are used; "
-            "delete one or move to a larger plan"
+            f"the {plan_name} plan's allowance of {max_projects} is used up; "
+            "delete a project or move to a larger plan"
         )
 
 

@@ -1,0 +1,56 @@
+"""The service: `create_app` is the one place that wires it together."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
+
+from api import errors
+from api.description import describe
+from api.parts import open_parts
+from api.request_ids import RequestIds
+from api.routes import experiments, health, projects, results, sdk
+from pipeline.settings import Settings
+
+VERSION: Final = "1.0.0"
+PREFIX: Final = "/api/v1"
+RESOURCES: Final[tuple[APIRouter, ...]] = (
+    projects.router,
+    experiments.router,
+    results.router,
+    sdk.router,
+)
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The service on the store that the settings name; it opens that store when it starts to serve."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        with open_parts(settings) as parts:
+            app.state.parts = parts
+            yield
+
+    app = FastAPI(
+        title="Truelift",
+        version=VERSION,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        # An unknown path is an error, not a hint.
+        redirect_slashes=False,
+        generate_unique_id_function=_operation_id,
+    )
+    app.openapi = describe(app)  # type: ignore[method-assign] # FastAPI's documented way to extend the document
+    errors.install(app)
+    app.add_middleware(RequestIds)
+    for router in RESOURCES:
+        app.include_router(router, prefix=PREFIX)
+    app.include_router(health.router)
+    return app
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name

@@ -1,0 +1,65 @@
+"""Whose request this is, and whether its key may make it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from fastapi.security import HTTPBearer
+
+from api.errors import ApiError
+from pipeline.store.catalog import Account, ApiKey, Catalog, Scope
+
+bearer: Final = HTTPBearer(
+    scheme_name="bearer",
+    bearerFormat="svc_<environment>_<token id>_<secret>",
+    description="An API key. Its scopes and projects bound what it reaches.",
+    auto_error=False,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """An authenticated key, and the account that it belongs to."""
+
+    key: ApiKey
+    account: Account
+
+    @property
+    def actor(self) -> str:
+        """Who the audit trail says it was."""
+        return self.key.id
+
+
+def authenticate(token: str | None, catalog: Catalog, now: datetime) -> Caller:
+    """The caller that a bearer token stands for; ApiError `invalid_api_key` if it stands for none.
+
+    A token that is missing, malformed, unknown, wrong or revoked is answered alike, after the same work.
+    """
+    key = catalog.keys.find_by_token(token or "", now=now)
+    if key is None:
+        raise ApiError(
+            "invalid_api_key",
+            "send a valid API key in the header `Authorization: Bearer <API_KEY>`",
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+    return Caller(key, catalog.accounts.get(key.account_id))
+
+
+def require_served(caller: Caller) -> None:
+    """ApiError `account_inactive` unless the account's subscription is served."""
+    if not caller.account.is_served:
+        status = caller.account.subscription_status
+        raise ApiError("account_inactive", f"the account's subscription is {status}; renew it to go on")
+
+
+def require_scope(caller: Caller, *scopes: Scope | str) -> None:
+    """ApiError `forbidden` unless the key has every one of `scopes`."""
+    missing = [scope for scope in scopes if scope not in caller.key.scopes]
+    if missing:
+        raise ApiError("forbidden", f"this key lacks the scope {', '.join(missing)}")
+
+
+def require_account_wide(caller: Caller) -> None:
+    """ApiError `forbidden` for a key that is restricted to some projects."""
+    if not caller.key.is_account_wide:
+        raise ApiError("forbidden", "this key is restricted to its projects; use an account-wide key")

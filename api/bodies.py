@@ -1,0 +1,42 @@
+"""Whether a request's body is the JSON object that an operation asks for; the engine judges what is in it."""
+
+from typing import Annotated, Any, Final
+
+import msgspec
+from fastapi import Depends, Request
+
+from api.errors import INVALID, ApiError
+from engine.errors import Problem
+
+MAX_BODY_BYTES: Final = 2**20
+MEDIA_TYPE: Final = "application/json"
+
+
+async def json_object(request: Request) -> dict[str, Any]:
+    """The body as a dict; ApiError for another media type, too many bytes, no JSON, or no object."""
+    media_type = request.headers.get("content-type", MEDIA_TYPE).partition(";")[0].strip().lower()
+    if media_type != MEDIA_TYPE:
+        raise ApiError("unsupported_media_type", f"send the body as {MEDIA_TYPE}, not {media_type!r}")
+    try:
+        body = msgspec.json.decode(await _read(request))
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ApiError("invalid_json", f"the body is not JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise ApiError("validation_error", INVALID, [Problem("body", "must be a JSON object")])
+    return body
+
+
+JsonObject = Annotated[dict[str, Any], Depends(json_object)]
+
+
+async def _read(request: Request) -> bytes:
+    declared = request.headers.get("content-length", "")
+    too_large = ApiError("payload_too_large", f"a body may have at most {MAX_BODY_BYTES:,} bytes")
+    if declared.isdecimal() and int(declared) > MAX_BODY_BYTES:
+        raise too_large
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise too_large
+    return bytes(body)

@@ -1,0 +1,115 @@
+"""What a route can ask for in its signature; the scope that it needs is part of the type."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import Depends, Path, Query, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, SecurityScopes
+
+from api.auth import Caller, authenticate, bearer, require_account_wide, require_scope, require_served
+from api.parts import Parts
+from engine.design.experiment import Experiment
+from engine.design.project import Project
+from pipeline.results import Results
+from pipeline.store.catalog import Catalog, NotFoundError
+
+MAX_PER_PAGE = 100
+
+
+# Plain getters are async so that they run in place and not in a worker thread.
+async def parts_of(request: Request) -> Parts:
+    """The parts of the app that answers."""
+    parts: Parts = request.app.state.parts
+    return parts
+
+
+PartsDep = Annotated[Parts, Depends(parts_of)]
+
+
+async def _catalog(parts: PartsDep) -> Catalog:
+    return parts.catalog
+
+
+async def _results(parts: PartsDep) -> Results:
+    return parts.results
+
+
+async def utc_now() -> datetime:
+    """The time of the request."""
+    return datetime.now(UTC)
+
+
+CatalogDep = Annotated[Catalog, Depends(_catalog)]
+ResultsDep = Annotated[Results, Depends(_results)]
+Now = Annotated[datetime, Depends(utc_now)]
+
+
+def authenticated(
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)],
+    catalog: CatalogDep,
+    now: Now,
+) -> Caller:
+    """The caller, whatever it may do: 401 without one."""
+    return authenticate(credentials.credentials if credentials else None, catalog, now)
+
+
+async def authorized(scopes: SecurityScopes, caller: Annotated[Caller, Depends(authenticated)]) -> Caller:
+    """A caller whose account is served and whose key has the scopes: 401, 402, 403."""
+    require_served(caller)
+    require_scope(caller, *scopes.scopes)
+    return caller
+
+
+AuthorizedCaller = Annotated[Caller, Depends(authorized)]
+
+
+async def authorized_account_wide(caller: AuthorizedCaller) -> Caller:
+    """The same, with a key that is not restricted to some projects."""
+    require_account_wide(caller)
+    return caller
+
+
+def project_in_path(project_id: str, caller: AuthorizedCaller, catalog: CatalogDep) -> Project:
+    """The project that `{project_id}` names, if the caller reaches it: else 404."""
+    if not caller.key.reaches(project_id):
+        raise NotFoundError("project", project_id)
+    return catalog.projects.get(caller.account.id, project_id)
+
+
+def project_itself(
+    project_id: Annotated[str, Path(alias="id")], caller: AuthorizedCaller, catalog: CatalogDep
+) -> Project:
+    """The project that `{id}` names, if the caller reaches it: else 404."""
+    return project_in_path(project_id, caller, catalog)
+
+
+def experiment_in_path(
+    experiment_id: Annotated[str, Path(alias="id")],
+    project: Annotated[Project, Depends(project_in_path)],
+    catalog: CatalogDep,
+) -> Experiment:
+    """The experiment that `{id}` names in the project that `{project_id}` names: else 404."""
+    return catalog.experiments.get(project.id, experiment_id)
+
+
+def per_page(per_page: Annotated[int, Query(ge=1, description="Items a page; at most 100.")] = 25) -> int:
+    """The size of a page; more than the most is the most."""
+    return min(per_page, MAX_PER_PAGE)
+
+
+PageNumber = Annotated[int, Query(ge=1, description="Which page, from 1.")]
+PerPage = Annotated[int, Depends(per_page)]
+
+# Each name says what is reached and the scope that it takes.
+ProjectsReader = Annotated[Caller, Security(authorized, scopes=["projects:read"])]
+ProjectsCreator = Annotated[Caller, Security(authorized_account_wide, scopes=["projects:write"])]
+ProjectsWriter = Annotated[Caller, Security(authorized, scopes=["projects:write"])]
+ReadableProject = Annotated[Project, Security(project_itself, scopes=["projects:read"])]
+WritableProject = Annotated[Project, Security(project_itself, scopes=["projects:write"])]
+ExperimentsWriter = Annotated[Caller, Security(authorized, scopes=["experiments:write"])]
+ProjectOfReadableExperiments = Annotated[Project, Security(project_in_path, scopes=["experiments:read"])]
+ProjectOfWritableExperiments = Annotated[Project, Security(project_in_path, scopes=["experiments:write"])]
+ReadableExperiment = Annotated[Experiment, Security(experiment_in_path, scopes=["experiments:read"])]
+WritableExperiment = Annotated[Experiment, Security(experiment_in_path, scopes=["experiments:write"])]
+ProjectOfReadableResults = Annotated[Project, Security(project_in_path, scopes=["results:read"])]
+ExperimentOfReadableResults = Annotated[Experiment, Security(experiment_in_path, scopes=["results:read"])]

@@ -1,0 +1,69 @@
+"""What the OpenAPI document says beyond what the routes' signatures do: request bodies."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from api.schemas.experiment_input import ExperimentInput
+from api.schemas.projects import ProjectInput
+
+REFERENCE: Final = "#/components/schemas/{model}"
+# The engine judges bodies, so that every problem is named at once; these models only describe them.
+INPUTS: Final[tuple[type[BaseModel], ...]] = (ProjectInput, ExperimentInput)
+# FastAPI's own error shapes, which this API never answers with.
+UNUSED: Final = ("HTTPValidationError", "ValidationError")
+ABOUT: Final = (
+    "Runs A/B tests: projects, experiments and their lifecycle, and results with a resolved decision. "
+    "Judge by `score_label`, `score_value` and `effective_confidence_threshold`."
+)
+
+
+def taking(model: type[BaseModel], *, partly: bool = False) -> dict[str, Any]:
+    """How an operation says which body it takes; `partly` means that only the fields to change are sent."""
+    name = _changes(model) if partly else model.__name__
+    schema = {"$ref": REFERENCE.format(model=name)}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
+    """The function that makes the document, once."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _document(app)
+        return app.openapi_schema
+
+    return openapi
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    document = get_openapi(
+        title=app.title, version=app.version, description=ABOUT, routes=app.routes, openapi_version="3.1.0"
+    )
+    schemas: dict[str, Any] = document["components"]["schemas"]
+    for name in UNUSED:
+        schemas.pop(name, None)
+    _, described = models_json_schema([(model, "validation") for model in INPUTS], ref_template=REFERENCE)
+    schemas.update(described["$defs"])
+    for model in INPUTS:
+        schemas[_changes(model)] = _partly(schemas[model.__name__], _changes(model))
+    document["components"]["schemas"] = dict(sorted(schemas.items()))
+    return document
+
+
+def _changes(model: type[BaseModel]) -> str:
+    return model.__name__.replace("Input", "Changes")
+
+
+def _partly(schema: dict[str, Any], title: str) -> dict[str, Any]:
+    # What is absent from an update stays as it is, so no field has a default.
+    properties = {
+        name: {key: value for key, value in field.items() if key != "default"}
+        for name, field in schema["properties"].items()
+    }
+    whole = {key: value for key, value in schema.items() if key != "required"}
+    return {**whole, "title": title, "description": "The fields to change.", "properties": properties}

@@ -1,0 +1,127 @@
+"""How each error is answered: one table of codes, one envelope."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from api.schemas.errors import ErrorEnvelope
+from engine.errors import InvalidDesignError, Problem, TransitionError
+from pipeline.ingest import IngestError
+from pipeline.results import InvalidFilterError
+from pipeline.store.catalog import CatalogBusyError, InvalidRecordError, NotFoundError, PlanLimitError
+
+STATUS_OF: Final[Mapping[str, int]] = {
+    "invalid_json": 400,
+    "invalid_api_key": 401,
+    "account_inactive": 402,
+    "forbidden": 403,
+    "not_found": 404,
+    "method_not_allowed": 405,
+    "payload_too_large": 413,
+    "unsupported_media_type": 415,
+    "validation_error": 422,
+    "plan_limit_reached": 422,
+    "invalid_transition": 422,
+    "start_requirements_not_met": 422,
+    "experiment_running": 422,
+    "experiment_locked": 422,
+    "field_locked": 422,
+    "not_draft": 422,
+    "internal_error": 500,
+    "unavailable": 503,
+}
+# Errors of the floors below; a TransitionError brings its own code.
+CODE_OF: Final[Mapping[type[Exception], str]] = {
+    InvalidDesignError: "validation_error",
+    InvalidRecordError: "validation_error",
+    InvalidFilterError: "validation_error",
+    NotFoundError: "not_found",
+    PlanLimitError: "plan_limit_reached",
+    CatalogBusyError: "unavailable",
+    IngestError: "unavailable",
+}
+# What the framework refuses before any code of ours runs.
+CODE_OF_STATUS: Final[Mapping[int, str]] = {404: "not_found", 405: "method_not_allowed"}
+INVALID: Final = "the request is not valid; `details` names every problem"
+RETRY_AFTER_SECONDS: Final = 1
+
+
+class ApiError(Exception):
+    """A request refused; the code decides the status."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        problems: Iterable[Problem] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Take a code of STATUS_OF, a sentence for people, and headers that the answer carries."""
+        self.code = code
+        self.message = message
+        self.problems = tuple(problems)
+        self.headers = dict(headers or {})
+        super().__init__(message)
+
+
+def install(app: FastAPI) -> None:
+    """Have every error that is raised on purpose answered in the envelope."""
+    for kind in (ApiError, TransitionError, RequestValidationError, HTTPException, *CODE_OF):
+        app.add_exception_handler(kind, _answer)
+
+
+def error_response(error: ApiError, request_id: str) -> JSONResponse:
+    """The envelope of one error, as an answer."""
+    content: dict[str, Any] = {"code": error.code, "message": error.message, "request_id": request_id}
+    if error.problems:
+        content["details"] = [
+            {"field": problem.field, "message": problem.message} for problem in error.problems
+        ]
+    return JSONResponse({"error": content}, status_code=STATUS_OF[error.code], headers=error.headers)
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The error answers of an operation, for its description."""
+    return {
+        status: {
+            "model": ErrorEnvelope,
+            "description": ", ".join(f"`{code}`" for code, of in STATUS_OF.items() if of == status),
+        }
+        for status in statuses
+    }
+
+
+async def _answer(request: Request, error: Exception) -> JSONResponse:
+    return error_response(_refusal(request, error), request.state.request_id)
+
+
+def _refusal(request: Request, error: Exception) -> ApiError:
+    if isinstance(error, ApiError):
+        return error
+    if isinstance(error, TransitionError):
+        return ApiError(error.code, error.message, error.problems)
+    if isinstance(error, RequestValidationError):
+        return ApiError("validation_error", INVALID, map(_problem_of_query, error.errors()))
+    if isinstance(error, HTTPException):
+        code = CODE_OF_STATUS[error.status_code]
+        return ApiError(code, f"{request.method} {request.url.path}: {error.detail}", headers=error.headers)
+    return _refusal_below(error)
+
+
+def _refusal_below(error: Exception) -> ApiError:
+    code = next(code for kind, code in CODE_OF.items() if isinstance(error, kind))
+    if code == "validation_error":
+        return ApiError(code, INVALID, getattr(error, "problems", ()))
+    if code == "unavailable":
+        seconds = getattr(error, "retry_after", RETRY_AFTER_SECONDS)
+        return ApiError(code, str(error), headers={"Retry-After": str(seconds)})
+    return ApiError(code, str(error))
+
+
+def _problem_of_query(found: Mapping[str, Any]) -> Problem:
+    # The first step of the path says where a value came from, such as "query".
+    return Problem(".".join(map(str, found["loc"][1:])), found["msg"])

@@ -1,0 +1,45 @@
+"""The parts that a service is wired from: opened in order, closed in reverse."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from pipeline.ingest import Ingest
+from pipeline.results import Results
+from pipeline.rollup.run import Rollup
+from pipeline.scheduler import Scheduler
+from pipeline.settings import Settings
+from pipeline.store.catalog import Catalog
+from pipeline.store.warehouse import Warehouse
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything a request may need."""
+
+    settings: Settings
+    catalog: Catalog
+    warehouse: Warehouse
+    ingest: Ingest
+    rollup: Rollup
+    results: Results
+    scheduler: Scheduler
+
+
+@contextmanager
+def open_parts(settings: Settings) -> Iterator[Parts]:
+    """Open the store and start what runs by itself; stop and close it all at the end."""
+    with ExitStack() as stack:
+        catalog = Catalog.open(settings)
+        stack.callback(catalog.close)
+        warehouse = Warehouse.open(settings)
+        stack.callback(warehouse.close)
+        ingest = Ingest(warehouse, settings)
+        ingest.start()
+        stack.callback(ingest.stop)
+        rollup = Rollup(warehouse, catalog, settings)
+        results = Results(warehouse, catalog, rollup, settings)
+        scheduler = Scheduler(catalog, rollup, settings)
+        scheduler.start()
+        stack.callback(scheduler.stop)
+        yield Parts(settings, catalog, warehouse, ingest, rollup, results, scheduler)

@@ -1,0 +1,145 @@
+"""Experiments: create, list, get, update, and drive through their lifecycle."""
+
+from functools import partial
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from api.bodies import JsonObject
+from api.deps import (
+    CatalogDep,
+    ExperimentsWriter,
+    Now,
+    PageNumber,
+    PerPage,
+    ProjectOfReadableExperiments,
+    ProjectOfWritableExperiments,
+    ReadableExperiment,
+    WritableExperiment,
+)
+from api.description import taking
+from api.errors import documented
+from api.schemas.envelopes import Listing, Meta, Single
+from api.schemas.experiment_input import ExperimentInput
+from api.schemas.experiments import Experiment, ExperimentDetail
+from engine.design import lifecycle
+from engine.design.experiment import Experiment as ExperimentValue
+from engine.design.vocabulary import Status
+from pipeline.drafts import create_draft, revise_draft
+
+router = APIRouter(
+    prefix="/projects/{project_id}/experiments",
+    tags=["Experiments"],
+    responses=documented(401, 402, 403, 404),
+)
+ExperimentId = Annotated[str, Path(alias="id")]
+# What a listing shows unless it is asked for one status.
+LISTED: tuple[Status, ...] = ("draft", "scheduled", "running", "paused", "completed")
+
+
+@router.get("", responses=documented(422))
+def list_experiments(
+    project: ProjectOfReadableExperiments,
+    catalog: CatalogDep,
+    status: Annotated[Status | None, Query(description="All but archived if absent.")] = None,
+    page: PageNumber = 1,
+    per_page: PerPage = 25,
+) -> Listing[Experiment]:
+    """List the experiments of a project, most recently updated first."""
+    statuses = (status,) if status else LISTED
+    found = catalog.experiments.page(project.id, statuses, page=page, per_page=per_page)
+    return Listing(
+        data=[Experiment.of(experiment) for experiment in found.items],
+        meta=Meta(page=page, per_page=per_page, total=found.total),
+    )
+
+
+@router.post(
+    "", status_code=201, responses=documented(400, 413, 415, 422), openapi_extra=taking(ExperimentInput)
+)
+def create_experiment(
+    caller: ExperimentsWriter,
+    project: ProjectOfWritableExperiments,
+    body: JsonObject,
+    catalog: CatalogDep,
+    now: Now,
+) -> Single[ExperimentDetail]:
+    """Create a draft with its variants, goals and targeting; it receives no traffic."""
+    return _detail(create_draft(catalog, project, body, now=now, actor=caller.actor))
+
+
+@router.get("/{id}")
+def get_experiment(experiment: ReadableExperiment) -> Single[ExperimentDetail]:
+    """Get one experiment, whole."""
+    return _detail(experiment)
+
+
+@router.patch(
+    "/{id}", responses=documented(400, 413, 415, 422), openapi_extra=taking(ExperimentInput, partly=True)
+)
+def update_experiment(
+    caller: ExperimentsWriter,
+    project: ProjectOfWritableExperiments,
+    experiment: WritableExperiment,
+    body: JsonObject,
+    catalog: CatalogDep,
+    now: Now,
+) -> Single[ExperimentDetail]:
+    """Change the fields that are sent; in a paused experiment those that keep its history true."""
+    return _detail(revise_draft(catalog, project, experiment.id, body, now=now, actor=caller.actor))
+
+
+@router.post("/{id}/start", responses=documented(422))
+def start_experiment(
+    experiment_id: ExperimentId,
+    caller: ExperimentsWriter,
+    project: ProjectOfWritableExperiments,
+    catalog: CatalogDep,
+    now: Now,
+) -> Single[ExperimentDetail]:
+    """Start a draft: visitors are assigned at once, or from `scheduled_start_at` if that lies ahead."""
+    start = partial(lifecycle.start, now=now)
+    return _detail(catalog.experiments.change(project.id, experiment_id, start, actor=caller.actor))
+
+
+@router.post("/{id}/pause", responses=documented(422))
+def pause_experiment(
+    experiment_id: ExperimentId,
+    caller: ExperimentsWriter,
+    project: ProjectOfWritableExperiments,
+    catalog: CatalogDep,
+    now: Now,
+) -> Single[ExperimentDetail]:
+    """Assign no new visitors; the others keep their variant, and the configuration can be edited."""
+    pause = partial(lifecycle.pause, now=now)
+    return _detail(catalog.experiments.change(project.id, experiment_id, pause, actor=caller.actor))
+
+
+@router.post("/{id}/resume", responses=documented(422))
+def resume_experiment(
+    experiment_id: ExperimentId,
+    caller: ExperimentsWriter,
+    project: ProjectOfWritableExperiments,
+    catalog: CatalogDep,
+    now: Now,
+) -> Single[ExperimentDetail]:
+    """Assign new visitors again; what was collected is kept."""
+    resume = partial(lifecycle.resume, now=now)
+    return _detail(catalog.experiments.change(project.id, experiment_id, resume, actor=caller.actor))
+
+
+@router.post("/{id}/complete", responses=documented(422))
+def complete_experiment(
+    experiment_id: ExperimentId,
+    caller: ExperimentsWriter,
+    project: ProjectOfWritableExperiments,
+    catalog: CatalogDep,
+    now: Now,
+) -> Single[ExperimentDetail]:
+    """End it: nobody is assigned any more, and results are frozen."""
+    complete = partial(lifecycle.complete, now=now)
+    return _detail(catalog.experiments.change(project.id, experiment_id, complete, actor=caller.actor))
+
+
+def _detail(experiment: ExperimentValue) -> Single[ExperimentDetail]:
+    return Single(data=ExperimentDetail.of(experiment))

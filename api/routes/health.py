@@ -1,0 +1,52 @@
+"""Whether the process is alive, and whether it can serve."""
+
+import logging
+from collections.abc import Callable
+from typing import Final, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from api.deps import PartsDep
+from api.errors import RETRY_AFTER_SECONDS, ApiError, documented
+from api.parts import Parts
+
+logger = logging.getLogger(__name__)
+router = APIRouter(tags=["Health"])
+# What has to answer before the service can.
+CHECKS: Final[dict[str, Callable[[Parts], None]]] = {
+    "catalog": lambda parts: parts.catalog.ping(),
+    "warehouse": lambda parts: parts.warehouse.ping(),
+}
+
+
+class Health(BaseModel):
+    """That all is well."""
+
+    status: Literal["ok", "ready"]
+
+
+@router.get("/healthz")
+async def check_liveness() -> Health:
+    """Answer as long as the process does."""
+    return Health(status="ok")
+
+
+@router.get("/readyz", responses=documented(503))
+def check_readiness(parts: PartsDep) -> Health:
+    """Answer once the catalog and the warehouse do."""
+    failed = [name for name, check in CHECKS.items() if not _answers(check, parts, name)]
+    if failed:
+        message = f"not ready: {', '.join(failed)} cannot be read"
+        raise ApiError("unavailable", message, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
+    return Health(status="ready")
+
+
+def _answers(check: Callable[[Parts], None], parts: Parts, name: str) -> bool:
+    try:
+        check(parts)
+    except Exception:
+        # Whatever it is, the service cannot serve: say so rather than fail.
+        logger.exception("the %s does not answer", name)
+        return False
+    return True

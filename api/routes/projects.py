@@ -1,0 +1,80 @@
+"""Projects: create, list, get and update."""
+
+from functools import partial
+
+from fastapi import APIRouter
+
+from api.bodies import JsonObject
+from api.deps import (
+    CatalogDep,
+    Now,
+    PageNumber,
+    PerPage,
+    ProjectsCreator,
+    ProjectsReader,
+    ProjectsWriter,
+    ReadableProject,
+    WritableProject,
+)
+from api.description import taking
+from api.errors import documented
+from api.schemas.envelopes import Listing, Meta, Single
+from api.schemas.projects import NewProject, Project, ProjectInput
+from engine.design.drafting import draft_project, revise_project
+from engine.design.project import Project as ProjectValue
+from pipeline.store.catalog import Catalog, new_id, new_sdk_key
+
+router = APIRouter(prefix="/projects", tags=["Projects"], responses=documented(401, 402, 403))
+
+
+@router.get("", responses=documented(422))
+def list_projects(
+    caller: ProjectsReader, catalog: CatalogDep, page: PageNumber = 1, per_page: PerPage = 25
+) -> Listing[Project]:
+    """List the projects that the key reaches, most recently updated first."""
+    found = catalog.projects.page(
+        caller.account.id, only=caller.key.project_ids, page=page, per_page=per_page
+    )
+    running = catalog.experiments.running_counts([project.id for project in found.items])
+    return Listing(
+        data=[Project.of(project, running[project.id]) for project in found.items],
+        meta=Meta(page=page, per_page=per_page, total=found.total),
+    )
+
+
+@router.post(
+    "", status_code=201, responses=documented(400, 413, 415, 422), openapi_extra=taking(ProjectInput)
+)
+def create_project(
+    caller: ProjectsCreator, body: JsonObject, catalog: CatalogDep, now: Now
+) -> Single[NewProject]:
+    """Create a project, within the plan's allowance. Needs an account-wide key."""
+    drafted = draft_project(
+        body, id=new_id("prj"), account_id=caller.account.id, sdk_key=new_sdk_key(), now=now
+    )
+    return Single(data=NewProject.of_new(catalog.projects.create(drafted, actor=caller.actor)))
+
+
+@router.get("/{id}", responses=documented(404))
+def get_project(project: ReadableProject, catalog: CatalogDep) -> Single[Project]:
+    """Get one project."""
+    return _described(project, catalog)
+
+
+@router.patch(
+    "/{id}",
+    responses=documented(400, 404, 413, 415, 422),
+    openapi_extra=taking(ProjectInput, partly=True),
+)
+def update_project(
+    caller: ProjectsWriter, project: WritableProject, body: JsonObject, catalog: CatalogDep, now: Now
+) -> Single[Project]:
+    """Change the fields that are sent, and only those."""
+    revise = partial(revise_project, fields=body, now=now)
+    revised = catalog.projects.change(caller.account.id, project.id, revise, actor=caller.actor)
+    return _described(revised, catalog)
+
+
+def _described(found: ProjectValue, catalog: Catalog) -> Single[Project]:
+    running = catalog.experiments.running_counts([found.id])
+    return Single(data=Project.of(found, running[found.id]))

@@ -1,0 +1,69 @@
+"""Results: the whole payload, the primary goal's summary, and the days."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from api.deps import ExperimentOfReadableResults, Now, ProjectOfReadableResults, ResultsDep
+from api.errors import documented
+from api.schemas.envelopes import Single
+from api.schemas.results import Results, Summary
+from api.schemas.segment_query import SegmentQuery, TimeseriesQuery
+from api.schemas.timeseries import Day, days_of
+from engine.design.experiment import Experiment, Goal
+from pipeline.store.catalog import NotFoundError
+
+router = APIRouter(
+    prefix="/projects/{project_id}/experiments/{id}/results",
+    tags=["Results"],
+    responses=documented(401, 402, 403, 404, 422),
+)
+
+
+@router.get("")
+def get_results(
+    project: ProjectOfReadableResults,
+    experiment: ExperimentOfReadableResults,
+    query: Annotated[SegmentQuery, Query()],
+    results: ResultsDep,
+    now: Now,
+) -> Single[Results]:
+    """Get every goal and variant, the decisions, the days and the health of the data."""
+    report = results.report(experiment, project, query.filters, now=now)
+    return Single(data=Results.of(report, results.available_segments(experiment), query.given or None))
+
+
+@router.get("/summary")
+def get_results_summary(
+    project: ProjectOfReadableResults,
+    experiment: ExperimentOfReadableResults,
+    query: Annotated[SegmentQuery, Query()],
+    results: ResultsDep,
+    now: Now,
+) -> Single[Summary]:
+    """Get the primary goal only."""
+    return Single(data=Summary.of(results.report(experiment, project, query.filters, now=now)))
+
+
+@router.get("/timeseries")
+def get_results_timeseries(
+    project: ProjectOfReadableResults,
+    experiment: ExperimentOfReadableResults,
+    query: Annotated[TimeseriesQuery, Query()],
+    results: ResultsDep,
+    now: Now,
+) -> Single[list[Day]]:
+    """Get each day of one goal, in the project's reporting timezone, from the start without a gap."""
+    goal = _asked_for(experiment, query.goal_id)
+    report = results.report(experiment, project, query.filters, now=now)
+    found = next((result for result in report.goals if result.goal == goal), None)
+    return Single(data=days_of(found) if found else [])
+
+
+def _asked_for(experiment: Experiment, goal_id: str | None) -> Goal | None:
+    if goal_id is None:
+        return experiment.primary_goal
+    goal = next((goal for goal in experiment.goals if goal.id == goal_id), None)
+    if goal is None:
+        raise NotFoundError("goal", goal_id)
+    return goal

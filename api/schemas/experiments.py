@@ -1,0 +1,130 @@
+"""An experiment on the wire."""
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from api.schemas.numbers import percent
+from engine.analysis.multiplicity import effective_threshold
+from engine.analysis.report import score_words
+from engine.design import experiment
+from engine.design.vocabulary import (
+    AnalysisMethod,
+    ChangeAction,
+    ExperimentType,
+    GoalType,
+    Status,
+    Trigger,
+    UrlMatchType,
+    UrlRuleType,
+)
+
+
+class UrlRule(BaseModel):
+    """A page that the experiment includes or excludes; an exclude wins."""
+
+    type: UrlRuleType
+    match_type: UrlMatchType
+    value: str
+
+
+class StopConditions(BaseModel):
+    """When a running experiment completes by itself."""
+
+    visitor_limit: int | None = None
+    conversion_limit: int | None = Field(None, description="Conversions of the primary goal.")
+    auto_stop_on_winner: bool = False
+
+
+class Change(BaseModel):
+    """One edit that a variant makes to the page."""
+
+    id: str
+    selector: str
+    action: ChangeAction
+    value: str
+
+
+class Variant(BaseModel):
+    """One arm."""
+
+    id: str
+    name: str
+    weight: float = Field(description="Relative: shares are weights over their sum.")
+    is_control: bool
+    changes: list[Change]
+
+
+class Goal(BaseModel):
+    """What counts as success."""
+
+    id: str
+    name: str
+    goal_type: GoalType
+    is_primary: bool
+    config: dict[str, Any] = Field(description="What is tracked, by goal type.")
+
+
+class Experiment(BaseModel):
+    """An experiment as listed."""
+
+    id: str
+    name: str
+    test_key: str
+    type: ExperimentType
+    status: Status
+    url: str
+    url_match_type: UrlMatchType
+    url_rules: list[UrlRule]
+    traffic_allocation: int = Field(description="Percent of eligible visitors.")
+    trigger: Trigger
+    trigger_selector: str | None
+    custom_css: str | None
+    custom_js: str | None
+    relay_params: bool
+    hypothesis: str | None
+    scheduled_start_at: datetime | None
+    scheduled_end_at: datetime | None
+    stop_conditions: StopConditions
+    confidence_level: int
+    analysis_method: AnalysisMethod
+    score_label: str
+    score_description: str
+    effective_confidence_threshold: float = Field(
+        description="Percent that score_value must reach: the confidence level, adjusted for the variants."
+    )
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, found: experiment.Experiment) -> "Experiment":
+        """Describe an experiment."""
+        return cls(**described(found))
+
+
+class ExperimentDetail(Experiment):
+    """An experiment, whole."""
+
+    targeting_rules: dict[str, Any] = Field(description="`{version: 2, root: group}`.")
+    variants: list[Variant]
+    goals: list[Goal]
+    assigned_user_ids: list[str] = Field(description="Ids of account members.")
+
+    @classmethod
+    def of(cls, found: experiment.Experiment) -> "ExperimentDetail":
+        """Describe an experiment with its variants, goals and targeting."""
+        return cls(**described(found))
+
+
+def described(found: experiment.Experiment) -> dict[str, Any]:
+    """An experiment's fields, and what its score is called and must reach."""
+    label, description = score_words(found.analysis_method)
+    threshold = effective_threshold(found.confidence_level, len(found.variants))
+    return {
+        **asdict(found),
+        "score_label": label,
+        "score_description": description,
+        "effective_confidence_threshold": percent(threshold),
+    }

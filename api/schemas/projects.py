@@ -1,0 +1,112 @@
+"""A project on the wire."""
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.design import project
+from engine.design.vocabulary import Platform
+
+TIMEZONE = "IANA zone that days are counted in, such as `America/New_York`; UTC while null."
+
+
+class Project(BaseModel):
+    """A website or app on which experiments run."""
+
+    id: str
+    name: str
+    url: str
+    platform: Platform
+    installation_guide: Platform
+    reporting_timezone: str | None = Field(description=TIMEZONE)
+    integrations: dict[str, Any]
+    environments: list[dict[str, Any]]
+    settings: dict[str, Any]
+    snippet_verified: bool = Field(description="Whether the SDK has called in from one of its hostnames.")
+    running_experiments_count: int
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, found: project.Project, running: int) -> "Project":
+        """Describe a project of which `running` experiments run."""
+        return cls(**asdict(found), running_experiments_count=running)
+
+
+class NewProject(Project):
+    """A project that was just created."""
+
+    api_key: str = Field(description="Public SDK key, `pk_<token id>`: it reaches the SDK endpoints only.")
+
+    @classmethod
+    def of_new(cls, created: project.Project) -> "NewProject":
+        """Describe a project in which nothing runs yet."""
+        return cls(**asdict(created), running_experiments_count=0, api_key=created.sdk_key)
+
+
+class Ga4(BaseModel):
+    """Google Analytics 4."""
+
+    model_config = ConfigDict(extra="forbid")
+    enabled: bool
+    measurement_id: str | None = Field(None, description="Such as `G-XXXXXXXXXX`; required while enabled.")
+
+
+class Gtm(BaseModel):
+    """Google Tag Manager."""
+
+    model_config = ConfigDict(extra="forbid")
+    enabled: bool
+
+
+class Integrations(BaseModel):
+    """What the project is connected to; null takes one away."""
+
+    model_config = ConfigDict(extra="forbid")
+    ga4: Ga4 | None = None
+    gtm: Gtm | None = None
+
+
+class Environment(BaseModel):
+    """A place the site is deployed to."""
+
+    model_config = ConfigDict(extra="forbid")
+    key: str
+    name: str
+    hostnames: list[str] = []
+
+
+class ProjectSettings(BaseModel):
+    """Settings; null takes one back to its default."""
+
+    model_config = ConfigDict(extra="forbid")
+    domains: list[str] | None = None
+    cookie_domain: str | None = None
+    respect_dnt: bool | None = None
+    respect_gpc: bool | None = None
+    require_consent: bool | None = None
+    bot_filtering: bool | None = Field(None, description="Leave known bots out of results; true by default.")
+    excluded_ips: list[str] | None = None
+    anti_flicker_timeout_ms: int | None = None
+    revenue_currency: str | None = Field(None, description="ISO 4217 code; `USD` by default.")
+    attribution_window_days: int | None = Field(
+        None,
+        description="How long after the first exposure a conversion counts; as long as it runs by default.",
+    )
+    retention_days: int | None = Field(None, description="How long raw events are kept; for ever by default.")
+
+
+class ProjectInput(BaseModel):
+    """A project to create."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: str
+    url: str = Field(description="Absolute http or https address of the site.")
+    platform: Platform = "custom_js"
+    installation_guide: Platform = "custom_js"
+    reporting_timezone: str | None = Field(None, description=TIMEZONE)
+    integrations: Integrations = Integrations()
+    environments: list[Environment] = []
+    settings: ProjectSettings = ProjectSettings()

@@ -1,0 +1,118 @@
+"""Results on the wire: the whole of them, and the primary goal's."""
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from api.schemas.decisions import DecisionSummary, GoalDecision
+from api.schemas.experiments import described
+from api.schemas.segments import AvailableSegments
+from api.schemas.timeseries import Day, days_of
+from api.schemas.variant_results import GoalSummary, VariantResult
+from engine.analysis.report import CheckStatus, GoalReport, Report
+from engine.design.experiment import Experiment
+from engine.design.vocabulary import AnalysisMethod, GoalType, Status
+
+
+class ExperimentHead(BaseModel):
+    """Which experiment, and how it is judged."""
+
+    id: str
+    name: str
+    status: Status
+    analysis_method: AnalysisMethod
+    confidence_level: int
+    score_label: str
+    score_description: str
+    effective_confidence_threshold: float
+
+    @classmethod
+    def of(cls, experiment: Experiment) -> "ExperimentHead":
+        """Describe an experiment in short."""
+        return cls(**described(experiment))
+
+
+class GoalHead(BaseModel):
+    """Which goal."""
+
+    id: str
+    name: str
+    goal_type: GoalType
+    is_primary: bool
+
+    @classmethod
+    def of(cls, report: GoalReport) -> "GoalHead":
+        """Describe a goal in short."""
+        goal = report.goal
+        return cls(id=goal.id, name=goal.name, goal_type=goal.goal_type, is_primary=goal.is_primary)
+
+
+class Health(BaseModel):
+    """What one check of the data found."""
+
+    check: str
+    status: CheckStatus
+    message: str
+    details: dict[str, Any]
+
+
+class Results(BaseModel):
+    """Everything about an experiment."""
+
+    experiment: ExperimentHead
+    variants: dict[str, list[VariantResult]] = Field(description="By goal id.")
+    goals: list[GoalHead]
+    goal_summaries: dict[str, GoalSummary] = Field(description="By goal id.")
+    decision_summary: DecisionSummary | None = Field(description="Of the primary goal; null without one.")
+    decision_summaries: dict[str, GoalDecision] = Field(description="By goal id.")
+    time_series: list[Day] = Field(description="Of the primary goal.")
+    available_segments: AvailableSegments
+    active_segment: dict[str, str] | None = Field(description="The filters applied, as given.")
+    health: list[Health]
+    as_of: datetime | None = Field(description="Events received until then are counted; null without any.")
+
+    @classmethod
+    def of(cls, report: Report, available: dict[str, Any], active: dict[str, str] | None) -> "Results":
+        """Describe a report, the segments there are, and the filters it was made with."""
+        primary = report.primary
+        return cls(
+            experiment=ExperimentHead.of(report.experiment),
+            variants={goal.goal.id: _variants(goal) for goal in report.goals},
+            goals=[GoalHead.of(goal) for goal in report.goals],
+            goal_summaries={goal.goal.id: GoalSummary.of(goal.summary) for goal in report.goals},
+            decision_summary=DecisionSummary.of(primary.decision) if primary else None,
+            decision_summaries={goal.goal.id: GoalDecision.of(goal.decision) for goal in report.goals},
+            time_series=days_of(primary) if primary else [],
+            available_segments=AvailableSegments(**available),
+            active_segment=active,
+            health=[Health(**asdict(check)) for check in report.health],
+            as_of=report.as_of,
+        )
+
+
+class Summary(BaseModel):
+    """The primary goal only; without a goal there is nothing to sum up."""
+
+    experiment: ExperimentHead
+    primary_goal: GoalHead | None
+    variants: list[VariantResult]
+    primary_goal_summary: GoalSummary | None
+    decision_summary: DecisionSummary | None
+
+    @classmethod
+    def of(cls, report: Report) -> "Summary":
+        """Describe the primary goal of a report."""
+        primary = report.primary
+        return cls(
+            experiment=ExperimentHead.of(report.experiment),
+            primary_goal=GoalHead.of(primary) if primary else None,
+            variants=_variants(primary) if primary else [],
+            primary_goal_summary=GoalSummary.of(primary.summary) if primary else None,
+            decision_summary=DecisionSummary.of(primary.decision) if primary else None,
+        )
+
+
+def _variants(goal: GoalReport) -> list[VariantResult]:
+    return [VariantResult.of(variant, goal.goal.goal_type) for variant in goal.variants]

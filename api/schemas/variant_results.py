@@ -1,0 +1,109 @@
+"""How a variant, and a goal over all variants, did: on the wire."""
+
+from pydantic import BaseModel, Field
+
+from api.schemas.numbers import in_percents, percent
+from engine.analysis import report as judged
+from engine.analysis.report import VariantStatus
+from engine.design.vocabulary import GoalType
+
+UNIT = "Percentage points for conversion, cents per visitor for revenue."
+
+
+class Interval(BaseModel):
+    """From `low` to `high` at `level` percent; a bound that is infinite is null."""
+
+    low: float | None
+    high: float | None
+    level: float
+
+
+class VariantResult(BaseModel):
+    """One variant on one goal; comparisons are null for the control and where there is nothing to compare."""
+
+    variant_id: str
+    variant_name: str
+    is_control: bool
+    visitors: int
+    conversions: int
+    conversion_rate: float = Field(description="Percent of visitors.")
+    revenue_cents: int
+    revenue_per_visitor_cents: float
+    improvement: float | None = Field(description="Percent over the control.")
+    confidence: float | None = Field(description="Percent: 100 · (1 - p).")
+    score_value: float | None = Field(description="Percent to judge by, as score_label says.")
+    score_progress_percentage: float | None
+    chance_to_beat: float | None = Field(description="Percent.")
+    status: VariantStatus
+    rpv_lift: float | None = Field(description="Percent of revenue per visitor over the control's.")
+    projected_annual_revenue_impact_cents: int | None
+    p_value: float | None = Field(description="Two-sided.")
+    improvement_interval: Interval | None = Field(description="Percents, as improvement.")
+    absolute_difference: float | None = Field(description=UNIT)
+    sequential_interval: Interval | None = Field(
+        description=f"Of the absolute difference, valid however often one looks. {UNIT}"
+    )
+    expected_loss: float | None = Field(description=f"What choosing it would cost on average. {UNIT}")
+    sample_ratio_expected: float = Field(description="Share of the visitors that it should see.")
+
+    @classmethod
+    def of(cls, result: judged.VariantResult, goal_type: GoalType) -> "VariantResult":
+        """Describe how a variant did on a goal of that type."""
+        unit = 1.0 if goal_type == "revenue" else 100.0
+        return cls(
+            **{
+                **in_percents(result),
+                "absolute_difference": _scaled(result.absolute_difference, unit),
+                "expected_loss": _scaled(result.expected_loss, unit),
+                "improvement_interval": _relative(result.improvement_interval),
+                "sequential_interval": _absolute(result.sequential_interval, unit),
+            }
+        )
+
+
+class GoalSummary(BaseModel):
+    """One goal over all variants, and its best one."""
+
+    goal_id: str
+    goal_name: str
+    goal_type: GoalType
+    visitors: int
+    conversions: int
+    conversion_rate: float
+    revenue_cents: int
+    revenue_per_visitor_cents: float
+    control_variant_name: str | None
+    best_variant_name: str | None
+    winner_variant_name: str | None
+    improvement: float | None
+    confidence: float | None
+    score_value: float | None
+    score_progress_percentage: float | None
+    score_label: str
+    score_description: str
+    effective_confidence_threshold: float
+    rpv_lift: float | None
+    projected_annual_revenue_impact_cents: int | None
+    status: VariantStatus
+
+    @classmethod
+    def of(cls, summary: judged.GoalSummary) -> "GoalSummary":
+        """Describe a goal over all variants."""
+        return cls(**in_percents(summary))
+
+
+def _scaled(value: float | None, unit: float) -> float | None:
+    return None if value is None else round(unit * value, 4) + 0.0
+
+
+def _relative(interval: judged.Interval | None) -> Interval | None:
+    if interval is None:
+        return None
+    return Interval(low=percent(interval.low), high=percent(interval.high), level=percent(interval.level))
+
+
+def _absolute(interval: judged.Interval | None, unit: float) -> Interval | None:
+    if interval is None:
+        return None
+    low, high = _scaled(interval.low, unit), _scaled(interval.high, unit)
+    return Interval(low=low, high=high, level=percent(interval.level))
