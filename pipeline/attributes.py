@@ -29,7 +29,19 @@ CLOSED_SETS: Final = {
 }
 # Attributes that targeting reads and segments do not keep: they are no custom dimensions either.
 _NOT_KEPT: Final = frozenset(
-    {"referrer", "language", "city", "user_agent", "visitor_identity", "cookies", "url", "query_params"}
+    {
+        *(
+            "referrer",
+            "language",
+            "city",
+            "user_agent",
+            "visitor_identity",
+            "url",
+            "day_of_week",
+            "hour_of_day",
+        ),
+        *("cookie", "cookies", "query_param", "query_params"),
+    }
 )
 
 
@@ -168,7 +180,8 @@ def _utm_in(query: str) -> Mapping[str, str]:
     return {name: values[0][:MAX_TEXT] for name, values in parameters.items() if name.startswith("utm_")}
 
 
-def _custom(attributes: Mapping[str, Any]) -> str | None:
+def custom_dimensions_of(attributes: Mapping[str, Any]) -> dict[str, str]:
+    """Every attribute that is no known field, as text. Raises InvalidAttributesError."""
     dimensions = {
         key: value
         for key, value in attributes.items()
@@ -179,12 +192,14 @@ def _custom(attributes: Mapping[str, Any]) -> str | None:
         if nested is not None and not isinstance(nested, dict):
             raise InvalidAttributesError(f"{name} must be an object of key and value")
         dimensions |= nested or {}
-    if not dimensions:
-        return None
     if len(dimensions) > MAX_CUSTOM_DIMENSIONS:
         raise InvalidAttributesError(f"at most {MAX_CUSTOM_DIMENSIONS} custom dimensions an event")
-    texts = {key[:MAX_TEXT]: text for key, value in dimensions.items() if (text := _dimension(key, value))}
-    return msgspec.json.encode(texts, order="sorted").decode() if texts else None
+    return {key[:MAX_TEXT]: text for key, value in dimensions.items() if (text := _dimension(key, value))}
+
+
+def _custom(attributes: Mapping[str, Any]) -> str | None:
+    dimensions = custom_dimensions_of(attributes)
+    return msgspec.json.encode(dimensions, order="sorted").decode() if dimensions else None
 
 
 def _dimension(key: str, value: object) -> str | None:

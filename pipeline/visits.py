@@ -1,0 +1,108 @@
+"""What a visitor is shown in each experiment of a project, and why."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from engine.design.assignment import assign
+from engine.design.experiment import Experiment, Variant
+from engine.design.redirects import redirect_url
+from engine.design.targeting import evaluate
+from engine.design.url_matching import covers_page
+from pipeline.event_keys import visitor_key
+from pipeline.store.events import EventRow
+
+ShownStatus = Literal["new", "existing", "forced", "excluded"]
+SERVED: Final = frozenset({"running", "paused"})
+# A preview may ask for a variant before the experiment starts, and not after it has ended.
+_CAN_BE_FORCED: Final = frozenset({"draft", "scheduled", "running", "paused"})
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One experiment for one visitor; no variant where the visitor takes no part."""
+
+    experiment: Experiment
+    variant: Variant | None
+    status: ShownStatus
+    reason: str
+    redirect_url: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """Who is where, what targeting may know, and the variants that a preview asks for.
+
+    `forced` is keyed by experiment id or test key and names a variant by id or name.
+    """
+
+    visitor_id: str
+    url: str | None
+    attributes: Mapping[str, Any]
+    forced: Mapping[str, str]
+
+
+def shown_to(visit: Visit, experiments: Iterable[Experiment], stored: Mapping[str, str]) -> list[Shown]:
+    """Decide every served experiment, and every other one that the visit forces a variant of.
+
+    `stored` holds the variant id of the visitor's first assignment by experiment id: it wins over whatever
+    has changed since, the visitor's own attributes and the page included.
+    """
+    decided: list[Shown] = []
+    for experiment in experiments:
+        forced = _forced(visit, experiment)
+        if forced is not None:
+            decided.append(_shown(visit, experiment, forced, "forced", "the request asks for this variant"))
+        elif experiment.status in SERVED:
+            decided.append(_assigned(visit, experiment, stored.get(experiment.id)))
+    return decided
+
+
+def assignment_rows(common: EventRow, shown: Iterable[Shown]) -> list[EventRow]:
+    """The events that make new assignments stay: `common` with each experiment and its variant.
+
+    A visitor counts at the first exposure, and not here.
+    """
+    rows: list[EventRow] = []
+    for one in shown:
+        if one.status != "new" or one.variant is None:
+            continue
+        event_id = f"{common.event_id}:{one.experiment.id}"
+        rows.append(
+            common._replace(
+                event_id=event_id,
+                event_key=visitor_key(event_id),
+                experiment_id=one.experiment.id,
+                variant_id=one.variant.id,
+            )
+        )
+    return rows
+
+
+def _forced(visit: Visit, experiment: Experiment) -> Variant | None:
+    wanted = visit.forced.get(experiment.id) or visit.forced.get(experiment.test_key)
+    if wanted is None or experiment.status not in _CAN_BE_FORCED:
+        return None
+    return next((v for v in experiment.variants if wanted in {v.id, v.name}), None)
+
+
+def _assigned(visit: Visit, experiment: Experiment, stored_variant_id: str | None) -> Shown:
+    assignment = assign(experiment, visit.visitor_id, stored_variant_id=stored_variant_id)
+    if assignment.status == "new" and (obstacle := _obstacle(visit, experiment)):
+        return Shown(experiment, None, "excluded", obstacle, None)
+    return _shown(visit, experiment, assignment.variant, assignment.status, assignment.reason)
+
+
+def _obstacle(visit: Visit, experiment: Experiment) -> str | None:
+    """Say what keeps a visitor out who would be assigned now; None where nothing does."""
+    if visit.url is not None and not covers_page(experiment, visit.url):
+        return "the experiment is not on this page"
+    eligibility = evaluate(experiment.targeting_rules, visit.attributes)
+    return None if eligibility.eligible else eligibility.reason
+
+
+def _shown(
+    visit: Visit, experiment: Experiment, variant: Variant | None, status: ShownStatus, reason: str
+) -> Shown:
+    target = None if variant is None else redirect_url(experiment, variant, visit.url or experiment.url)
+    return Shown(experiment, variant, status, reason, target)
