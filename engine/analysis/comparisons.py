@@ -1,0 +1,65 @@
+"""How surprising a result still is when it is one of many: p values adjusted for their family.
+
+All take and give log p. NaN marks a comparison that could not be made: it counts for nothing.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+def holm(log_p: FloatArray, *, axis: int = -1) -> FloatArray:
+    """No false alarm in the family but with the level's probability, whatever depends on what.
+
+    The k-th smallest of m p values times m - k + 1, never falling: Holm (1979), "A simple sequentially
+    rejective multiple test procedure", Scandinavian Journal of Statistics 6.
+    """
+    ordered, rank, count = _ordered(log_p, axis)
+    scaled = ordered + np.log(np.maximum(count - rank, 1.0))
+    return _restored(np.maximum.accumulate(scaled, axis=-1), log_p, axis)
+
+
+def benjamini_hochberg(log_p: FloatArray, *, axis: int | None = -1) -> FloatArray:
+    """Among what is called, at most the level's share is false on average.
+
+    The k-th smallest of m p values times m / k, never falling: Benjamini and Hochberg (1995),
+    "Controlling the false discovery rate", JRSS B 57. With axis None everything is one family.
+    """
+    if axis is None:
+        return benjamini_hochberg(log_p.ravel()).reshape(log_p.shape)
+    ordered, rank, count = _ordered(log_p, axis)
+    scaled = ordered + np.log(np.maximum(count, 1.0) / (rank + 1.0))
+    lowest = np.minimum.accumulate(scaled[..., ::-1], axis=-1)[..., ::-1]
+    return _restored(lowest, log_p, axis)
+
+
+def prefer_primary(log_p: FloatArray, is_primary: BoolArray, *, axis: int = -1) -> FloatArray:
+    """Goals along `axis`: the primary at its own level, the others controlled among themselves.
+
+    The experiment was made to answer the primary goal, so it pays nothing for being looked at with
+    others; those are discoveries, and their rate of false ones is controlled (Benjamini and Hochberg,
+    1995). `is_primary` has one flag a goal.
+    """
+    flags = np.expand_dims(is_primary, tuple(range(1, log_p.ndim)))
+    primary = np.moveaxis(np.broadcast_to(flags, np.moveaxis(log_p, axis, 0).shape), 0, axis)
+    others = benjamini_hochberg(np.where(primary, np.nan, log_p), axis=axis)
+    return np.where(primary, log_p, others)
+
+
+def _ordered(log_p: FloatArray, axis: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """P values from small to large along the last axis, their ranks from 0, and how many there are."""
+    family = np.moveaxis(log_p, axis, -1)
+    ordered = np.sort(np.where(np.isnan(family), np.inf, family), axis=-1)
+    count = (~np.isnan(family)).sum(axis=-1, keepdims=True).astype(np.float64)
+    return ordered, np.arange(family.shape[-1], dtype=np.float64), count
+
+
+def _restored(adjusted: FloatArray, log_p: FloatArray, axis: int) -> FloatArray:
+    """Back in the order they came, at most 1, NaN where they were."""
+    family = np.moveaxis(log_p, axis, -1)
+    order = np.argsort(np.where(np.isnan(family), np.inf, family), axis=-1, kind="stable")
+    restored = np.empty_like(adjusted)
+    np.put_along_axis(restored, order, np.minimum(adjusted, 0.0), axis=-1)
+    return np.moveaxis(np.where(np.isnan(family), np.nan, restored), -1, axis)
