@@ -1,0 +1,68 @@
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC
+
+import pytest
+from sqlalchemy import select, text
+
+from pipeline.settings import Settings
+from pipeline.store.catalog import Catalog, CatalogBusyError, NotFoundError
+from pipeline.store.catalog.database import Database
+from pipeline.store.catalog.schema import accounts
+
+
+def test_sqlite_is_opened_for_many_readers_and_one_writer(catalog: Catalog) -> None:
+    with catalog.database.read() as connection:
+        pragmas = {
+            name: connection.scalar(text(f"PRAGMA {name}"))
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+        }
+    assert pragmas == {"journal_mode": "wal", "synchronous": 1, "foreign_keys": 1, "busy_timeout": 10_000}
+
+
+def test_write_that_fails_is_undone_whole(catalog: Catalog) -> None:
+    account, _, _ = catalog.accounts.create("Acme", "owner@acme.example")
+
+    def delete_and_fail() -> None:
+        with catalog.database.write() as connection:
+            connection.execute(accounts.delete())
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        delete_and_fail()
+    assert catalog.accounts.all() == [account]
+
+
+def test_times_come_back_in_utc_to_the_microsecond(catalog: Catalog) -> None:
+    account, _, _ = catalog.accounts.create("Acme", "owner@acme.example")
+    with catalog.database.read() as connection:
+        created_at = connection.scalar(select(accounts.c.created_at))
+    assert created_at == account.created_at
+    assert created_at is not None
+    assert created_at.tzinfo is UTC
+
+
+def test_two_connections_to_one_file_take_turns_at_writing(settings: Settings) -> None:
+    catalogs = [Catalog.open(settings), Catalog.open(settings)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: catalogs[n % 2].accounts.create("Acme", "owner@acme.example"), range(40)))
+    assert len({account.slug for account in catalogs[0].accounts.all()}) == 40
+    for catalog in catalogs:
+        catalog.close()
+
+
+def test_writer_that_waits_too_long_is_told_to_try_again(settings: Settings) -> None:
+    catalog = Catalog.open(settings)
+    impatient = Database(settings.effective_catalog_url)
+    with impatient.read() as connection:
+        connection.execute(text("PRAGMA busy_timeout = 50"))
+    with catalog.database.write() as holding:
+        holding.execute(accounts.delete())
+        with pytest.raises(CatalogBusyError), impatient.write():
+            pass
+    impatient.close()
+    catalog.close()
+
+
+def test_error_of_the_work_itself_passes_through(catalog: Catalog) -> None:
+    with pytest.raises(NotFoundError):
+        catalog.members.add("acc_nobody", email="bo@acme.example", name="Bo")

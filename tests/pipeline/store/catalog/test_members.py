@@ -1,0 +1,37 @@
+import pytest
+
+from pipeline.store.catalog import Account, Catalog, InvalidRecordError, NotFoundError
+
+
+def test_added_member_is_accepted(catalog: Catalog, account: Account) -> None:
+    member = catalog.members.add(account.id, email=" Bo@Acme.example ", name="Bo", role="admin")
+    assert member.email_address == "bo@acme.example"
+    assert catalog.members.get(account.id, member.id) == member
+    assert member in catalog.members.accepted(account.id)
+
+
+@pytest.mark.parametrize(("role", "manages"), [("owner", True), ("admin", True), ("member", False)])
+def test_owners_and_admins_manage_keys(
+    catalog: Catalog, account: Account, role: str, *, manages: bool
+) -> None:
+    member = catalog.members.add(account.id, email="bo@acme.example", name="Bo", role=role)
+    assert member.manages_keys is manages
+
+
+def test_member_who_would_be_wrong_is_refused_with_every_problem(catalog: Catalog, account: Account) -> None:
+    with pytest.raises(InvalidRecordError) as caught:
+        catalog.members.add(account.id, email="@acme", name=" ", role="king")
+    assert [problem.field for problem in caught.value.problems] == ["name", "email", "role"]
+
+
+def test_address_is_a_member_once_per_account(catalog: Catalog, account: Account) -> None:
+    with pytest.raises(InvalidRecordError, match="member of this account already"):
+        catalog.members.add(account.id, email="OWNER@acme.example", name="Again")
+    other, _, _ = catalog.accounts.create("Other", "owner@acme.example")
+    assert len(catalog.members.accepted(other.id)) == 1
+
+
+def test_member_of_another_account_is_not_found(catalog: Catalog, account: Account) -> None:
+    _, stranger, _ = catalog.accounts.create("Other", "owner@other.example")
+    with pytest.raises(NotFoundError):
+        catalog.members.get(account.id, stranger.id)

@@ -1,0 +1,63 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import text
+
+from pipeline.settings import Settings
+from pipeline.store.catalog import Catalog
+from pipeline.store.catalog.migrate import HEAD, CatalogVersionError
+from pipeline.store.catalog.schema import metadata
+
+ROOT = Path(__file__).parents[4]
+OPEN_AND_CREATE = """
+import sys
+from pathlib import Path
+from pipeline.settings import Settings
+from pipeline.store.catalog import Catalog
+catalog = Catalog.open(Settings(data_dir=Path(sys.argv[1])))
+catalog.accounts.create("Acme", "owner@acme.example")
+catalog.close()
+"""
+
+
+def test_head_is_the_newest_revision() -> None:
+    config = Config()
+    config.set_main_option("script_location", "pipeline.store.catalog:migrations")
+    assert ScriptDirectory.from_config(config).get_current_head() == HEAD
+
+
+def test_revisions_lead_to_the_tables_that_the_code_expects(catalog: Catalog) -> None:
+    with catalog.database.read() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_opening_again_finds_everything_there(settings: Settings) -> None:
+    first = Catalog.open(settings)
+    account, _, _ = first.accounts.create("Acme", "owner@acme.example")
+    first.close()
+    second = Catalog.open(settings)
+    assert second.accounts.all() == [account]
+    second.close()
+
+
+def test_catalog_of_a_newer_version_is_left_alone(catalog: Catalog, settings: Settings) -> None:
+    with catalog.database.write() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(CatalogVersionError, match="update the program"):
+        Catalog.open(settings)
+
+
+def test_processes_that_open_a_new_catalog_at_once_all_succeed(tmp_path: Path) -> None:
+    processes = [
+        subprocess.Popen([sys.executable, "-c", OPEN_AND_CREATE, str(tmp_path)], cwd=ROOT) for _ in range(4)
+    ]
+    assert [process.wait(timeout=60) for process in processes] == [0] * 4
+    catalog = Catalog.open(Settings(data_dir=tmp_path))
+    assert [account.slug for account in catalog.accounts.all()] == ["acme", "acme-2", "acme-3", "acme-4"]
+    catalog.close()
