@@ -2,9 +2,9 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -152,9 +152,16 @@ def revise_experiment(
     if experiment.status == "scheduled" and record["scheduled_start_at"] is None:
         record["status"] = "draft"
     if locked:
-        message = f"'{experiment.name}' has counted visitors: some fields can no longer change"
-        raise TransitionError("field_locked", message, [*locked, *problems, *problems_in(record, Experiment)])
+        _refuse(experiment, locked, [*problems, *problems_in(record, Experiment)])
     return _built(record, problems)
+
+
+def _refuse(experiment: Experiment, locked: Sequence[Problem], others: Iterable[Problem]) -> NoReturn:
+    """Report what is locked, and what would be wrong besides."""
+    fields = {problem.field for problem in locked}
+    besides = [problem for problem in others if problem.field not in fields]
+    message = f"'{experiment.name}' has counted visitors: some fields can no longer change"
+    raise TransitionError("field_locked", message, [*locked, *besides])
 
 
 def _wrong_status(experiment: Experiment, given: Record) -> list[Problem]:

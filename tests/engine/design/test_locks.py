@@ -1,0 +1,150 @@
+"""What can be edited in which status."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from engine.design.drafting import revise_experiment
+from engine.design.experiment import Change, Experiment
+from engine.errors import TransitionError
+from tests.builders import NOW, a_goal, a_variant, an_experiment, variants_of
+
+CHANGE = Change(id="chg_1", selector="h1", action="modify_text", value="Hello")
+
+
+def paused(**overrides: Any) -> Experiment:
+    variants = (variants_of((1, 1))[0], a_variant(id="var_1", changes=(CHANGE,)))
+    return an_experiment(**{"status": "paused", "variants": variants, **overrides})
+
+
+def revise(experiment: Experiment, fields: dict[str, Any]) -> Experiment:
+    numbers = itertools.count(1)
+    return revise_experiment(
+        experiment, fields, now=NOW, new_id=lambda prefix: f"{prefix}_new{next(numbers)}"
+    )
+
+
+def locked(fields: dict[str, Any]) -> set[str]:
+    with pytest.raises(TransitionError) as error:
+        revise(paused(), fields)
+    assert error.value.code == "field_locked"
+    return {problem.field for problem in error.value.problems}
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        ("running", "experiment_running"),
+        ("completed", "experiment_locked"),
+        ("archived", "experiment_locked"),
+    ],
+)
+def test_a_status_that_allows_no_edits_says_so(status: str, code: str) -> None:
+    with pytest.raises(TransitionError) as error:
+        revise(an_experiment(status=status), {"name": "New"})
+    assert error.value.code == code
+
+
+@pytest.mark.parametrize("status", ["draft", "scheduled"])
+def test_before_it_starts_everything_can_change(status: str) -> None:
+    fields = {
+        "type": "redirect",
+        "url": "/other",
+        "variants": [{"name": "A"}, {"name": "B"}, {"name": "C"}],
+        "goals": [{"name": "Clicks", "goal_type": "click", "config": {"selector": "#buy"}}],
+    }
+    assert len(revise(an_experiment(status=status), fields).variants) == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "New"},
+        {"traffic_allocation": 50},
+        {"confidence_level": 90},
+        {
+            "variants": [
+                {"id": "var_0", "weight": 2},
+                {"id": "var_1", "changes": [{"id": "chg_1", "value": "Hi"}]},
+            ]
+        },
+        {
+            "variants": [
+                {"id": "var_0"},
+                {"id": "var_1", "changes": [{"id": "chg_1"}, {"selector": "p", "action": "remove"}]},
+            ]
+        },
+        {"goals": [{"id": "goal_1"}, {"name": "More", "goal_type": "revenue"}]},
+        {"goals": [{"id": "goal_1", "name": "Renamed"}]},
+    ],
+)
+def test_a_paused_experiment_can_be_tuned(change: dict[str, Any]) -> None:
+    assert revise(paused(), change) != paused()
+
+
+def test_a_paused_experiment_accepts_what_it_is_already() -> None:
+    same = {
+        "type": "visual",
+        "url": "https://shop.example/checkout",
+        "url_match_type": "exact",
+        "url_rules": [],
+        # The default direction says the same as none.
+        "goals": [{"id": "goal_1", "config": {"event_name": "purchase", "direction": "increase"}}],
+    }
+    assert revise(paused(), same).status == "paused"
+
+
+@pytest.mark.parametrize(
+    ("change", "fields"),
+    [
+        ({"type": "redirect"}, {"type"}),
+        ({"url": "/other", "url_match_type": "contains"}, {"url", "url_match_type"}),
+        ({"url_rules": [{"type": "exclude", "match_type": "contains", "value": "x"}]}, {"url_rules"}),
+        ({"variants": [{"id": "var_0"}, {"id": "var_1"}, {"name": "New"}]}, {"variants[2]"}),
+        ({"variants": [{"id": "var_0"}]}, {"variants"}),
+        ({"variants": [{"id": "var_0"}, {"id": "var_1", "changes": []}]}, {"variants[1].changes"}),
+        ({"goals": []}, {"goals"}),
+        ({"goals": [{"id": "goal_1", "config": {"event_name": "other"}}]}, {"goals[0].config"}),
+        (
+            {"goals": [{"id": "goal_1", "goal_type": "pageview", "config": {"url": "/"}}]},
+            {"goals[0].goal_type", "goals[0].config"},
+        ),
+        (
+            {
+                "goals": [
+                    {"id": "goal_1", "is_primary": False},
+                    {"name": "Other", "goal_type": "revenue", "is_primary": True},
+                ]
+            },
+            {"goals[0].is_primary"},
+        ),
+    ],
+)
+def test_a_paused_experiment_keeps_what_its_history_rests_on(
+    change: dict[str, Any], fields: set[str]
+) -> None:
+    assert locked(change) == fields
+
+
+def test_parts_sent_without_their_ids_do_not_replace_the_old_ones() -> None:
+    sent = {
+        "variants": [{"name": "Control", "is_control": True}, {"name": "Treatment"}],
+        "goals": [{"name": "Purchase", "goal_type": "custom_event", "config": {"event_name": "purchase"}}],
+    }
+    assert {"variants", "goals", "variants[0]", "variants[1]"} <= locked(sent)
+
+
+def test_everything_locked_and_everything_wrong_is_reported_at_once() -> None:
+    assert locked({"type": "redirect", "url": "/other", "traffic_allocation": 200, "foo": 1}) == {
+        "type",
+        "url",
+        "traffic_allocation",
+        "foo",
+    }
+
+
+def test_a_secondary_goal_can_change_what_it_counts() -> None:
+    goals = (a_goal(), a_goal(id="goal_2", is_primary=False))
+    change = {"goals": [{"id": "goal_1"}, {"id": "goal_2", "config": {"event_name": "other"}}]}
+    assert revise(paused(goals=goals), change).goals[1].config == {"event_name": "other"}
