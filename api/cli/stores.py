@@ -64,7 +64,7 @@ def opened_store(data_dir: Path) -> Iterator[OpenStore]:
         ingest.start()
         try:
             rollup = Rollup(warehouse, catalog, settings)
-            yield OpenStore(catalog, ingest, rollup, Results(warehouse, catalog, rollup, settings))
+            yield OpenStore(catalog, ingest, rollup, Results(warehouse, rollup, settings))
         finally:
             ingest.stop()
             warehouse.close()

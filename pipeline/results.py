@@ -1,0 +1,134 @@
+"""What an experiment's result is: of everyone, of one segment, or of those who are in several at once."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import polars as pl
+
+from engine.analysis.evidence import Evidence
+from engine.analysis.report import Report, analyze
+from engine.design.experiment import Experiment
+from engine.design.project import Project
+from pipeline.rollup.choices import segment_choices
+from pipeline.rollup.evidence import days_of, evidence_of
+from pipeline.rollup.run import Rollup
+from pipeline.segment_filters import FILTERS, InvalidFilterError, SegmentFilters
+from pipeline.settings import Settings
+from pipeline.store import aggregates, rollups, visitors
+from pipeline.store.frames import Cursor
+from pipeline.store.rollups import Published
+from pipeline.store.visitors import CUSTOM_PREFIX, DIMENSIONS
+from pipeline.store.warehouse import Warehouse
+
+__all__ = ["FILTERS", "InvalidFilterError", "Results", "SegmentFilters"]
+
+# What the contract calls the values of each dimension.
+_PLURALS: Final = {
+    name: {"os": "operating_systems", "country": "countries", "visitor_identity": "visitor_identities"}.get(
+        name, f"{name}s"
+    )
+    for name in DIMENSIONS
+}
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_NO_FILTERS: Final = SegmentFilters()
+
+
+class Results:
+    """Answers from what is published, brought up to date first where that is quick."""
+
+    def __init__(self, warehouse: Warehouse, rollup: Rollup, settings: Settings) -> None:
+        """Read `warehouse`, which `rollup` keeps up to date."""
+        self._warehouse = warehouse
+        self._rollup = rollup
+        self._patience = settings.fresh_read_seconds
+
+    def report(
+        self,
+        experiment: Experiment,
+        project: Project,
+        filters: SegmentFilters = _NO_FILTERS,
+        *,
+        now: datetime,
+    ) -> Report:
+        """Judge the visitors who match every filter, as of `now` or of the report's `as_of`."""
+        evidence = self.evidence(experiment, project, filters, now=now)
+        return analyze(experiment, evidence, now=now, currency=_currency(experiment, project))
+
+    def evidence(
+        self,
+        experiment: Experiment,
+        project: Project,
+        filters: SegmentFilters = _NO_FILTERS,
+        *,
+        now: datetime,
+    ) -> Evidence:
+        """What was observed of those visitors, with every local day from the start to the end or `now`.
+
+        `as_of` is when this was all there was to observe; None while nothing was ever published.
+        """
+        days = days_of(experiment, project.timezone, now)
+        if experiment.started_at is None:
+            return _nothing(experiment, days)
+        is_fresh = self._bring_up_to_date(experiment, project)
+        # A transaction, so that sums and visitors are those of one publication.
+        with self._warehouse.transaction() as cursor:
+            published = rollups.find(cursor, experiment.id)
+            if published is None:
+                return _nothing(experiment, days)
+            cells = _cells(cursor, experiment, published, filters.segment)
+        return replace(
+            evidence_of(experiment, cells, days),
+            as_of=now if is_fresh else _moment(published.as_of),
+            last_exposure_at=_moment(published.last_exposed_at),
+        )
+
+    def available_segments(self, experiment: Experiment) -> dict[str, Any]:
+        """The values visitors can be filtered by, at most 200 a dimension, under the contract's names."""
+        with self._warehouse.transaction() as cursor:
+            published = rollups.find(cursor, experiment.id)
+            found = segment_choices(cursor, experiment.id, published) if published else {}
+        return {
+            **{plural: found.get(name, []) for name, plural in _PLURALS.items()},
+            "custom_dimensions": [
+                {"key": key, "label": _label(key), "values": values}
+                for name, values in sorted(found.items())
+                if (key := name.removeprefix(CUSTOM_PREFIX)) != name
+            ],
+        }
+
+    def _bring_up_to_date(self, experiment: Experiment, project: Project) -> bool:
+        """Wait for newer events to be counted, if there are any; whether nothing is missing then."""
+        return self._rollup.is_fresh(experiment, project) or self._rollup.refresh_within(
+            project.id, self._patience
+        )
+
+
+def _cells(
+    cursor: Cursor, experiment: Experiment, published: Published, segment: dict[str, str]
+) -> pl.DataFrame:
+    """Sums taken ahead where there are any for what is asked, and sums over visitors elsewhere."""
+    if not segment:
+        return aggregates.read_value(cursor, experiment.id, aggregates.EVERYONE, aggregates.EVERYONE)
+    (dimension, value), *others = segment.items()
+    if not others and dimension in published.dimensions:
+        return aggregates.read_value(cursor, experiment.id, dimension, value)
+    return visitors.read_segment(cursor, experiment.id, len(experiment.goals), segment)
+
+
+def _nothing(experiment: Experiment, days: range) -> Evidence:
+    return evidence_of(experiment, aggregates.no_cells(), days)
+
+
+def _label(key: str) -> str:
+    return key.replace("_", " ").replace("-", " ").strip().capitalize() or key
+
+
+def _moment(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)
+
+
+def _currency(experiment: Experiment, project: Project) -> str:
+    """The money of the goal that is decided on, where it names one, or the project's."""
+    goal = experiment.primary_goal
+    return str(goal.tracking.get("currency", project.revenue_currency)) if goal else project.revenue_currency

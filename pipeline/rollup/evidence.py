@@ -1,0 +1,84 @@
+"""Sums by variant, goal and day as the evidence that is analysed."""
+
+from datetime import date, datetime, timedelta
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from engine.analysis.evidence import DailyEvidence, Evidence, IntArray
+from engine.analysis.moments import Moments
+from engine.days import local_day
+from engine.design.experiment import Experiment
+from pipeline.rollup.rules import FLAGGED_AS_BOT, SEVERAL_VARIANTS
+
+_EPOCH: Final = date(1970, 1, 1)
+
+
+def days_of(experiment: Experiment, timezone: str, now: datetime) -> range:
+    """Days since 1970 from the local day it started on to the one it completed on, or today."""
+    if experiment.started_at is None:
+        return range(0)
+    last = now if experiment.completed_at is None else experiment.completed_at
+    first_day, last_day = (
+        (local_day(moment, timezone) - _EPOCH).days for moment in (experiment.started_at, last)
+    )
+    return range(first_day, max(first_day, last_day) + 1)
+
+
+def evidence_of(experiment: Experiment, cells: pl.DataFrame, days: range) -> Evidence:
+    """Lay sums out over the experiment's goals and variants, and over `days`, or more where more was seen.
+
+    `cells` have `variant`, `goal` (null: of no goal in particular), `day` and the sums of the aggregates.
+    """
+    variants, goals = len(experiment.variants), len(experiment.goals)
+    counted = cells.filter(pl.col("variant") < variants)
+    days = _covering(days, counted["day"])
+    there = counted.filter(pl.col("goal").is_null()).with_columns(pl.lit(0, pl.UInt8).alias("goal"))
+    done = counted.filter(pl.col("goal") < goals)
+    daily = DailyEvidence(
+        days=tuple(_EPOCH + timedelta(days=day) for day in days),
+        visitors=_by_day(there, "visitors", days, 1, variants)[:, 0, :],
+        conversions=_by_day(done, "conversions", days, goals, variants),
+        revenue_cents=_by_day(done, "cents", days, goals, variants),
+    )
+    visitors = daily.visitors.sum(axis=0)
+    return Evidence(
+        visitors=visitors,
+        conversions=daily.conversions.sum(axis=0),
+        revenue=_revenue(done, visitors, goals),
+        daily=daily,
+        several_variants=_aside(cells, SEVERAL_VARIANTS),
+        bots=_aside(cells, FLAGGED_AS_BOT),
+    )
+
+
+def _covering(days: range, seen: pl.Series) -> range:
+    """The days, stretched to those that something happened on: imported events may be older."""
+    found = [day for day in (seen.min(), seen.max()) if isinstance(day, int)]
+    edges = [*found, *([days.start, days.stop - 1] if days else [])]
+    return range(min(edges), max(edges) + 1) if edges else days
+
+
+def _by_day(cells: pl.DataFrame, column: str, days: range, goals: int, variants: int) -> IntArray:
+    counts = np.zeros((len(days), goals, variants), np.int64)
+    dated = cells.filter(pl.col("day").is_not_null() & pl.col(column).is_not_null())
+    place = (dated["day"].to_numpy() - days.start, dated["goal"].to_numpy(), dated["variant"].to_numpy())
+    np.add.at(counts, place, dated[column].to_numpy())
+    return counts
+
+
+def _revenue(cells: pl.DataFrame, visitors: IntArray, goals: int) -> Moments:
+    """Moments of cents per visitor: whole numbers up to the last division, so that nothing cancels."""
+    n = np.broadcast_to(visitors.astype(np.float64), (goals, len(visitors)))
+    mean, m2 = np.zeros(n.shape), np.zeros(n.shape)
+    sums = cells.group_by("goal", "variant").agg(pl.col("cohort_cents", "cohort_cents_squared").sum())
+    for goal, variant, total, squares in sums.iter_rows():
+        count = int(visitors[variant])
+        mean[goal, variant] = total / count
+        m2[goal, variant] = (count * squares - total * total) / count
+    return Moments(n.copy(), mean, m2)
+
+
+def _aside(cells: pl.DataFrame, mark: int) -> int:
+    return int(cells.filter(pl.col("variant") == mark)["visitors"].sum())

@@ -1,0 +1,135 @@
+"""What counts: the rules an experiment is counted by, and when they have changed since it last was."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final, Self
+
+import msgspec
+import polars as pl
+
+from engine.design.experiment import Experiment, Goal
+from engine.design.project import Project
+
+# Part of every fingerprint: raise it when the same events would count differently from now on.
+RULES_VERSION: Final = 1
+# Instead of the number of a variant: a visitor who is counted in none of them.
+FLAGGED_AS_BOT: Final = 254
+SEVERAL_VARIANTS: Final = 255
+FOREVER: Final = 2**62
+DAY_US: Final = 86_400_000_000
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountingRules:
+    """What a project says about counting; an experiment that is over keeps the rules it ended under."""
+
+    timezone: str
+    bot_filtering: bool
+    window_us: int
+    currency: str
+
+    @classmethod
+    def of(cls, project: Project) -> Self:
+        """The rules of `project` as they stand."""
+        days = project.attribution_window_days
+        return cls(
+            timezone=project.timezone,
+            bot_filtering=project.bot_filtering,
+            window_us=FOREVER if days is None else days * DAY_US,
+            currency=project.revenue_currency,
+        )
+
+    def to_json(self) -> str:
+        """As text, for keeping beside what was counted by them."""
+        return msgspec.json.encode(asdict(self)).decode()
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The rules that `to_json` wrote."""
+        return cls(**msgspec.json.decode(text))
+
+
+def fingerprint(experiment: Experiment, rules: CountingRules) -> str:
+    """Text that differs whenever the same events would be counted differently."""
+    facts = {
+        "version": RULES_VERSION,
+        "rules": asdict(rules),
+        "variants": [variant.id for variant in experiment.variants],
+        "goals": [(goal.id, goal.goal_type, goal.tracking) for goal in experiment.goals],
+        "period": period_of(experiment),
+    }
+    return hashlib.sha256(msgspec.json.encode(facts, order="deterministic")).hexdigest()
+
+
+def period_of(experiment: Experiment) -> tuple[int, int]:
+    """When events had to be received to count: first and last microsecond since 1970, both included."""
+    edges = (experiment.started_at, experiment.completed_at)
+    first, last = (FOREVER if edge is None else microseconds(edge) for edge in edges)
+    return first, last
+
+
+def arms_of(experiments: Sequence[Experiment]) -> pl.DataFrame:
+    """One row per variant: its ids, its numbers, and the period in which exposures to it count."""
+    return pl.DataFrame(
+        [
+            (experiment.id, variant.id, number, position, *period_of(experiment))
+            for number, experiment in enumerate(experiments)
+            for position, variant in enumerate(experiment.variants)
+        ],
+        schema={
+            "experiment_id": pl.String,
+            "variant_id": pl.String,
+            "experiment": pl.UInt16,
+            "variant": pl.UInt8,
+            "received_from": pl.Int64,
+            "received_until": pl.Int64,
+        },
+        orient="row",
+    )
+
+
+def goals_of(experiments: Sequence[Experiment], rules: CountingRules) -> pl.DataFrame:
+    """One row per goal, in the order of the experiments: its numbers, and which money it counts.
+
+    A revenue goal counts orders of its currency between its bounds, and nothing else. Every other goal
+    counts each of its events, and the money of those that are in the project's currency.
+    """
+    return pl.DataFrame(
+        [
+            (number, position, period_of(experiment)[1], *_money(goal, rules))
+            for number, experiment in enumerate(experiments)
+            for position, goal in enumerate(experiment.goals)
+        ],
+        schema={
+            "experiment": pl.UInt16,
+            "goal": pl.UInt8,
+            "received_until": pl.Int64,
+            "is_revenue": pl.Boolean,
+            "takes_value": pl.Boolean,
+            "goal_currency": pl.String,
+            "min_cents": pl.Int64,
+            "max_cents": pl.Int64,
+        },
+        orient="row",
+    ).with_row_index("rule")
+
+
+def _money(goal: Goal, rules: CountingRules) -> tuple[bool, bool, str, int, int]:
+    tracking = goal.tracking
+    is_revenue = goal.goal_type == "revenue"
+    return (
+        is_revenue,
+        is_revenue or "value_param" in tracking,
+        tracking.get("currency", rules.currency),
+        tracking.get("min_cents", 0),
+        tracking.get("max_cents", FOREVER),
+    )
+
+
+def microseconds(moment: datetime) -> int:
+    """Microseconds since 1970, exactly."""
+    return (moment - _EPOCH) // _MICROSECOND

@@ -1,0 +1,108 @@
+"""What kind of visitor somebody was at first sight, as small numbers, and which kinds are summed up ahead."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+import polars as pl
+
+from engine.days import are_weekends
+from pipeline.store.visitors import CUSTOM, CUSTOM_PREFIX, DIMENSIONS
+
+# A dimension with more values than this is not summed up ahead: its results come from visitor rows.
+MOST_VALUES: Final = 200
+# Nor are custom dimensions beyond this many, taken in order of their names.
+MOST_CUSTOM_KEYS: Final = 20
+_SCHEMA: Final = pl.Schema({"value": pl.String, "code": pl.UInt32})
+
+
+def with_day_of_week(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add `day_of_week`, weekday or weekend, of each `first_day`."""
+    is_weekend = pl.Series(are_weekends(rows["first_day"].to_numpy()))
+    name = pl.when(is_weekend).then(pl.lit("weekend")).otherwise(pl.lit("weekday"))
+    return rows.with_columns(name.alias("day_of_week"))
+
+
+class SegmentValues:
+    """The values of each dimension that were ever seen, numbered in order of appearance."""
+
+    def __init__(self, known: pl.DataFrame | None = None) -> None:
+        """Go on from `known` (`dimension`, `code`, `value`), or start with nothing."""
+        self._values = {name: pl.DataFrame(schema=_SCHEMA) for name in (*DIMENSIONS, CUSTOM)}
+        self._custom = _members_of(self._values[CUSTOM])
+        if known is not None:
+            for (name,), values in known.group_by("dimension"):
+                self._learn(str(name), values.sort("code").select("value", "code").cast({"code": pl.UInt32}))
+
+    def encode(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Replace every value by its code (null stays null), giving new values the next codes."""
+        return rows.with_columns(self._encoded(name, rows[name]) for name in self._values)
+
+    def values(self, dimension: str) -> pl.DataFrame:
+        """The `value` of each `code`."""
+        return self._values[dimension]
+
+    def custom_values(self) -> pl.DataFrame:
+        """The custom dimensions of each `code` of `custom`: `dimension` (`custom:<key>`) and `value`."""
+        return self._custom
+
+    def table(self) -> pl.DataFrame:
+        """All of them: `dimension`, `code`, `value`."""
+        return pl.concat(
+            values.select(pl.lit(name).alias("dimension"), "code", "value")
+            for name, values in self._values.items()
+        )
+
+    def dimensions(self) -> set[str]:
+        """Every dimension, with the custom ones that were ever seen."""
+        return {*DIMENSIONS, *self._custom["dimension"].unique().to_list()}
+
+    def small_dimensions(self) -> set[str]:
+        """The dimensions with few enough values to be summed up ahead."""
+        counts = self._custom.group_by("dimension").agg(pl.col("value").n_unique())
+        custom = counts.filter(pl.col("value") <= MOST_VALUES)["dimension"].sort().to_list()
+        plain = (name for name in DIMENSIONS if self._values[name].height <= MOST_VALUES)
+        return {*plain, *custom[:MOST_CUSTOM_KEYS]}
+
+    def first_values(self, dimension: str, most: int) -> list[str]:
+        """Values of a dimension, custom or not, in order of appearance."""
+        custom = self._custom.filter(pl.col("dimension") == dimension)
+        values = self._values.get(dimension, custom)
+        return values["value"].unique(maintain_order=True).head(most).to_list()
+
+    def _encoded(self, name: str, column: pl.Series) -> pl.Series:
+        found = column.unique().drop_nulls().alias("value").to_frame()
+        if found.is_empty():
+            return column.cast(pl.UInt32)
+        known = self._values[name]
+        new = found.join(known, on="value", how="anti").sort("value")
+        codes = pl.int_range(known.height, known.height + new.height, dtype=pl.UInt32, eager=True)
+        self._learn(name, new.with_columns(codes.alias("code")))
+        used = found.join(self._values[name], on="value")
+        return column.replace_strict(used["value"], used["code"], return_dtype=pl.UInt32)
+
+    def _learn(self, name: str, new: pl.DataFrame) -> None:
+        self._values[name] = self._values[name].vstack(new)
+        if name == CUSTOM:
+            self._custom = self._custom.vstack(_members_of(new))
+
+
+def _members_of(values: pl.DataFrame) -> pl.DataFrame:
+    rows = [
+        (code, CUSTOM_PREFIX + key, value)
+        for text, code in values.iter_rows()
+        for key, value in _members(text)
+    ]
+    schema = {"code": pl.UInt32, "dimension": pl.String, "value": pl.String}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _members(text: str) -> Iterable[tuple[str, str]]:
+    """The keys and values of a JSON object; nothing of anything else."""
+    try:
+        found: Any = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return ()
+    if not isinstance(found, dict):
+        return ()
+    return ((key, value) for key, value in found.items() if isinstance(value, str))

@@ -1,0 +1,131 @@
+"""One row per experiment and visitor: what was seen first, and what was done after that."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from engine.days import local_days
+from pipeline.rollup.rules import FLAGGED_AS_BOT, SEVERAL_VARIANTS, CountingRules
+
+VISITOR = ("experiment", "visitor_key")
+_ROW_BITS = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcomes:
+    """What visitors did about each goal.
+
+    `firsts`: one row per `experiment`, `visitor_key` and `goal`, when the first conversion was (`at`, in
+    microseconds; null where only refunds count) and its local `day`, and the `cents` of all orders together.
+    `orders`: one row per experiment, visitor, goal and local `day` of an order, with its `cents`.
+    """
+
+    firsts: pl.DataFrame
+    orders: pl.DataFrame
+
+
+def first_exposures(exposures: pl.DataFrame, timezone: str) -> pl.DataFrame:
+    """One row per experiment and visitor: the variant, and the segments as at the first exposure.
+
+    First is the earliest, and of several at once the first received. `variant` is SEVERAL_VARIANTS for a
+    visitor who saw more than one, FLAGGED_AS_BOT for one of whom nothing but flagged exposures is known.
+    """
+    # Equal times keep the order of arrival, and a flagged exposure comes after all others.
+    numbered = exposures.sort("seq").with_row_index("row")
+    order = pl.col("is_bot").cast(pl.Int128) * 2**62 + pl.col("occurred_at")
+    variant = pl.col("variant").filter(~pl.col("is_bot"))
+    found = (
+        numbered.lazy()
+        .group_by(VISITOR)
+        .agg(
+            (order * 2**_ROW_BITS + pl.col("row")).min().alias("first"),
+            variant.min().alias("lowest"),
+            variant.max().alias("highest"),
+            pl.col("occurred_at").filter(~pl.col("is_bot")).max().alias("last_exposed_at"),
+        )
+        .select(
+            (pl.col("first") % 2**_ROW_BITS).cast(pl.UInt32).alias("row"),
+            pl.when(pl.col("lowest").is_null())
+            .then(pl.lit(FLAGGED_AS_BOT, pl.UInt8))
+            .when(pl.col("lowest") < pl.col("highest"))
+            .then(pl.lit(SEVERAL_VARIANTS, pl.UInt8))
+            .otherwise("lowest")
+            .alias("variant"),
+            "last_exposed_at",
+        )
+        .collect(engine="streaming")
+    )
+    rows = numbered.drop("variant", "seq", "is_bot", "row")[found["row"]]
+    days = local_days(rows["occurred_at"].to_numpy(), timezone)
+    return rows.rename({"occurred_at": "first_exposed_at"}).with_columns(
+        found["variant"], found["last_exposed_at"], pl.Series("first_day", days)
+    )
+
+
+def counted_events(
+    hits: pl.DataFrame, matched: pl.DataFrame, goals: pl.DataFrame, repeated_orders: pl.DataFrame
+) -> pl.DataFrame:
+    """Pair events with the goals they count for: `hits` with `rule`, `experiment`, `goal` and `cents`.
+
+    `matched` pairs each `signature` with its rules, `goals` says what each rule counts, and
+    `repeated_orders` (`rule`, `seq`) what was counted before. The cents of a refund are negative.
+    """
+    in_currency = pl.col("currency").is_null() | (pl.col("currency") == pl.col("goal_currency"))
+    has_money = in_currency & (~pl.col("is_value") | pl.col("takes_value"))
+    cents = pl.when(has_money).then(pl.col("cents").abs()).fill_null(0)
+    sign = pl.when("is_refund").then(-1).otherwise(1)
+    is_of_goal = ~pl.col("is_revenue") | in_currency & cents.is_between("min_cents", "max_cents")
+    return (
+        hits.lazy()
+        .join(matched.lazy(), on="signature")
+        .join(goals.lazy(), on="rule")
+        .filter(is_of_goal & (pl.col("received_at") <= pl.col("received_until")))
+        .join(repeated_orders.lazy(), on=["rule", "seq"], how="anti")
+        .with_columns((cents * sign).alias("cents"))
+        .drop("is_revenue", "takes_value", "goal_currency", "min_cents", "max_cents", "received_until")
+        .collect(engine="streaming")
+    )
+
+
+def outcomes(counted: pl.DataFrame, exposed: pl.DataFrame, rules: CountingRules) -> Outcomes:
+    """Sum up the counted events of the visitors in `exposed` at or after their first exposure."""
+    since = pl.col("occurred_at") - pl.col("first_exposed_at")
+    who = exposed.filter(pl.col("variant") < FLAGGED_AS_BOT).select(*VISITOR, "first_exposed_at")
+    events = (
+        counted.lazy()
+        .join(who.lazy(), on=VISITOR)
+        .filter(since.is_between(0, rules.window_us))
+        .select(*VISITOR, "goal", "occurred_at", "cents", "is_refund")
+        .collect(engine="streaming")
+    )
+    at = pl.col("occurred_at").filter(~pl.col("is_refund")).min().alias("at")
+    firsts = events.group_by(*VISITOR, "goal").agg(at, pl.col("cents").sum())
+    paid = events.filter(pl.col("cents") != 0)
+    orders = (
+        paid.with_columns(pl.Series("day", local_days(paid["occurred_at"].to_numpy(), rules.timezone)))
+        .group_by(*VISITOR, "goal", "day")
+        .agg(pl.col("cents").sum())
+    )
+    return Outcomes(firsts=_with_day(firsts, rules.timezone), orders=orders)
+
+
+def visitor_rows(exposed: pl.DataFrame, done: pl.DataFrame, goals: int) -> pl.DataFrame:
+    """The rows of one experiment: `exposed` with `g{i}_at`, `g{i}_day` and `g{i}_cents` of each goal i.
+
+    Visitors who did nothing about a goal have nulls for the times, and 0 cents.
+    """
+    columns = {"at": pl.Int64, "day": pl.Int32, "cents": pl.Int64}
+    wide = done.group_by("visitor_key").agg(
+        pl.col(name).filter(pl.col("goal") == goal).first().cast(kind).alias(f"g{goal}_{name}")
+        for goal in range(goals)
+        for name, kind in columns.items()
+    )
+    rows = exposed.drop("experiment").join(wide, on="visitor_key", how="left")
+    return rows.with_columns(pl.col(f"g{goal}_cents").fill_null(0) for goal in range(goals))
+
+
+def _with_day(firsts: pl.DataFrame, timezone: str) -> pl.DataFrame:
+    """The local day beside each `at`, null where that is."""
+    moments = firsts["at"].fill_null(firsts["at"].max() or 0)
+    days = pl.Series("day", local_days(moments.to_numpy(), timezone))
+    return firsts.with_columns(pl.when(pl.col("at").is_not_null()).then(days).alias("day"))

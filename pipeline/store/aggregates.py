@@ -1,0 +1,74 @@
+"""How sums are kept: one table an experiment, a cell for each goal, variant, day and value of a segment."""
+
+from typing import Final
+
+import polars as pl
+
+from pipeline.store.frames import Cursor, fetch_frame, registered
+from pipeline.store.visitors import result_table
+
+# The dimension, and the value, of the cells that sum up all visitors.
+EVERYONE: Final = ""
+# 128 bits travel through Arrow as a decimal without places.
+_WIDE: Final = pl.Decimal(38, 0)
+_COLUMNS: Final = (
+    "dimension VARCHAR, value VARCHAR, variant UTINYINT, goal UTINYINT, day INTEGER, "
+    "visitors BIGINT, conversions BIGINT, cents BIGINT, "
+    "cohort_conversions BIGINT, cohort_cents BIGINT, cohort_cents_squared DECIMAL(38, 0)"
+)
+
+
+_READ: Final = {
+    "variant": pl.UInt8,
+    "goal": pl.UInt8,
+    "day": pl.Int32,
+    "visitors": pl.Int64,
+    "conversions": pl.Int64,
+    "cents": pl.Int64,
+    "cohort_cents": pl.Int64,
+    "cohort_cents_squared": pl.Int128,
+}
+
+
+def no_cells() -> pl.DataFrame:
+    """What `read_value` returns of a value that nobody has."""
+    return pl.DataFrame(schema=_READ)
+
+
+def replace(cursor: Cursor, experiment_id: str, cells: pl.DataFrame) -> None:
+    """Keep these cells instead of those that were there."""
+    table = result_table("aggregates", experiment_id)
+    cursor.execute(f"CREATE OR REPLACE TABLE {table} ({_COLUMNS})")
+    in_order = cells.sort("dimension", "value", "variant", "goal", "day")
+    with registered(cursor, "cells", in_order.cast({pl.Int128: _WIDE})):
+        cursor.execute(f"INSERT INTO {table} BY NAME SELECT * FROM cells")
+
+
+def read_all(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
+    """Every cell."""
+    cells = fetch_frame(cursor, f"SELECT * FROM {result_table('aggregates', experiment_id)}")
+    return cells.cast({"cohort_cents_squared": pl.Int128})
+
+
+def read_value(cursor: Cursor, experiment_id: str, dimension: str, value: str) -> pl.DataFrame:
+    """The cells of one value of one dimension."""
+    cells = fetch_frame(
+        cursor,
+        f"""
+        SELECT {", ".join(_READ)} FROM {result_table("aggregates", experiment_id)}
+        WHERE dimension = ? AND value = ?
+        """,
+        [dimension, value],
+    )
+    return cells.cast({"cohort_cents_squared": pl.Int128})
+
+
+def read_values(cursor: Cursor, experiment_id: str) -> list[tuple[str, str]]:
+    """Every dimension and value that visitors were summed up for, in order."""
+    return cursor.execute(
+        f"""
+        SELECT DISTINCT dimension, value FROM {result_table("aggregates", experiment_id)}
+        WHERE visitors > 0 AND dimension <> ? ORDER BY dimension, value
+        """,
+        [EVERYONE],
+    ).fetchall()

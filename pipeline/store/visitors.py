@@ -1,0 +1,160 @@
+"""How visitors are kept: a table of them for each experiment, one of their orders, one of segment values."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import polars as pl
+
+from pipeline.store.frames import Cursor, fetch_frame, registered
+
+_SAFE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+# What an experiment's results are kept in, by the part of the table's name that says so.
+TABLES: Final = ("visitors", "orders", "segment_values", "aggregates")
+# Every segment that a visitor has a column for, as the code of its value.
+DIMENSIONS: Final = (
+    "traffic_source",
+    "device_type",
+    "visitor_type",
+    "os",
+    "day_of_week",
+    "country",
+    "region",
+    "browser",
+    "utm_source",
+    "utm_medium",
+    "utm_campaign",
+    "visitor_identity",
+)
+# The customer's own dimensions: the code of a JSON object.
+CUSTOM: Final = "custom"
+CUSTOM_PREFIX: Final = "custom:"
+_SUMS_OF_VISITORS: Final = "SELECT variant, first_day AS day, count(*) AS visitors FROM chosen GROUP BY ALL"
+_SUMS_OF_GOAL: Final = """
+  (SELECT variant, {goal}::UTINYINT AS goal, g{goal}_day AS day, count(g{goal}_at) AS conversions,
+    sum(g{goal}_cents)::BIGINT AS cohort_cents,
+    sum(g{goal}_cents::HUGEINT * g{goal}_cents)::DECIMAL(38, 0) AS cohort_cents_squared
+  FROM chosen WHERE g{goal}_at IS NOT NULL OR g{goal}_cents <> 0 GROUP BY ALL)
+"""
+_SUMS_OF_ORDERS: Final = (
+    "SELECT variant, goal, day, sum(cents)::BIGINT AS cents FROM chosen_orders GROUP BY ALL"
+)
+_ORDER_COLUMNS: Final = "visitor_key UBIGINT, goal UTINYINT, day INTEGER, cents BIGINT"
+_VALUE_COLUMNS: Final = "dimension VARCHAR, code UINTEGER, value VARCHAR"
+
+
+def result_table(kind: str, experiment_id: str) -> str:
+    """The quoted name of one of an experiment's TABLES; ValueError for what cannot be an experiment id."""
+    if not _SAFE_ID.match(experiment_id):
+        raise ValueError(f"{experiment_id!r} is no experiment id; ids are letters, digits, '-' and '_'")
+    return f'"{kind}_{experiment_id}"'
+
+
+def recreate(cursor: Cursor, experiment_id: str, *, goals: int) -> None:
+    """Make the tables anew and empty, for that many goals."""
+    columns = ", ".join(
+        [
+            "visitor_key UBIGINT NOT NULL",
+            "variant UTINYINT NOT NULL",
+            "first_exposed_at BIGINT NOT NULL",
+            "first_day INTEGER NOT NULL",
+            *(f"{name} UINTEGER" for name in (*DIMENSIONS, CUSTOM)),
+            *(
+                f"g{goal}_at BIGINT, g{goal}_day INTEGER, g{goal}_cents BIGINT NOT NULL"
+                for goal in range(goals)
+            ),
+        ]
+    )
+    tables = {"visitors": columns, "orders": _ORDER_COLUMNS, "segment_values": _VALUE_COLUMNS}
+    for kind, definition in tables.items():
+        cursor.execute(f"CREATE OR REPLACE TABLE {result_table(kind, experiment_id)} ({definition})")
+
+
+def add(cursor: Cursor, experiment_id: str, visitors: pl.DataFrame, orders: pl.DataFrame) -> None:
+    """Add rows of visitors who have none."""
+    for kind, rows in (("visitors", visitors), ("orders", orders)):
+        with registered(cursor, "added_rows", rows):
+            cursor.execute(
+                f"INSERT INTO {result_table(kind, experiment_id)} BY NAME SELECT * FROM added_rows"
+            )
+
+
+def take_out(
+    cursor: Cursor, experiment_id: str, visitor_keys: pl.Series
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Remove the rows of those visitors, and return them: their own, and their orders."""
+    taken = []
+    with registered(cursor, "taken_keys", visitor_keys.alias("visitor_key").to_frame()):
+        for kind in ("visitors", "orders"):
+            table = result_table(kind, experiment_id)
+            taken.append(
+                fetch_frame(cursor, f"SELECT t.* FROM {table} t SEMI JOIN taken_keys USING (visitor_key)")
+            )
+            cursor.execute(f"DELETE FROM {table} WHERE visitor_key IN (SELECT visitor_key FROM taken_keys)")
+    visitors, orders = taken
+    return visitors, orders
+
+
+def read_segment(cursor: Cursor, experiment_id: str, goals: int, segment: Mapping[str, str]) -> pl.DataFrame:
+    """Sum up the visitors who have every value of `segment`: cells as `aggregates.read_value` has them."""
+    codes = {name: _codes(cursor, experiment_id, name, value) for name, value in segment.items()}
+    chosen = " AND ".join(
+        f"{CUSTOM if name.startswith(CUSTOM_PREFIX) else name} IN ({', '.join(map(str, found)) or 'NULL'})"
+        for name, found in codes.items()
+    )
+    parts = [_SUMS_OF_VISITORS, *(_SUMS_OF_GOAL.format(goal=goal) for goal in range(goals)), _SUMS_OF_ORDERS]
+    return fetch_frame(
+        cursor,
+        f"""
+        WITH chosen AS MATERIALIZED (
+          SELECT * FROM {result_table("visitors", experiment_id)} WHERE {chosen or "true"}
+        ),
+        chosen_orders AS (
+          SELECT c.variant, o.goal, o.day, o.cents
+          FROM {result_table("orders", experiment_id)} o JOIN chosen c USING (visitor_key)
+        )
+        {" UNION ALL BY NAME ".join(parts)}
+        """,
+    ).cast({"cohort_cents_squared": pl.Int128})
+
+
+def _codes(cursor: Cursor, experiment_id: str, dimension: str, value: str) -> list[int]:
+    """The codes under which visitors have that value of a dimension; none if nobody has it."""
+    table = result_table("segment_values", experiment_id)
+    if not dimension.startswith(CUSTOM_PREFIX):
+        query, parameters = "dimension = ? AND value = ?", [dimension, value]
+    else:
+        key = dimension.removeprefix(CUSTOM_PREFIX)
+        # A JSON pointer (RFC 6901) names any key; a path would need quoting of its own.
+        pointer = "/" + key.replace("~", "~0").replace("/", "~1")
+        query, parameters = "dimension = ? AND json_extract_string(value, ?) = ?", [CUSTOM, pointer, value]
+    return [
+        code for (code,) in cursor.execute(f"SELECT code FROM {table} WHERE {query}", parameters).fetchall()
+    ]
+
+
+def read_values(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
+    """The `value` behind each `code` of each `dimension`."""
+    return fetch_frame(cursor, f"SELECT * FROM {result_table('segment_values', experiment_id)}")
+
+
+def write_values(cursor: Cursor, experiment_id: str, values: pl.DataFrame) -> None:
+    """Replace them."""
+    table = result_table("segment_values", experiment_id)
+    cursor.execute(f"DELETE FROM {table}")
+    with registered(cursor, "written_values", values):
+        cursor.execute(f"INSERT INTO {table} BY NAME SELECT * FROM written_values")
+
+
+def digest(cursor: Cursor, experiment_id: str) -> tuple[int, ...]:
+    """Numbers that differ when a visitor or an order does; segments aside, whose codes are arbitrary."""
+    visitors, orders = (result_table(kind, experiment_id) for kind in ("visitors", "orders"))
+    columns = [name for name, *_ in cursor.execute(f"DESCRIBE {visitors}").fetchall()]
+    told = ", ".join(name for name in columns if name not in {*DIMENSIONS, CUSTOM})
+    rows = cursor.execute(
+        f"""
+        SELECT count(*), coalesce(bit_xor(hash({told})), 0) FROM {visitors}
+        UNION ALL SELECT count(*), coalesce(bit_xor(hash(visitor_key, goal, day, cents)), 0) FROM {orders}
+        """
+    ).fetchall()
+    return tuple(number for row in rows for number in row)
