@@ -29,8 +29,9 @@ def get_results(
     now: Now,
 ) -> Single[Results]:
     """Get every goal and variant, the decisions, the days and the health of the data."""
-    report = results.report(experiment, project, query.filters, now=now)
-    return Single(data=Results.of(report, results.available_segments(experiment), query.given or None))
+    filters = query.filters
+    report = results.report(experiment, project, filters, now=now)
+    return Single(data=Results.of(report, results.available_segments(experiment), filters.given))
 
 
 @router.get("/summary")

@@ -1,5 +1,6 @@
 """Results on the wire: the whole of them, and the primary goal's."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -74,7 +75,7 @@ class Results(BaseModel):
     as_of: datetime | None = Field(description="Events received until then are counted; null without any.")
 
     @classmethod
-    def of(cls, report: Report, available: dict[str, Any], active: dict[str, str] | None) -> "Results":
+    def of(cls, report: Report, available: Mapping[str, Any], active: Mapping[str, str]) -> "Results":
         """Describe a report, the segments there are, and the filters it was made with."""
         primary = report.primary
         return cls(
@@ -86,7 +87,7 @@ class Results(BaseModel):
             decision_summaries={goal.goal.id: GoalDecision.of(goal.decision) for goal in report.goals},
             time_series=days_of(primary) if primary else [],
             available_segments=AvailableSegments(**available),
-            active_segment=active,
+            active_segment=dict(active) or None,
             health=[Health(**asdict(check)) for check in report.health],
             as_of=report.as_of,
         )

@@ -53,11 +53,11 @@ def test_catalog_of_a_newer_version_is_left_alone(catalog: Catalog, settings: Se
         Catalog.open(settings)
 
 
-def test_processes_that_open_a_new_catalog_at_once_all_succeed(tmp_path: Path) -> None:
+def test_two_processes_that_open_a_new_catalog_at_once_both_succeed(tmp_path: Path) -> None:
     processes = [
-        subprocess.Popen([sys.executable, "-c", OPEN_AND_CREATE, str(tmp_path)], cwd=ROOT) for _ in range(4)
+        subprocess.Popen([sys.executable, "-c", OPEN_AND_CREATE, str(tmp_path)], cwd=ROOT) for _ in range(2)
     ]
-    assert [process.wait(timeout=60) for process in processes] == [0] * 4
+    assert [process.wait(timeout=60) for process in processes] == [0, 0]
     catalog = Catalog.open(Settings(data_dir=tmp_path))
-    assert [account.slug for account in catalog.accounts.all()] == ["acme", "acme-2", "acme-3", "acme-4"]
+    assert [account.slug for account in catalog.accounts.all()] == ["acme", "acme-2"]
     catalog.close()
