@@ -1,0 +1,102 @@
+"""Where an effect is different: every segment read with the others in mind.
+
+Arrays have the values of one dimension (the countries, say) along the last axis and goals, variants or
+dimensions along the others; a dimension with fewer values is padded with segments of no visitors.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from engine.analysis.comparisons import benjamini_hochberg
+from engine.analysis.estimates import Estimate
+from engine.analysis.moments import FloatArray, Moments
+from engine.analysis.shrinkage import Shrunk, shrink
+from engine.analysis.tables import Tables
+from engine.analysis.tails import log_p_normal
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentReading:
+    """What segments say, exploratory by nature; NaN where a segment says nothing.
+
+    `effects` are shrunk towards one another. `log_p` asks whether a segment has an effect at all and
+    `log_p_differs` whether it is another than that of everybody else: both are adjusted for the whole
+    array, so that of those below log(alpha) at most a share of alpha is false on average.
+    """
+
+    effects: Shrunk
+    log_p: FloatArray
+    log_p_differs: FloatArray
+
+
+def read_segments(
+    effects: Estimate, rest: Estimate, log_p: FloatArray, *, alpha: float = 0.05
+) -> SegmentReading:
+    """Judge all segments of `effects` together, each beside the `rest` of its dimension.
+
+    `log_p` is that of each segment's own test, unadjusted. Segment and rest share no visitor, so their
+    difference is tested by z with both variances. False discoveries: Benjamini and Hochberg (1995).
+    """
+    differs = log_p_normal(effects.minus(rest).z)
+    return SegmentReading(
+        effects=shrink(effects, alpha=alpha),
+        log_p=benjamini_hochberg(np.where(effects.defined, log_p, np.nan), axis=None),
+        log_p_differs=benjamini_hochberg(differs, axis=None),
+    )
+
+
+def log_odds_ratios(tables: Tables) -> Estimate:
+    """Log odds ratio of variant over control, for shares.
+
+    log((a + ½)(d + ½) / ((b + ½)(c + ½))) with variance 1/(a + ½) + … : the half added to each cell takes
+    away the first-order bias and keeps cells of zero finite: Gart (1966), Biometrika 53.
+    """
+    cells = (tables.hits, tables.n - tables.hits, tables.control_hits, tables.control_n - tables.control_hits)
+    hit, miss, control_hit, control_miss = (cell + 0.5 for cell in cells)
+    value = np.log(hit / miss) - np.log(control_hit / control_miss)
+    variance = 1.0 / hit + 1.0 / miss + 1.0 / control_hit + 1.0 / control_miss
+    seen, n = tables.both_seen, tables.n + tables.control_n
+    return Estimate(np.where(seen, value, np.nan), np.where(seen, variance, np.nan), n)
+
+
+def relative_effects(control: Moments, variant: Moments, *, base: FloatArray) -> Estimate:
+    """Difference of means in units of `base`, the mean of everybody: effects of goals that compare.
+
+    One base for all segments, or small segments would divide by their own noise. Not defined where base
+    is not above 0 or an arm has fewer than two visitors.
+    """
+    change = Estimate.of(variant).minus(Estimate.of(control))
+    unit = np.where(base > 0, base, np.nan)
+    return Estimate(change.value / unit, change.variance / unit**2, change.n)
+
+
+def lift_of_log_odds(log_odds_ratio: FloatArray, control_share: FloatArray) -> FloatArray:
+    """The relative lift that a log odds ratio means where the control converts at `control_share`.
+
+    NaN where nobody or everybody converts.
+    """
+    base = np.where((control_share > 0) & (control_share < 1), control_share, np.nan)
+    return np.asarray(special.expit(special.logit(base) + log_odds_ratio) / base - 1.0)
+
+
+def tables_without(part: Tables, whole: Tables) -> Tables:
+    """Everybody of `whole` who is not in `part`."""
+    return Tables(
+        whole.control_hits - part.control_hits,
+        whole.control_n - part.control_n,
+        whole.hits - part.hits,
+        whole.n - part.n,
+    )
+
+
+def moments_without(part: Moments, whole: Moments) -> Moments:
+    """Moments of everybody of `whole` who is not in `part`: `merge` (Chan et al., 1979) the other way."""
+    n = whole.n - part.n
+    some = n > 0
+    total = whole.n * whole.mean - part.n * part.mean
+    mean = np.divide(total, n, out=np.zeros_like(total), where=some)
+    between = (mean - part.mean) ** 2 * part.n * n / np.maximum(whole.n, 1.0)
+    m2 = np.maximum(whole.m2 - part.m2 - between, 0.0)
+    return Moments(n, mean, np.where(some, m2, 0.0))
