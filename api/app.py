@@ -8,6 +8,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
 from api import errors
+from api.cors import SdkCors
 from api.description import describe
 from api.parts import open_parts
 from api.request_ids import RequestIds
@@ -45,6 +46,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.openapi = describe(app)  # type: ignore[method-assign] # FastAPI's documented way to extend the document
     errors.install(app)
+    app.add_middleware(SdkCors)
     app.add_middleware(RequestIds)
     for router in RESOURCES:
         app.include_router(router, prefix=PREFIX)

@@ -10,10 +10,20 @@ from pydantic.json_schema import models_json_schema
 
 from api.schemas.experiment_input import ExperimentInput
 from api.schemas.projects import ProjectInput
+from api.schemas.sdk import Conversion, ConversionBatch, TrackBatch, Visit
 
 REFERENCE: Final = "#/components/schemas/{model}"
 # The engine judges bodies, so that every problem is named at once; these models only describe them.
 INPUTS: Final[tuple[type[BaseModel], ...]] = (ProjectInput, ExperimentInput)
+SDK_INPUTS: Final[tuple[type[BaseModel], ...]] = (TrackBatch, Conversion, ConversionBatch, Visit)
+SDK_KEY: Final[dict[str, Any]] = {
+    "sdk_key": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-SDK-Key",
+        "description": "A project's public key, for browsers; `?key=` does the same.",
+    }
+}
 # FastAPI's own error shapes, which this API never answers with.
 UNUSED: Final = ("HTTPValidationError", "ValidationError")
 ABOUT: Final = (
@@ -47,10 +57,13 @@ def _document(app: FastAPI) -> dict[str, Any]:
     schemas: dict[str, Any] = document["components"]["schemas"]
     for name in UNUSED:
         schemas.pop(name, None)
-    _, described = models_json_schema([(model, "validation") for model in INPUTS], ref_template=REFERENCE)
+    _, described = models_json_schema(
+        [(model, "validation") for model in (*INPUTS, *SDK_INPUTS)], ref_template=REFERENCE
+    )
     schemas.update(described["$defs"])
     for model in INPUTS:
         schemas[_changes(model)] = _partly(schemas[model.__name__], _changes(model))
+    document["components"]["securitySchemes"] |= SDK_KEY
     document["components"]["schemas"] = dict(sorted(schemas.items()))
     return document
 

@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 
 from api.schemas.errors import ErrorEnvelope
 from engine.errors import InvalidDesignError, Problem, TransitionError
+from pipeline.event_body import InvalidBodyError, MalformedBodyError, TooManyEventsError
 from pipeline.ingest import IngestError
 from pipeline.results import InvalidFilterError
 from pipeline.store.catalog import CatalogBusyError, InvalidRecordError, NotFoundError, PlanLimitError
@@ -43,6 +44,9 @@ CODE_OF: Final[Mapping[type[Exception], str]] = {
     PlanLimitError: "plan_limit_reached",
     CatalogBusyError: "unavailable",
     IngestError: "unavailable",
+    MalformedBodyError: "invalid_json",
+    TooManyEventsError: "payload_too_large",
+    InvalidBodyError: "validation_error",
 }
 # What the framework refuses before any code of ours runs.
 CODE_OF_STATUS: Final[Mapping[int, str]] = {404: "not_found", 405: "method_not_allowed"}

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
+from pipeline.assignments import Assignments
 from pipeline.ingest import Ingest
+from pipeline.live_projects import LiveProjects
 from pipeline.results import Results
 from pipeline.rollup.run import Rollup
 from pipeline.scheduler import Scheduler
@@ -24,6 +26,8 @@ class Parts:
     rollup: Rollup
     results: Results
     scheduler: Scheduler
+    live_projects: LiveProjects
+    assignments: Assignments
 
 
 @contextmanager
@@ -38,8 +42,18 @@ def open_parts(settings: Settings) -> Iterator[Parts]:
         ingest.start()
         stack.callback(ingest.stop)
         rollup = Rollup(warehouse, catalog, settings)
-        results = Results(warehouse, catalog, rollup, settings)
+        results = Results(warehouse, rollup, settings)
         scheduler = Scheduler(catalog, rollup, settings)
         scheduler.start()
         stack.callback(scheduler.stop)
-        yield Parts(settings, catalog, warehouse, ingest, rollup, results, scheduler)
+        yield Parts(
+            settings,
+            catalog,
+            warehouse,
+            ingest,
+            rollup,
+            results,
+            scheduler,
+            LiveProjects(catalog),
+            Assignments(warehouse, ingest),
+        )

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from engine.errors import Problem
 from pipeline.event_clock import InvalidTimestampError, Timestamp, microseconds
 
 MAX_EVENTS: Final = 500
@@ -23,11 +24,11 @@ class MalformedBodyError(ValueError):
 
 
 class InvalidBodyError(ValueError):
-    """A JSON object that is no batch of events: `field` is what is wrong with it."""
+    """A JSON object with a field that cannot be what was meant."""
 
     def __init__(self, field: str, message: str) -> None:
         """Name the field and what to do about it."""
-        self.field = field
+        self.problems = (Problem(field, message),)
         super().__init__(message)
 
 

@@ -29,6 +29,7 @@ CODES: Final = {
     "unknown_goal": "a conversion of a goal that the project does not have",
     "invalid_value": "value or revenue_cents out of bounds, or a refund without revenue_cents",
     "invalid_currency": "currency is no three-letter code",
+    "excluded_address": "sent from a network address that the project's settings exclude",
     "invalid_attributes": "an attribute that is no text, number or boolean, or over 50 custom dimensions",
 }
 

@@ -66,6 +66,7 @@ class Reception:
     received_us: int
     known: KnownIds
     client: Client = UNKNOWN_CLIENT
+    is_excluded: bool = False
     max_age_us: int | None = MAX_AGE_US
 
 
@@ -84,14 +85,14 @@ class ReadEvents:
 
 def read_tracked(body: EventBody, reception: Reception) -> ReadEvents:
     """Read the events of a `track` request: a bad one is rejected, the others stand."""
-    return _read_each(body, _decode_tracked, partial(_tracked_row, reception=reception, sent_us=body.sent_us))
+    row_of = partial(_tracked_row, reception=reception, sent_us=body.sent_us)
+    return _read_each(body, reception, _decode_tracked, row_of)
 
 
 def read_conversions(body: EventBody, reception: Reception) -> ReadEvents:
     """Read the conversions of a `convert` request: a bad one is rejected, the others stand."""
-    return _read_each(
-        body, _decode_conversion, partial(_conversion_row, reception=reception, sent_us=body.sent_us)
-    )
+    row_of = partial(_conversion_row, reception=reception, sent_us=body.sent_us)
+    return _read_each(body, reception, _decode_conversion, row_of)
 
 
 Wire = TypeVar("Wire", TrackEvent, ConvertEvent)
@@ -101,6 +102,7 @@ _decode_conversion: Final = msgspec.json.Decoder(ConvertEvent).decode
 
 def _read_each(
     body: EventBody,
+    reception: Reception,
     decode: Callable[[msgspec.Raw], Wire],
     row_of: Callable[[Wire], EventRow],
 ) -> ReadEvents:
@@ -108,6 +110,8 @@ def _read_each(
     results: list[EventResult] = []
     for raw in body.events:
         try:
+            if reception.is_excluded:
+                raise RejectedError("excluded_address", "the project keeps nothing from this address")
             if body.size > MAX_EVENT_BYTES and memoryview(raw).nbytes > MAX_EVENT_BYTES:
                 raise RejectedError("event_too_large", f"an event may have {MAX_EVENT_BYTES} bytes")
             row = row_of(decode(raw))

@@ -1,4 +1,7 @@
-"""What a project looked like at most a second ago: enough for events and visits, without a query for each."""
+"""What a project looks like now, without a query for each request.
+
+A change made by this process is seen at once, one made by another within a second.
+"""
 
 import threading
 import time
@@ -38,19 +41,28 @@ class LiveProject:
         return any(caller in network for network in self.excluded_networks)
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    live: LiveProject
+    asked_at: float
+    version: int
+
+
 @dataclass(slots=True)
 class LiveProjects:
     """A cache by project id and by public key; safe to share between threads."""
 
     catalog: Catalog
     clock: Callable[[], float] = time.monotonic
-    _kept: dict[tuple[str, str], tuple[float, LiveProject]] = field(default_factory=dict)
+    _kept: dict[tuple[str, str], _Kept] = field(default_factory=dict)
     _loading: threading.Lock = field(default_factory=threading.Lock)
 
     def kept(self, kind: str, value: str) -> LiveProject | None:
         """Return what is fresh enough to use at once; None where it has to be loaded."""
-        entry = self._kept.get((kind, value))
-        return entry[1] if entry and self.clock() - entry[0] < MAX_AGE_SECONDS else None
+        kept = self._kept.get((kind, value))
+        if kept is None or kept.version != self.catalog.database.version:
+            return None
+        return kept.live if self.clock() - kept.asked_at < MAX_AGE_SECONDS else None
 
     def with_id(self, project_id: str) -> LiveProject:
         """The project of that id, loaded if need be. NotFoundError."""
@@ -65,11 +77,11 @@ class LiveProjects:
         with self._loading:
             if (live := self.kept(kind, value)) is not None:
                 return live
-            asked_at = self.clock()
+            asked_at, version = self.clock(), self.catalog.database.version
             live = self._read(find(value))
             if len(self._kept) >= MAX_PROJECTS:
                 self._kept.clear()
-            self._kept[kind, value] = (asked_at, live)
+            self._kept[kind, value] = _Kept(live, asked_at, version)
             return live
 
     def _read(self, project: Project) -> LiveProject:
@@ -80,6 +92,6 @@ class LiveProjects:
             experiments=experiments,
             known=KnownIds.of(experiments),
             excluded_networks=tuple(
-                ip_network(address, strict=False) for address in project.settings.get("excluded_ips", ())
+                ip_network(address, strict=False) for address in project.settings.get("excluded_ips") or ()
             ),
         )

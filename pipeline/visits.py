@@ -9,8 +9,10 @@ from engine.design.experiment import Experiment, Variant
 from engine.design.redirects import redirect_url
 from engine.design.targeting import evaluate
 from engine.design.url_matching import covers_page
+from pipeline.attributes import segments_of
 from pipeline.event_keys import visitor_key
 from pipeline.store.events import EventRow
+from pipeline.targeting_attributes import Visitor
 
 ShownStatus = Literal["new", "existing", "forced", "excluded"]
 SERVED: Final = frozenset({"running", "paused"})
@@ -31,18 +33,17 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
-    """Who is where, what targeting may know, and the variants that a preview asks for.
+    """A visitor, what targeting may know, and the variants that a preview asks for.
 
     `forced` is keyed by experiment id or test key and names a variant by id or name.
     """
 
-    visitor_id: str
-    url: str | None
+    visitor: Visitor
     attributes: Mapping[str, Any]
     forced: Mapping[str, str]
 
 
-def shown_to(visit: Visit, experiments: Iterable[Experiment], stored: Mapping[str, str]) -> list[Shown]:
+def decide_visit(visit: Visit, experiments: Iterable[Experiment], stored: Mapping[str, str]) -> list[Shown]:
     """Decide every served experiment, and every other one that the visit forces a variant of.
 
     `stored` holds the variant id of the visitor's first assignment by experiment id: it wins over whatever
@@ -58,22 +59,36 @@ def shown_to(visit: Visit, experiments: Iterable[Experiment], stored: Mapping[st
     return decided
 
 
-def assignment_rows(common: EventRow, shown: Iterable[Shown]) -> list[EventRow]:
-    """The events that make new assignments stay: `common` with each experiment and its variant.
+def assignment_rows(visitor: Visitor, shown: Iterable[Shown], received_us: int) -> list[EventRow]:
+    """The events that make new assignments stay; a visitor counts at the first exposure, and not here.
 
-    A visitor counts at the first exposure, and not here.
+    A bot's are not kept: the hash gives it the same variant again.
     """
+    segments = segments_of(visitor.attributes, visitor.url, visitor.client)
+    if segments["is_bot"]:
+        return []
     rows: list[EventRow] = []
     for one in shown:
         if one.status != "new" or one.variant is None:
             continue
-        event_id = f"{common.event_id}:{one.experiment.id}"
+        # Two requests at once for one visitor decide the same, and make one event.
+        event_id = f"assignment:{one.experiment.id}:{visitor.visitor_id}"
         rows.append(
-            common._replace(
+            EventRow(
+                received_at=received_us,
+                occurred_at=received_us,
                 event_id=event_id,
                 event_key=visitor_key(event_id),
+                type="assignment",
+                visitor_id=visitor.visitor_id,
+                visitor_key=visitor_key(visitor.visitor_id),
+                user_id=visitor.user_id,
+                user_key=None if visitor.user_id is None else visitor_key(visitor.user_id),
                 experiment_id=one.experiment.id,
                 variant_id=one.variant.id,
+                url=visitor.url,
+                visitor_identity="anonymous" if visitor.user_id is None else "identified",
+                **segments,
             )
         )
     return rows
@@ -87,7 +102,7 @@ def _forced(visit: Visit, experiment: Experiment) -> Variant | None:
 
 
 def _assigned(visit: Visit, experiment: Experiment, stored_variant_id: str | None) -> Shown:
-    assignment = assign(experiment, visit.visitor_id, stored_variant_id=stored_variant_id)
+    assignment = assign(experiment, visit.visitor.visitor_id, stored_variant_id=stored_variant_id)
     if assignment.status == "new" and (obstacle := _obstacle(visit, experiment)):
         return Shown(experiment, None, "excluded", obstacle, None)
     return _shown(visit, experiment, assignment.variant, assignment.status, assignment.reason)
@@ -95,7 +110,7 @@ def _assigned(visit: Visit, experiment: Experiment, stored_variant_id: str | Non
 
 def _obstacle(visit: Visit, experiment: Experiment) -> str | None:
     """Say what keeps a visitor out who would be assigned now; None where nothing does."""
-    if visit.url is not None and not covers_page(experiment, visit.url):
+    if visit.visitor.url is not None and not covers_page(experiment, visit.visitor.url):
         return "the experiment is not on this page"
     eligibility = evaluate(experiment.targeting_rules, visit.attributes)
     return None if eligibility.eligible else eligibility.reason
@@ -104,5 +119,7 @@ def _obstacle(visit: Visit, experiment: Experiment) -> str | None:
 def _shown(
     visit: Visit, experiment: Experiment, variant: Variant | None, status: ShownStatus, reason: str
 ) -> Shown:
-    target = None if variant is None else redirect_url(experiment, variant, visit.url or experiment.url)
+    target = (
+        None if variant is None else redirect_url(experiment, variant, visit.visitor.url or experiment.url)
+    )
     return Shown(experiment, variant, status, reason, target)

@@ -165,7 +165,14 @@ def test_a_bad_conversion_gets_its_code_and_sinks_nothing_else(event: object, co
 
 
 def test_every_code_is_tried_here() -> None:
-    assert {code for _, code in REJECTED_WHEN_TRACKED + REJECTED_CONVERSIONS} == set(CODES)
+    assert {code for _, code in REJECTED_WHEN_TRACKED + REJECTED_CONVERSIONS} | {"excluded_address"} == set(
+        CODES
+    )
+
+
+def test_an_excluded_address_stores_nothing() -> None:
+    read = tracked(exposure(), reception=Reception(RECEIVED, RECEPTION.known, is_excluded=True))
+    assert (read.rows, [result.code for result in read.results]) == ([], ["excluded_address"])
 
 
 @pytest.mark.parametrize("junk", sorted(JUNK_IDS))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from sqlite3 import Connection as SqliteConnection
 
 import msgspec
@@ -29,6 +30,9 @@ class Database:
         self.engine = _engine(url)
         # SQLite would otherwise take its write lock in the middle, where it can only fail.
         self._writer = self.engine.execution_options(sqlite_begin="BEGIN IMMEDIATE")
+        self._commits = count(1)
+        # Differs whenever this process has changed something since: who keeps a copy compares.
+        self.version = 0
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -42,6 +46,7 @@ class Database:
         try:
             with self._writer.begin() as connection:
                 yield connection
+            self.version = next(self._commits)
         except OperationalError as error:
             if "database is locked" in str(error.orig):
                 raise CatalogBusyError("the catalog is locked by another process; try again") from error

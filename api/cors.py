@@ -1,0 +1,43 @@
+"""Which answers a browser on any site may read: those of the SDK endpoints, without credentials."""
+
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+PATHS: Final = "/api/v1/sdk/"
+ANY_ORIGIN: Final = {"Access-Control-Allow-Origin": "*"}
+READABLE: Final = ("X-Request-Id", "Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+EXPOSED: Final = {"Access-Control-Expose-Headers": ", ".join(READABLE)}
+PREFLIGHT: Final = {
+    **ANY_ORIGIN,
+    "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
+    "Access-Control-Allow-Headers": "Authorization, Content-Encoding, Content-Type, X-SDK-Key",
+    # A day, of which browsers keep as much as they like.
+    "Access-Control-Max-Age": "86400",
+}
+
+
+class SdkCors:
+    """ASGI middleware: answers preflights of the SDK endpoints, and lets any page read their answers."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http" or not scope["path"].startswith(PATHS):
+            await self._app(scope, receive, send)
+            return
+
+        async def send_readable(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update({**ANY_ORIGIN, **EXPOSED})
+            await send(message)
+
+        if scope["method"] == "OPTIONS" and "access-control-request-method" in Headers(scope=scope):
+            headers = [(name.lower().encode(), value.encode()) for name, value in PREFLIGHT.items()]
+            await send({"type": "http.response.start", "status": 204, "headers": headers})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        await self._app(scope, receive, send_readable)

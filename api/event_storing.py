@@ -1,0 +1,51 @@
+"""How a request of events is answered: read one by one, stored together, and only then acknowledged."""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+from fastapi import Request, Response
+
+from api.event_bodies import read_event_body
+from api.parts import Parts
+from api.sdk_access import Browser, Server, address_of, client_of, project_of, sender_of
+from pipeline.event_body import EventBody, read_body
+from pipeline.event_wire import EventResult
+from pipeline.events import ReadEvents, Reception
+from pipeline.ingest import ROW_BYTES
+from pipeline.live_projects import LiveProject
+
+
+class Answer(msgspec.Struct):
+    """The answer of `EventResults`, quick to encode."""
+
+    accepted: int
+    rejected: int
+    results: list[EventResult]
+
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+async def store_events(
+    request: Request, read: Callable[[EventBody, Reception], ReadEvents], *, single: bool = False
+) -> Response:
+    """Read the events, store the good ones, and say what became of each."""
+    parts: Parts = request.app.state.parts
+    sender = await sender_of(request, parts)
+    body = read_body(await read_event_body(request), single=single)
+    live = await project_of(sender, parts, request.query_params.get("project_id") or body.project_id)
+    found = read(body, _reception(request, sender, live))
+    await parts.ingest.submit(live.project.id, found.rows, body.size + ROW_BYTES * len(found.rows))
+    answer = Answer(len(found.rows), found.rejected, found.results)
+    return Response(_encode(answer), media_type="application/json")
+
+
+def _reception(request: Request, sender: Browser | Server, live: LiveProject) -> Reception:
+    return Reception(
+        received_us=time.time_ns() // 1000,
+        known=live.known,
+        client=client_of(request, sender),
+        is_excluded=live.excludes(address_of(request, sender)),
+    )

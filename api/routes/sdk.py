@@ -1,0 +1,43 @@
+"""Events and assignments, for the snippet in a browser and for servers with the scope `sdk:write`.
+
+These routes take the bare request: what FastAPI does for a dependency costs as much as storing an event.
+"""
+
+from typing import Final
+
+from fastapi import APIRouter, Request, Response
+
+from api.description import taking
+from api.errors import documented
+from api.event_storing import store_events
+from api.schemas.sdk import ConversionBatch, EventResults, TrackBatch, Visit, VisitAnswer
+from api.sdk_access import OPEN_TO_BROWSERS
+from api.visiting import show_variants
+from pipeline.events import read_conversions, read_tracked
+
+ROUTER_RESPONSES: Final = documented(400, 401, 402, 403, 404, 413, 415, 422, 503)
+router: Final = APIRouter(prefix="/sdk", tags=["SDK"], responses=ROUTER_RESPONSES)
+
+
+@router.post(
+    "/track", responses={200: {"model": EventResults}}, openapi_extra=taking(TrackBatch) | OPEN_TO_BROWSERS
+)
+async def track_events(request: Request) -> Response:
+    """Store what visitors saw and did: answered once it is on disk. A bad event is rejected alone."""
+    return await store_events(request, read_tracked)
+
+
+@router.post(
+    "/convert",
+    responses={200: {"model": EventResults}},
+    openapi_extra=taking(ConversionBatch) | OPEN_TO_BROWSERS,
+)
+async def track_conversions(request: Request) -> Response:
+    """Store conversions, orders and refunds, one or a batch: answered once they are on disk."""
+    return await store_events(request, read_conversions, single=True)
+
+
+@router.post("/init", openapi_extra=taking(Visit) | OPEN_TO_BROWSERS)
+async def assign_visitor(request: Request) -> VisitAnswer:
+    """Say which variants a visitor sees. The first assignment stays; an exposure is what counts."""
+    return await show_variants(request)
