@@ -86,10 +86,25 @@ def _starts_with(pattern: str) -> Matcher:
 def _wildcard(pattern: str) -> Matcher:
     """`*` stands for any characters, none included; the rest is taken literally, from start to end."""
     part = _part_for(pattern)
-    # Runs of stars are one: `**` means nothing else.
-    literals = [re.escape(literal) for literal in re.split(r"\*+", pattern)]
-    occurs = compile_pattern("(?s)^" + ".*".join(literals) + "$")
-    return lambda url: occurs(part(url))
+    first, *between = pattern.split("*")
+    if not between:
+        return lambda url: part(url) == first
+    last = between.pop()
+
+    def matches(url: str) -> bool:
+        seen = part(url)
+        if len(seen) < len(first) + len(last) or not seen.startswith(first) or not seen.endswith(last):
+            return False
+        position, end = len(first), len(seen) - len(last)
+        # The earliest place of each literal leaves most room for those that follow.
+        for literal in between:
+            found = seen.find(literal, position, end)
+            if found < 0:
+                return False
+            position = found + len(literal)
+        return True
+
+    return matches
 
 
 def _part_for(pattern: str) -> Callable[[str], str]:

@@ -1,0 +1,89 @@
+"""What a goal of each type tracks."""
+
+from typing import Any
+
+import pytest
+
+from engine.design.goals import CONFIG_KEYS, REQUIRED_KEYS
+from engine.design.vocabulary import GoalType, words
+from engine.errors import InvalidDesignError
+from tests.builders import a_goal
+
+
+def problems_of(goal_type: str, config: object) -> dict[str, str]:
+    with pytest.raises(InvalidDesignError) as error:
+        a_goal(goal_type=goal_type, config=config)
+    return {problem.field: problem.message for problem in error.value.problems}
+
+
+def test_every_goal_type_has_its_keys() -> None:
+    assert set(CONFIG_KEYS) == set(REQUIRED_KEYS) == set(words(GoalType))
+    assert all("direction" in keys for keys in CONFIG_KEYS.values())
+
+
+@pytest.mark.parametrize(
+    ("goal_type", "config"),
+    [
+        ("pageview", {"url": "/thank-you"}),
+        ("pageview", {"url": r"/order/\d+", "match_type": "regex", "direction": "increase"}),
+        ("click", {"selector": "#buy", "url": "https://shop.example/cart"}),
+        ("custom_event", {"event_name": "signup", "direction": "decrease"}),
+        ("revenue", {}),
+        (
+            "revenue",
+            {"event_name": "order", "currency": "EUR", "min_cents": 1, "max_cents": 1, "cap_percentile": 99},
+        ),
+        ("revenue", {"currency": None, "min_cents": None}),
+        ("ga4_event", {"event_name": "purchase", "value_param": "value"}),
+    ],
+)
+def test_a_config_of_its_type_is_sound(goal_type: str, config: dict[str, Any]) -> None:
+    assert a_goal(goal_type=goal_type, config=config).config == config
+
+
+@pytest.mark.parametrize(
+    ("goal_type", "config", "field"),
+    [
+        ("pageview", {}, "config.url"),
+        ("pageview", {"url": None}, "config.url"),
+        ("pageview", {"url": "thank-you"}, "config.url"),
+        ("pageview", {"url": "(", "match_type": "regex"}, "config.url"),
+        ("pageview", {"url": "/", "match_type": "fuzzy"}, "config.match_type"),
+        ("click", {"url": "/"}, "config.selector"),
+        ("click", {"selector": "#buy", "url": "cart"}, "config.url"),
+        ("custom_event", {"event_name": ""}, "config.event_name"),
+        ("custom_event", {"event_name": "x" * 256}, "config.event_name"),
+        ("custom_event", {"event_name": "x", "direction": "up"}, "config.direction"),
+        ("custom_event", {"event_name": "x", "url": "/"}, "config.url"),
+        ("revenue", {"currency": "usd"}, "config.currency"),
+        ("revenue", {"currency": "XXQ"}, "config.currency"),
+        ("revenue", {"min_cents": 5, "max_cents": 4}, "config.max_cents"),
+        ("revenue", {"min_cents": 0.5}, "config.min_cents"),
+        ("revenue", {"cap_percentile": 0.99}, "config.cap_percentile"),
+        ("revenue", {"cap_percentile": float("nan")}, "config.cap_percentile"),
+        ("ga4_event", {}, "config.event_name"),
+        ("revenue", None, "config"),
+        ("revenue", [], "config"),
+    ],
+)
+def test_a_config_of_another_shape_is_refused(goal_type: str, config: object, field: str) -> None:
+    assert set(problems_of(goal_type, config)) == {field}
+
+
+def test_an_unknown_type_is_refused_without_judging_its_config() -> None:
+    assert set(problems_of("download", {})) == {"goal_type"}
+
+
+@pytest.mark.parametrize(
+    ("goal_type", "config", "tracking"),
+    [
+        ("revenue", {}, {"direction": "increase", "event_name": "purchase"}),
+        ("revenue", {"event_name": None}, {"direction": "increase", "event_name": "purchase"}),
+        ("pageview", {"url": "/"}, {"direction": "increase", "match_type": "exact", "url": "/"}),
+        ("click", {"selector": "a", "direction": "decrease"}, {"direction": "decrease", "selector": "a"}),
+    ],
+)
+def test_tracking_fills_in_what_is_not_given(
+    goal_type: str, config: dict[str, Any], tracking: dict[str, Any]
+) -> None:
+    assert a_goal(goal_type=goal_type, config=config).tracking == tracking
