@@ -135,7 +135,12 @@ def _panels(reach: float, width: float) -> tuple[FloatArray, FloatArray]:
 
 def _checked(fractions: npt.ArrayLike) -> FloatArray:
     looks = np.atleast_1d(np.asarray(fractions, np.float64))
-    if looks.ndim != 1 or np.any(np.diff(looks, prepend=0.0) < CLOSEST_LOOKS) or looks[-1] > 1.0 + 1e-12:
+    if (
+        looks.ndim != 1
+        or looks.size == 0
+        or np.any(np.diff(looks, prepend=0.0) < CLOSEST_LOOKS)
+        or looks[-1] > 1.0 + 1e-12
+    ):
         raise ValueError(
             f"looks must rise from above 0 to at most 1 by {CLOSEST_LOOKS} or more; got {looks.tolist()}"
         )

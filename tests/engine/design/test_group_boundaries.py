@@ -79,7 +79,7 @@ def test_drifts_of_any_shape_are_answered_at_once() -> None:
     assert np.all(np.diff(together[..., -1].ravel()) > 0)
 
 
-@pytest.mark.parametrize("looks", [[0.0, 1.0], [0.5, 0.5], [0.6, 0.4], [0.5, 1.2]])
+@pytest.mark.parametrize("looks", [[], [0.0, 1.0], [0.5, 0.5], [0.6, 0.4], [0.5, 1.2]])
 def test_looks_out_of_order_are_refused(looks: list[float]) -> None:
     with pytest.raises(ValueError, match="looks must rise"):
         obrien_fleming(looks, 0.05)
