@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pipeline.assignments import Assignments
 from pipeline.ingest import Ingest
+from pipeline.jobs import Workplace
 from pipeline.live_projects import LiveProjects
 from pipeline.results import Results
 from pipeline.rollup.run import Rollup
@@ -42,8 +43,9 @@ def open_parts(settings: Settings) -> Iterator[Parts]:
         ingest.start()
         stack.callback(ingest.stop)
         rollup = Rollup(warehouse, catalog, settings)
+        stack.callback(rollup.close)
         results = Results(warehouse, rollup, settings)
-        scheduler = Scheduler(catalog, rollup, settings)
+        scheduler = Scheduler(Workplace(catalog, warehouse, rollup), settings)
         scheduler.start()
         stack.callback(scheduler.stop)
         yield Parts(
