@@ -1,5 +1,6 @@
 """A report as a terminal shows it: the decision in words first, the numbers below."""
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
@@ -61,20 +62,16 @@ def _verdict(decision: DecisionSummary, title: str) -> Panel:
 
 def _numbers(report: GoalReport) -> Table:
     revenue = report.goal.goal_type == "revenue"
-    table = Table(title=f"{report.goal.name} ({report.goal.goal_type})", title_justify="left")
-    table.add_column("variant")
-    for heading in (
-        "visitors",
-        "conversions",
-        "rate",
-        *(("revenue per visitor",) if revenue else ()),
-        "improvement",
-        "interval",
-        report.summary.score_label,
-        "p value",
-        "status",
-    ):
-        table.add_column(heading, justify="right")
+    table = Table(
+        title=f"{report.goal.name} ({report.goal.goal_type}); score: {report.summary.score_label}",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1),
+    )
+    table.add_column("variant", overflow="fold")
+    money = ("per visitor",) if revenue else ()
+    for heading in ("visitors", "conv.", "rate", *money, "change", "interval", "score", "p", "status"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for variant in report.variants:
         table.add_row(*_cells(variant, revenue=revenue), style=STATUS_STYLE.get(variant.status, ""))
     return table
@@ -91,7 +88,7 @@ def _cells(variant: VariantResult, *, revenue: bool) -> list[str]:
         _percent(variant.improvement, signed=True),
         _interval(variant.improvement_interval),
         _percent(variant.score_value),
-        "" if variant.p_value is None else f"{variant.p_value:.4g}",
+        "" if variant.p_value is None else f"{variant.p_value:.3g}",
         variant.status.replace("_", " "),
     ]
 
@@ -105,6 +102,6 @@ def _percent(share: float | None, *, signed: bool = False) -> str:
 def _interval(interval: Interval | None) -> str:
     if interval is None:
         return ""
-    low = "-∞" if interval.low is None else _percent(interval.low, signed=True)
-    high = "+∞" if interval.high is None else _percent(interval.high, signed=True)
+    low = "-∞" if interval.low is None else f"{interval.low * 100:+.1f}"
+    high = "+∞" if interval.high is None else f"{interval.high * 100:+.1f}%"
     return f"{low} to {high}"
