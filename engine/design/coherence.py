@@ -66,19 +66,16 @@ def _selector_for_trigger(experiment: Record) -> Iterator[Problem]:
         yield Problem("trigger_selector", f"is required for the trigger {trigger}: say which element")
 
 
-def _url_pattern(experiment: Record) -> Iterator[Problem]:
-    if "url" in experiment and "url_match_type" in experiment:
-        message = url_pattern_problem(experiment["url_match_type"], experiment["url"])
-        if message:
-            yield Problem("url", message)
+def pattern_fits(match_type: str, pattern: str) -> RecordRule:
+    """The pattern is one that its match type takes."""
 
+    def rule(record: Record) -> Iterator[Problem]:
+        if match_type in record and pattern in record:
+            message = url_pattern_problem(record[match_type], record[pattern])
+            if message:
+                yield Problem(pattern, message)
 
-def url_rule_pattern(rule: Record) -> Iterator[Problem]:
-    """The pattern of a URL rule is one that its match type takes."""
-    if "match_type" in rule and "value" in rule:
-        message = url_pattern_problem(rule["match_type"], rule["value"])
-        if message:
-            yield Problem("value", message)
+    return rule
 
 
 def _in_order(earlier: str, later: str) -> RecordRule:
@@ -133,7 +130,7 @@ def _redirects_to_addresses(experiment: Record) -> Iterator[Problem]:
 
 EXPERIMENT_RULES: tuple[RecordRule, ...] = (
     _selector_for_trigger,
-    _url_pattern,
+    pattern_fits("url_match_type", "url"),
     _in_order("started_at", "completed_at"),
     _in_order("scheduled_start_at", "scheduled_end_at"),
     _end_after_start,

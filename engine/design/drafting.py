@@ -3,6 +3,8 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NoReturn
 
@@ -153,7 +155,18 @@ def revise_experiment(
         record["status"] = "draft"
     if locked:
         _refuse(experiment, locked, [*problems, *problems_in(record, Experiment)])
-    return _built(record, problems)
+    return _in_order_of_creation(_built(record, problems), experiment)
+
+
+def _in_order_of_creation(revised: Experiment, before: Experiment) -> Experiment:
+    """Variants and goals that were there stay ahead of new ones, in their order, which assignment walks."""
+    ids = [*(variant.id for variant in before.variants), *(goal.id for goal in before.goals)]
+    order = {identifier: index for index, identifier in enumerate(ids)}
+    return replace(
+        revised,
+        variants=tuple(sorted(revised.variants, key=lambda variant: order.get(variant.id, len(order)))),
+        goals=tuple(sorted(revised.goals, key=lambda goal: order.get(goal.id, len(order)))),
+    )
 
 
 def _refuse(experiment: Experiment, locked: Sequence[Problem], others: Iterable[Problem]) -> NoReturn:
@@ -205,4 +218,5 @@ def _built(record: dict[str, Any], problems: list[Problem]) -> Experiment:
     problems = [*problems, *problems_in(record, Experiment)]
     if problems:
         raise InvalidDesignError(problems)
-    return msgspec.convert(record, Experiment)
+    # A copy: whoever sent the record may still change what it holds.
+    return msgspec.convert(deepcopy(record), Experiment)

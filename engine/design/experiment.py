@@ -21,7 +21,7 @@ from engine.design.coherence import (
     EXPERIMENT_RULES,
     distinct,
     exactly_one,
-    url_rule_pattern,
+    pattern_fits,
     weights_split_traffic,
 )
 from engine.design.goals import config_fits_type, tracking_of
@@ -123,7 +123,7 @@ class StopConditions:
 class UrlRule:
     """A page the experiment includes or excludes; an exclude wins."""
 
-    RULES: ClassVar[tuple[RecordRule, ...]] = (url_rule_pattern,)
+    RULES: ClassVar[tuple[RecordRule, ...]] = (pattern_fits("match_type", "value"),)
 
     type: Annotated[UrlRuleType, choice(words(UrlRuleType))]
     match_type: Annotated[UrlMatchType, choice(words(UrlMatchType))]

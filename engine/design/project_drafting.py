@@ -1,6 +1,7 @@
 """How a project is drafted from what a caller sends, and revised."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from datetime import datetime
 from typing import Any
 
@@ -61,4 +62,5 @@ def _revised(current: dict[str, Any], fields: Mapping[str, Any], now: datetime) 
     problems += problems_in(record, Project)
     if problems:
         raise InvalidDesignError(problems)
-    return msgspec.convert(record, Project)
+    # A copy: whoever sent the record may still change what it holds.
+    return msgspec.convert(deepcopy(record), Project)

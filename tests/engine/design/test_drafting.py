@@ -14,14 +14,14 @@ from engine.design.drafting import draft_experiment, revise_experiment, slug_of,
 from engine.design.experiment import Experiment
 from engine.design.targeting_rules import EVERYONE
 from engine.errors import InvalidDesignError, TransitionError
-from tests.builders import NOW, STARTED, a_goal, a_project, an_experiment
+from tests.builders import NOW, STARTED, a_project, an_experiment
 
 GOAL = {"name": "Signup", "goal_type": "custom_event", "config": {"event_name": "signup"}}
 
 
-def numbered_ids() -> Callable[[str], str]:
+def numbered_ids(kind: str = "") -> Callable[[str], str]:
     numbers = itertools.count(1)
-    return lambda prefix: f"{prefix}_{next(numbers)}"
+    return lambda prefix: f"{prefix}_{kind}{next(numbers)}"
 
 
 def draft(fields: Any, *, test_key: str | None = None) -> Experiment:
@@ -31,7 +31,7 @@ def draft(fields: Any, *, test_key: str | None = None) -> Experiment:
 
 
 def revise(experiment: Experiment, fields: Any) -> Experiment:
-    return revise_experiment(experiment, fields, now=NOW, new_id=numbered_ids())
+    return revise_experiment(experiment, fields, now=NOW, new_id=numbered_ids("new"))
 
 
 def problems_of(fields: Any, revised: Experiment | None = None) -> dict[str, str]:
@@ -224,6 +224,14 @@ def test_in_a_draft_variants_come_and_go() -> None:
     assert [variant.name for variant in after.variants] == ["Control", "New"]
 
 
+def test_variants_stay_in_order_of_creation_however_they_are_sent() -> None:
+    sent = [{"name": "New"}, {"id": "var_2"}, {"id": "var_0"}, {"id": "var_1"}]
+    after = revise(an_experiment(weights=(1, 1, 1)), {"variants": sent})
+    assert [variant.name for variant in after.variants] == ["Control", "Treatment 1", "Treatment 2", "New"]
+    wrong = problems_of({"variants": [{"name": ""}, {"id": "var_0"}]}, an_experiment())
+    assert set(wrong) == {"variants[0].name"}
+
+
 def test_an_id_that_nothing_has_is_refused() -> None:
     problems = problems_of({"variants": [{"id": "var_x", "name": "A"}]}, an_experiment())
     assert problems["variants[0].id"] == "no variant has the id 'var_x'; leave the id out to add one"
@@ -290,7 +298,8 @@ def test_the_caller_decides_the_test_key_and_a_wrong_wish_is_still_reported() ->
 
 
 def test_what_is_sent_can_change_later_without_changing_the_experiment() -> None:
-    fields = {"name": "x", "goals": [{**GOAL, "config": {"event_name": "signup"}}]}
-    experiment = draft(fields)
-    fields["goals"][0]["config"]["event_name"] = "other"  # type: ignore[index]  # a list of plain objects
-    assert experiment.goals == (a_goal(id="goal_1", name="Signup", config={"event_name": "signup"}),)
+    condition = {"field": "country", "operator": "in", "values": ["DE"]}
+    rules = {"version": 2, "root": {"operator": "and", "children": [condition]}}
+    experiment = draft({"name": "x", "targeting_rules": rules})
+    condition["values"] = ["FR"]
+    assert experiment.targeting_rules["root"]["children"][0]["values"] == ["DE"]
