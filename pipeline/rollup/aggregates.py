@@ -73,7 +73,8 @@ def add_up(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 def taken_away(cells: pl.DataFrame) -> pl.DataFrame:
     """The cells which, added, take their visitors away."""
-    return cells.with_columns(-pl.col(list(SUMS)))
+    # Polars has no negation of 128-bit integers.
+    return cells.with_columns(pl.col(list(SUMS)) * -1)
 
 
 def _facts(
