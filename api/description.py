@@ -24,8 +24,9 @@ SDK_KEY: Final[dict[str, Any]] = {
         "description": "A project's public key, for browsers; `?key=` does the same.",
     }
 }
-# FastAPI's own error shapes, which this API never answers with.
-UNUSED: Final = ("HTTPValidationError", "ValidationError")
+# FastAPI describes errors of a shape that this API never answers with.
+FOREIGN_ERROR: Final = REFERENCE.format(model="HTTPValidationError")
+FOREIGN_MODELS: Final = ("HTTPValidationError", "ValidationError")
 ABOUT: Final = (
     "Runs A/B tests: projects, experiments and their lifecycle, and results with a resolved decision. "
     "Judge by `score_label`, `score_value` and `effective_confidence_threshold`."
@@ -55,8 +56,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
         title=app.title, version=app.version, description=ABOUT, routes=app.routes, openapi_version="3.1.0"
     )
     schemas: dict[str, Any] = document["components"]["schemas"]
-    for name in UNUSED:
-        schemas.pop(name, None)
+    _remove_foreign_errors(document)
     _, described = models_json_schema(
         [(model, "validation") for model in (*INPUTS, *SDK_INPUTS)], ref_template=REFERENCE
     )
@@ -66,6 +66,16 @@ def _document(app: FastAPI) -> dict[str, Any]:
     document["components"]["securitySchemes"] |= SDK_KEY
     document["components"]["schemas"] = dict(sorted(schemas.items()))
     return document
+
+
+def _remove_foreign_errors(document: dict[str, Any]) -> None:
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            content = operation["responses"].get("422", {}).get("content", {})
+            if content.get("application/json", {}).get("schema") == {"$ref": FOREIGN_ERROR}:
+                del operation["responses"]["422"]
+    for model in FOREIGN_MODELS:
+        document["components"]["schemas"].pop(model, None)
 
 
 def _changes(model: type[BaseModel]) -> str:

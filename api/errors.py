@@ -50,6 +50,9 @@ CODE_OF: Final[Mapping[type[Exception], str]] = {
 }
 # What the framework refuses before any code of ours runs.
 CODE_OF_STATUS: Final[Mapping[int, str]] = {404: "not_found", 405: "method_not_allowed"}
+# What an operation with a key, and one with a body, may be refused for.
+KEY_CODES: Final = ("invalid_api_key", "account_inactive", "forbidden")
+BODY_CODES: Final = ("invalid_json", "payload_too_large", "unsupported_media_type", "validation_error")
 INVALID: Final = "the request is not valid; `details` names every problem"
 RETRY_AFTER_SECONDS: Final = 1
 
@@ -88,15 +91,13 @@ def error_response(error: ApiError, request_id: str) -> JSONResponse:
     return JSONResponse({"error": content}, status_code=STATUS_OF[error.code], headers=error.headers)
 
 
-def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def documented(*codes: str) -> dict[int | str, dict[str, Any]]:
     """The error answers of an operation, for its description."""
-    return {
-        status: {
-            "model": ErrorEnvelope,
-            "description": ", ".join(f"`{code}`" for code, of in STATUS_OF.items() if of == status),
-        }
-        for status in statuses
-    }
+    answers: dict[int | str, dict[str, Any]] = {}
+    for code in codes:
+        answer = answers.setdefault(STATUS_OF[code], {"model": ErrorEnvelope, "description": ""})
+        answer["description"] = ", ".join(filter(None, (answer["description"], f"`{code}`")))
+    return answers
 
 
 async def _answer(request: Request, error: Exception) -> JSONResponse:

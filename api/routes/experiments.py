@@ -18,7 +18,7 @@ from api.deps import (
     WritableExperiment,
 )
 from api.description import taking
-from api.errors import documented
+from api.errors import BODY_CODES, KEY_CODES, documented
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.experiment_input import ExperimentInput
 from api.schemas.experiments import Experiment, ExperimentDetail
@@ -30,14 +30,15 @@ from pipeline.drafts import create_draft, revise_draft
 router = APIRouter(
     prefix="/projects/{project_id}/experiments",
     tags=["Experiments"],
-    responses=documented(401, 402, 403, 404),
+    responses=documented(*KEY_CODES, "not_found"),
 )
+UPDATE_CODES = ("experiment_running", "experiment_locked", "field_locked")
 ExperimentId = Annotated[str, Path(alias="id")]
 # What a listing shows unless it is asked for one status.
 LISTED: tuple[Status, ...] = ("draft", "scheduled", "running", "paused", "completed")
 
 
-@router.get("", responses=documented(422))
+@router.get("", responses=documented("validation_error"))
 def list_experiments(
     project: ProjectOfReadableExperiments,
     catalog: CatalogDep,
@@ -54,9 +55,7 @@ def list_experiments(
     )
 
 
-@router.post(
-    "", status_code=201, responses=documented(400, 413, 415, 422), openapi_extra=taking(ExperimentInput)
-)
+@router.post("", status_code=201, responses=documented(*BODY_CODES), openapi_extra=taking(ExperimentInput))
 def create_experiment(
     caller: ExperimentsWriter,
     project: ProjectOfWritableExperiments,
@@ -75,7 +74,9 @@ def get_experiment(experiment: ReadableExperiment) -> Single[ExperimentDetail]:
 
 
 @router.patch(
-    "/{id}", responses=documented(400, 413, 415, 422), openapi_extra=taking(ExperimentInput, partly=True)
+    "/{id}",
+    responses=documented(*BODY_CODES, *UPDATE_CODES),
+    openapi_extra=taking(ExperimentInput, partly=True),
 )
 def update_experiment(
     caller: ExperimentsWriter,
@@ -89,7 +90,7 @@ def update_experiment(
     return _detail(revise_draft(catalog, project, experiment.id, body, now=now, actor=caller.actor))
 
 
-@router.post("/{id}/start", responses=documented(422))
+@router.post("/{id}/start", responses=documented("invalid_transition", "start_requirements_not_met"))
 def start_experiment(
     experiment_id: ExperimentId,
     caller: ExperimentsWriter,
@@ -102,7 +103,7 @@ def start_experiment(
     return _detail(catalog.experiments.change(project.id, experiment_id, start, actor=caller.actor))
 
 
-@router.post("/{id}/pause", responses=documented(422))
+@router.post("/{id}/pause", responses=documented("invalid_transition"))
 def pause_experiment(
     experiment_id: ExperimentId,
     caller: ExperimentsWriter,
@@ -115,7 +116,7 @@ def pause_experiment(
     return _detail(catalog.experiments.change(project.id, experiment_id, pause, actor=caller.actor))
 
 
-@router.post("/{id}/resume", responses=documented(422))
+@router.post("/{id}/resume", responses=documented("invalid_transition"))
 def resume_experiment(
     experiment_id: ExperimentId,
     caller: ExperimentsWriter,
@@ -128,7 +129,7 @@ def resume_experiment(
     return _detail(catalog.experiments.change(project.id, experiment_id, resume, actor=caller.actor))
 
 
-@router.post("/{id}/complete", responses=documented(422))
+@router.post("/{id}/complete", responses=documented("invalid_transition"))
 def complete_experiment(
     experiment_id: ExperimentId,
     caller: ExperimentsWriter,

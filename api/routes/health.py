@@ -20,26 +20,26 @@ CHECKS: Final[dict[str, Callable[[Parts], None]]] = {
 }
 
 
-class Health(BaseModel):
+class Vitality(BaseModel):
     """That all is well."""
 
     status: Literal["ok", "ready"]
 
 
 @router.get("/healthz")
-async def check_liveness() -> Health:
+async def check_liveness() -> Vitality:
     """Answer as long as the process does."""
-    return Health(status="ok")
+    return Vitality(status="ok")
 
 
-@router.get("/readyz", responses=documented(503))
-def check_readiness(parts: PartsDep) -> Health:
+@router.get("/readyz", responses=documented("unavailable"))
+def check_readiness(parts: PartsDep) -> Vitality:
     """Answer once the catalog and the warehouse do."""
     failed = [name for name, check in CHECKS.items() if not _answers(check, parts, name)]
     if failed:
         message = f"not ready: {', '.join(failed)} cannot be read"
         raise ApiError("unavailable", message, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
-    return Health(status="ready")
+    return Vitality(status="ready")
 
 
 def _answers(check: Callable[[Parts], None], parts: Parts, name: str) -> bool:

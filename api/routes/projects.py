@@ -17,17 +17,17 @@ from api.deps import (
     WritableProject,
 )
 from api.description import taking
-from api.errors import documented
+from api.errors import BODY_CODES, KEY_CODES, documented
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.projects import NewProject, Project, ProjectInput
 from engine.design.drafting import draft_project, revise_project
 from engine.design.project import Project as ProjectValue
 from pipeline.store.catalog import Catalog, new_id, new_sdk_key
 
-router = APIRouter(prefix="/projects", tags=["Projects"], responses=documented(401, 402, 403))
+router = APIRouter(prefix="/projects", tags=["Projects"], responses=documented(*KEY_CODES))
 
 
-@router.get("", responses=documented(422))
+@router.get("", responses=documented("validation_error"))
 def list_projects(
     caller: ProjectsReader, catalog: CatalogDep, page: PageNumber = 1, per_page: PerPage = 25
 ) -> Listing[Project]:
@@ -43,7 +43,10 @@ def list_projects(
 
 
 @router.post(
-    "", status_code=201, responses=documented(400, 413, 415, 422), openapi_extra=taking(ProjectInput)
+    "",
+    status_code=201,
+    responses=documented(*BODY_CODES, "plan_limit_reached"),
+    openapi_extra=taking(ProjectInput),
 )
 def create_project(
     caller: ProjectsCreator, body: JsonObject, catalog: CatalogDep, now: Now
@@ -55,7 +58,7 @@ def create_project(
     return Single(data=NewProject.of_new(catalog.projects.create(drafted, actor=caller.actor)))
 
 
-@router.get("/{id}", responses=documented(404))
+@router.get("/{id}", responses=documented("not_found"))
 def get_project(project: ReadableProject, catalog: CatalogDep) -> Single[Project]:
     """Get one project."""
     return _described(project, catalog)
@@ -63,7 +66,7 @@ def get_project(project: ReadableProject, catalog: CatalogDep) -> Single[Project
 
 @router.patch(
     "/{id}",
-    responses=documented(400, 404, 413, 415, 422),
+    responses=documented("not_found", *BODY_CODES),
     openapi_extra=taking(ProjectInput, partly=True),
 )
 def update_project(

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from api.deps import ExperimentOfReadableResults, Now, ProjectOfReadableResults, ResultsDep
-from api.errors import documented
+from api.errors import KEY_CODES, documented
 from api.schemas.envelopes import Single
 from api.schemas.results import Results, Summary
 from api.schemas.segment_query import SegmentQuery, TimeseriesQuery
@@ -16,7 +16,7 @@ from pipeline.store.catalog import NotFoundError
 router = APIRouter(
     prefix="/projects/{project_id}/experiments/{id}/results",
     tags=["Results"],
-    responses=documented(401, 402, 403, 404, 422),
+    responses=documented(*KEY_CODES, "not_found", "validation_error"),
 )
 
 

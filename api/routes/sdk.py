@@ -8,14 +8,14 @@ from typing import Final
 from fastapi import APIRouter, Request, Response
 
 from api.description import taking
-from api.errors import documented
+from api.errors import BODY_CODES, KEY_CODES, documented
 from api.event_storing import store_events
 from api.schemas.sdk import ConversionBatch, EventResults, TrackBatch, Visit, VisitAnswer
 from api.sdk_access import OPEN_TO_BROWSERS
 from api.visiting import show_variants
 from pipeline.events import read_conversions, read_tracked
 
-ROUTER_RESPONSES: Final = documented(400, 401, 402, 403, 404, 413, 415, 422, 503)
+ROUTER_RESPONSES: Final = documented(*KEY_CODES, "not_found", *BODY_CODES, "unavailable")
 router: Final = APIRouter(prefix="/sdk", tags=["SDK"], responses=ROUTER_RESPONSES)
 
 

@@ -50,7 +50,7 @@ class GoalHead(BaseModel):
         return cls(id=goal.id, name=goal.name, goal_type=goal.goal_type, is_primary=goal.is_primary)
 
 
-class Health(BaseModel):
+class HealthCheck(BaseModel):
     """What one check of the data found."""
 
     check: str
@@ -71,7 +71,7 @@ class Results(BaseModel):
     time_series: list[Day] = Field(description="Of the primary goal.")
     available_segments: AvailableSegments
     active_segment: dict[str, str] | None = Field(description="The filters applied, as given.")
-    health: list[Health]
+    health: list[HealthCheck]
     as_of: datetime | None = Field(description="Events received until then are counted; null without any.")
 
     @classmethod
@@ -88,7 +88,7 @@ class Results(BaseModel):
             time_series=days_of(primary) if primary else [],
             available_segments=AvailableSegments(**available),
             active_segment=dict(active) or None,
-            health=[Health(**asdict(check)) for check in report.health],
+            health=[HealthCheck(**asdict(check)) for check in report.health],
             as_of=report.as_of,
         )
 

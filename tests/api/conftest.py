@@ -1,0 +1,47 @@
+"""A service on a store of its own, and customers of it."""
+
+from collections.abc import Iterator
+
+import pytest
+from fastapi.testclient import TestClient
+
+from api.app import create_app
+from api.parts import Parts
+from pipeline.settings import Settings
+from tests.api.customers import Customer
+
+
+@pytest.fixture(scope="session")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    settings = Settings(data_dir=tmp_path_factory.mktemp("store"))
+    # What the program does not foresee is to be answered, not raised into the test.
+    with TestClient(create_app(settings), raise_server_exceptions=False) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def parts(client: TestClient) -> Parts:
+    found: Parts = client.app.state.parts  # type: ignore[attr-defined] # typed as any ASGI app
+    return found
+
+
+@pytest.fixture
+def customer(client: TestClient, parts: Parts) -> Customer:
+    account, _, token = parts.catalog.accounts.create("Acme", "owner@acme.example", "scale")
+    return Customer(client, parts, account, token)
+
+
+@pytest.fixture
+def stranger(client: TestClient, parts: Parts) -> Customer:
+    account, _, token = parts.catalog.accounts.create("Stranger", "owner@stranger.example", "scale")
+    return Customer(client, parts, account, token)
+
+
+@pytest.fixture
+def project(customer: Customer) -> str:
+    return customer.a_project()
+
+
+@pytest.fixture
+def experiment(customer: Customer, project: str) -> str:
+    return customer.an_experiment(project)

@@ -1,0 +1,53 @@
+"""A customer of the service: an account, a key, and a way to call the API."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+from fastapi.testclient import TestClient
+
+from api.parts import Parts
+from pipeline.store.catalog import SCOPES, Account
+from tests.api.bodies import an_experiment_body
+
+
+@dataclass(frozen=True, slots=True)
+class Customer:
+    """An account, one of its keys, and a way to call the API with it."""
+
+    client: TestClient
+    parts: Parts
+    account: Account
+    token: str
+
+    def call(self, method: str, path: str, **arguments: Any) -> httpx2.Response:
+        """Send a request with the key; `path` is relative to /api/v1."""
+        headers = {"Authorization": f"Bearer {self.token}", **arguments.pop("headers", {})}
+        return self.client.request(method, f"/api/v1{path}", headers=headers, **arguments)
+
+    def get(self, path: str, **query: Any) -> httpx2.Response:
+        return self.call("GET", path, params=query)
+
+    def post(self, path: str, body: object = None) -> httpx2.Response:
+        return self.call("POST", path, json=body) if body is not None else self.call("POST", path)
+
+    def patch(self, path: str, body: object) -> httpx2.Response:
+        return self.call("PATCH", path, json=body)
+
+    def with_key(self, *scopes: str, project_ids: tuple[str, ...] = ()) -> "Customer":
+        """The same customer, with another key: of all scopes unless some are named."""
+        holder = self.parts.catalog.members.accepted(self.account.id)[0]
+        _, token = self.parts.catalog.keys.create(
+            self.account.id, holder.id, "Another key", scopes or SCOPES, project_ids
+        )
+        return Customer(self.client, self.parts, self.account, token)
+
+    def a_project(self, **fields: Any) -> str:
+        """Create a project; returns its path."""
+        created = self.post("/projects", {"name": "Shop", "url": "https://shop.example", **fields})
+        return f"/projects/{created.json()['data']['id']}"
+
+    def an_experiment(self, project: str, **fields: Any) -> str:
+        """Create a draft that could start; returns its path."""
+        created = self.post(f"{project}/experiments", an_experiment_body(**fields))
+        return f"{project}/experiments/{created.json()['data']['id']}"
