@@ -1,11 +1,15 @@
 """Where the command line prints: results on standard output, everything else on standard error."""
 
 import json
+import sys
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-out = Console()
+# A file or a pipe has no width of its own: leave a table the room it needs.
+WIDTH_WITHOUT_TERMINAL = 120
+
+out = Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
 err = Console(stderr=True)
 
 

@@ -71,7 +71,7 @@ def _numbers(report: GoalReport) -> Table:
     table.add_column("variant", overflow="fold")
     money = ("per visitor",) if revenue else ()
     for heading in ("visitors", "conv.", "rate", *money, "change", "interval", "score", "p", "status"):
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, justify="right", overflow="fold")
     for variant in report.variants:
         table.add_row(*_cells(variant, revenue=revenue), style=STATUS_STYLE.get(variant.status, ""))
     return table
