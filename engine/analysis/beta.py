@@ -1,137 +1,185 @@
 """How likely one Beta variable is to exceed another, or a multiple of it."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
-from engine.analysis.hypergeometric import log_hypergeometric, log_overlap, stirling_error
-
-__all__ = ["chance_of_ratio", "chances", "log_overlap"]
-
-FloatArray = npt.NDArray[np.float64]
+from engine.analysis.hypergeometric import log_binomial, log_hypergeometric, stirling_error
+from engine.analysis.moments import BoolArray, FloatArray
 
 NODES = 64
-# A whole shape up to this is summed exactly; above it both densities are smooth enough for the nodes.
-_EXACT_SHAPE = 40
-# Standard deviations to either side that the quadrature covers.
-_REACH = 8.5
+# Whole shapes up to this are summed exactly; with all four above it both densities are all but normal.
+EXACT_SHAPE = 50
+# Standard deviations to either side that the quadrature covers; beyond them a density counts for nothing.
+_REACH = 9.0
 _TINY = 1e-17
 
 
-def chances(a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """P(X > Y) and P(Y > X) for X ~ Beta(a, b) and Y ~ Beta(c, d), shapes whole and at least 1, one row each."""
-    smallest = np.minimum(np.minimum(a, b), np.minimum(c, d))
-    small = smallest <= _EXACT_SHAPE
-    above = np.empty(a.shape)
+@dataclass(frozen=True, slots=True)
+class Beta:
+    """Beta distributions with whole shapes `a` and `b` of at least 1, one row of them."""
+
+    a: FloatArray
+    b: FloatArray
+
+    @property
+    def mean(self) -> FloatArray:
+        """The expected value."""
+        return self.a / (self.a + self.b)
+
+    @property
+    def deviation(self) -> FloatArray:
+        """The standard deviation."""
+        deviation: FloatArray = np.sqrt(self.a * self.b / (self.a + self.b + 1.0)) / (self.a + self.b)
+        return deviation
+
+    def __getitem__(self, where: BoolArray) -> Self:
+        """The distributions that a mask picks."""
+        return type(self)(self.a[where], self.b[where])
+
+    def density(self, x: FloatArray) -> FloatArray:
+        """Density at `x`, which has a last axis more: a binomial probability, which loses no digits."""
+        n, hits, share = (self.a + self.b - 2.0)[:, None], (self.a - 1.0)[:, None], np.clip(x, 0.0, 1.0)
+        density: FloatArray = (n + 1.0) * np.exp(log_binomial(hits, n, share, 1.0 - share))
+        return np.where(x <= 1.0, density, 0.0)
+
+    def smooth_density(self, x: FloatArray) -> FloatArray:
+        """The same with fewer cases to tell apart; both shapes above 1 and `x` inside (0, 1)."""
+        n, hits, misses = self.a + self.b - 2.0, self.a - 1.0, self.b - 1.0
+        log_scale = stirling_error(n) - stirling_error(hits) - stirling_error(misses)
+        log_scale += np.log(n + 1.0) + 0.5 * np.log(n / (2.0 * np.pi * hits * misses))
+        expected = n[:, None] * x
+        gap = expected - hits[:, None]
+        log_density = -hits[:, None] * np.log1p(-gap / expected)
+        log_density -= misses[:, None] * np.log1p(gap / (n[:, None] - expected))
+        density: FloatArray = np.exp(log_density + log_scale[:, None])
+        return density
+
+
+def chance(x: Beta, y: Beta) -> FloatArray:
+    """P(X > Y): a finite sum where a shape is small, else by Gauss-Legendre quadrature. In [0, 1]."""
+    small = _smallest_shape(x, y) <= EXACT_SHAPE
+    above = np.empty(x.a.shape)
     if small.any():
-        above[small] = _exact_sum(a[small], b[small], c[small], d[small])
+        above[small] = _exact_sum(x[small], y[small])
     large = ~small
     if large.any():
-        shapes = (a[large], b[large], c[large], d[large])
-        above[large] = _quadrature(*shapes, np.ones(shapes[0].shape))
-    return np.clip(above, 0.0, 1.0), np.clip(1.0 - above, 0.0, 1.0)
+        ones = np.ones(np.count_nonzero(large))
+        above[large] = _smooth_chance_of_ratio(x[large], y[large], ones)(ones)
+    return _probability(above)
 
 
-def chance_of_ratio(
-    a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray, ratio: FloatArray
-) -> FloatArray:
-    """P(X > ratio · Y) for X ~ Beta(a, b) and Y ~ Beta(c, d), shapes at least 1, one row each."""
-    small = np.minimum(np.minimum(a, b), np.minimum(c, d)) <= _EXACT_SHAPE
-    chance = np.empty(a.shape)
-    if small.any():
-        chance[small] = _slow_quadrature(a[small], b[small], c[small], d[small], ratio[small])
-    large = ~small
-    if large.any():
-        chance[large] = _quadrature(a[large], b[large], c[large], d[large], ratio[large])
-    return np.clip(chance, 0.0, 1.0)
+def chance_of_ratio(x: Beta, y: Beta, near: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """P(X > r · Y) as a function of r, prepared for an r not far from `near`. In [0, 1]."""
+    small = _smallest_shape(x, y) <= EXACT_SHAPE
+    exact = _bounded_chance_of_ratio(x[small], y[small], near[small])
+    smooth = _smooth_chance_of_ratio(x[~small], y[~small], near[~small])
+
+    def above(ratio: FloatArray) -> FloatArray:
+        found = np.empty(ratio.shape)
+        found[small], found[~small] = exact(ratio[small]), smooth(ratio[~small])
+        return _probability(found)
+
+    return above
 
 
-def _exact_sum(a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray) -> FloatArray:
+def _probability(value: FloatArray) -> FloatArray:
+    """Without the rounding errors that lead out of [0, 1]."""
+    clipped: FloatArray = np.clip(value, 0.0, 1.0)
+    return clipped
+
+
+def _smallest_shape(x: Beta, y: Beta) -> FloatArray:
+    smallest: FloatArray = np.minimum(np.minimum(x.a, x.b), np.minimum(y.a, y.b))
+    return smallest
+
+
+def _choose(where: BoolArray, x: Beta, y: Beta) -> Beta:
+    return Beta(np.where(where, x.a, y.a), np.where(where, x.b, y.b))
+
+
+def _exact_sum(x: Beta, y: Beta) -> FloatArray:
     """P(X > Y) as a finite sum with as many terms as the smallest shape.
 
-    P(X > Y) = Σ B(c+i, b+d) / ((b+i) B(1+i, b) B(c, d)) over i < a: Miller (2015), "Formulas for Bayesian
-    A/B testing". Swapping X and Y, or both with their complements, puts the smallest shape first.
+    With X ~ Beta(a, b) and Y ~ Beta(c, d) it is Σ B(c+i, b+d) / ((b+i) B(1+i, b) B(c, d)) over i < a:
+    Miller (2015), "Formulas for Bayesian A/B testing". Swapping X and Y, or putting 1 - X and 1 - Y in
+    their place, turns the question round; one or both of these bring the smallest shape to the front.
     """
-    shapes = np.stack([a, b, c, d])
-    first = shapes.argmin(axis=0)
-    orders = np.array([[0, 1, 2, 3], [1, 0, 3, 2], [2, 3, 0, 1], [3, 2, 1, 0]])[first].T
-    a, b, c, d = np.take_along_axis(shapes, orders, axis=0)
-    i = np.arange(_EXACT_SHAPE - 1.0)
-    ratios = (c[:, None] + i) * (b[:, None] + i) / ((c + b + d)[:, None] + i) / (i + 1.0)
+    shapes = np.stack([x.a, x.b, y.a, y.b])
+    smallest = shapes.argmin(axis=0)
+    order = np.array([[0, 1, 2, 3], [1, 0, 3, 2], [2, 3, 0, 1], [3, 2, 1, 0]])[smallest].T
+    a, b, c, d = np.take_along_axis(shapes, order, axis=0)
+    i = np.arange(EXACT_SHAPE - 1.0)
+    ratios = (c[:, None] + i) * (b[:, None] + i) / (((b + c + d)[:, None] + i) * (i + 1.0))
     terms = np.cumprod(np.where(i < a[:, None] - 1.0, ratios, 0.0), axis=-1)
-    start = np.exp(log_hypergeometric(np.zeros_like(a), c, b, b + c + d - 1.0))
-    total = start * (1.0 + terms.sum(axis=-1))
-    # Order 1 compares 1 - X with 1 - Y and order 2 swaps them: either turns the question round.
-    return np.where((first == 1) | (first == 2), 1.0 - total, total)
+    first = np.exp(log_hypergeometric(np.zeros_like(a), c, b, b + c + d - 1.0))
+    total = first * (1.0 + terms.sum(axis=-1))
+    turned = (smallest == 1) | (smallest == 2)
+    above: FloatArray = np.where(turned, 1.0 - total, total)
+    return above
 
 
-def _quadrature(a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray, ratio: FloatArray) -> FloatArray:
-    """P(X > ratio · Y) by Gauss-Legendre over the narrower of the two densities.
+def _smooth_chance_of_ratio(x: Beta, y: Beta, near: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Integrate over the narrower density, ± 9 standard deviations.
 
-    The wider one's distribution function at the nodes is its value at the lower end plus the integral of
-    its density, by the same nodes.
+    The other's distribution function at the nodes is its value at the lower end plus the integral of its
+    density from there, which the same nodes give.
     """
-    spread_x, spread_y = _deviation(a, b) / ratio, _deviation(c, d)
-    swap = spread_x < spread_y
-    narrow = (np.where(swap, a, c), np.where(swap, b, d), np.where(swap, ratio, 1.0))
-    wide = (np.where(swap, c, a), np.where(swap, d, b), np.where(swap, 1.0, ratio))
-    mean = narrow[0] / (narrow[0] + narrow[1]) / narrow[2]
-    reach = _REACH * np.where(swap, spread_x, spread_y)
-    low, high = np.maximum(mean - reach, 0.0), np.minimum(mean + reach, 1.0 / narrow[2])
+    over_x = x.deviation < y.deviation * near
+    narrow, wide = _choose(over_x, x, y), _choose(over_x, y, x)
+    low = np.maximum(narrow.mean - _REACH * narrow.deviation, 0.0)
+    half = 0.5 * (np.minimum(narrow.mean + _REACH * narrow.deviation, 1.0) - low)
     nodes, weights, integral = _gauss_legendre()
-    half = 0.5 * (high - low)
-    x = low[:, None] + half[:, None] * (1.0 + nodes)
-    mass = weights * _density(*narrow, x)
+    at = low[:, None] + half[:, None] * (1.0 + nodes)
+    mass = weights * narrow.smooth_density(at)
     mass /= mass.sum(axis=-1, keepdims=True)
-    below = special.betainc(wide[0], wide[1], np.minimum(low * wide[2], 1.0))
-    # Σ mass · (below + half · integral @ density), with the small matrix product first.
-    rise = half * ((mass @ integral) * _density(*wide, x)).sum(axis=-1)
-    wide_below = below + rise
-    return np.where(swap, wide_below, 1.0 - wide_below)
+    mass_above = half[:, None] * (mass @ integral)
+
+    def above(ratio: FloatArray) -> FloatArray:
+        stretch = np.where(over_x, 1.0 / ratio, ratio)
+        inside = np.minimum(at * stretch[:, None], 1.0 - 1e-15)
+        density = wide.smooth_density(inside) * stretch[:, None]
+        start = special.betainc(wide.a, wide.b, np.minimum(low * stretch, 1.0))
+        below = start + (mass_above * density).sum(axis=-1)
+        found: FloatArray = np.where(over_x, below, 1.0 - below)
+        return found
+
+    return above
 
 
-def _slow_quadrature(
-    a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray, ratio: FloatArray
-) -> FloatArray:
-    """P(X > ratio · Y) over Y from quantile to quantile: right for skewed densities, at a price."""
+def _bounded_chance_of_ratio(x: Beta, y: Beta, near: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Integrate over the narrower density from quantile to quantile, up to where the other's range ends."""
+    over_x = x.deviation < y.deviation * near
+    narrow, wide = _choose(over_x, x, y), _choose(over_x, y, x)
+    low = special.betaincinv(narrow.a, narrow.b, _TINY)
+    high = special.betainccinv(narrow.a, narrow.b, _TINY)
     nodes, weights, _ = _gauss_legendre()
-    low = special.betaincinv(c, d, _TINY)
-    high = np.minimum(special.betainccinv(c, d, _TINY), 1.0 / ratio)
-    half = 0.5 * np.maximum(high - low, 0.0)
-    y = low[:, None] + half[:, None] * (1.0 + nodes)
-    density = half[:, None] * weights * _density(c, d, np.ones_like(c), y)
-    above = special.betaincc(a[:, None], b[:, None], np.clip(ratio[:, None] * y, 0.0, 1.0))
-    return np.asarray((density * above).sum(axis=-1))
 
-
-def _density(a: FloatArray, b: FloatArray, ratio: FloatArray, x: FloatArray) -> FloatArray:
-    """Density of X / ratio at `x` for X ~ Beta(a, b), as a binomial probability in saddle-point form."""
-    n = a + b - 2.0
-    share = np.minimum(x * ratio[:, None], 1.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        hit = special.xlog1py(a[:, None] - 1.0, (a[:, None] - 1.0) / n[:, None] / share - 1.0)
-        miss = special.xlog1py(b[:, None] - 1.0, (b[:, None] - 1.0) / n[:, None] / (1.0 - share) - 1.0)
-        constant = (
-            stirling_error(n)
-            - stirling_error(a - 1.0)
-            - stirling_error(b - 1.0)
-            + 0.5 * np.log(n / (2.0 * np.pi * (a - 1.0) * (b - 1.0)))
-            + np.log((n + 1.0) * ratio)
+    def above(ratio: FloatArray) -> FloatArray:
+        stretch = np.where(over_x, 1.0 / ratio, ratio)
+        end = np.clip(1.0 / stretch, low, high)
+        half = 0.5 * (end - low)
+        at = low[:, None] + half[:, None] * (1.0 + nodes)
+        wide_below = special.betainc(
+            wide.a[:, None], wide.b[:, None], np.clip(at * stretch[:, None], 0.0, 1.0)
         )
-    return np.exp(constant[:, None] - hit - miss)
+        inside = half * (weights * narrow.density(at) * wide_below).sum(axis=-1)
+        below = inside + special.betaincc(narrow.a, narrow.b, end)
+        found: FloatArray = np.where(over_x, below, 1.0 - below)
+        return found
 
-
-def _deviation(a: FloatArray, b: FloatArray) -> FloatArray:
-    return np.sqrt(a * b / (a + b + 1.0)) / (a + b)
+    return above
 
 
 @cache
 def _gauss_legendre() -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Nodes and weights on [-1, 1], and the matrix that integrates from -1 to each node.
+    """Nodes and weights on [-1, 1], and the matrix that turns values at the nodes into integrals up to them.
 
-    ∫ P_k = (P_{k+1} - P_{k-1}) / (2k + 1), applied to the Legendre series through the nodes.
+    The Legendre series through the nodes, integrated by ∫ P_k = (P_{k+1} - P_{k-1}) / (2k + 1).
     """
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     values = np.polynomial.legendre.legvander(nodes, NODES)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.analysis.moments import Moments
+from engine.errors import InvalidEvidenceError
 
 IntArray = npt.NDArray[np.int64]
 
@@ -25,6 +26,13 @@ class DailyEvidence:
     conversions: IntArray
     revenue_cents: IntArray
 
+    def __post_init__(self) -> None:
+        _demand_shape("daily conversions", self.conversions, self.revenue_cents.shape)
+        _demand_shape("daily visitors", self.visitors, (len(self.days), *self.revenue_cents.shape[2:]))
+        for name, counts in (("visitors", self.visitors), ("conversions", self.conversions)):
+            if (counts < 0).any():
+                raise InvalidEvidenceError(f"daily {name} must not be negative")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
@@ -34,6 +42,7 @@ class Evidence:
     one conversion; `revenue[g, v]` the moments of cents per visitor (every visitor counted, zeros
     included; all zero for a goal that carries no money). `several_variants` visitors were seen in more
     than one variant and `bots` were flagged: neither is counted anywhere else.
+    Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 
     visitors: IntArray
@@ -44,6 +53,26 @@ class Evidence:
     bots: int = 0
     as_of: datetime | None = None
     last_exposure_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        goals, variants = self.conversions.shape
+        _demand_shape("visitors", self.visitors, (variants,))
+        _demand_shape("revenue", self.revenue.n, (goals, variants))
+        _demand_shape("daily conversions", self.daily.conversions, (len(self.daily.days), goals, variants))
+        if (self.visitors < 0).any() or self.several_variants < 0 or self.bots < 0:
+            raise InvalidEvidenceError("numbers of visitors must not be negative")
+        if ((self.conversions < 0) | (self.conversions > self.visitors)).any():
+            raise InvalidEvidenceError(
+                "conversions must lie between 0 and the visitors of their variant: count each visitor once"
+            )
+        if ((self.revenue.n != self.visitors) & (self.revenue.n != 0)).any():
+            raise InvalidEvidenceError(
+                "revenue must be of every visitor counted, zeros included: its n differs from the visitors"
+            )
+
+    def demand(self, *, goals: int, variants: int) -> None:
+        """Raise InvalidEvidenceError unless this is of so many goals and variants."""
+        _demand_shape("conversions", self.conversions, (goals, variants))
 
     @classmethod
     def empty(cls, goals: int, variants: int, days: tuple[date, ...] = ()) -> Self:
@@ -60,3 +89,8 @@ class Evidence:
                 revenue_cents=np.zeros((len(days), goals, variants), np.int64),
             ),
         )
+
+
+def _demand_shape(name: str, array: npt.NDArray[np.generic], shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise InvalidEvidenceError(f"{name} must have the shape {shape}, not {array.shape}")

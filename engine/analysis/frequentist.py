@@ -3,16 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from engine.analysis import exact
-from engine.analysis.moments import Moments
+from engine.analysis.estimates import Estimate
+from engine.analysis.moments import FloatArray
 from engine.analysis.roots import falling_root
 from engine.analysis.tables import Tables
 from engine.analysis.tails import log_p_normal, log_p_student
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,78 +33,72 @@ def compare_shares(tables: Tables, alpha: float) -> Comparison:
 
     z = (p_t - p_c) / sqrt(p (1 - p) (1/n_t + 1/n_c)), p of both arms together. The interval holds the
     ratios r for which the score test of p_t = r p_c gives p >= alpha: Koopman (1984), Biometrics 40, which
-    is Fieller's construction with the variance that holds under each r.
+    is Fieller's construction with the variance that holds under each r. It is NaN where the control has no
+    conversions; the upper bound is infinite where nothing bounds the ratio.
     """
     z = score_z(tables)
     log_p, low, high = log_p_normal(z), np.full(z.shape, np.nan), np.full(z.shape, np.nan)
-    seen = (tables.n > 0) & (tables.control_n > 0)
-    small = seen & (tables.smallest_cell < exact.SMALL_CELL)
-    large = seen & ~small
+    small = tables.both_seen & (tables.smallest_cell < exact.SMALL_CELL)
+    large = tables.both_seen & ~small
     if small.any():
         log_p[small] = exact.log_p_mid(tables[small])
         low[small], high[small] = exact.lift_interval(tables[small], alpha)
     if large.any():
         low[large], high[large] = _ratio_interval(tables[large], alpha)
-    log_p[~seen] = np.nan
-    undefined = ~seen | (tables.control_hits == 0)
-    low[undefined] = high[undefined] = np.nan
-    return Comparison(z, np.full(z.shape, np.nan), log_p, low, high)
+    has_base = tables.control_hits > 0
+    return Comparison(
+        statistic=z,
+        df=np.full(z.shape, np.nan),
+        log_p=log_p,
+        low=np.where(has_base, low, np.nan),
+        high=np.where(has_base, high, np.nan),
+    )
 
 
 def score_z(tables: Tables) -> FloatArray:
     """The pooled score statistic; 0 where nobody or everybody converted, NaN without visitors."""
-    n = tables.n + tables.control_n
-    seen = (tables.n > 0) & (tables.control_n > 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        pooled = (tables.hits + tables.control_hits) / n
-        spread = np.sqrt(pooled * (1.0 - pooled) * (1.0 / tables.n + 1.0 / tables.control_n))
-        z = (tables.share - tables.control_share) / spread
-    return np.where(seen, np.where(spread > 0, z, 0.0), np.nan)
+    n = np.maximum(tables.n, 1.0)
+    control_n = np.maximum(tables.control_n, 1.0)
+    pooled = (tables.hits + tables.control_hits) / (n + control_n)
+    spread = np.sqrt(pooled * (1.0 - pooled) * (1.0 / n + 1.0 / control_n))
+    gap = tables.share - tables.control_share
+    z: FloatArray = np.divide(gap, spread, out=np.where(tables.both_seen, 0.0, np.nan), where=spread > 0)
+    return z
 
 
-def compare_means(control: Moments, treatment: Moments, alpha: float) -> Comparison:
+def compare_means(control: Estimate, treatment: Estimate, alpha: float) -> Comparison:
     """Welch's t-test of two means, with Fieller's interval of their ratio.
 
-    t = (m_t - m_c) / sqrt(v_t/n_t + v_c/n_c), Welch-Satterthwaite degrees of freedom: Welch (1947),
-    Biometrika 34. Fieller (1954), JRSS B 16: the ratios r for which |m_t - r m_c| is within the critical t
-    of its standard error; NaN where they are not an interval. No test where an arm has fewer than two
-    visitors or no value differs from another in its arm.
+    t = (m_t - m_c) / sqrt(v_t + v_c) with the variances of the means, Welch-Satterthwaite degrees of
+    freedom: Welch (1947), Biometrika 34. No test where an estimate is not defined (fewer than two
+    visitors) or no value differs from another in its arm. The interval has the critical t of the test.
     """
-    v_c, v_t = _variance_of_mean(control), _variance_of_mean(treatment)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = (treatment.mean - control.mean) / np.sqrt(v_t + v_c)
-        df = (v_t + v_c) ** 2 / (v_t**2 / (treatment.n - 1.0) + v_c**2 / (control.n - 1.0))
-    testable = np.isfinite(t) & np.isfinite(df)
-    log_p = np.full(t.shape, np.nan)
+    change = treatment.minus(control)
+    t, testable = change.z, np.isfinite(change.z)
+    spread = treatment.variance**2 / np.maximum(treatment.n - 1.0, 1.0)
+    control_spread = control.variance**2 / np.maximum(control.n - 1.0, 1.0)
+    df, log_p, critical = (np.full(t.shape, np.nan) for _ in range(3))
+    df[testable] = (change.variance**2)[testable] / (spread + control_spread)[testable]
     log_p[testable] = log_p_student(t[testable], df[testable])
-    critical = np.full(t.shape, np.nan)
     critical[testable] = special.stdtrit(df[testable], 1.0 - alpha / 2.0)
-    low, high = fieller(control.mean, v_c, treatment.mean, v_t, critical)
-    return Comparison(np.where(testable, t, np.nan), np.where(testable, df, np.nan), log_p, low, high)
+    low, high = fieller(control.value, control.variance, treatment.value, treatment.variance, critical)
+    return Comparison(statistic=t, df=df, log_p=log_p, low=low, high=high)
 
 
 def fieller(
     control: FloatArray, v_c: FloatArray, treatment: FloatArray, v_t: FloatArray, critical: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Fieller's interval of treatment / control - 1 for independent means with these variances.
+    """Bounds of treatment / control - 1 for independent estimates with these variances.
 
-    NaN where the control's mean is not above 0 by `critical` standard errors: no bounded interval then.
+    The ratios r for which |m_t - r m_c| is at most `critical` of its standard errors: Fieller (1954), JRSS
+    B 16. NaN where those are no interval: where the control is not above 0 by that many standard errors.
     """
-    g = critical**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scale = control**2 - g * v_c
-        centre = control * treatment / scale
-        reach = critical * np.sqrt(v_t * scale + v_c * treatment**2) / scale
+    scale = control**2 - critical**2 * v_c
     separable = (control > 0) & (scale > 0)
-    low, high = np.where(separable, centre - reach, np.nan), np.where(separable, centre + reach, np.nan)
-    return low - 1.0, high - 1.0
-
-
-def _variance_of_mean(moments: Moments) -> FloatArray:
-    variance = np.full(moments.n.shape, np.nan)
-    enough = moments.n > 1
-    variance[enough] = moments.variance[enough] / moments.n[enough]
-    return variance
+    scale = np.where(separable, scale, np.nan)
+    centre = control * treatment / scale
+    reach = critical * np.sqrt(v_t * scale + v_c * treatment**2) / scale
+    return centre - reach - 1.0, centre + reach - 1.0
 
 
 def _ratio_interval(tables: Tables, alpha: float) -> tuple[FloatArray, FloatArray]:
@@ -115,14 +107,14 @@ def _ratio_interval(tables: Tables, alpha: float) -> tuple[FloatArray, FloatArra
     centre = np.log(share / control)
     spread = np.sqrt((1.0 - share) / tables.hits + (1.0 - control) / tables.control_hits)
     critical = -special.ndtri(alpha / 2.0)
-    reach = 1.2 * critical * spread
+    reach = 1.1 * critical * spread
     low = falling_root(lambda u: _ratio_z(tables, u) - critical, centre - reach, centre)
     high = falling_root(lambda u: _ratio_z(tables, u) + critical, centre, centre + reach)
     return np.expm1(low), np.expm1(high)
 
 
 def _ratio_z(tables: Tables, log_ratio: FloatArray) -> FloatArray:
-    """The score statistic of the hypothesis that the variant's share is exp(log_ratio) times the control's."""
+    """The score statistic of a variant's share that is exp(log_ratio) times the control's."""
     ratio = np.exp(log_ratio)
     square = (tables.control_n + tables.n) * ratio
     linear = (tables.n + tables.control_hits) * ratio + tables.hits + tables.control_n
@@ -131,4 +123,5 @@ def _ratio_z(tables: Tables, log_ratio: FloatArray) -> FloatArray:
     control = 2.0 * constant / (linear + np.sqrt(linear**2 - 4.0 * square * constant))
     share = ratio * control
     variance = share * (1.0 - share) / tables.n + ratio**2 * control * (1.0 - control) / tables.control_n
-    return (tables.share - ratio * tables.control_share) / np.sqrt(variance)
+    z: FloatArray = (tables.share - ratio * tables.control_share) / np.sqrt(variance)
+    return z

@@ -1,29 +1,30 @@
 """Whether the data can be trusted, check by check."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import numpy as np
 from scipy import special
 
+from engine.analysis.decision import RELEVANT_CHANGE
 from engine.analysis.evidence import Evidence
-from engine.analysis.judgement import is_revenue
-from engine.analysis.multiplicity import effective_alpha
+from engine.analysis.figures import share
+from engine.analysis.judgement import control_column
 from engine.analysis.result import CheckStatus, HealthCheck
 from engine.design.experiment import Experiment
+from engine.design.sample_size import Mean, Plan, Share, detectable_lift
 
 # A split this unlikely under the configured weights is a fault, not chance.
 SAMPLE_RATIO_ALARM = 0.001
 # The chi-square approximation needs this many expected visitors in every arm.
 MIN_EXPECTED = 5
-# Set-aside visitors bias what is left once they are more than this share (and more than a handful).
+# Visitors set aside are not like the others, so the rest is biased once they are this share of all.
 SEVERAL_VARIANTS_WARNING = 0.005
 SEVERAL_VARIANTS_ALARM = 0.01
+# Up to this many are a handful of test visits, whatever their share.
 SEVERAL_VARIANTS_HANDFUL = 10
 STALE_AFTER = timedelta(hours=24)
-# A change of a tenth of the control's rate or revenue: smaller ones are rarely worth a decision of their own.
-RELEVANT_CHANGE = 0.10
 POWER = 0.80
 DAYS_OF_WEEK = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -37,10 +38,23 @@ class Subject:
     now: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found; `details` are JSON-ready facts."""
+
+    status: CheckStatus
+    message: str
+    details: Mapping[str, object]
+
+
 def check_health(experiment: Experiment, evidence: Evidence, now: datetime) -> tuple[HealthCheck, ...]:
-    """Run every check, in the order of `CHECKS`."""
+    """Run every check, in the order of `CHECKS`; each is named as its function."""
     subject = Subject(experiment, evidence, now)
-    return tuple(check(subject) for check in CHECKS)
+    findings = [(check.__name__, check(subject)) for check in CHECKS]
+    return tuple(
+        HealthCheck(check=name, status=found.status, message=found.message, details=dict(found.details))
+        for name, found in findings
+    )
 
 
 def expected_shares(experiment: Experiment) -> list[float]:
@@ -49,147 +63,131 @@ def expected_shares(experiment: Experiment) -> list[float]:
     return [variant.weight / total if total > 0 else 0.0 for variant in experiment.variants]
 
 
-def sample_ratio(subject: Subject) -> HealthCheck:
+def sample_ratio(subject: Subject) -> Finding:
     """Chi-square test of the visitors per variant against the weights; alarm at p < 0.001."""
-    name, experiment = "sample_ratio", subject.experiment
-    if experiment.traffic_strategy == "bandit":
-        return _check(name, "not_applicable", "A bandit moves the split on purpose, so it is not tested.")
-    shares = np.array(expected_shares(experiment))
-    weighted = shares > 0
-    seen = subject.evidence.visitors[weighted].astype(float)
+    if subject.experiment.traffic_strategy == "bandit":
+        return Finding("not_applicable", "A bandit moves the split on purpose, so it is not tested.", {})
+    names = [variant.name for variant in subject.experiment.variants]
+    shares, visitors = np.array(expected_shares(subject.experiment)), subject.evidence.visitors
+    weighted = np.flatnonzero(shares > 0)
+    seen = visitors[weighted].astype(np.float64)
     expected = shares[weighted] * seen.sum()
     if len(seen) < 2 or expected.min() < MIN_EXPECTED:
-        return _check(name, "not_applicable", "Too few visitors yet to test how they are split.")
+        return Finding("not_applicable", "Too few visitors yet to test how they are split.", {})
     chi_square = float(((seen - expected) ** 2 / expected).sum())
     p = float(special.chdtrc(len(seen) - 1, chi_square))
     details = {
         "p_value": p,
         "chi_square": chi_square,
-        "expected_shares": shares.tolist(),
-        "observed_shares": (subject.evidence.visitors / seen.sum()).tolist(),
+        "visitors": dict(zip(names, visitors.tolist(), strict=True)),
+        "expected_shares": dict(zip(names, shares.tolist(), strict=True)),
     }
     if p >= SAMPLE_RATIO_ALARM:
-        return _check(name, "ok", "Visitors are split as the weights say.", **details)
+        return Finding("ok", "Visitors are split as planned.", details)
     worst = int(np.abs(seen - expected).argmax())
-    variant = [v for v, w in zip(experiment.variants, weighted, strict=True) if w][worst]
     message = (
-        f"Visitors are not split as the weights say: '{variant.name}' has {seen[worst] / seen.sum():.1%} of them"
-        f" instead of {expected[worst] / seen.sum():.1%}. Chance alone would do this less than once in"
-        " 1,000 experiments, so something sends, loses or counts visitors unevenly."
+        f"Visitors are not split as planned: '{names[weighted[worst]]}' has {share(seen[worst] / seen.sum())}"
+        f" of them instead of {share(shares[weighted[worst]])}. Chance does this less than once in 1,000"
+        " tests, so something sends, loses or counts visitors unevenly."
     )
-    return _check(name, "alarm", message, **details)
+    return Finding("alarm", message, details)
 
 
-def unweighted_arms(subject: Subject) -> HealthCheck:
-    """Alarm where a variant with weight zero has visitors: the split is not the one configured."""
-    name = "unweighted_arms"
+def unweighted_arms(subject: Subject) -> Finding:
+    """Alarm where a variant of weight zero has visitors: the split is not the one configured."""
     if subject.experiment.traffic_strategy == "bandit":
-        return _check(name, "not_applicable", "A bandit may take a variant's traffic away on purpose.")
+        return Finding(
+            "not_applicable", "A bandit may have given a variant traffic that it no longer has.", {}
+        )
     counted = zip(subject.experiment.variants, subject.evidence.visitors.tolist(), strict=True)
     wrong = {variant.name: count for variant, count in counted if variant.weight == 0 and count > 0}
     if not wrong:
-        return _check(name, "ok", "Only variants with traffic have visitors.")
+        return Finding("ok", "Only variants that get traffic have visitors.", {})
     arms = ", ".join(f"'{arm}' ({count:,})" for arm, count in wrong.items())
-    return _check(
-        name, "alarm", f"Visitors were counted in variants that get no traffic: {arms}.", visitors=wrong
-    )
+    message = f"Visitors were counted in variants that get no traffic: {arms}."
+    return Finding("alarm", message, {"visitors": wrong})
 
 
-def several_variants(subject: Subject) -> HealthCheck:
-    """Alarm where more than 1% of the visitors saw several variants, and warn from 0.5%."""
+def several_variants(subject: Subject) -> Finding:
+    """Alarm where more than 1% of the visitors saw several variants; warn from 0.5%."""
     aside = subject.evidence.several_variants
     everyone = aside + int(subject.evidence.visitors.sum())
-    share = aside / everyone if everyone else 0.0
-    details = {"visitors": aside, "share": share}
-    if aside <= SEVERAL_VARIANTS_HANDFUL or share < SEVERAL_VARIANTS_WARNING:
-        message = f"{aside:,} of {everyone:,} visitors saw several variants and are set aside."
-        return _check(
-            "several_variants", "ok", message if aside else "Nobody saw several variants.", **details
-        )
-    status: CheckStatus = "alarm" if share > SEVERAL_VARIANTS_ALARM else "warning"
-    message = (
-        f"{share:.1%} of the visitors ({aside:,}) saw several variants and are set aside: those who are left"
-        " may not be comparable. Check that a visitor keeps the variant first assigned."
-    )
-    return _check("several_variants", status, message, **details)
+    part = aside / everyone if everyone else 0.0
+    details = {"visitors": aside, "share": part}
+    if aside == 0:
+        return Finding("ok", "Nobody saw several variants.", details)
+    message = f"{aside:,} of {everyone:,} visitors ({share(part)}) saw several variants and are set aside."
+    if aside <= SEVERAL_VARIANTS_HANDFUL or part < SEVERAL_VARIANTS_WARNING:
+        return Finding("ok", message, details)
+    advice = " Those left may not be comparable: check that visitors keep the variant they got first."
+    return Finding("alarm" if part > SEVERAL_VARIANTS_ALARM else "warning", message + advice, details)
 
 
-def freshness(subject: Subject) -> HealthCheck:
+def freshness(subject: Subject) -> Finding:
     """Warn where a running experiment has had no new visitor for a day."""
-    name, last = "freshness", subject.evidence.last_exposure_at
     if subject.experiment.status != "running":
-        return _check(name, "not_applicable", "The experiment is not running.")
+        return Finding("not_applicable", "The experiment is not running.", {})
+    last = subject.evidence.last_exposure_at
     details = {"last_exposure_at": last.isoformat() if last else None}
     since = last or subject.experiment.started_at
     if since is not None and subject.now - since > STALE_AFTER:
         hours = (subject.now - since) / timedelta(hours=1)
-        message = f"No new visitor for {hours:,.0f} hours: check that the snippet still runs on the page."
-        return _check(name, "warning", message, **details)
-    return _check(
-        name, "ok", "New visitors are coming in." if last else "Waiting for the first visitor.", **details
-    )
+        message = f"No new visitor for {hours:,.0f} hours: check that the page still loads the snippet."
+        return Finding("warning", message, details)
+    return Finding("ok", "Visitors are coming in." if last else "Waiting for the first visitor.", details)
 
 
-def underpowered(subject: Subject) -> HealthCheck:
-    """Warn where a change of a tenth of the primary metric would go unnoticed more often than one time in five."""
-    name = "underpowered"
+def underpowered(subject: Subject) -> Finding:
+    """Warn where a tenth more of the primary metric would be missed more often than one time in five."""
     change = detectable_change(subject.experiment, subject.evidence)
     if change is None:
-        return _check(name, "not_applicable", "Not enough data yet to say which change could be found.")
-    details = {"detectable_change": change, "power": POWER}
-    message = f"With the visitors so far, a change of {change:.1%} or more would be found four times in five."
-    return _check(name, "ok" if change <= RELEVANT_CHANGE else "warning", message, **details)
+        return Finding("not_applicable", "Not enough data yet to say which change would be found.", {})
+    message = f"With the visitors so far, a change of {share(change)} would be found four times in five."
+    status: CheckStatus = "ok" if change <= RELEVANT_CHANGE else "warning"
+    return Finding(status, message, {"detectable_change": change, "power": POWER})
 
 
 def detectable_change(experiment: Experiment, evidence: Evidence) -> float | None:
-    """The smallest relative change of the primary metric found with 80% power against the smallest arm."""
+    """The smallest relative rise of the primary metric found with 80% power, in the smallest arm.
+
+    None without a primary goal, a control, or a spread of the control's metric to plan with.
+    """
     goal = next((i for i, goal in enumerate(experiment.goals) if goal.is_primary), None)
-    control = next((i for i, variant in enumerate(experiment.variants) if variant.is_control), None)
+    control = control_column(experiment)
     if goal is None or control is None or len(experiment.variants) < 2:
         return None
-    n = evidence.visitors.astype(float)
-    others = [i for i in range(len(n)) if i != control]
-    smallest = min(n[i] for i in others)
-    if min(smallest, n[control]) < 2:
+    n, smallest = int(evidence.visitors[control]), int(np.delete(evidence.visitors, control).min())
+    mean, deviation = evidence.revenue.mean[goal, control], np.sqrt(evidence.revenue.variance[goal, control])
+    rate = evidence.conversions[goal, control] / max(n, 1)
+    is_revenue = experiment.goals[goal].goal_type == "revenue"
+    if min(n, smallest) < 2 or (is_revenue and not (mean > 0 and deviation > 0)) or not 0 < rate < 1:
         return None
-    if is_revenue(experiment)[goal]:
-        mean, variance = evidence.revenue.mean[goal, control], evidence.revenue.variance[goal, control]
-    else:
-        mean = evidence.conversions[goal, control] / n[control]
-        variance = mean * (1.0 - mean)
-    if mean <= 0 or variance <= 0:
-        return None
-    alpha = effective_alpha(experiment.confidence_level, len(experiment.variants))
-    reach = special.ndtri(1.0 - alpha / 2.0) + special.ndtri(POWER)
-    return float(reach * np.sqrt(variance * (1.0 / n[control] + 1.0 / smallest)) / mean)
+    alpha = (100 - experiment.confidence_level) / 100
+    plan = Plan(alpha=alpha, power=POWER, comparisons=len(experiment.variants) - 1, ratio=smallest / n)
+    lift = float(detectable_lift(Mean(mean, deviation) if is_revenue else Share(rate), n, plan))
+    return lift if np.isfinite(lift) else None
 
 
-def whole_weeks(subject: Subject) -> HealthCheck:
+def day_of_week_cover(subject: Subject) -> Finding:
     """Warn where some day of the week has no visitor yet: people behave differently on Sundays."""
-    name, daily = "day_of_week_cover", subject.evidence.daily
-    days = [
-        day for day, count in zip(daily.days, daily.visitors.sum(axis=1).tolist(), strict=True) if count > 0
-    ]
-    if not days:
-        return _check(name, "not_applicable", "No days to look at.")
-    missing = [DAYS_OF_WEEK[i] for i in range(7) if i not in {day.weekday() for day in days}]
+    daily = subject.evidence.daily
+    seen = [daily.days[i] for i in np.flatnonzero(daily.visitors.sum(axis=1))]
+    if not seen:
+        return Finding("not_applicable", "There are no days to look at.", {})
+    weekdays = {day.weekday() for day in seen}
+    missing = [name for i, name in enumerate(DAYS_OF_WEEK) if i not in weekdays]
+    details = {"days": len(seen), "missing": missing}
     if not missing:
-        return _check(
-            name, "ok", f"The {len(days)} days with visitors cover every day of the week.", missing=missing
-        )
-    message = f"No visitors yet on {', '.join(missing)}: a whole week shows all kinds of visitors."
-    return _check(name, "warning", message, missing=missing)
+        return Finding("ok", f"The {len(seen)} days with visitors cover every day of the week.", details)
+    message = f"No visitors yet on {', '.join(missing)}: a whole week shows every kind of visitor."
+    return Finding("warning", message, details)
 
 
-CHECKS: tuple[Callable[[Subject], HealthCheck], ...] = (
+CHECKS: tuple[Callable[[Subject], Finding], ...] = (
     sample_ratio,
     unweighted_arms,
     several_variants,
     freshness,
     underpowered,
-    whole_weeks,
+    day_of_week_cover,
 )
-
-
-def _check(check: str, status: CheckStatus, message: str, **details: object) -> HealthCheck:
-    return HealthCheck(check=check, status=status, message=message, details=details)

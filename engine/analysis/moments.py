@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from engine.errors import InvalidEvidenceError
+
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +20,22 @@ class Moments:
     `n` is the number of visitors, `mean` the mean per visitor in the metric's unit (a share for
     conversions, cents for revenue), `m2` the sum of squared deviations from the mean. An empty cell is
     `n = 0, mean = 0, m2 = 0`. Raw sums of squares cancel at large means; centred ones do not.
+    Raises InvalidEvidenceError for numbers that no sample has.
     """
 
     n: FloatArray
     mean: FloatArray
     m2: FloatArray
+
+    def __post_init__(self) -> None:
+        if not self.n.shape == self.mean.shape == self.m2.shape:
+            raise InvalidEvidenceError(
+                f"n, mean and m2 must have one shape; got {self.n.shape}, {self.mean.shape}, {self.m2.shape}"
+            )
+        if not (np.isfinite(self.n).all() and np.isfinite(self.mean).all() and np.isfinite(self.m2).all()):
+            raise InvalidEvidenceError("n, mean and m2 must be finite: leave out values that are missing")
+        if (self.n < 0).any() or (self.m2 < 0).any():
+            raise InvalidEvidenceError("n and m2 must not be negative")
 
     @classmethod
     def of(cls, values: npt.ArrayLike, axis: int = -1) -> Self:
@@ -30,15 +44,17 @@ class Moments:
         n = np.full(array.sum(axis=axis).shape, array.shape[axis], dtype=np.float64)
         if array.shape[axis] == 0:
             return cls(n, np.zeros_like(n), np.zeros_like(n))
-        mean = array.mean(axis=axis)
+        mean = np.asarray(array.mean(axis=axis))
         deviations = array - np.expand_dims(mean, axis)
-        return cls(n, np.asarray(mean), np.asarray((deviations**2).sum(axis=axis)))
+        return cls(n, mean, np.asarray((deviations**2).sum(axis=axis)))
 
     @classmethod
     def of_shares(cls, successes: npt.ArrayLike, n: npt.ArrayLike) -> Self:
         """Moments of values that are 0 or 1: `successes` ones among `n`."""
         ones, total = np.broadcast_arrays(np.asarray(successes, np.float64), np.asarray(n, np.float64))
-        mean = np.divide(ones, total, out=np.zeros_like(total), where=total > 0)
+        if ((ones < 0) | (ones > total)).any():
+            raise InvalidEvidenceError("successes must lie between 0 and n")
+        mean = np.divide(ones, total, out=np.zeros(total.shape), where=total > 0)
         return cls(total.copy(), mean, ones * (1.0 - mean))
 
     @property
@@ -49,7 +65,16 @@ class Moments:
     @property
     def variance(self) -> FloatArray:
         """The unbiased sample variance; 0 where n < 2."""
-        return np.divide(self.m2, self.n - 1.0, out=np.zeros_like(self.m2), where=self.n > 1)
+        variance: FloatArray = np.divide(self.m2, self.n - 1.0, out=np.zeros(self.n.shape), where=self.n > 1)
+        return variance
+
+    def __getitem__(self, key: Any) -> Self:  # noqa: ANN401  # whatever indexes an array
+        """The moments of the cells that `key` picks, as it would from an array."""
+        return type(self)(np.asarray(self.n[key]), np.asarray(self.mean[key]), np.asarray(self.m2[key]))
+
+    def broadcast_to(self, shape: tuple[int, ...]) -> Self:
+        """The same moments in every cell of a larger shape."""
+        return type(self)(*(np.broadcast_to(values, shape) for values in (self.n, self.mean, self.m2)))
 
     def merge(self, other: Self) -> Self:
         """Moments of both samples together.
@@ -65,7 +90,7 @@ class Moments:
     def sum_over(self, axis: int | Sequence[int]) -> Self:
         """Merge all cells along `axis`: the same as merging them one after another."""
         axes = axis if isinstance(axis, int) else tuple(axis)
-        n = self.n.sum(axis=axes)
+        n = np.asarray(self.n.sum(axis=axes))
         mean = np.divide((self.n * self.mean).sum(axis=axes), n, out=np.zeros_like(n), where=n > 0)
         spread = self.n * (self.mean - np.expand_dims(mean, axes)) ** 2
-        return type(self)(n, mean, self.m2.sum(axis=axes) + spread.sum(axis=axes))
+        return type(self)(n, mean, np.asarray(self.m2.sum(axis=axes) + spread.sum(axis=axes)))

@@ -1,47 +1,110 @@
-"""Why a number is missing or a verdict is withheld, in words that finish the sentence 'a comparison would mislead: …'."""
+"""Why a number is missing or a verdict withheld, in words that go on from 'a comparison would mislead: '."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
 
 from engine.analysis.evidence import Evidence
 from engine.analysis.judgement import MIN_CONVERSIONS, MIN_PAYING_VISITORS, MIN_VISITORS, Judgement
 from engine.design.experiment import Experiment
 
 
-def why_missing(
-    experiment: Experiment, evidence: Evidence, judgement: Judgement, cell: tuple[int, int]
-) -> str | None:
-    """Say what stands in the way of a full answer about a variant on a goal; None if nothing does."""
-    goal, variant = cell
-    control = next((i for i, arm in enumerate(experiment.variants) if arm.is_control), None)
-    if control is None:
-        return "there is no control to compare with"
-    name, control_name = experiment.variants[variant].name, experiment.variants[control].name
-    for arm, arm_name in ((control, control_name), (variant, name)):
-        if evidence.visitors[arm] == 0:
-            return f"'{arm_name}' has no visitors yet"
-    found = judgement.comparisons
-    is_revenue = experiment.goals[goal].goal_type == "revenue"
-    metric = "revenue" if is_revenue else "conversions"
-    for arm, arm_name in ((control, control_name), (variant, name)):
-        if evidence.visitors[arm] < MIN_VISITORS:
-            return (
-                f"'{arm_name}' has {evidence.visitors[arm]:,} of the {MIN_VISITORS} visitors a verdict needs"
-            )
-    both = int(evidence.conversions[goal, control] + evidence.conversions[goal, variant])
-    needed = MIN_PAYING_VISITORS if is_revenue else MIN_CONVERSIONS
-    if both < needed:
-        who = "paying visitors" if is_revenue else "conversions"
-        return (
-            f"'{control_name}' and '{name}' have {both} of the {needed} {who} that a verdict needs together"
-        )
-    if found.log_p[cell] != found.log_p[cell]:
-        return "no visitor's revenue differs from another's, so chance can't be measured"
-    if found.improvement[cell] != found.improvement[cell]:
-        return f"'{control_name}' has no {metric}, so a relative change can't be given"
-    if found.low[cell] != found.low[cell]:
-        return (
-            f"the {metric} of '{control_name}' can't be told from zero, so the relative change has no limits"
-        )
-    if judgement.status[cell] == "inconclusive" and judgement.lead[goal] not in (-1, variant):
-        lead = int(judgement.lead[goal])
-        if judgement.status[goal, lead] == "winner" and judgement.score[cell] >= 1 - judgement.alpha:
-            return f"it beats '{control_name}' too, but '{experiment.variants[lead].name}' does better"
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One variant on one goal, with everything known about it."""
+
+    experiment: Experiment
+    evidence: Evidence
+    judgement: Judgement
+    goal: int
+    variant: int
+
+    @property
+    def control(self) -> int:
+        """The control's column; the variant's own while there is no control."""
+        return self.variant if self.judgement.control is None else self.judgement.control
+
+    @property
+    def is_revenue(self) -> bool:
+        """Judged on revenue per visitor."""
+        return self.experiment.goals[self.goal].goal_type == "revenue"
+
+    def name(self, column: int) -> str:
+        """A variant's name, quoted."""
+        return f"'{self.experiment.variants[column].name}'"
+
+    def lacks(self, effect: str) -> bool:
+        """Whether this effect has no value here."""
+        return bool(np.isnan(getattr(self.judgement.effects, effect)[self.goal, self.variant]))
+
+
+def why_missing(cell: Cell) -> str | None:
+    """What stands in the way of a full answer: the first reason that holds; None if none does."""
+    return next((reason for find in _REASONS if (reason := find(cell)) is not None), None)
+
+
+def _no_control(cell: Cell) -> str | None:
+    return "there is no control to compare with" if cell.judgement.control is None else None
+
+
+def _too_few_visitors(cell: Cell) -> str | None:
+    for column in (cell.control, cell.variant):
+        count = int(cell.evidence.visitors[column])
+        if count == 0:
+            return f"{cell.name(column)} has no visitors yet"
+        if count < MIN_VISITORS:
+            return f"{cell.name(column)} has {count} of the {MIN_VISITORS} visitors that a verdict needs"
     return None
+
+
+def _too_few_conversions(cell: Cell) -> str | None:
+    needed = MIN_PAYING_VISITORS if cell.is_revenue else MIN_CONVERSIONS
+    together = int(cell.evidence.conversions[cell.goal, [cell.control, cell.variant]].sum())
+    if together >= needed:
+        return None
+    who = "paying visitors" if cell.is_revenue else "conversions"
+    names = f"{cell.name(cell.control)} and {cell.name(cell.variant)}"
+    return f"{names} together have {together} of the {needed} {who} that a verdict needs"
+
+
+def _nothing_varies(cell: Cell) -> str | None:
+    return (
+        "every visitor of a variant brought the same, so chance can't be measured"
+        if cell.lacks("log_p")
+        else None
+    )
+
+
+def _no_base(cell: Cell) -> str | None:
+    if not cell.lacks("improvement"):
+        return None
+    what = "revenue" if cell.is_revenue else "conversions"
+    return f"{cell.name(cell.control)} has no {what}, so there is no relative change"
+
+
+def _base_near_zero(cell: Cell) -> str | None:
+    if not cell.lacks("low"):
+        return None
+    name = cell.name(cell.control)
+    return f"the revenue of {name} can't be told from zero, so the relative change has no limits"
+
+
+def _outdone(cell: Cell) -> str | None:
+    lead, status = int(cell.judgement.lead[cell.goal]), cell.judgement.status[cell.goal]
+    is_better = cell.judgement.gain[cell.goal, cell.variant] > 0
+    is_sure = cell.judgement.score[cell.goal, cell.variant] >= 1.0 - cell.judgement.alpha
+    if not (is_better and is_sure and status[cell.variant] == "inconclusive" and status[lead] == "winner"):
+        return None
+    return f"it beats {cell.name(cell.control)} too, but {cell.name(lead)} does better"
+
+
+_REASONS: tuple[Callable[[Cell], str | None], ...] = (
+    _no_control,
+    _too_few_visitors,
+    _too_few_conversions,
+    _nothing_varies,
+    _no_base,
+    _base_near_zero,
+    _outdone,
+)

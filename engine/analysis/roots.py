@@ -3,52 +3,49 @@
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from engine.analysis.moments import FloatArray
+
+Function = Callable[[FloatArray], FloatArray]
 
 _TOLERANCE = 1e-13
 _ITERATIONS = 100
 
 
-def falling_root(
-    function: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray
-) -> FloatArray:
-    """The x between `low` and `high` at which `function`, falling and elementwise, is 0.
+def falling_root(function: Function, low: FloatArray, high: FloatArray) -> FloatArray:
+    """The x at which `function`, falling and finite elementwise, is 0.
 
-    Where the interval does not hold the root it is widened first, doubling its width on that side.
-    False position with the step of Anderson and Björck (1973), BIT 13.
+    The search starts between `low` and `high`; a side on which the root is not is widened first, by
+    doubling steps. False position with the step of Anderson and Björck (1973), BIT 13.
     """
     low, at_low = _widen(function, low, low - high, 1.0)
     high, at_high = _widen(function, high, high - low, -1.0)
     root = high
     for _ in range(_ITERATIONS):
         gap = at_high - at_low
-        middle = np.where(gap < 0, (low * at_high - high * at_low) / np.where(gap < 0, gap, -1.0), low)
+        crosses = gap < 0
+        middle = np.where(crosses, (low * at_high - high * at_low) / np.where(crosses, gap, -1.0), low)
         at_middle = function(middle)
-        if np.all((np.abs(middle - root) <= _TOLERANCE * np.maximum(1.0, np.abs(middle))) | (at_middle == 0)):
-            return middle
+        close = np.abs(middle - root) <= _TOLERANCE * np.maximum(1.0, np.abs(middle))
         root = middle
+        if np.all(close | (at_middle == 0)):
+            break
         above = at_middle > 0
         # The end that stays is pulled towards zero, or it would stay for ever.
-        pull_high = _pull(at_middle, at_low)
-        pull_low = _pull(at_middle, at_high)
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-        at_low, at_high = (
-            np.where(above, at_middle, at_low * pull_low),
-            np.where(above, at_high * pull_high, at_middle),
-        )
+        pulled_low, pulled_high = at_low * _pull(at_middle, at_high), at_high * _pull(at_middle, at_low)
+        low, at_low = np.where(above, middle, low), np.where(above, at_middle, pulled_low)
+        high, at_high = np.where(above, high, middle), np.where(above, pulled_high, at_middle)
     return root
 
 
 def _pull(at_middle: FloatArray, replaced: FloatArray) -> FloatArray:
-    """How much the value at the kept end shrinks after `at_middle` has replaced the value at the other."""
-    share = 1.0 - np.divide(at_middle, replaced, out=np.ones_like(at_middle), where=replaced != 0)
-    return np.where(share > 0, share, 0.5)
+    """How much the value at the kept end shrinks once `at_middle` replaces the value at the other end."""
+    ratio = np.divide(at_middle, replaced, out=np.zeros_like(at_middle), where=replaced != 0)
+    return np.where(ratio < 1, 1.0 - ratio, 0.5)
 
 
 def _widen(
-    function: Callable[[FloatArray], FloatArray], end: FloatArray, step: FloatArray, sign: float
+    function: Function, end: FloatArray, step: FloatArray, sign: float
 ) -> tuple[FloatArray, FloatArray]:
     """Move `end` by doubling steps until the function there has `sign`."""
     value = function(end)

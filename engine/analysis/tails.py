@@ -1,10 +1,9 @@
 """How improbable a statistic is when nothing differs, on the log scale so that nothing underflows."""
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
-FloatArray = npt.NDArray[np.float64]
+from engine.analysis.moments import FloatArray
 
 # Below this p the incomplete beta function nears the end of float range, and the tail is integrated instead.
 _STUDENT_UNDERFLOW = 1e-250
@@ -13,26 +12,22 @@ _LAGUERRE_NODES, _LAGUERRE_WEIGHTS = np.polynomial.laguerre.laggauss(48)
 
 def log_p_normal(z: FloatArray) -> FloatArray:
     """Log of the two-sided p of a standard normal statistic; finite for every finite z."""
-    return np.log(2.0) + special.log_ndtr(-np.abs(z))
+    log_p: FloatArray = np.log(2.0) + special.log_ndtr(-np.abs(z))
+    return log_p
 
 
 def log_p_student(t: FloatArray, df: FloatArray) -> FloatArray:
     """Log of the two-sided p of Student's t with `df` degrees of freedom; finite for every finite t."""
     t, df = np.broadcast_arrays(np.abs(t), df)
     p = 2.0 * special.stdtr(df, -t)
-    log_p = np.log(p, out=np.full(p.shape, np.nan), where=p > 0)
+    log_p: FloatArray = np.log(p, out=np.full(p.shape, np.nan), where=p > 0)
     far = p < _STUDENT_UNDERFLOW
     if far.any():
-        log_p[far] = _log_student_far(t[far], df[far])
+        log_p[far] = _log_p_student_far(t[far], df[far])
     return log_p
 
 
-def z_of_log_p(log_p: FloatArray) -> FloatArray:
-    """The z >= 0 whose two-sided p has this log."""
-    return -special.ndtri_exp(np.minimum(log_p, 0.0) - np.log(2.0))
-
-
-def _log_student_far(t: FloatArray, df: FloatArray) -> FloatArray:
+def _log_p_student_far(t: FloatArray, df: FloatArray) -> FloatArray:
     """Log two-sided p far in the tail, by Gauss-Laguerre quadrature.
 
     With u² + df = (df + t²) exp(2w/df), the tail beyond t is its density at t times
@@ -45,4 +40,5 @@ def _log_student_far(t: FloatArray, df: FloatArray) -> FloatArray:
     log_density = (
         np.log(special.poch(df / 2.0, 0.5)) - 0.5 * np.log(df * np.pi) - 0.5 * (df + 1.0) * log_spread
     )
-    return np.log(2.0) + log_density + log_spread + np.log(integral)
+    log_p: FloatArray = np.log(2.0) + log_density + log_spread + np.log(integral)
+    return log_p

@@ -3,28 +3,40 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from engine.analysis.result import Interval, Recommendation, Tone, VariantResult
+from engine.analysis.figures import chance, money, share, signed
+from engine.analysis.result import Recommendation, Tone, VariantResult
 from engine.design.experiment import Experiment, Goal
+
+DAYS_A_WEEK = 7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """Everything the sentences about one goal speak of; `lead` is the winner or the best challenger."""
+class Facts:
+    """Everything that the sentences about one goal speak of.
+
+    `lead` is the winner or the best challenger; `threshold` the score from which a comparison is decided;
+    `days` those from the first to the last with a visitor, 0 if they are not known; `alarms` say why the
+    data can't be trusted.
+    """
 
     experiment: Experiment
     goal: Goal
-    control: VariantResult | None
+    variants: tuple[VariantResult, ...]
     lead: VariantResult | None
-    alarms: tuple[str, ...]
     threshold: float
-    currency: str
+    alarms: tuple[str, ...]
     days: int
-    is_equivalent: bool
+    currency: str
 
     @property
-    def is_bayesian(self) -> bool:
-        """Judged on the chance to beat the control."""
-        return self.experiment.analysis_method == "bayesian"
+    def control(self) -> VariantResult | None:
+        """What the others are compared with."""
+        return next((variant for variant in self.variants if variant.is_control), None)
+
+    @property
+    def challengers(self) -> tuple[VariantResult, ...]:
+        """Every variant but the control."""
+        return tuple(variant for variant in self.variants if not variant.is_control)
 
     @property
     def has_ended(self) -> bool:
@@ -34,7 +46,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A decision in words; the confidence assessment is written apart, for it depends on the method only."""
+    """A recommendation in words."""
 
     label: str
     tone: Tone
@@ -43,153 +55,133 @@ class Words:
     next_step: str
 
 
-def words_for(recommendation: Recommendation, case: Case) -> Words:
-    """Write the sentences of this recommendation."""
-    return _WORDS[recommendation](case)
+def words_for(recommendation: Recommendation, facts: Facts, *, is_equivalent: bool = False) -> Words:
+    """Write the sentences; `is_equivalent` where a review says that there is no relevant difference."""
+    if recommendation == "review" and is_equivalent:
+        return _no_difference(facts)
+    return _WORDS[recommendation](facts)
 
 
-def assess_confidence(case: Case) -> str:
-    """How sure one can be, and how sure one has to be, in a sentence."""
-    lead, control = case.lead, case.control
-    if lead is None or control is None or lead.score_value is None:
-        return "Nothing can be said yet about how sure this is."
-    if case.is_bayesian:
-        chance = f"The chance that '{lead.variant_name}' is better than '{control.variant_name}' is {share(lead.score_value)}"
-        return f"{chance}; a verdict needs {share(case.threshold)} or more, or {share(1 - case.threshold)} or less."
-    if lead.p_value is None:
-        return "Nothing can be said yet about how sure this is."
-    allowed = share(1 - case.threshold)
-    chance = f"If both variants were equally good, a gap at least this large would come up in {share(lead.p_value)} of experiments"
-    if lead.p_value <= 1 - case.threshold:
-        return f"{chance}: below the {allowed} allowed for a verdict, so chance is a poor explanation."
-    return f"{chance}: above the {allowed} allowed for a verdict, so it may well be chance."
-
-
-def share(value: float) -> str:
-    """A share as a percent, with as many decimals as its size deserves."""
-    if 0 < value < 0.0001:
-        return "less than 0.01%"
-    if 0.9999 < value < 1:
-        return "more than 99.99%"
-    text = f"{value:.2%}" if value < 0.01 or value > 0.99 else f"{value:.1%}"
-    return text.replace(".00%", "%").replace(".0%", "%")
-
-
-def change(value: float) -> str:
-    """A relative change, signed."""
-    return f"{value:+.1%}".replace("-", "−")
-
-
-def money(cents: float, currency: str) -> str:
-    """An amount of money with its currency."""
-    return f"{cents / 100:,.2f} {currency}".replace("-", "−")
-
-
-def _ship(case: Case) -> Words:
-    lead, control = _both(case)
-    ending = "" if case.has_ended else "Complete the experiment and "
-    roll_out = f"roll '{lead.variant_name}' out to everyone"
-    caution = (
-        ""
-        if case.days >= 7 or case.days == 0
-        else (
-            f" The data covers {case.days} {'day' if case.days == 1 else 'days'}:"
-            " where you can, let it run a whole week first."
+def assess_confidence(facts: Facts) -> str:
+    """How sure one can be, and how sure one has to be."""
+    lead, control = facts.lead, facts.control
+    unknown = "How sure this is can't be said yet."
+    if lead is None or control is None or lead.status == "insufficient_data":
+        return unknown
+    if lead.score_value is None or lead.p_value is None:
+        return unknown
+    allowed = share(1.0 - facts.threshold)
+    if facts.experiment.analysis_method == "bayesian":
+        pair = f"'{lead.variant_name}' is better than '{control.variant_name}'"
+        return (
+            f"The chance that {pair} is {chance(lead.score_value)}."
+            f" It counts as better from {share(facts.threshold)} on, and as worse up to {allowed}."
         )
-    )
+    rarity = f"a gap at least this large would still show up in {chance(lead.p_value)} of tests"
+    if lead.p_value <= 1.0 - facts.threshold:
+        meaning = f"That is within the {allowed} set for a verdict, so the gap is very likely real."
+    else:
+        meaning = f"That is more than the {allowed} set for a verdict, so the gap may well be chance."
+    return f"If the two were equally good, {rarity}. {meaning}"
+
+
+def _ship(facts: Facts) -> Words:
+    lead, control = _both(facts)
+    action = f"roll '{lead.variant_name}' out to everyone."
+    if not facts.has_ended:
+        action = f"complete the experiment and {action}"
     return Words(
         label="Ship it",
         tone="positive",
-        headline=f"'{lead.variant_name}' wins on {case.goal.name}{_by(lead)}",
-        explanation=_comparison(case, lead, control) + _yearly(case, lead),
-        next_step=(ending + roll_out if ending else roll_out[0].upper() + roll_out[1:]) + "." + caution,
+        headline=f"'{lead.variant_name}' wins on {facts.goal.name}{_by(lead)}",
+        explanation=_comparison(facts, lead, control) + _yearly(facts, lead),
+        next_step=_first_a_whole_week(facts) + action[0].upper() + action[1:],
     )
 
 
-def _rollback(case: Case) -> Words:
-    lead, control = _both(case)
-    several = len(case.experiment.variants) > 2
-    who = (
-        f"Every variant loses to '{control.variant_name}'"
-        if several
-        else f"'{lead.variant_name}' loses to '{control.variant_name}'"
-    )
-    ending = "Keep" if case.has_ended else "Complete the experiment and keep"
+def _rollback(facts: Facts) -> Words:
+    lead, control = _both(facts)
+    several = len(facts.challengers) > 1
+    who = f"No variant is as good as '{control.variant_name}'" if several else f"'{lead.variant_name}' loses"
+    action = f"eep '{control.variant_name}' for everyone."
     return Words(
         label="Roll back",
         tone="negative",
-        headline=f"{who} on {case.goal.name}{_by(lead)}",
-        explanation=_comparison(case, lead, control) + _yearly(case, lead),
-        next_step=f"{ending} '{control.variant_name}' for everyone.",
+        headline=f"{who} on {facts.goal.name}{_by(lead)}",
+        explanation=("The best of them: " if several else "")
+        + _comparison(facts, lead, control)
+        + _yearly(facts, lead),
+        next_step=f"K{action}" if facts.has_ended else f"Complete the experiment and k{action}",
     )
 
 
-def _keep_running(case: Case) -> Words:
-    lead, control = _both(case)
+def _keep_running(facts: Facts) -> Words:
+    lead, control = _both(facts)
     return Words(
         label="Keep running",
         tone="neutral",
-        headline=f"No verdict yet on {case.goal.name}",
-        explanation=_comparison(case, lead, control) + " The data allows for a gain as well as for a loss.",
-        next_step="Keep the experiment running; more visitors will narrow the range.",
+        headline=f"No verdict on {facts.goal.name} yet",
+        explanation=_comparison(facts, lead, control) + " That leaves room for a gain as well as for a loss.",
+        next_step="Keep the experiment running: more visitors narrow the range.",
     )
 
 
-def _review(case: Case) -> Words:
-    lead, control = _both(case)
-    if case.is_equivalent:
-        visitors = sum((control.visitors, lead.visitors))
-        return Words(
-            label="No difference",
-            tone="neutral",
-            headline=f"No real difference on {case.goal.name} between '{lead.variant_name}' and '{control.variant_name}'",
-            explanation=_comparison(case, lead, control)
-            + f" With {visitors:,} visitors that is a clear answer: a change of 10% or more, up or down, is ruled out.",
-            next_step=f"Decide on other grounds, such as cost or taste; without any, keep '{control.variant_name}'"
-            " and test a bolder idea.",
-        )
+def _no_difference(facts: Facts) -> Words:
+    lead, control = _both(facts)
+    visitors = lead.visitors + control.visitors
+    action = f"eep '{control.variant_name}', or choose by cost and taste, and test a bolder idea next."
+    pair = f"'{lead.variant_name}' and '{control.variant_name}'"
+    return Words(
+        label="No difference",
+        tone="neutral",
+        headline=f"No real difference on {facts.goal.name} between {pair}",
+        explanation=_comparison(facts, lead, control)
+        + f" {visitors:,} visitors make that a clear answer: whatever difference there is, it is small.",
+        next_step=f"K{action}" if facts.has_ended else f"Complete the experiment and k{action}",
+    )
+
+
+def _review(facts: Facts) -> Words:
+    lead, control = _both(facts)
     return Words(
         label="Your call",
         tone="warning",
-        headline=f"The experiment ended without a clear answer on {case.goal.name}",
-        explanation=_comparison(case, lead, control) + " The data allows for a gain as well as for a loss.",
+        headline=f"The experiment ended without a clear answer on {facts.goal.name}",
+        explanation=_comparison(facts, lead, control) + " That leaves room for a gain as well as for a loss.",
         next_step=f"Keep '{control.variant_name}', or run the test again with more visitors.",
     )
 
 
-def _insufficient_data(case: Case) -> Words:
-    reason = (
-        case.lead.reason
-        if case.lead is not None and case.lead.reason
-        else "there are too few visitors or conversions"
-    )
+def _insufficient_data(facts: Facts) -> Words:
+    reasons = [variant.reason for variant in (facts.lead, *facts.challengers) if variant and variant.reason]
+    reason = reasons[0] if reasons else "there is nothing to compare with the control"
     next_step = {
         "draft": "Start the experiment.",
         "scheduled": "Wait for the experiment to start.",
-        "running": "Keep the experiment running, and check that the goal fires.",
+        "running": f"Keep the experiment running, and check that {facts.goal.name} is recorded.",
         "paused": "Resume the experiment to collect more.",
-    }.get(case.experiment.status, "Run the test again with more visitors.")
+    }.get(facts.experiment.status, "Run the test again with more visitors.")
     return Words(
         label="Not enough data",
         tone="neutral",
-        headline=f"Not enough data to judge {case.goal.name}",
+        headline=f"Not enough data to judge {facts.goal.name}",
         explanation=f"A comparison would mislead: {reason}.",
         next_step=next_step,
     )
 
 
-def _fix_data(case: Case) -> Words:
+def _fix_data(facts: Facts) -> Words:
     return Words(
         label="Fix the data",
         tone="warning",
-        headline="The data can't be trusted yet: don't decide on it",
-        explanation=" ".join(case.alarms),
-        next_step="Find and mend the cause (redirects, caching, bots, the order in which scripts load),"
-        " then start the experiment again.",
+        headline=f"The data can't be trusted: don't decide on {facts.goal.name} yet",
+        explanation=" ".join(facts.alarms),
+        next_step="Find and mend the cause (often redirects, caching, bots, or scripts that load too late),"
+        " then run the test again.",
     )
 
 
-_WORDS: Mapping[Recommendation, Callable[[Case], Words]] = {
+_WORDS: Mapping[Recommendation, Callable[[Facts], Words]] = {
     "ship": _ship,
     "rollback": _rollback,
     "keep_running": _keep_running,
@@ -199,40 +191,48 @@ _WORDS: Mapping[Recommendation, Callable[[Case], Words]] = {
 }
 
 
-def _both(case: Case) -> tuple[VariantResult, VariantResult]:
-    if case.lead is None or case.control is None:
-        raise ValueError(f"a verdict on '{case.goal.name}' needs a control and a variant to compare")
-    return case.lead, case.control
+def _both(facts: Facts) -> tuple[VariantResult, VariantResult]:
+    if facts.lead is None or facts.control is None:
+        raise ValueError(f"a verdict on '{facts.goal.name}' needs a control and a variant to compare")
+    return facts.lead, facts.control
 
 
 def _by(lead: VariantResult) -> str:
-    return f" ({change(lead.improvement)})" if lead.improvement is not None else ""
+    return f" ({signed(lead.improvement)})" if lead.improvement is not None else ""
 
 
-def _comparison(case: Case, lead: VariantResult, control: VariantResult) -> str:
+def _comparison(facts: Facts, lead: VariantResult, control: VariantResult) -> str:
     """What each arm did, the change, and its range."""
-    facts = f"{_did(case, lead)}, against {_did(case, control)}"
+    if facts.goal.goal_type == "revenue":
+        brought = money(lead.revenue_per_visitor_cents, facts.currency)
+        did = f"'{lead.variant_name}' brought {brought} per visitor"
+        against = f"'{control.variant_name}' {money(control.revenue_per_visitor_cents, facts.currency)}"
+    else:
+        rate = f"{share(lead.conversion_rate)} of {lead.visitors:,} visitors"
+        did = f"{rate} converted with '{lead.variant_name}'"
+        against = f"{share(control.conversion_rate)} of {control.visitors:,} with '{control.variant_name}'"
     if lead.improvement is None:
-        return f"{facts}."
-    return f"{facts}: a change of {change(lead.improvement)}{_range(lead.improvement_interval)}."
+        return f"{did}, and {against}."
+    return f"{did}, and {against}: a change of {signed(lead.improvement)}{_range(lead)}."
 
 
-def _did(case: Case, arm: VariantResult) -> str:
-    if case.goal.goal_type == "revenue":
-        amount = money(arm.revenue_per_visitor_cents, case.currency)
-        return f"'{arm.variant_name}' brought {amount} per visitor ({arm.visitors:,} visitors)"
-    return f"{arm.conversion_rate:.2%} of {arm.visitors:,} visitors converted with '{arm.variant_name}'"
-
-
-def _range(interval: Interval | None) -> str:
+def _range(lead: VariantResult) -> str:
+    interval = lead.improvement_interval
     if interval is None or interval.low is None or interval.high is None:
         return ""
-    return f", most likely between {change(interval.low)} and {change(interval.high)}"
+    return f", most likely between {signed(interval.low)} and {signed(interval.high)}"
 
 
-def _yearly(case: Case, lead: VariantResult) -> str:
+def _yearly(facts: Facts, lead: VariantResult) -> str:
     impact = lead.projected_annual_revenue_impact_cents
     if not impact:
         return ""
     word = "more" if impact > 0 else "less"
-    return f" At the traffic seen so far that is about {money(abs(impact), case.currency)} {word} a year."
+    return f" At the traffic seen so far that is about {money(abs(impact), facts.currency)} {word} a year."
+
+
+def _first_a_whole_week(facts: Facts) -> str:
+    if facts.has_ended or not 0 < facts.days < DAYS_A_WEEK:
+        return ""
+    days = "a single day" if facts.days == 1 else f"{facts.days} days"
+    return f"The data covers {days}: where you can, finish a whole week first, as weekends differ. "

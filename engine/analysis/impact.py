@@ -1,0 +1,45 @@
+"""What a difference is worth: the lift of revenue per visitor, and the money it means in a year."""
+
+import numpy as np
+
+from engine.analysis.evidence import Evidence
+from engine.analysis.moments import FloatArray
+from engine.design.experiment import Experiment
+
+DAYS_A_YEAR = 365
+
+
+def observed_days(evidence: Evidence) -> int:
+    """Days from the first to the last with a visitor; 0 where days are not known."""
+    seen = np.flatnonzero(evidence.daily.visitors.sum(axis=1))
+    if seen.size == 0:
+        return 0
+    days = evidence.daily.days
+    return int((days[seen[-1]] - days[seen[0]]).days) + 1
+
+
+def revenue_lift(evidence: Evidence, control: int | None) -> FloatArray:
+    """Relative change of revenue per visitor against the control, goals by variants.
+
+    NaN without visitors, or where the control brought no revenue.
+    """
+    mean = evidence.revenue.mean
+    if control is None:
+        return np.full(mean.shape, np.nan)
+    base = mean[:, [control]]
+    positive = (base > 0) & (evidence.visitors > 0)
+    return np.where(positive, mean / np.where(base > 0, base, 1.0) - 1.0, np.nan)
+
+
+def yearly_impact(experiment: Experiment, evidence: Evidence, control: int | None) -> FloatArray:
+    """Cents more a year if every eligible visitor got the variant instead of the control.
+
+    Goals by variants. Visitors in the experiment are `traffic_allocation` percent of the eligible ones.
+    NaN where there are no visitors, or no days to tell how many come.
+    """
+    mean, days = evidence.revenue.mean, observed_days(evidence)
+    if control is None or days == 0 or evidence.visitors[control] == 0 or experiment.traffic_allocation == 0:
+        return np.full(mean.shape, np.nan)
+    eligible = evidence.visitors.sum() * 100 / experiment.traffic_allocation
+    impact = (mean - mean[:, [control]]) * eligible / days * DAYS_A_YEAR
+    return np.where(evidence.visitors > 0, impact, np.nan)

@@ -1,0 +1,99 @@
+"""One result a variant and goal, out of the arrays: where numbers that do not exist become None."""
+
+import math
+from dataclasses import dataclass, replace
+
+from engine.analysis.evidence import Evidence
+from engine.analysis.health import expected_shares
+from engine.analysis.impact import revenue_lift, yearly_impact
+from engine.analysis.judgement import Judgement
+from engine.analysis.moments import FloatArray
+from engine.analysis.reasons import Cell, why_missing
+from engine.analysis.result import Interval, VariantResult
+from engine.design.experiment import Experiment
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """All arrays of one analysis, goals by variants."""
+
+    experiment: Experiment
+    evidence: Evidence
+    judgement: Judgement
+    threshold: float
+
+
+def variant_results(findings: Findings) -> tuple[tuple[VariantResult, ...], ...]:
+    """Every variant's result, a row a goal; the control's has counts only."""
+    experiment, control = findings.experiment, findings.judgement.control
+    lift = revenue_lift(findings.evidence, control)
+    yearly = yearly_impact(experiment, findings.evidence, control)
+
+    def result(goal: int, variant: int) -> VariantResult:
+        counted = _counted(findings, goal, variant)
+        if variant == control:
+            return counted
+        return replace(
+            _compared(counted, findings, goal, variant),
+            rpv_lift=_number(lift[goal, variant]),
+            projected_annual_revenue_impact_cents=_whole(yearly, goal, variant),
+        )
+
+    columns = range(len(experiment.variants))
+    return tuple(tuple(result(goal, i) for i in columns) for goal in range(len(experiment.goals)))
+
+
+def _counted(findings: Findings, goal: int, variant: int) -> VariantResult:
+    """What the variant did, without a comparison."""
+    arm, evidence = findings.experiment.variants[variant], findings.evidence
+    visitors, conversions = int(evidence.visitors[variant]), int(evidence.conversions[goal, variant])
+    revenue_per_visitor = float(evidence.revenue.mean[goal, variant])
+    return VariantResult(
+        variant_id=arm.id,
+        variant_name=arm.name,
+        is_control=variant == findings.judgement.control,
+        visitors=visitors,
+        conversions=conversions,
+        conversion_rate=conversions / visitors if visitors else 0.0,
+        revenue_cents=round(revenue_per_visitor * float(evidence.revenue.n[goal, variant])),
+        revenue_per_visitor_cents=revenue_per_visitor,
+        status=findings.judgement.status[goal, variant].item(),
+        sample_ratio_expected=expected_shares(findings.experiment)[variant],
+    )
+
+
+def _compared(counted: VariantResult, findings: Findings, goal: int, variant: int) -> VariantResult:
+    """The same with its comparison with the control."""
+    effects, cell = findings.judgement.effects, (goal, variant)
+    log_p, score = _number(effects.log_p[cell]), _number(findings.judgement.score[cell])
+    return replace(
+        counted,
+        improvement=_number(effects.improvement[cell]),
+        p_value=None if log_p is None else math.exp(log_p),
+        log_p_value=log_p,
+        confidence=None if log_p is None else -math.expm1(log_p),
+        score_value=score,
+        score_progress=None if score is None else min(1.0, score / findings.threshold),
+        chance_to_beat=_number(effects.chance[cell]),
+        expected_loss=_number(effects.loss[cell]),
+        improvement_interval=_interval(findings.judgement, goal, variant),
+        absolute_difference=_number(effects.difference[cell]),
+        reason=why_missing(Cell(findings.experiment, findings.evidence, findings.judgement, goal, variant)),
+    )
+
+
+def _interval(judgement: Judgement, goal: int, variant: int) -> Interval | None:
+    low, high = judgement.effects.low[goal, variant], judgement.effects.high[goal, variant]
+    if math.isnan(low) or math.isnan(high):
+        return None
+    return Interval(low=_number(low), high=_number(high), level=judgement.interval_level)
+
+
+def _number(value: float) -> float | None:
+    """The number, or None for one that does not exist or is infinite."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _whole(values: FloatArray, goal: int, variant: int) -> int | None:
+    value = _number(values[goal, variant])
+    return None if value is None else round(value)
