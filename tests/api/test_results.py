@@ -125,7 +125,7 @@ class Observed:
 
 @pytest.fixture
 def observed(customer: Customer, project: str) -> Observed:
-    """60 visitors a variant: 10 and 30 of them buy; half are on mobile; one order of $20 each way."""
+    """120 visitors a variant, of whom 20 and 60 buy; half are on mobile; one order of $20 each."""
     path = customer.an_experiment(project, goals=[PURCHASE, REVENUE])
     started = customer.post(f"{path}/start").json()["data"]
     control, treatment = (variant["id"] for variant in started["variants"])
@@ -133,8 +133,8 @@ def observed(customer: Customer, project: str) -> Observed:
     project_id, experiment_id = project.rpartition("/")[2], path.rpartition("/")[2]
     number = count()
     exposures, conversions = [], []
-    for variant, buyers in ((control, 10), (treatment, 30)):
-        for visitor in range(60):
+    for variant, buyers in ((control, 20), (treatment, 60)):
+        for visitor in range(120):
             visitor_id = f"{variant}-{visitor}"
             exposures.append(
                 {
@@ -145,7 +145,7 @@ def observed(customer: Customer, project: str) -> Observed:
                     "variant_id": variant,
                     "attributes": {
                         "device_type": "mobile" if visitor % 2 else "desktop",
-                        "country": "US" if visitor < 30 else "DE",
+                        "country": "US" if visitor < 60 else "DE",
                         "plan": "pro",
                     },
                 }
@@ -202,16 +202,16 @@ def test_whole_payload_has_every_key(observed: Observed) -> None:
 
 def test_events_become_counts_and_percents(observed: Observed) -> None:
     control, treatment = observed.read()["variants"][observed.goals[0]]
-    assert (control["visitors"], control["conversions"], control["conversion_rate"]) == (60, 10, 16.67)
-    assert (treatment["visitors"], treatment["conversions"], treatment["conversion_rate"]) == (60, 30, 50.0)
+    assert (control["visitors"], control["conversions"], control["conversion_rate"]) == (120, 20, 16.67)
+    assert (treatment["visitors"], treatment["conversions"], treatment["conversion_rate"]) == (120, 60, 50.0)
     assert (control["status"], treatment["status"]) == ("control", "winner")
     for name in ("improvement", "confidence", "score_value", "score_progress_percentage", "p_value"):
         assert control[name] is None
     assert treatment["improvement"] == 200.0
     assert treatment["absolute_difference"] == 33.3333
-    # From proportions_ztest of statsmodels, 30 of 60 against 10 of 60.
-    assert treatment["p_value"] == pytest.approx(0.00010751117672950024, rel=1e-12)
-    assert treatment["confidence"] == treatment["score_value"] == 99.99
+    # From proportions_ztest of statsmodels, 60 of 120 against 20 of 120.
+    assert treatment["p_value"] == pytest.approx(4.320463057827465e-08, rel=1e-12)
+    assert treatment["confidence"] == treatment["score_value"] == 100.0
     assert treatment["score_progress_percentage"] == 100.0
     interval = treatment["improvement_interval"]
     assert interval["low"] < 200.0 < interval["high"]
@@ -221,7 +221,7 @@ def test_events_become_counts_and_percents(observed: Observed) -> None:
 def test_revenue_goal_counts_money(observed: Observed) -> None:
     control, treatment = observed.read()["variants"][observed.goals[1]]
     assert (control["revenue_cents"], treatment["revenue_cents"]) == (2000, 2000)
-    assert treatment["revenue_per_visitor_cents"] == pytest.approx(2000 / 60)
+    assert treatment["revenue_per_visitor_cents"] == pytest.approx(2000 / 120)
     assert treatment["improvement"] == 0.0
     assert treatment["rpv_lift"] == 0.0
 
@@ -250,8 +250,8 @@ def test_days_are_those_of_the_primary_goal_and_add_up(observed: Observed) -> No
     assert days == observed.read()["time_series"]
     assert [list(day) for day in days] == [["date", "variants"]] * len(days)
     assert all(set(found) == DAY for day in days for found in day["variants"].values())
-    for variant, buyers in zip(observed.variants, (10, 30), strict=True):
-        assert sum(day["variants"][variant]["visitors"] for day in days) == 60
+    for variant, buyers in zip(observed.variants, (20, 60), strict=True):
+        assert sum(day["variants"][variant]["visitors"] for day in days) == 120
         assert sum(day["variants"][variant]["conversions"] for day in days) == buyers
 
 
@@ -267,8 +267,8 @@ def test_filters_select_visitors_and_are_echoed(observed: Observed) -> None:
     data = observed.read(device_type="mobile", country="US", colour="red")
     control, treatment = data["variants"][observed.goals[0]]
     assert data["active_segment"] == {"device_type": "mobile", "country": "US"}
-    assert (control["visitors"], control["conversions"]) == (15, 5)
-    assert (treatment["visitors"], treatment["conversions"]) == (15, 15)
+    assert (control["visitors"], control["conversions"]) == (30, 10)
+    assert (treatment["visitors"], treatment["conversions"]) == (30, 30)
     summary = observed.read("/summary", device_type="mobile", country="US")
     assert summary["variants"] == data["variants"][observed.goals[0]]
 
@@ -279,7 +279,7 @@ def test_custom_dimension_filters_by_key_and_value(observed: Observed) -> None:
         found: int = observed.read("/summary", **query)["primary_goal_summary"]["visitors"]
         return found
 
-    assert (visitors("pro"), visitors("free")) == (120, 0)
+    assert (visitors("pro"), visitors("free")) == (240, 0)
     dimensions = observed.read()["available_segments"]["custom_dimensions"]
     assert [(found["key"], found["values"]) for found in dimensions] == [("plan", ["pro"])]
 
