@@ -1,0 +1,195 @@
+"""What was acknowledged outlives a kill at any moment."""
+
+import http.client
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from engine.design import lifecycle
+from pipeline.settings import Settings
+from pipeline.store.catalog import Catalog
+from pipeline.store.warehouse import Warehouse
+from tests.builders import NOW, a_project, an_experiment
+
+KILLS = 20
+SENDERS = 6
+REPOSITORY = Path(__file__).parents[2]
+
+
+@dataclass
+class Sent:
+    """Every request, by what became of it; each is the list of its event ids."""
+
+    acknowledged: list[list[str]] = field(default_factory=list)
+    unanswered: list[list[str]] = field(default_factory=list)
+
+
+def an_exposure(event_id: str) -> dict[str, str]:
+    return {
+        "event_id": event_id,
+        "type": "exposure",
+        "visitor_id": f"visitor of {event_id}",
+        "experiment_id": "exp_1",
+        "variant_id": "var_0",
+    }
+
+
+def post(connection: http.client.HTTPConnection, batch: list[dict[str, str]]) -> int:
+    headers = {"Content-Type": "application/json", "X-SDK-Key": "pk_shop"}
+    connection.request("POST", "/api/v1/sdk/track", json.dumps({"batch": batch}), headers)
+    answer = connection.getresponse()
+    answer.read()
+    return answer.status
+
+
+def send_until_killed(port: int, name: str, sent: Sent) -> None:
+    """Post batches of one to two hundred events, one after another, until there is no server any more."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    sizes = random.Random(name)  # noqa: S311 (moments, not secrets)
+    for number in count():
+        ids = [f"{name}-{number}-{event}" for event in range(sizes.choice((1, 1, 1, 20, 200)))]
+        try:
+            status = post(connection, [an_exposure(event_id) for event_id in ids])
+        except (OSError, http.client.HTTPException):
+            sent.unanswered.append(ids)
+            return
+        assert status == 200
+        sent.acknowledged.append(ids)
+
+
+@contextmanager
+def the_servers() -> Iterator["subprocess.Popen[str]"]:
+    command = [sys.executable, "-m", "tests.resilience.servers"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
+    ) as servers:
+        yield servers
+        assert servers.stdin is not None
+        servers.stdin.close()
+
+
+def start_server(servers: "subprocess.Popen[str]", data_dir: Path) -> tuple[int, int]:
+    """Start a server on the store; returns its process id and its port, once it answers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    assert servers.stdin is not None
+    assert servers.stdout is not None
+    servers.stdin.write(f"{port} {data_dir}\n")
+    servers.stdin.flush()
+    process_id = int(servers.stdout.readline())
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+            connection.request("GET", "/readyz")
+            if connection.getresponse().status == 200:
+                return process_id, port
+        except OSError:
+            time.sleep(0.02)
+        finally:
+            connection.close()
+    raise AssertionError("the server did not start")
+
+
+def kill(process_id: int) -> None:
+    """Kill a server and wait until it is gone, and its hold on the store with it."""
+    os.kill(process_id, signal.SIGKILL)
+    with suppress(ProcessLookupError):
+        while True:
+            os.kill(process_id, 0)
+            time.sleep(0.01)
+
+
+def live_until_killed(servers: "subprocess.Popen[str]", data_dir: Path, name: str, lifetime: float) -> Sent:
+    process_id, port = start_server(servers, data_dir)
+    sent = Sent()
+    senders = [
+        threading.Thread(target=send_until_killed, args=(port, f"{name}-{number}", sent))
+        for number in range(SENDERS)
+    ]
+    for sender in senders:
+        sender.start()
+    time.sleep(lifetime)
+    kill(process_id)
+    for sender in senders:
+        sender.join()
+    return sent
+
+
+def a_shop_in(data_dir: Path) -> str:
+    """A running experiment in a new store; returns a key that reads its results."""
+    catalog = Catalog.open(Settings(data_dir=data_dir))
+    account, _, token = catalog.accounts.create("Acme", "owner@acme.example")
+    catalog.projects.create(a_project(account_id=account.id), actor="test")
+    catalog.experiments.create("prj_1", lambda _: an_experiment(), actor="test")
+    catalog.experiments.change("prj_1", "exp_1", partial(lifecycle.start, now=NOW), actor="test")
+    catalog.close()
+    return token
+
+
+def visitors_counted(port: int, token: str) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    path = "/api/v1/projects/prj_1/experiments/exp_1/results/summary"
+    connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
+    summary = json.loads(connection.getresponse().read())["data"]
+    connection.close()
+    return sum(variant["visitors"] for variant in summary["variants"])
+
+
+def send_again(port: int, event_ids: list[str]) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    for start in range(0, len(event_ids), 500):
+        assert post(connection, [an_exposure(event_id) for event_id in event_ids[start : start + 500]]) == 200
+    connection.close()
+
+
+def stored_in(data_dir: Path) -> dict[str, int]:
+    """How often each event id is stored; no sequence number is given twice."""
+    warehouse = Warehouse.open(Settings(data_dir=data_dir))
+    with warehouse.cursor() as cursor:
+        rows = cursor.execute("SELECT event_id, count(*) FROM events_prj_1 GROUP BY event_id").fetchall()
+        repeated = cursor.execute("SELECT count(*) - count(DISTINCT seq) FROM events_prj_1").fetchall()
+    warehouse.close()
+    assert repeated == [(0,)]
+    return dict(rows)
+
+
+@pytest.mark.slow
+def test_every_acknowledged_event_is_there_once_after_twenty_kills(tmp_path: Path) -> None:
+    token = a_shop_in(tmp_path)
+    moments = random.Random(20)  # noqa: S311 (moments, not secrets)
+    with the_servers() as servers:
+        lives = [
+            live_until_killed(servers, tmp_path, f"life-{number}", moments.uniform(0.02, 1.2))
+            for number in range(KILLS)
+        ]
+        stored = stored_in(tmp_path)
+        acknowledged = [event_id for life in lives for ids in life.acknowledged for event_id in ids]
+        assert len(acknowledged) > 1000
+        assert [stored.get(event_id) for event_id in acknowledged] == [1] * len(acknowledged)
+
+        unanswered = [ids for life in lives for ids in life.unanswered]
+        # A request is there whole or not at all.
+        assert all(len({stored.get(event_id) for event_id in ids}) == 1 for ids in unanswered)
+
+        # Senders try again what was not answered: stored twice at worst, and counted once.
+        process_id, port = start_server(servers, tmp_path)
+        again = [event_id for ids in unanswered for event_id in ids]
+        send_again(port, again)
+        assert visitors_counted(port, token) == len(acknowledged) + len(again)
+        kill(process_id)
