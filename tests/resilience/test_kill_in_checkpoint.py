@@ -10,7 +10,7 @@ from pipeline.settings import Settings
 from pipeline.store import events
 from pipeline.store.warehouse import Warehouse
 
-KILLS = 8
+KILLS = 5
 # Commits and checkpoints in turn, and says after each commit how far it got.
 WRITER = """
 import sys
@@ -22,7 +22,7 @@ from pipeline.store.warehouse import Warehouse
 warehouse = Warehouse.open(Settings(data_dir=Path(sys.argv[1])))
 seq = events.last_seq(warehouse)
 while True:
-    rows = [EventRow(1, 1, f"e{seq + n}", 1, "exposure", "v", seq + n, custom="x" * 500) for n in range(1, 501)]
+    rows = [EventRow(1, 1, "e", 1, "exposure", "v", seq + n, custom="x" * 500) for n in range(1, 501)]
     with warehouse.transaction() as cursor:
         events.create_table(cursor, "prj_1")
         events.append(cursor, "prj_1", events.numbered(events.arrow_of(rows), seq + 1))
