@@ -81,10 +81,10 @@ _LONGEST_SLUG = 100
 _test_key = slug(_LONGEST_SLUG)
 
 
-def slug_of(name: str) -> str:
-    """Write a name in small ASCII letters, digits and hyphens; `experiment` if nothing of it is left."""
+def slug_of(name: str, *, otherwise: str = "experiment") -> str:
+    """Write a name in small ASCII letters, digits and hyphens; `otherwise` if nothing of it is left."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    return "-".join(re.findall(r"[a-z0-9]+", plain))[:_LONGEST_SLUG].rstrip("-") or "experiment"
+    return "-".join(re.findall(r"[a-z0-9]+", plain))[:_LONGEST_SLUG].rstrip("-") or otherwise
 
 
 def wanted_test_key(fields: object) -> str:

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from sqlalchemy import Connection, RowMapping, select
 
+from engine.design.drafting import slug_of
 from engine.errors import Problem
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
@@ -14,7 +15,7 @@ from pipeline.store.catalog.errors import InvalidRecordError, NotFoundError
 from pipeline.store.catalog.ids import new_id
 from pipeline.store.catalog.keys import SCOPES, NewKey, add_key
 from pipeline.store.catalog.members import COMMAND_LINE, Member, NewMember, add_member
-from pipeline.store.catalog.names import free_name, slug_of
+from pipeline.store.catalog.names import free_name
 from pipeline.store.catalog.plans import (
     PLANS,
     SERVED_STATUSES,
@@ -82,7 +83,7 @@ class Accounts:
             account = Account(
                 id=new_id("acc"),
                 name=name.strip(),
-                slug=free_name(slug_of(name), taken),
+                slug=free_name(slug_of(name, otherwise="account"), taken),
                 plan=cast("PlanKey", plan),
                 subscription_status="active",
                 max_projects_override=None,

@@ -1,9 +1,10 @@
 """How the catalog's database is opened, and what one transaction is."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import count
 from sqlite3 import Connection as SqliteConnection
+from threading import Lock
 
 import msgspec
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
@@ -27,7 +28,10 @@ class Database:
     """Transactions on the catalog; `read` and `write` are the only ways in."""
 
     def __init__(self, url: str) -> None:
-        self.engine = _engine(url)
+        is_sqlite = make_url(url).get_backend_name() == "sqlite"
+        self.engine = _engine(url, is_sqlite=is_sqlite)
+        # Threads queue here: those that wait for SQLite's own lock sleep, and the unlucky sleep for seconds.
+        self._turn = Lock() if is_sqlite else nullcontext()
         # SQLite would otherwise take its write lock in the middle, where it can only fail.
         self._writer = self.engine.execution_options(sqlite_begin="BEGIN IMMEDIATE")
         self._commits = count(1)
@@ -44,7 +48,7 @@ class Database:
     def write(self) -> Iterator[Connection]:
         """A connection whose work is committed at the end, or not at all where an error is raised."""
         try:
-            with self._writer.begin() as connection:
+            with self._turn, self._writer.begin() as connection:
                 yield connection
             self.version = next(self._commits)
         except OperationalError as error:
@@ -57,8 +61,7 @@ class Database:
         self.engine.dispose()
 
 
-def _engine(url: str) -> Engine:
-    is_sqlite = make_url(url).get_backend_name() == "sqlite"
+def _engine(url: str, *, is_sqlite: bool) -> Engine:
     engine = create_engine(
         url,
         json_serializer=lambda value: msgspec.json.encode(value).decode(),

@@ -1,6 +1,7 @@
 """API keys: who holds one, what it may do, and whose a token is."""
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal, get_args
@@ -10,7 +11,7 @@ from sqlalchemy import Connection, RowMapping, or_, select
 from engine.errors import Problem
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
-from pipeline.store.catalog.errors import InvalidRecordError, NotFoundError
+from pipeline.store.catalog.errors import CatalogBusyError, InvalidRecordError, NotFoundError
 from pipeline.store.catalog.ids import new_id
 from pipeline.store.catalog.members import COMMAND_LINE
 from pipeline.store.catalog.schema import api_keys, members, projects
@@ -144,7 +145,8 @@ class Keys:
             return
         is_due = or_(api_keys.c.last_used_at.is_(None), api_keys.c.last_used_at <= due)
         note = api_keys.update().where(api_keys.c.id == key.id, is_due).values(last_used_at=now)
-        with self._database.write() as connection:
+        # A request is not refused because its time could not be noted.
+        with suppress(CatalogBusyError), self._database.write() as connection:
             connection.execute(note)
 
 

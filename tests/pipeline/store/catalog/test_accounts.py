@@ -24,6 +24,10 @@ def test_slugs_of_accounts_differ(catalog: Catalog) -> None:
     assert slugs == ["cafe-zoe", "cafe-zoe-2", "cafe-zoe-3"]
 
 
+def test_account_whose_name_has_no_letters_has_a_slug(catalog: Catalog) -> None:
+    assert catalog.accounts.create("株式会社", "owner@acme.example")[0].slug == "account"
+
+
 def test_override_wins_over_the_plan_and_outlives_a_change_of_plan(
     catalog: Catalog, account: Account
 ) -> None:
