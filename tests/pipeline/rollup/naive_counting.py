@@ -1,0 +1,161 @@
+"""The counting rules once more, event by event in plain Python: slow, and easy to check against the rules."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from engine.design.experiment import Experiment, Goal
+from engine.design.project import Project
+from pipeline.store.events import EventRow
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass
+class Person:
+    """What one visitor comes to in one experiment."""
+
+    first: EventRow
+    variants: set[str]
+    converted: dict[str, datetime] = field(default_factory=dict)
+    orders: dict[str, list[tuple[datetime, int]]] = field(default_factory=lambda: defaultdict(list))
+
+
+@dataclass
+class Tally:
+    """The people of one experiment: by variant, those set aside, and the flagged ones."""
+
+    people: list[Person]
+    several: int
+    bots: int
+
+
+def tally(
+    rows: Sequence[EventRow],
+    experiment: Experiment,
+    project: Project,
+    admits: Callable[[EventRow], bool] = lambda _: True,
+) -> Tally:
+    """Count `rows`, given in order of arrival, keeping the people whose first exposure is admitted."""
+    once = list(_once(rows))
+    owner = _owners(rows)
+    exposed: dict[str, list[EventRow]] = defaultdict(list)
+    for row in once:
+        if row.type == "exposure" and row.experiment_id == experiment.id and _in_period(row, experiment):
+            exposed[str(row.visitor_id)].append(row)
+    found: dict[str, Person] = {}
+    bots = 0
+    for visitor, seen in exposed.items():
+        counted = [row for row in seen if not (row.is_bot and project.bot_filtering)]
+        first = min(counted or seen, key=lambda row: row.occurred_at)
+        if not admits(first):
+            continue
+        if not counted:
+            bots += 1
+            continue
+        found[visitor] = Person(first, {str(row.variant_id) for row in counted})
+    clean = {visitor: person for visitor, person in found.items() if len(person.variants) == 1}
+    for goal in experiment.goals:
+        _convert(_Counting(goal, experiment, project), once, owner, clean)
+    return Tally(list(clean.values()), len(found) - len(clean), bots)
+
+
+def _once(rows: Sequence[EventRow]) -> Iterator[EventRow]:
+    seen = set()
+    for row in rows:
+        if row.event_id not in seen:
+            seen.add(row.event_id)
+            yield row
+
+
+def _owners(rows: Iterable[EventRow]) -> dict[str, str]:
+    owner: dict[str, str] = {}
+    for row in rows:
+        if row.visitor_id is not None and row.user_id is not None:
+            owner.setdefault(row.user_id, row.visitor_id)
+    return owner
+
+
+def _in_period(row: EventRow, experiment: Experiment) -> bool:
+    received = EPOCH + timedelta(microseconds=row.received_at)
+    assert experiment.started_at is not None
+    return experiment.started_at <= received and (
+        experiment.completed_at is None or received <= experiment.completed_at
+    )
+
+
+class _Counting(NamedTuple):
+    goal: Goal
+    experiment: Experiment
+    project: Project
+
+
+def _convert(
+    counting: _Counting, once: Iterable[EventRow], owner: dict[str, str], people: dict[str, Person]
+) -> None:
+    goal, experiment, project = counting
+    transactions = set()
+    window = project.attribution_window_days
+    for row in once:
+        late = experiment.completed_at is not None and _moment(row.received_at) > experiment.completed_at
+        if late or (row.is_bot and project.bot_filtering) or not _is_of(goal, row):
+            continue
+        cents = _cents(goal, row, project)
+        if cents is None:
+            continue
+        if row.transaction_id is not None and not row.is_refund:
+            if row.transaction_id in transactions:
+                continue
+            transactions.add(row.transaction_id)
+        user = str(row.user_id)
+        person = people.get(row.visitor_id if row.visitor_id is not None else owner.get(user, user))
+        if person is None or row.occurred_at < person.first.occurred_at:
+            continue
+        if window is not None and row.occurred_at > person.first.occurred_at + window * 86_400_000_000:
+            continue
+        moment = _moment(row.occurred_at)
+        person.orders[goal.id].append((moment, -cents if row.is_refund else cents))
+        if not row.is_refund:
+            person.converted[goal.id] = min(moment, person.converted.get(goal.id, moment))
+
+
+def _is_of(goal: Goal, row: EventRow) -> bool:
+    config = goal.tracking
+    if row.type == "conversion":
+        if row.goal_id is not None:
+            return row.goal_id == goal.id
+        named = goal.goal_type in {"custom_event", "ga4_event", "revenue"}
+        return named and row.event_name == config["event_name"]
+    if goal.goal_type == "pageview":
+        return row.type == "pageview" and row.url == config["url"]
+    if goal.goal_type == "click":
+        return row.type == "click" and row.selector == config["selector"]
+    kinds = {"custom_event", "ga4_event"} if goal.goal_type == "revenue" else {goal.goal_type}
+    return row.type in kinds and row.event_name == config["event_name"]
+
+
+def _cents(goal: Goal, row: EventRow, project: Project) -> int | None:
+    """The money of an event that is of a goal; None where it does not count for the goal after all."""
+    config = goal.tracking
+    if row.type == "conversion":
+        cents = abs(row.revenue_cents or 0)
+    elif goal.goal_type == "revenue" or "value_param" in config:
+        cents = abs(round((row.value or 0) * 100))
+    else:
+        cents = 0
+    is_ours = row.currency in {None, config.get("currency", project.revenue_currency)}
+    if goal.goal_type != "revenue":
+        return cents if is_ours else 0
+    inside = config.get("min_cents", 0) <= cents <= config.get("max_cents", cents)
+    return cents if is_ours and inside else None
+
+
+def _moment(microseconds: int) -> datetime:
+    return EPOCH + timedelta(microseconds=microseconds)
+
+
+def local_date(moment: datetime, project: Project) -> date:
+    return moment.astimezone(ZoneInfo(project.timezone)).date()

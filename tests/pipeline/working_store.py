@@ -1,0 +1,117 @@
+"""A whole store in a folder, and events written by hand."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from engine.analysis.evidence import Evidence
+from engine.design.experiment import Experiment
+from engine.design.project import Project
+from pipeline.event_keys import visitor_key
+from pipeline.ingest import Ingest
+from pipeline.results import Results, SegmentFilters
+from pipeline.rollup.run import Rollup
+from pipeline.settings import Settings
+from pipeline.store import events
+from pipeline.store.catalog import Catalog
+from pipeline.store.catalog.ids import new_id
+from pipeline.store.events import EventRow
+from pipeline.store.warehouse import Warehouse
+from tests.builders import NOW, STARTED, a_project, an_experiment
+
+_numbers = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingStore:
+    """Everything that works on one folder."""
+
+    catalog: Catalog
+    warehouse: Warehouse
+    ingest: Ingest
+    rollup: Rollup
+    results: Results
+
+    def add_project(self, **overrides: Any) -> Project:
+        account, *_ = self.catalog.accounts.create(
+            name="Shop", email=f"{new_id('m')}@x.example", plan="scale"
+        )
+        project = a_project(id=new_id("prj"), account_id=account.id, sdk_key=new_id("pk"), **overrides)
+        return self.catalog.projects.create(project, actor="test")
+
+    def add_experiment(self, project: Project, **overrides: Any) -> Experiment:
+        fields = {"id": new_id("exp"), "status": "running", **overrides}
+        experiment = an_experiment(project_id=project.id, **{"test_key": fields["id"], **fields})
+        return self.catalog.experiments.create(project.id, lambda _: experiment, actor="test")
+
+    def change(self, experiment: Experiment, **changes: Any) -> Experiment:
+        def decide(current: Experiment) -> Experiment:
+            return replace(current, **changes)
+
+        return self.catalog.experiments.change(experiment.project_id, experiment.id, decide, actor="test")
+
+    def write(self, project: Project, *rows: EventRow) -> None:
+        self.ingest.write_now(project.id, events.arrow_of(rows))
+
+    def observe(
+        self, experiment: Experiment, project: Project, *, now: datetime = NOW, **filters: str
+    ) -> Evidence:
+        return self.results.evidence(experiment, project, SegmentFilters.from_query(filters), now=now)
+
+
+@contextmanager
+def a_working_store(folder: Path, **settings: Any) -> Iterator[WorkingStore]:
+    chosen = Settings(data_dir=folder, **{"fresh_read_seconds": 60, **settings})
+    catalog = Catalog.open(chosen)
+    warehouse = Warehouse.open(chosen)
+    rollup = Rollup(warehouse, catalog, chosen, clock=lambda: NOW)
+    try:
+        yield WorkingStore(
+            catalog, warehouse, Ingest(warehouse, chosen), rollup, Results(warehouse, rollup, chosen)
+        )
+    finally:
+        rollup.close()
+        warehouse.close()
+        catalog.close()
+
+
+def microseconds(moment: datetime) -> int:
+    return (moment - datetime(1970, 1, 1, tzinfo=moment.tzinfo)) // timedelta(microseconds=1)
+
+
+def an_event(kind: str, visitor: str | None = "v1", *, minute: float = 0, **overrides: Any) -> EventRow:
+    """Build an event that happened, and arrived, some minutes after the experiments started."""
+    at = microseconds(STARTED + timedelta(minutes=minute))
+    person = visitor if visitor is not None else overrides["user_id"]
+    fields: dict[str, Any] = {
+        "event_id": f"e{next(_numbers)}",
+        "received_at": at,
+        "occurred_at": at,
+        **overrides,
+    }
+    keys: Mapping[str, str] = {
+        name: fields[name] for name in ("event_id", "user_id", "transaction_id") if fields.get(name)
+    }
+    return EventRow(
+        type=kind,
+        visitor_id=visitor,
+        visitor_key=visitor_key(person),
+        **{f"{name.removesuffix('_id')}_key": visitor_key(value) for name, value in keys.items()},
+        **fields,
+    )
+
+
+def an_exposure(experiment: Experiment, variant: int = 0, visitor: str = "v1", **overrides: Any) -> EventRow:
+    """Build an exposure to one of the experiment's variants, by its position."""
+    shown = experiment.variants[variant].id
+    return an_event("exposure", visitor, experiment_id=experiment.id, variant_id=shown, **overrides)
+
+
+def a_purchase(visitor: str | None = "v1", *, cents: int | None = 1000, **overrides: Any) -> EventRow:
+    """Build a conversion named purchase, worth 10 dollars."""
+    fields = {"event_name": "purchase", "revenue_cents": cents, "currency": "USD", **overrides}
+    return an_event("conversion", visitor, **fields)
