@@ -28,6 +28,11 @@ class Customer:
     def get(self, path: str, **query: Any) -> httpx2.Response:
         return self.call("GET", path, params=query)
 
+    def data_of(self, path: str) -> dict[str, Any]:
+        """What is read of one resource."""
+        data: dict[str, Any] = self.get(path).json()["data"]
+        return data
+
     def post(self, path: str, body: object = None) -> httpx2.Response:
         return self.call("POST", path, json=body) if body is not None else self.call("POST", path)
 
