@@ -12,16 +12,20 @@ from api.cors import SdkCors
 from api.description import describe
 from api.parts import open_parts
 from api.request_ids import RequestIds
-from api.routes import experiments, health, projects, results, sdk
+from api.routes import account, api_keys, capabilities, experiments, health, projects, results, sdk
 from pipeline.settings import Settings
 
 VERSION: Final = "1.0.0"
 PREFIX: Final = "/api/v1"
+# Routes are tried in order, and events come more often than anything else.
 RESOURCES: Final[tuple[APIRouter, ...]] = (
+    sdk.router,
     projects.router,
     experiments.router,
     results.router,
-    sdk.router,
+    account.router,
+    api_keys.router,
+    capabilities.router,
 )
 
 

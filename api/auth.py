@@ -7,7 +7,7 @@ from typing import Final
 from fastapi.security import HTTPBearer
 
 from api.errors import ApiError
-from pipeline.store.catalog import Account, ApiKey, Catalog, Scope
+from pipeline.store.catalog import Account, ApiKey, Catalog, Member, Scope
 
 bearer: Final = HTTPBearer(
     scheme_name="bearer",
@@ -57,6 +57,18 @@ def require_scope(caller: Caller, *scopes: Scope | str) -> None:
     missing = [scope for scope in scopes if scope not in caller.key.scopes]
     if missing:
         raise ApiError("forbidden", f"this key lacks the scope {', '.join(missing)}")
+
+
+def require_any_scope(caller: Caller, *scopes: Scope | str) -> None:
+    """ApiError `forbidden` unless the key has at least one of `scopes`."""
+    if not set(scopes) & set(caller.key.scopes):
+        raise ApiError("forbidden", f"this key needs one of the scopes {', '.join(scopes)}")
+
+
+def require_key_manager(holder: Member) -> None:
+    """ApiError `forbidden` for a key of a member who may not manage keys."""
+    if not holder.manages_keys:
+        raise ApiError("forbidden", f"keys are managed by owners and admins; this key is a {holder.role}'s")
 
 
 def require_account_wide(caller: Caller) -> None:

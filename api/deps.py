@@ -6,7 +6,16 @@ from typing import Annotated
 from fastapi import Depends, Path, Query, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, SecurityScopes
 
-from api.auth import Caller, authenticate, bearer, require_account_wide, require_scope, require_served
+from api.auth import (
+    Caller,
+    authenticate,
+    bearer,
+    require_account_wide,
+    require_any_scope,
+    require_key_manager,
+    require_scope,
+    require_served,
+)
 from api.parts import Parts
 from engine.design.experiment import Experiment
 from engine.design.project import Project
@@ -69,6 +78,24 @@ async def authorized_account_wide(caller: AuthorizedCaller) -> Caller:
     return caller
 
 
+async def authorized_by_any(
+    scopes: SecurityScopes, caller: Annotated[Caller, Depends(authenticated)]
+) -> Caller:
+    """A caller whose account is served and whose key has one of the scopes or more: 401, 402, 403."""
+    require_served(caller)
+    require_any_scope(caller, *scopes.scopes)
+    return caller
+
+
+AccountWideCaller = Annotated[Caller, Depends(authorized_account_wide)]
+
+
+def managing_keys(caller: AccountWideCaller, catalog: CatalogDep) -> Caller:
+    """The same, held by an owner or admin of the account."""
+    require_key_manager(catalog.members.get(caller.account.id, caller.key.member_id))
+    return caller
+
+
 def project_in_path(project_id: str, caller: AuthorizedCaller, catalog: CatalogDep) -> Project:
     """The project that `{project_id}` names, if the caller reaches it: else 404."""
     if not caller.key.reaches(project_id):
@@ -101,6 +128,12 @@ PageNumber = Annotated[int, Query(ge=1, description="Which page, from 1.")]
 PerPage = Annotated[int, Depends(per_page)]
 
 # Each name says what is reached and the scope that it takes.
+AccountReader = Annotated[Caller, Security(authorized, scopes=["account:read"])]
+KeyManager = Annotated[Caller, Security(managing_keys, scopes=["api_keys:write"])]
+# One of the two will do.
+CapabilitiesReader = Annotated[
+    Caller, Security(authorized_by_any, scopes=["account:read", "experiments:read"])
+]
 ProjectsReader = Annotated[Caller, Security(authorized, scopes=["projects:read"])]
 ProjectsCreator = Annotated[Caller, Security(authorized_account_wide, scopes=["projects:write"])]
 ProjectsWriter = Annotated[Caller, Security(authorized, scopes=["projects:write"])]

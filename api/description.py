@@ -8,6 +8,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from api.schemas.api_keys import ApiKeyInput
 from api.schemas.experiment_input import ExperimentInput
 from api.schemas.projects import ProjectInput
 from api.schemas.sdk import Conversion, ConversionBatch, TrackBatch, Visit
@@ -15,6 +16,7 @@ from api.schemas.sdk import Conversion, ConversionBatch, TrackBatch, Visit
 REFERENCE: Final = "#/components/schemas/{model}"
 # The engine judges bodies, so that every problem is named at once; these models only describe them.
 INPUTS: Final[tuple[type[BaseModel], ...]] = (ProjectInput, ExperimentInput)
+NEW_ONLY_INPUTS: Final[tuple[type[BaseModel], ...]] = (ApiKeyInput,)
 SDK_INPUTS: Final[tuple[type[BaseModel], ...]] = (TrackBatch, Conversion, ConversionBatch, Visit)
 SDK_KEY: Final[dict[str, Any]] = {
     "sdk_key": {
@@ -57,8 +59,9 @@ def _document(app: FastAPI) -> dict[str, Any]:
     )
     schemas: dict[str, Any] = document["components"]["schemas"]
     _remove_foreign_errors(document)
+    _offer_alternatives(document)
     _, described = models_json_schema(
-        [(model, "validation") for model in (*INPUTS, *SDK_INPUTS)], ref_template=REFERENCE
+        [(model, "validation") for model in (*INPUTS, *NEW_ONLY_INPUTS, *SDK_INPUTS)], ref_template=REFERENCE
     )
     schemas.update(described["$defs"])
     for model in INPUTS:
@@ -76,6 +79,20 @@ def _remove_foreign_errors(document: dict[str, Any]) -> None:
                 del operation["responses"]["422"]
     for model in FOREIGN_MODELS:
         document["components"]["schemas"].pop(model, None)
+
+
+def _offer_alternatives(document: dict[str, Any]) -> None:
+    """No operation needs two scopes: where its dependency names several, any one of them will do."""
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            alternatives = [
+                {scheme: [scope]}
+                for needed in operation.get("security", [])
+                for scheme, scopes in needed.items()
+                for scope in scopes
+            ]
+            if len(alternatives) > 1:
+                operation["security"] = alternatives
 
 
 def _changes(model: type[BaseModel]) -> str:

@@ -61,6 +61,11 @@ class Projects:
             rows, total = fetch_page(connection, query, page, per_page)
         return Page([_project_from(row) for row in rows], page, per_page, total)
 
+    def ids_of_account(self, account_id: str) -> set[str]:
+        """The id of every project of an account."""
+        with self._database.read() as connection:
+            return set(connection.scalars(select(projects.c.id).where(projects.c.account_id == account_id)))
+
     def count(self, account_id: str) -> int:
         """How many projects an account has."""
         with self._database.read() as connection:

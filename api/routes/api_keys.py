@@ -1,0 +1,40 @@
+"""API keys: create, list and revoke, by an account-wide key of an owner or admin."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+
+from api.bodies import JsonObject
+from api.deps import CatalogDep, KeyManager, Now
+from api.description import taking
+from api.errors import BODY_CODES, KEY_CODES, documented
+from api.schemas.api_keys import ApiKey, ApiKeyInput, IssuedKey, NewApiKey, RevokedApiKey
+from api.schemas.envelopes import Single
+from pipeline.key_requests import create_key
+
+router = APIRouter(prefix="/account/api_keys", tags=["API keys"], responses=documented(*KEY_CODES))
+KeyId = Annotated[str, Path(alias="id")]
+
+
+@router.get("")
+def list_api_keys(caller: KeyManager, catalog: CatalogDep) -> Single[list[ApiKey]]:
+    """List the account's keys without their secrets, newest first, revoked ones too."""
+    return Single(data=[ApiKey.of(key) for key in catalog.keys.of_account(caller.account.id)])
+
+
+@router.post("", status_code=201, responses=documented(*BODY_CODES), openapi_extra=taking(ApiKeyInput))
+def create_api_key(
+    caller: KeyManager, body: JsonObject, catalog: CatalogDep, response: Response
+) -> Single[NewApiKey]:
+    """Create a key that can do no more than the one that creates it. Its token is shown this once."""
+    key, token = create_key(catalog, caller.key, body)
+    # No cache on the way may keep a secret.
+    response.headers["Cache-Control"] = "no-store"
+    return Single(data=NewApiKey(token=token, api_key=IssuedKey.of(key)))
+
+
+@router.post("/{id}/revoke", responses=documented("not_found"))
+def revoke_api_key(caller: KeyManager, key_id: KeyId, catalog: CatalogDep, now: Now) -> Single[RevokedApiKey]:
+    """Stop a key from working, at once and for good; revoking it again changes nothing."""
+    revoked = catalog.keys.revoke(caller.account.id, key_id, now=now, actor=caller.actor)
+    return Single(data=RevokedApiKey(api_key=ApiKey.of(revoked)))
