@@ -57,6 +57,15 @@ class Moments:
         mean = np.divide(ones, total, out=np.zeros(total.shape), where=total > 0)
         return cls(total.copy(), mean, ones * (1.0 - mean))
 
+    @classmethod
+    def of_groups(cls, values: npt.ArrayLike, groups: npt.NDArray[np.integer], count: int) -> Self:
+        """Moments of the `values` of each of `count` groups, `groups` giving the number of each value's."""
+        array = np.asarray(values, np.float64)
+        n = np.bincount(groups, minlength=count).astype(np.float64)
+        mean = np.divide(np.bincount(groups, array, count), n, out=np.zeros(count), where=n > 0)
+        m2: FloatArray = np.bincount(groups, (array - mean[groups]) ** 2, count).astype(np.float64)
+        return cls(n, mean, m2)
+
     @property
     def total(self) -> FloatArray:
         """The sum of the values."""

@@ -1,0 +1,111 @@
+"""The verdict on an experiment that lies in a DataFrame: the same report that the service gives."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from engine.analysis.report import Report, analyze
+from engine.design.experiment import Experiment, Goal, Variant
+from engine.design.vocabulary import AnalysisMethod
+from engine.errors import InvalidEvidenceError
+from engine.frame_counts import count, moment
+from engine.frame_rows import Columns, GoalKind, read_rows
+
+__all__ = ["Columns", "GoalKind", "analyze_frame"]
+
+# When everything happened where no column says so.
+_NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def analyze_frame(  # noqa: PLR0913  # what a test needs told; all but the control and the goals have defaults
+    df: Any,  # noqa: ANN401  # any frame that narwhals knows
+    *,
+    control: object,
+    goals: Mapping[str, GoalKind] | Sequence[str],
+    variant: str = "variant",
+    visitor: str | None = None,
+    timestamp: str | None = None,
+    timezone: str = "UTC",
+    weights: Mapping[str, float] | None = None,
+    less_is_better: Collection[str] = (),
+    analysis_method: AnalysisMethod = "frequentist",
+    confidence_level: int = 95,
+    currency: str = "USD",
+    name: str = "Data frame",
+) -> Report:
+    """Judge the experiment in a DataFrame.
+
+    `df` is a Polars frame (eager or lazy), a pandas frame, a PyArrow table, a DuckDB relation or whatever
+    else narwhals knows. It has one row per visitor; or several, where `visitor` names the column that
+    tells visitors apart: a visitor converts if any row says so, revenue adds up, and visitors seen in
+    several variants are set aside. `variant` names the column with the variant seen, `control` one of its
+    values. `goals` are columns: a list of conversions (1 or 0, true or false), or a mapping to
+    `custom_event` for those and `revenue` for amounts in major units; the first is the primary goal.
+    `timestamp` gives days, in `timezone`, and with them the impact in a year. `weights` say how visitors
+    were meant to be split, by variant: evenly by default. `less_is_better` names goals to be lowered.
+
+    Raises InvalidEvidenceError where a column is missing or holds what it can't mean, and
+    InvalidDesignError where there can be no such experiment, as with more than 20 variants.
+    """
+    kinds: Mapping[str, GoalKind] = (
+        goals if isinstance(goals, Mapping) else dict.fromkeys(goals, "custom_event")
+    )
+    rows = read_rows(df, Columns(variant=variant, goals=kinds, visitor=visitor, timestamp=timestamp))
+    arms = _arms(rows["variant"].unique().to_list(), str(control))
+    experiment = Experiment(
+        id="frame",
+        project_id="frame",
+        name=name,
+        test_key="frame",
+        salt="frame",
+        url="https://frame.invalid/",
+        created_at=moment(rows["at"].min()) or _NO_TIME,
+        updated_at=moment(rows["at"].max()) or _NO_TIME,
+        # The data is all there will be.
+        status="completed",
+        started_at=moment(rows["at"].min()) or _NO_TIME,
+        completed_at=moment(rows["at"].max()) or _NO_TIME,
+        analysis_method=analysis_method,
+        confidence_level=confidence_level,
+        variants=_variants(arms, weights),
+        goals=_goals(kinds, less_is_better),
+    )
+    evidence = count(rows, variants=arms, kinds=list(kinds.values()), timezone=timezone)
+    return analyze(experiment, evidence, now=experiment.updated_at, currency=currency)
+
+
+def _arms(seen: Sequence[str], control: str) -> list[str]:
+    """The control first, the others by name."""
+    if control not in seen:
+        arms = ", ".join(map(repr, sorted(seen)[:20]))
+        raise InvalidEvidenceError(f"the control {control!r} is none of the variants seen: {arms}")
+    return [control, *sorted(set(seen) - {control})]
+
+
+def _variants(arms: Sequence[str], weights: Mapping[str, float] | None) -> tuple[Variant, ...]:
+    if weights is not None and set(weights) != set(arms):
+        raise InvalidEvidenceError(f"weights must be of the variants seen, {', '.join(map(repr, arms))}")
+    return tuple(
+        Variant(
+            id=f"variant_{i}", name=arm, is_control=i == 0, weight=1.0 if weights is None else weights[arm]
+        )
+        for i, arm in enumerate(arms)
+    )
+
+
+def _goals(kinds: Mapping[str, GoalKind], less_is_better: Collection[str]) -> tuple[Goal, ...]:
+    if unknown := set(less_is_better) - set(kinds):
+        raise InvalidEvidenceError(f"less_is_better names no goals: {', '.join(map(repr, sorted(unknown)))}")
+    return tuple(
+        Goal(
+            id=f"goal_{i}",
+            name=name,
+            goal_type=kind,
+            is_primary=i == 0,
+            config={
+                "event_name": name,
+                "direction": "decrease" if name in less_is_better else "increase",
+            },
+        )
+        for i, (name, kind) in enumerate(kinds.items())
+    )

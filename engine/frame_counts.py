@@ -1,0 +1,125 @@
+"""Rows of a DataFrame as evidence: every visitor counted once, in the one variant that they saw."""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from engine.analysis.evidence import DailyEvidence, Evidence, IntArray
+from engine.analysis.moments import Moments
+from engine.days import local_days
+from engine.frame_rows import GoalKind
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def count(
+    rows: pl.DataFrame, *, variants: Sequence[str], kinds: Sequence[GoalKind], timezone: str
+) -> Evidence:
+    """Count what `read_rows` read, for these variants and goals.
+
+    A visitor converts if any row says so, on the day of the first one that does; revenue adds up.
+    Visitors seen in several variants are set aside. Without times there are no days.
+    """
+    codes = {name: code for code, name in enumerate(variants)}
+    coded = rows.with_columns(
+        pl.col("variant").replace_strict(codes, return_dtype=pl.Int64), _days(rows["at"], timezone)
+    )
+    everyone = _by_visitor(coded, len(kinds))
+    visitors = everyone.filter(pl.col("variant") == pl.col("last_variant"))
+    counted = coded.join(visitors.select("visitor"), on="visitor", how="semi")
+    arms, columns = visitors["variant"].to_numpy(), range(len(kinds))
+    return Evidence(
+        visitors=np.bincount(arms, minlength=len(variants)),
+        conversions=np.array(
+            [
+                np.bincount(arms[visitors[f"done_{goal}"].to_numpy()], minlength=len(variants))
+                for goal in columns
+            ]
+        ),
+        revenue=_revenue(visitors, kinds, len(variants)),
+        daily=_daily(counted, visitors, kinds, len(variants)),
+        several_variants=everyone.height - visitors.height,
+        as_of=moment(rows["at"].max()),
+        last_exposure_at=moment(counted["at"].max()),
+    )
+
+
+def moment(at: object) -> datetime | None:
+    """Microseconds since the epoch as a time in UTC; None for none."""
+    return _EPOCH + timedelta(microseconds=at) if isinstance(at, int) else None
+
+
+def _days(at: pl.Series, timezone: str) -> pl.Series:
+    """The local day of each row; null without times."""
+    if at.null_count():
+        return pl.Series("day", [None] * len(at), pl.Int32)
+    return pl.Series("day", local_days(at.to_numpy(), timezone))
+
+
+def _by_visitor(coded: pl.DataFrame, goals: int) -> pl.DataFrame:
+    """One row a visitor: the lowest and the highest variant, the first day, and what was done."""
+    of_goals = [
+        expression
+        for goal in range(goals)
+        for expression in (
+            (pl.col(f"goal_{goal}") > 0).any().alias(f"done_{goal}"),
+            pl.col(f"goal_{goal}").sum().alias(f"sum_{goal}"),
+            pl.col("day").filter(pl.col(f"goal_{goal}") > 0).min().alias(f"day_{goal}"),
+        )
+    ]
+    return coded.group_by("visitor").agg(
+        pl.col("variant").min(),
+        pl.col("variant").max().alias("last_variant"),
+        pl.col("day").min(),
+        *of_goals,
+    )
+
+
+def _revenue(visitors: pl.DataFrame, kinds: Sequence[GoalKind], variants: int) -> Moments:
+    """Moments of cents per visitor; zeros for goals that carry no money."""
+    arms = visitors["variant"].to_numpy()
+    nothing = np.zeros(visitors.height)
+    of_goals = [
+        Moments.of_groups(
+            visitors[f"sum_{goal}"].to_numpy() if kind == "revenue" else nothing, arms, variants
+        )
+        for goal, kind in enumerate(kinds)
+    ]
+    return Moments(*(np.stack([getattr(part, name) for part in of_goals]) for name in ("n", "mean", "m2")))
+
+
+def _daily(
+    counted: pl.DataFrame, visitors: pl.DataFrame, kinds: Sequence[GoalKind], variants: int
+) -> DailyEvidence:
+    """Visitors by their first day, conversions by their first, and cents by the day of the row."""
+    first, last = counted["day"].min(), counted["day"].max()
+    days = range(first, last + 1) if isinstance(first, int) and isinstance(last, int) else range(0)
+    shape = (len(days), len(kinds), variants)
+    conversions, cents = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    for goal, kind in enumerate(kinds):
+        done = visitors.filter(pl.col(f"day_{goal}").is_not_null())
+        conversions[:, goal] = _spread(done[f"day_{goal}"], done["variant"], days, variants)
+        if kind == "revenue":
+            cents[:, goal] = _spread(
+                counted["day"], counted["variant"], days, variants, counted[f"goal_{goal}"]
+            )
+    return DailyEvidence(
+        days=tuple(date(1970, 1, 1) + timedelta(days=day) for day in days),
+        visitors=_spread(visitors["day"], visitors["variant"], days, variants),
+        conversions=conversions,
+        revenue_cents=cents,
+    )
+
+
+def _spread(
+    days: pl.Series, arms: pl.Series, span: range, variants: int, amounts: pl.Series | None = None
+) -> IntArray:
+    """How many, or how much, by day of the span and variant."""
+    spread = np.zeros((len(span), variants), np.int64)
+    if len(span):
+        amount: npt.ArrayLike = 1 if amounts is None else amounts.to_numpy()
+        np.add.at(spread, (days.to_numpy() - span.start, arms.to_numpy()), amount)
+    return spread

@@ -1,0 +1,123 @@
+"""What the rows of a DataFrame mean, whatever kind of frame it is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Literal
+
+import narwhals as nw
+import polars as pl
+
+from engine.errors import InvalidEvidenceError
+
+GoalKind = Literal["custom_event", "revenue"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """Which column means what.
+
+    `goals` maps a column to its kind: `custom_event` (did it happen: 1 or 0, true or false) or `revenue`
+    (how much, in major units such as dollars; below 0 for money paid back). Without `visitor` each row is
+    a visitor. `timestamp` is when the row happened, in UTC unless it has a zone of its own.
+    """
+
+    variant: str
+    goals: Mapping[str, GoalKind]
+    visitor: str | None = None
+    timestamp: str | None = None
+
+    @property
+    def named(self) -> list[str]:
+        """Every column that is used, once."""
+        optional = [name for name in (self.visitor, self.timestamp) if name is not None]
+        return list(dict.fromkeys([self.variant, *optional, *self.goals]))
+
+
+def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any frame that narwhals knows
+    """Take the meaning of every row.
+
+    Returns `visitor` (text, or the number of the row), `variant` (text), `at` (microseconds since the
+    epoch in UTC; null throughout without timestamps) and a whole number `goal_<i>` for each goal: 1 or 0,
+    or cents. Raises InvalidEvidenceError where a column is missing or a value means nothing.
+    """
+    if not columns.goals:
+        raise InvalidEvidenceError("name at least one column as a goal")
+    frame = _collected(df, columns.named)
+    if frame.is_empty():
+        raise InvalidEvidenceError("the frame has no rows")
+    rows = frame.select(
+        (pl.col(columns.visitor).cast(pl.String) if columns.visitor else pl.int_range(pl.len())).alias(
+            "visitor"
+        ),
+        pl.col(columns.variant).cast(pl.String).alias("variant"),
+        _microseconds(frame, columns.timestamp).alias("at"),
+        *(
+            _MEANINGS[kind](frame, name).alias(f"goal_{i}")
+            for i, (name, kind) in enumerate(columns.goals.items())
+        ),
+    )
+    needed = {"variant": columns.variant, "visitor": columns.visitor, "at": columns.timestamp}
+    for column, name in needed.items():
+        if name is not None and (missing := rows[column].null_count()):
+            raise InvalidEvidenceError(
+                f"{name!r} says nothing in {missing:,} rows; fill them or leave them out"
+            )
+    return rows
+
+
+def _collected(df: Any, names: list[str]) -> pl.DataFrame:  # noqa: ANN401  # any frame that narwhals knows
+    """The named columns, in memory."""
+    try:
+        frame = nw.from_native(df)
+    except TypeError as unknown:
+        raise InvalidEvidenceError(
+            f"{type(df).__name__} is no data frame; give one of Polars, pandas, PyArrow or DuckDB"
+        ) from unknown
+    known = frame.collect_schema().names()
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(map(repr, known))}"
+            raise InvalidEvidenceError(f"there is no column {name!r}; {hint}")
+    chosen = frame.select(names)
+    return (chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen).to_polars()
+
+
+def _microseconds(frame: pl.DataFrame, name: str | None) -> pl.Expr:
+    if name is None:
+        return pl.lit(None, pl.Int64)
+    column, dtype = pl.col(name), frame.schema[name]
+    if dtype == pl.String:
+        column = column.str.strip_chars().str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
+    elif dtype == pl.Date:
+        column = column.cast(pl.Datetime("us"))
+    elif not isinstance(dtype, pl.Datetime):
+        raise InvalidEvidenceError(f"{name!r} holds {dtype}, not times; make it a datetime column")
+    return column.dt.epoch("us")
+
+
+def _flag(frame: pl.DataFrame, name: str) -> pl.Expr:
+    """1 where it happened; nothing written is nothing done."""
+    values = frame[name].fill_null(value=False) if frame.schema[name] == pl.Boolean else frame[name]
+    if not (values.dtype == pl.Boolean or values.dtype.is_numeric()):
+        raise InvalidEvidenceError(f"{name!r} holds {values.dtype}; a goal is true or false, or 1 or 0")
+    numbers = values.cast(pl.Float64).fill_nan(None).fill_null(0.0)
+    if not numbers.is_in([0.0, 1.0]).all():
+        raise InvalidEvidenceError(
+            f"{name!r} holds other numbers than 0 and 1; if they are amounts, make it a revenue goal"
+        )
+    return pl.lit(numbers.cast(pl.Int64))
+
+
+def _cents(frame: pl.DataFrame, name: str) -> pl.Expr:
+    """Amounts in major units as whole cents; nothing written is nothing spent."""
+    if not frame.schema[name].is_numeric():
+        raise InvalidEvidenceError(f"{name!r} holds {frame.schema[name]}; revenue is a number, such as 19.95")
+    cents = (frame[name].cast(pl.Float64).fill_nan(None).fill_null(0.0) * 100.0).round()
+    if not cents.is_finite().all() or not cents.abs().lt(2.0**53).all():
+        raise InvalidEvidenceError(f"{name!r} holds amounts that are too large to be counted in cents")
+    return pl.lit(cents.cast(pl.Int64))
+
+
+_MEANINGS = {"custom_event": _flag, "revenue": _cents}
