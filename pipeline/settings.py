@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -19,6 +19,16 @@ class Settings(BaseSettings):
     )
     base_url: str = Field(
         "http://127.0.0.1:8000", description="Where browsers and assistants reach the service."
+    )
+
+    secrets_key: SecretStr | None = Field(
+        None, description="Key that seals kept answers; a file in the data folder by default."
+    )
+    rate_limit_url: str = Field(
+        "memory://", description="Where requests are counted; `redis://…` shares the counts among processes."
+    )
+    sdk_rate_limit_per_minute: int = Field(
+        600_000, gt=0, description="Requests a minute to the SDK endpoints of one project."
     )
 
     ingest_queue_bytes: int = Field(
@@ -47,6 +57,11 @@ class Settings(BaseSettings):
     def warehouse_path(self) -> Path:
         """The one DuckDB file."""
         return self.data_dir / "warehouse.duckdb"
+
+    @property
+    def secrets_key_path(self) -> Path:
+        """The file of the key, unless the key is a setting."""
+        return self.data_dir / "secrets.key"
 
     @property
     def effective_catalog_url(self) -> str:

@@ -7,6 +7,8 @@ from pipeline.store.catalog.errors import (
     CatalogBusyError,
     CatalogError,
     InvalidRecordError,
+    KeyInUseError,
+    KeyReusedError,
     NotFoundError,
     PlanLimitError,
 )
@@ -25,6 +27,8 @@ __all__ = [
     "CatalogBusyError",
     "CatalogError",
     "InvalidRecordError",
+    "KeyInUseError",
+    "KeyReusedError",
     "Member",
     "NotFoundError",
     "Page",

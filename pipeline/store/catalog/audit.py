@@ -36,6 +36,10 @@ class Audit:
         with self._database.read() as connection:
             return [AuditEntry(**row) for row in connection.execute(query).mappings()]
 
+    def tells_of_deletion(self, subject_id: str) -> bool:
+        """Whether a thing was deleted; its id is never given again."""
+        return any(entry.changes.get("id") == [subject_id, None] for entry in self.of(subject_id))
+
 
 def record(
     connection: Connection, account_id: str, actor: str, subject_id: str, changes: Mapping[str, Any]

@@ -14,6 +14,7 @@ from pipeline.store.catalog.keys import Keys
 from pipeline.store.catalog.members import Members
 from pipeline.store.catalog.migrate import migrate
 from pipeline.store.catalog.projects import Projects
+from pipeline.store.catalog.replies import Replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Catalog:
     projects: Projects
     experiments: Experiments
     audit: Audit
+    replies: Replies
 
     @classmethod
     def open(cls, settings: Settings) -> Self:
@@ -48,6 +50,7 @@ class Catalog:
             projects=Projects(database),
             experiments=Experiments(database),
             audit=Audit(database),
+            replies=Replies(database),
         )
 
     def ping(self) -> None:

@@ -1,7 +1,9 @@
 """How the catalog's database is opened, and what one transaction is."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass
 from itertools import count
 from sqlite3 import Connection as SqliteConnection
 from threading import Lock
@@ -24,6 +26,14 @@ SQLITE_PRAGMAS = (
 SQLITE_POOL = {"pool_size": 40, "max_overflow": 0}
 
 
+@dataclass(slots=True)
+class _Whole:
+    """Several writes that are one: their connection, from the first of them on."""
+
+    stack: ExitStack
+    connection: Connection | None = None
+
+
 class Database:
     """Transactions on the catalog; `read` and `write` are the only ways in."""
 
@@ -37,16 +47,45 @@ class Database:
         self._commits = count(1)
         # Differs whenever this process has changed something since: who keeps a copy compares.
         self.version = 0
+        self._whole: ContextVar[_Whole | None] = ContextVar("whole", default=None)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A connection that sees one consistent state."""
+        whole = self._whole.get()
+        if whole is not None and whole.connection is not None:
+            yield whole.connection
+            return
         with self.engine.begin() as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A connection whose work is committed at the end, or not at all where an error is raised."""
+        whole = self._whole.get()
+        if whole is None:
+            with self._transaction() as connection:
+                yield connection
+            return
+        if whole.connection is None:
+            whole.connection = whole.stack.enter_context(self._transaction())
+        # What is raised inside undoes this write alone; who caught it may still keep the others.
+        with whole.connection.begin_nested():
+            yield whole.connection
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Make every write of this thread until the end one transaction: all of them are kept, or none.
+
+        Nothing is locked before the first write. What is raised undoes them all.
+        """
+        with ExitStack() as stack:
+            token = self._whole.set(_Whole(stack))
+            stack.callback(self._whole.reset, token)
+            yield
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
         try:
             with self._turn, self._writer.begin() as connection:
                 yield connection

@@ -43,3 +43,15 @@ class PlanLimitError(CatalogError):
 
 class CatalogBusyError(CatalogError):
     """Another process kept the catalog locked for too long; the same request may succeed later."""
+
+
+class RepeatError(CatalogError):
+    """A request cannot be told apart from, or put after, the one that was first to use its key."""
+
+
+class KeyReusedError(RepeatError):
+    """The key was used for a different request."""
+
+
+class KeyInUseError(RepeatError):
+    """The first request with the key is still being answered."""

@@ -61,6 +61,29 @@ class Experiments:
         with self._database.read() as connection:
             return [_experiment_from(row) for row in connection.execute(query).mappings()]
 
+    def in_statuses(self, statuses: Iterable[Status]) -> list[Experiment]:
+        """Every experiment of every project in those statuses, oldest first."""
+        query = _DOCUMENT.where(experiments.c.status.in_(tuple(statuses))).order_by(
+            experiments.c.created_at, experiments.c.id
+        )
+        with self._database.read() as connection:
+            return [_experiment_from(row) for row in connection.execute(query).mappings()]
+
+    def ids(self) -> set[str]:
+        """The id of every experiment of every project."""
+        with self._database.read() as connection:
+            return set(connection.scalars(select(experiments.c.id)))
+
+    def counts_by_status(self, project_id: str) -> dict[Status, int]:
+        """How many experiments of a project are in each status that any is in."""
+        query = (
+            select(experiments.c.status, func.count())
+            .where(experiments.c.project_id == project_id)
+            .group_by(experiments.c.status)
+        )
+        with self._database.read() as connection:
+            return {row[0]: row[1] for row in connection.execute(query)}
+
     def running_counts(self, project_ids: Collection[str]) -> dict[str, int]:
         """How many experiments run in each of those projects."""
         query = (
@@ -91,6 +114,17 @@ class Experiments:
             connection.execute(experiments.update().where(is_this).values(_row_of(after, document)))
             record(connection, account_id, actor, experiment_id, changes_between(row["document"], document))
         return after
+
+    def delete(
+        self, project_id: str, experiment_id: str, decide: Callable[[Experiment], object], *, actor: str
+    ) -> None:
+        """Remove an experiment for good, and audit that; what `decide` raises about it keeps it."""
+        with self._database.write() as connection:
+            account_id = _account_of(connection, project_id)
+            row = _locate(connection, project_id, experiment_id, lock=True)
+            decide(_experiment_from(row))
+            connection.execute(experiments.delete().where(experiments.c.id == experiment_id))
+            record(connection, account_id, actor, experiment_id, changes_between(row["document"], {}))
 
 
 _DOCUMENT = select(experiments.c.document)

@@ -8,7 +8,7 @@ from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import CatalogError
 
 # The newest revision in migrations/versions; kept here so that opening need not import Alembic.
-HEAD: Final = "0001"
+HEAD: Final = "0002"
 
 
 class CatalogVersionError(CatalogError):

@@ -12,7 +12,7 @@ from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.documents import document_of, value_of
 from pipeline.store.catalog.errors import NotFoundError, PlanLimitError
 from pipeline.store.catalog.pages import Page, fetch_page
-from pipeline.store.catalog.schema import accounts, projects
+from pipeline.store.catalog.schema import accounts, experiments, projects
 
 
 class Projects:
@@ -88,6 +88,23 @@ class Projects:
             connection.execute(projects.update().where(*is_this).values(_row_of(after, document)))
             record(connection, account_id, actor, project_id, changes_between(row["document"], document))
         return after
+
+    def delete(self, account_id: str, project_id: str, *, actor: str) -> list[str]:
+        """Remove a project and its experiments for good, and audit that; returns the experiments' ids."""
+        is_this = _is(account_id, project_id)
+        of_this = select(experiments.c.id, experiments.c.document).where(
+            experiments.c.project_id == project_id
+        )
+        with self._database.write() as connection:
+            row = connection.execute(_DOCUMENT.where(*is_this).with_for_update()).mappings().one_or_none()
+            if row is None:
+                raise NotFoundError("project", project_id)
+            removed = {found.id: found.document for found in connection.execute(of_this)}
+            connection.execute(experiments.delete().where(experiments.c.project_id == project_id))
+            connection.execute(projects.delete().where(*is_this))
+            for subject_id, document in {**removed, project_id: row["document"]}.items():
+                record(connection, account_id, actor, subject_id, changes_between(document, {}))
+        return list(removed)
 
     def _one(self, query: Select[Any], sought: str) -> Project:
         with self._database.read() as connection:

@@ -9,6 +9,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
@@ -115,6 +116,18 @@ experiments = Table(
     UniqueConstraint("project_id", "test_key"),
     Index(None, "project_id", "status"),
     Index(None, "project_id", "updated_at"),
+)
+
+# A reply without an answer is a claim: the request is being answered, at most until the claim expires.
+replies = Table(
+    "replies",
+    metadata,
+    Column("account_id", ID, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
+    Column("key_digest", String(64), primary_key=True),
+    Column("fingerprint", String(64), nullable=False),
+    Column("claim_id", ID, nullable=False),
+    Column("sealed", LargeBinary),
+    Column("expires_at", UtcDateTime, nullable=False, index=True),
 )
 
 # No foreign keys: what happened stays written when the thing it happened to is gone.

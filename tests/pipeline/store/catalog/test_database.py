@@ -66,3 +66,45 @@ def test_writer_that_waits_too_long_is_told_to_try_again(settings: Settings) -> 
 def test_error_of_the_work_itself_passes_through(catalog: Catalog) -> None:
     with pytest.raises(NotFoundError):
         catalog.members.add("acc_nobody", email="bo@acme.example", name="Bo")
+
+
+def test_writes_together_are_kept_together(catalog: Catalog) -> None:
+    with catalog.database.together():
+        first, _, _ = catalog.accounts.create("One", "owner@one.example")
+        assert catalog.accounts.get(first.id) == first
+        before = catalog.database.version
+        catalog.accounts.create("Two", "owner@two.example")
+    assert catalog.database.version > before
+    assert [account.name for account in catalog.accounts.all()] == ["One", "Two"]
+
+
+def test_writes_together_are_undone_together(catalog: Catalog) -> None:
+    def create_two_and_fail() -> None:
+        with catalog.database.together():
+            catalog.accounts.create("One", "owner@one.example")
+            catalog.accounts.create("Two", "owner@two.example")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        create_two_and_fail()
+    assert catalog.accounts.all() == []
+
+
+def test_write_that_fails_among_others_is_undone_alone(catalog: Catalog) -> None:
+    def delete_and_fail() -> None:
+        with catalog.database.write() as connection:
+            connection.execute(accounts.delete())
+            raise RuntimeError
+
+    with catalog.database.together():
+        created, _, _ = catalog.accounts.create("One", "owner@one.example")
+        with pytest.raises(RuntimeError):
+            delete_and_fail()
+    assert catalog.accounts.all() == [created]
+
+
+def test_writes_together_lock_nobody_out_before_the_first(catalog: Catalog) -> None:
+    with catalog.database.together(), ThreadPoolExecutor(1) as pool:
+        pool.submit(catalog.accounts.create, "Other", "owner@other.example").result(timeout=5)
+        catalog.accounts.create("One", "owner@one.example")
+    assert [account.name for account in catalog.accounts.all()] == ["Other", "One"]
