@@ -58,7 +58,7 @@ class Judgement:
     """Effects and what follows from them.
 
     `status` holds a VariantStatus a cell, `gain` the difference with the sign turned where less is
-    better. `lead[g]` is the column of the goal's winner or, without one, of the best challenger; -1 if
+    better. `lead[g]` is the column of the goal's best winner or, without one, of the best challenger; -1 if
     there is none. `control` is a column, too.
     """
 
@@ -99,7 +99,7 @@ def judge(experiment: Experiment, evidence: Evidence) -> Judgement:
         effects=effects,
         gain=gain,
         score=score,
-        status=_status(control, lead, better=better, worse=worse, enough=enough),
+        status=_status(control, better=better, worse=worse, enough=enough),
         lead=lead,
     )
 
@@ -200,14 +200,12 @@ def _lead(gain: FloatArray, winners: BoolArray, enough: BoolArray) -> npt.NDArra
 
 def _status(
     control: int | None,
-    lead: npt.NDArray[np.int64],
     *,
     better: BoolArray,
     worse: BoolArray,
     enough: BoolArray,
 ) -> npt.NDArray[np.str_]:
-    wins = better & (np.arange(better.shape[1]) == lead[:, None])
-    status = np.select([~enough, wins, worse], ["insufficient_data", "winner", "loser"], "inconclusive")
+    status = np.select([~enough, better, worse], ["insufficient_data", "winner", "loser"], "inconclusive")
     if control is not None:
         status[:, control] = "control"
     return status

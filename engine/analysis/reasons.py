@@ -92,9 +92,7 @@ def _base_near_zero(cell: Cell) -> str | None:
 
 def _outdone(cell: Cell) -> str | None:
     lead, status = int(cell.judgement.lead[cell.goal]), cell.judgement.status[cell.goal]
-    is_better = cell.judgement.gain[cell.goal, cell.variant] > 0
-    is_sure = cell.judgement.score[cell.goal, cell.variant] >= 1.0 - cell.judgement.alpha
-    if not (is_better and is_sure and status[cell.variant] == "inconclusive" and status[lead] == "winner"):
+    if status[cell.variant] != "winner" or cell.variant == lead:
         return None
     return f"it beats {cell.name(cell.control)} too, but {cell.name(lead)} does better"
 
