@@ -1,9 +1,9 @@
 """How the catalog's database is opened, and what one transaction is."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from sqlite3 import Connection as SqliteConnection
 from threading import Lock
@@ -32,6 +32,7 @@ class _Whole:
 
     stack: ExitStack
     connection: Connection | None = None
+    afterwards: list[Callable[[], None]] = field(default_factory=list)
 
 
 class Database:
@@ -80,9 +81,20 @@ class Database:
         Nothing is locked before the first write. What is raised undoes them all.
         """
         with ExitStack() as stack:
-            token = self._whole.set(_Whole(stack))
+            whole = _Whole(stack)
+            token = self._whole.set(whole)
             stack.callback(self._whole.reset, token)
             yield
+        for action in whole.afterwards:
+            action()
+
+    def afterwards(self, action: Callable[[], None]) -> None:
+        """Do something once what this thread wrote is committed: at once, unless it writes `together`."""
+        whole = self._whole.get()
+        if whole is None:
+            action()
+        else:
+            whole.afterwards.append(action)
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:

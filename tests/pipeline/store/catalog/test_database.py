@@ -108,3 +108,28 @@ def test_writes_together_lock_nobody_out_before_the_first(catalog: Catalog) -> N
         pool.submit(catalog.accounts.create, "Other", "owner@other.example").result(timeout=5)
         catalog.accounts.create("One", "owner@one.example")
     assert [account.name for account in catalog.accounts.all()] == ["Other", "One"]
+
+
+def test_what_is_to_follow_follows_the_commit_and_no_rollback(catalog: Catalog, settings: Settings) -> None:
+    seen: list[int] = []
+    onlooker = Catalog.open(settings)
+
+    def look() -> None:
+        seen.append(len(onlooker.accounts.all()))
+
+    def create_and_fail() -> None:
+        with catalog.database.together():
+            catalog.accounts.create("Two", "owner@two.example")
+            catalog.database.afterwards(look)
+            raise RuntimeError
+
+    with catalog.database.together():
+        catalog.accounts.create("One", "owner@one.example")
+        catalog.database.afterwards(look)
+        assert seen == []
+    with pytest.raises(RuntimeError):
+        create_and_fail()
+    assert seen == [1]
+    catalog.database.afterwards(look)
+    assert seen == [1, 1]
+    onlooker.close()
