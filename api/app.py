@@ -6,10 +6,12 @@ from typing import Final
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
+from starlette.routing import Route
 
 from api import errors
 from api.cors import SdkCors
 from api.description import describe
+from api.mcp import ADDRESS, KeysOutOfAddresses, McpEndpoint
 from api.parts import open_parts
 from api.request_ids import RequestIds
 from api.routes import account, api_keys, capabilities, experiments, health, projects, results, sdk
@@ -36,7 +38,8 @@ def create_app(settings: Settings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with open_parts(settings) as parts:
             app.state.parts = parts
-            yield
+            async with mcp.serving():
+                yield
 
     app = FastAPI(
         title="Truelift",
@@ -55,6 +58,10 @@ def create_app(settings: Settings) -> FastAPI:
     for router in RESOURCES:
         app.include_router(router, prefix=PREFIX)
     app.include_router(health.router)
+    mcp = McpEndpoint(app)
+    app.router.routes.append(Route(ADDRESS, mcp, methods=["POST"]))
+    # Outermost, so that nothing else sees an address with a key in it.
+    app.add_middleware(KeysOutOfAddresses)
     return app
 
 

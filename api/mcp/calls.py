@@ -1,0 +1,76 @@
+"""How a call of a tool becomes a request, and its answer what the tool returns."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from mcp_types import CallToolResult, TextContent
+from starlette.requests import Request
+
+from api.errors import INVALID, ApiError, error_response
+from api.mcp.in_process import Answer, Asked, ask
+from api.mcp.operations import IDEMPOTENCY_KEY, JSON, Operation
+from engine.errors import Problem
+
+NOTHING: Final = "Done; there is nothing to return."
+Placed = dict[str, dict[str, Any]]
+
+
+async def call(operation: Operation, arguments: Mapping[str, Any], brought_by: Request) -> CallToolResult:
+    """What the operation answers; an error is the API's own envelope, marked as an error."""
+    placed = _placed(operation, arguments)
+    problems = _problems(operation, placed)
+    if problems:
+        error = ApiError("validation_error", INVALID, problems)
+        refusal = error_response(error, brought_by.state.request_id)
+        return _result(Answer(refusal.status_code, bytes(refusal.body)))
+    return _result(await ask(_request(operation, placed, brought_by), brought_by))
+
+
+def _placed(operation: Operation, arguments: Mapping[str, Any]) -> Placed:
+    placed: Placed = {"path": {}, "query": {}, "header": {}, "body": {}}
+    for name, value in arguments.items():
+        place = operation.places.get(name, "body")
+        # In a body null means something; a parameter that is null is not given.
+        if value is not None or place == "body":
+            placed[place][name] = value
+    return placed
+
+
+def _problems(operation: Operation, placed: Placed) -> list[Problem]:
+    """What no request can be made of; all else is the API's to judge."""
+    in_path = [name for name, place in operation.places.items() if place == "path"]
+    problems = [Problem(name, "is required") for name in in_path if name not in placed["path"]]
+    if not operation.has_body:
+        # A filter with a slip in its name must not silently select everybody.
+        known = ", ".join(operation.places) or "none"
+        problems += [
+            Problem(name, f"is not an argument of this tool; it takes {known}") for name in placed["body"]
+        ]
+    return problems
+
+
+def _request(operation: Operation, placed: Placed, brought_by: Request) -> Asked:
+    headers = {name: brought_by.headers.get(name, "") for name in ("authorization", "host")}
+    if IDEMPOTENCY_KEY in placed["header"]:
+        headers["idempotency-key"] = str(placed["header"][IDEMPOTENCY_KEY])
+    if operation.has_body:
+        headers["content-type"] = JSON
+    # Quoted, no id leads out of its place in the path.
+    segments = {name: quote(str(value), safe="", errors="replace") for name, value in placed["path"].items()}
+    return Asked(
+        method=operation.method,
+        path=operation.path.format(**segments),
+        query=urlencode(placed["query"], doseq=True, errors="replace").encode(),
+        headers=[(name.encode(), value.encode("utf-8", "replace")) for name, value in headers.items()],
+        body=json.dumps(placed["body"]).encode() if operation.has_body else b"",
+    )
+
+
+def _result(answer: Answer) -> CallToolResult:
+    return CallToolResult(
+        content=[TextContent(text=answer.body.decode() or NOTHING)],
+        structured_content=answer.content,
+        is_error=answer.status >= 400,
+    )

@@ -1,0 +1,90 @@
+"""What the MCP server offers to a key: the tools and prompts that the key is of use for."""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Final
+
+from fastapi import FastAPI
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+)
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+from api.mcp.calls import call
+from api.mcp.operations import Operation, operations_of
+from api.mcp.prompts import PROMPTS, filled
+
+Context = ServerRequestContext[Any, Request]
+Operations = Callable[[], Mapping[str, Operation]]
+INSTRUCTIONS: Final = (
+    "Truelift runs A/B tests. An experiment belongs to a project: list_projects, then list_experiments, "
+    "give the ids that other tools ask for. Judge a result by score_label, score_value and "
+    "effective_confidence_threshold, and by the decision summary; never by a raw confidence number. Rates, "
+    "lifts and confidences are percents, money is in cents. Starting, pausing, completing, archiving and "
+    "deleting act on real visitors and real data: ask before you do. A tool that fails returns "
+    "{error: {code, message, details, request_id}}: branch on the code, mend what the details name."
+)
+
+
+def build_server(app: FastAPI) -> Server:
+    """The server for the operations of an app; it reads them when it is first asked."""
+    operations: Operations = cache(lambda: operations_of(app))
+
+    async def list_tools(context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
+        offered = await _offered(operations, context)
+        return ListToolsResult(tools=[operation.tool for operation in offered.values()])
+
+    async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
+        operation = operations().get(params.name)
+        if operation is None:
+            raise MCPError(INVALID_PARAMS, f"there is no tool {params.name!r}; tools/list names them")
+        return await call(operation, params.arguments or {}, _request_of(context))
+
+    async def list_prompts(context: Context, _: PaginatedRequestParams | None) -> ListPromptsResult:
+        offered = await _offered(operations, context)
+        useful = [one.prompt for one in PROMPTS.values() if offered.keys() >= one.tools]
+        return ListPromptsResult(prompts=useful)
+
+    async def get_prompt(_: Context, params: GetPromptRequestParams) -> GetPromptResult:
+        return filled(params.name, params.arguments or {})
+
+    return Server(
+        "truelift",
+        version=app.version,
+        title=app.title,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+        # No argument of ours travels as a header, so there is nothing to compare.
+        get_tool_input_schema=lambda _: None,
+    )
+
+
+async def _offered(operations: Operations, context: Context) -> dict[str, Operation]:
+    """The operations that the caller's key may call."""
+    request = _request_of(context)
+    caller, catalog = request.state.caller, request.app.state.parts.catalog
+
+    def choose() -> dict[str, Operation]:
+        return {name: one for name, one in operations().items() if one.is_open_to(caller, catalog)}
+
+    return await run_in_threadpool(choose)
+
+
+def _request_of(context: Context) -> Request:
+    if context.request is None:
+        raise TypeError("MCP is served over HTTP only")
+    return context.request
