@@ -254,3 +254,13 @@ def test_imports_and_requests_together_number_every_event_once(ingest: Ingest, w
     asyncio.run(submit_all(ingest, *[("prj_1", [a_row()]) for _ in range(200)]))
     importer.join()
     assert [seq for seq, _ in stored(warehouse)] == list(range(1, 401))
+
+
+def test_events_of_a_dropped_project_do_not_keep_later_ones_out(ingest: Ingest, warehouse: Warehouse) -> None:
+    asyncio.run(ingest.submit("prj_1", [a_row()]))
+    with warehouse.transaction() as cursor:
+        events.drop(cursor, "prj_1")
+    with pytest.raises(NotStoredError):
+        asyncio.run(ingest.submit("prj_1", [a_row("late")]))
+    asyncio.run(ingest.submit("prj_1", [a_row("later")]))
+    assert stored(warehouse) == [(2, "later")]

@@ -1,0 +1,177 @@
+"""Acknowledged events per second over HTTP, against the same endpoint that stores nothing.
+
+Both services decode and check every event alike; the peer acknowledges at once, where ours commits to disk
+first. They are measured in turn, by a load from a process of its own.
+"""
+
+import json
+import multiprocessing
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+
+import uvicorn
+from rich import print as show
+
+import api.parts
+from api.app import create_app
+from engine.design import lifecycle
+from engine.design.drafting import draft_project
+from pipeline.drafts import create_draft
+from pipeline.ingest import Ingest
+from pipeline.settings import Settings
+from pipeline.store.catalog import Catalog, new_id, new_sdk_key
+from pipeline.store.events import EventRow, count_by_type
+from pipeline.store.warehouse import Warehouse
+
+SECONDS = float(os.environ.get("BENCH_INGEST_SECONDS", "5"))
+ROUNDS = 3
+# Name, connections at once, and events in each request.
+LOADS = (("one event a request", 64, 1), ("500 events a request", 8, 500))
+GOAL = 0.5
+SPAWN = multiprocessing.get_context("spawn")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A project with a running experiment, and where it is kept."""
+
+    data_dir: Path
+    project_id: str
+    sdk_key: str
+    experiment_id: str
+    variant_id: str
+
+
+class NoStore(Ingest):
+    """The peer: acknowledges at once, and keeps nothing."""
+
+    async def submit(self, project_id: str, rows: Sequence[EventRow], size: int | None = None) -> None:
+        """Forget the rows."""
+
+
+def run() -> list[dict[str, Any]]:
+    """Events per second of both services, the best of several rounds, and the ratio of the two."""
+    with tempfile.TemporaryDirectory() as folder:
+        ours, peer = _a_site(Path(folder, "ours")), _a_site(Path(folder, "peer"))
+        with _served(ours, stores=True) as our_port, _served(peer, stores=False) as peer_port:
+            rows: list[dict[str, Any]] = []
+            acknowledged = 0
+            for name, connections, size in LOADS:
+                rates: dict[str, list[float]] = {"ours": [], "peer": []}
+                # In turn, so that whatever else the machine does falls on both.
+                for _ in range(ROUNDS):
+                    rate, count = _measured(peer, peer_port, connections, size)
+                    rates["peer"].append(rate)
+                    rate, count = _measured(ours, our_port, connections, size)
+                    rates["ours"].append(rate)
+                    acknowledged += count
+                rows.append(_row(name, connections, max(rates["ours"]), max(rates["peer"])))
+        _require_stored(ours, acknowledged)
+    return rows
+
+
+def _row(name: str, connections: int, ours: float, peer: float) -> dict[str, Any]:
+    return {
+        "load": name,
+        "connections": connections,
+        "truelift, events/s": f"{ours:,.0f}",
+        "no store, events/s": f"{peer:,.0f}",
+        "ratio": f"{ours / peer:.2f}",
+        "goal": f"at least {GOAL}",
+        "met": "yes" if ours / peer >= GOAL else "no",
+    }
+
+
+def _measured(site: Site, port: int, connections: int, size: int) -> tuple[float, int]:
+    """Events acknowledged per second, and how many they were, of one load."""
+    load = {
+        "port": port,
+        "sdk_key": site.sdk_key,
+        "experiment_id": site.experiment_id,
+        "variant_id": site.variant_id,
+        "connections": connections,
+        "events_a_request": size,
+        "seconds": SECONDS,
+    }
+    command = [sys.executable, str(Path(__file__).with_name("event_load.py")), json.dumps(load)]
+    rate, acknowledged = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return rate, acknowledged
+
+
+def _a_site(data_dir: Path) -> Site:
+    now = datetime.now(UTC)
+    catalog = Catalog.open(Settings(data_dir=data_dir))
+    account, _, _ = catalog.accounts.create("Bench", "bench@example.com")
+    fields = {"name": "Shop", "url": "https://shop.example"}
+    project = draft_project(fields, id=new_id("prj"), account_id=account.id, sdk_key=new_sdk_key(), now=now)
+    catalog.projects.create(project, actor="bench")
+    draft = {
+        "name": "Checkout",
+        "variants": [{"name": "Control", "is_control": True}, {"name": "Treatment"}],
+        "goals": [{"name": "Order", "goal_type": "revenue", "is_primary": True, "config": {}}],
+    }
+    experiment = create_draft(catalog, project, draft, now=now, actor="bench")
+    start = partial(lifecycle.start, now=now)
+    catalog.experiments.change(project.id, experiment.id, start, actor="bench")
+    catalog.close()
+    return Site(data_dir, project.id, project.sdk_key, experiment.id, experiment.variants[1].id)
+
+
+@contextmanager
+def _served(site: Site, *, stores: bool) -> Iterator[int]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    server = SPAWN.Process(target=_serve, args=(site.data_dir, port, stores))
+    server.start()
+    try:
+        _wait_for(port)
+        yield port
+    finally:
+        server.terminate()
+        server.join()
+
+
+def _serve(data_dir: Path, port: int, stores: bool) -> None:  # noqa: FBT001 (an argument of a process)
+    if not stores:
+        # The one part that the peer has of its own.
+        vars(api.parts)["Ingest"] = NoStore
+    uvicorn.run(create_app(Settings(data_dir=data_dir)), port=port, log_level="warning", access_log=False)
+
+
+def _wait_for(port: int) -> None:
+    for _ in range(600):
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz").close()
+        except URLError:
+            time.sleep(0.1)
+        else:
+            return
+    raise RuntimeError("the service did not start within a minute")
+
+
+def _require_stored(site: Site, acknowledged: int) -> None:
+    """What was acknowledged is there: a rate of lost events would be no rate."""
+    warehouse = Warehouse.open(Settings(data_dir=site.data_dir))
+    stored = sum(count_by_type(warehouse, site.project_id).values())
+    warehouse.close()
+    if stored < acknowledged:
+        raise RuntimeError(f"{acknowledged:,} events were acknowledged and {stored:,} stored")
+
+
+if __name__ == "__main__":
+    for line in run():
+        show(line)
