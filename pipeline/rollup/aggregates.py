@@ -49,7 +49,7 @@ def cells_of(
 
     Returns SCHEMA: everyone together (dimension EVERYONE), and each value of each of the `dimensions`.
     """
-    plain = [name for name in dimensions if name in DIMENSIONS]
+    plain = [name for name in DIMENSIONS if name in dimensions and values.values(name).height]
     custom = values.custom_values().filter(pl.col("dimension").is_in(list(dimensions)))
     facts = _facts(visitors, orders, goals, [*plain, *([CUSTOM] if custom.height else [])])
     parts = [_everyone(fact) for fact in facts]

@@ -9,8 +9,8 @@ from engine.design.experiment import Experiment
 from pipeline.rollup.matching import match_goals, types_of
 from pipeline.rollup.repeats import repeated, repeated_orders
 from pipeline.rollup.rules import CountingRules, arms_of, goals_of
-from pipeline.rollup.segments import with_day_of_week
-from pipeline.rollup.visitors import counted_events, first_exposures, outcomes, visitor_rows
+from pipeline.rollup.segments import as_categories, with_day_of_week
+from pipeline.rollup.visitors import Outcomes, counted_events, first_exposures, outcomes, visitor_rows
 from pipeline.store.event_reads import SIGNATURE_COLUMNS, Bucket, EventReads, buckets
 
 # Keys alone are small: those of this many buckets are compared with each other at once.
@@ -53,24 +53,16 @@ class Reading:
         return map(self._count, self._buckets)
 
     def _count(self, bucket: Bucket) -> list[Counted]:
-        exposed = first_exposures(self._reads.exposures(self._arms, bucket), self._rules.timezone)
+        exposures = as_categories(self._reads.exposures(self._arms, bucket))
+        exposed = with_day_of_week(first_exposures(exposures, self._rules.timezone))
         signatures = self._reads.signatures(self._types, bucket).with_row_index("signature")
         matched = match_goals(signatures, self._experiments)
         wanted = signatures.join(matched, on="signature", how="semi")
         hits = self._reads.hits(wanted, bucket)
         counted = counted_events(hits, matched, self._goals, self._repeated_orders)
         done = outcomes(counted, exposed, self._rules)
-        exposed = with_day_of_week(exposed)
         return [
-            Counted(
-                visitors=visitor_rows(
-                    _of(number, exposed).drop("last_exposed_at"),
-                    _of(number, done.firsts),
-                    len(experiment.goals),
-                ),
-                orders=_of(number, done.orders).drop("experiment"),
-                last_exposed_at=_of(number, exposed).select(pl.col("last_exposed_at").max()).item(),
-            )
+            _counted(number, len(experiment.goals), exposed, done)
             for number, experiment in enumerate(self._experiments)
         ]
 
@@ -89,5 +81,14 @@ class Reading:
         return pl.concat(found)
 
 
-def _of(number: int, rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.filter(pl.col("experiment") == number)
+def _counted(number: int, goals: int, exposed: pl.DataFrame, done: Outcomes) -> Counted:
+    """The part of one experiment."""
+    place = exposed["experiment"]
+    first, following = place.search_sorted(number), place.search_sorted(number + 1)
+    rows = exposed[first:following]
+    is_this = pl.col("experiment") == number
+    return Counted(
+        visitors=visitor_rows(rows.drop("last_exposed_at"), done.firsts.filter(is_this), goals),
+        orders=done.orders.filter(is_this).drop("experiment"),
+        last_exposed_at=rows.select(pl.col("last_exposed_at").max()).item(),
+    )

@@ -2,8 +2,9 @@
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -127,6 +128,12 @@ class Rollup:
         with self._running, self._warehouse.transaction() as cursor:
             for experiment_id in experiment_ids:
                 rollups.withdraw(cursor, experiment_id)
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Let no run begin inside, once the one under way has ended."""
+        with self._running:
+            yield
 
     def close(self) -> None:
         """Let the run that is under way end, and begin no other."""

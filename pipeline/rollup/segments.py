@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
+import numpy as np
 import polars as pl
 
 from engine.days import are_weekends
@@ -16,11 +17,19 @@ MOST_CUSTOM_KEYS: Final = 20
 _SCHEMA: Final = pl.Schema({"value": pl.String, "code": pl.UInt32})
 
 
+def as_categories(rows: pl.DataFrame) -> pl.DataFrame:
+    """Keep each text of the segment columns once, and numbers in the rows: they are moved about a lot."""
+    kind = pl.Categorical(pl.Categories.random())
+    return rows.with_columns(
+        pl.col(name).cast(kind) for name in (*DIMENSIONS, CUSTOM) if name in rows.columns
+    )
+
+
 def with_day_of_week(rows: pl.DataFrame) -> pl.DataFrame:
     """Add `day_of_week`, weekday or weekend, of each `first_day`."""
     is_weekend = pl.Series(are_weekends(rows["first_day"].to_numpy()))
     name = pl.when(is_weekend).then(pl.lit("weekend")).otherwise(pl.lit("weekday"))
-    return rows.with_columns(name.alias("day_of_week"))
+    return rows.with_columns(name.cast(pl.Categorical).alias("day_of_week"))
 
 
 class SegmentValues:
@@ -35,7 +44,7 @@ class SegmentValues:
                 self._learn(str(name), values.sort("code").select("value", "code").cast({"code": pl.UInt32}))
 
     def encode(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Replace every value by its code (null stays null), giving new values the next codes."""
+        """Replace every category by its code (null stays null), giving new values the next codes."""
         return rows.with_columns(self._encoded(name, rows[name]) for name in self._values)
 
     def values(self, dimension: str) -> pl.DataFrame:
@@ -71,15 +80,20 @@ class SegmentValues:
         return values["value"].unique(maintain_order=True).head(most).to_list()
 
     def _encoded(self, name: str, column: pl.Series) -> pl.Series:
-        found = column.unique().drop_nulls().alias("value").to_frame()
-        if found.is_empty():
-            return column.cast(pl.UInt32)
+        found = column.unique().drop_nulls().alias("value")
         known = self._values[name]
-        new = found.join(known, on="value", how="anti").sort("value")
-        codes = pl.int_range(known.height, known.height + new.height, dtype=pl.UInt32, eager=True)
-        self._learn(name, new.with_columns(codes.alias("code")))
-        used = found.join(self._values[name], on="value")
-        return column.replace_strict(used["value"], used["code"], return_dtype=pl.UInt32)
+        values = found.cast(pl.String)
+        new = values.filter(~values.is_in(known["value"].implode())).sort()
+        codes = pl.int_range(known.height, known.height + new.len(), dtype=pl.UInt32, eager=True)
+        self._learn(name, pl.DataFrame({"value": new, "code": codes}, schema=_SCHEMA))
+        known = self._values[name]
+        if found.is_empty():
+            return column.cast(pl.String).cast(pl.UInt32)
+        # Texts are compared once each; rows then look their number up by the number they have.
+        numbers = found.to_physical().to_numpy()
+        code_of = np.zeros(numbers.max() + 1, np.uint32)
+        code_of[numbers] = values.replace_strict(known["value"], known["code"]).to_numpy()
+        return pl.Series(name, code_of).gather(column.to_physical())
 
     def _learn(self, name: str, new: pl.DataFrame) -> None:
         self._values[name] = self._values[name].vstack(new)

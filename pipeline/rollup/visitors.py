@@ -29,36 +29,37 @@ def first_exposures(exposures: pl.DataFrame, timezone: str) -> pl.DataFrame:
 
     First is the earliest, and of several at once the first received. `variant` is SEVERAL_VARIANTS for a
     visitor who saw more than one, FLAGGED_AS_BOT for one of whom nothing but flagged exposures is known.
+    Rows come in order of experiments.
     """
+    in_order = exposures if exposures["seq"].is_sorted() else exposures.sort("seq")
+    numbered = in_order.with_row_index("row")
     # Equal times keep the order of arrival, and a flagged exposure comes after all others.
-    numbered = exposures.sort("seq").with_row_index("row")
     order = pl.col("is_bot").cast(pl.Int128) * 2**62 + pl.col("occurred_at")
-    variant = pl.col("variant").filter(~pl.col("is_bot"))
+    unflagged = pl.when(~pl.col("is_bot"))
     found = (
         numbered.lazy()
+        .select(
+            *VISITOR,
+            (order * 2**_ROW_BITS + pl.col("row")).alias("order"),
+            unflagged.then("variant").alias("variant"),
+            unflagged.then("occurred_at").alias("exposed_at"),
+        )
         .group_by(VISITOR)
         .agg(
-            (order * 2**_ROW_BITS + pl.col("row")).min().alias("first"),
-            variant.min().alias("lowest"),
-            variant.max().alias("highest"),
-            pl.col("occurred_at").filter(~pl.col("is_bot")).max().alias("last_exposed_at"),
+            (pl.col("order").min() % 2**_ROW_BITS).cast(pl.UInt32).alias("row"),
+            pl.col("variant").min().alias("lowest"),
+            pl.col("variant").max().alias("highest"),
+            pl.col("exposed_at").max().alias("last_exposed_at"),
         )
-        .select(
-            (pl.col("first") % 2**_ROW_BITS).cast(pl.UInt32).alias("row"),
-            pl.when(pl.col("lowest").is_null())
-            .then(pl.lit(FLAGGED_AS_BOT, pl.UInt8))
-            .when(pl.col("lowest") < pl.col("highest"))
-            .then(pl.lit(SEVERAL_VARIANTS, pl.UInt8))
-            .otherwise("lowest")
-            .alias("variant"),
-            "last_exposed_at",
-        )
+        .sort("experiment")
         .collect(engine="streaming")
     )
     rows = numbered.drop("variant", "seq", "is_bot", "row")[found["row"]]
     days = local_days(rows["occurred_at"].to_numpy(), timezone)
     return rows.rename({"occurred_at": "first_exposed_at"}).with_columns(
-        found["variant"], found["last_exposed_at"], pl.Series("first_day", days)
+        found.select(_seen_variant()).to_series(),
+        found["last_exposed_at"],
+        pl.Series("first_day", days),
     )
 
 
@@ -95,11 +96,13 @@ def outcomes(counted: pl.DataFrame, exposed: pl.DataFrame, rules: CountingRules)
         counted.lazy()
         .join(who.lazy(), on=VISITOR)
         .filter(since.is_between(0, rules.window_us))
-        .select(*VISITOR, "goal", "occurred_at", "cents", "is_refund")
+        .select(
+            *(*VISITOR, "goal", "occurred_at", "cents"),
+            pl.when(~pl.col("is_refund")).then("occurred_at").alias("at"),
+        )
         .collect(engine="streaming")
     )
-    at = pl.col("occurred_at").filter(~pl.col("is_refund")).min().alias("at")
-    firsts = events.group_by(*VISITOR, "goal").agg(at, pl.col("cents").sum())
+    firsts = events.group_by(*VISITOR, "goal").agg(pl.col("at").min(), pl.col("cents").sum())
     paid = events.filter(pl.col("cents") != 0)
     orders = (
         paid.with_columns(pl.Series("day", local_days(paid["occurred_at"].to_numpy(), rules.timezone)))
@@ -114,14 +117,25 @@ def visitor_rows(exposed: pl.DataFrame, done: pl.DataFrame, goals: int) -> pl.Da
 
     Visitors who did nothing about a goal have nulls for the times, and 0 cents.
     """
-    columns = {"at": pl.Int64, "day": pl.Int32, "cents": pl.Int64}
+    # Each visitor has one row a goal, so the greatest of the goal's is the goal's.
     wide = done.group_by("visitor_key").agg(
-        pl.col(name).filter(pl.col("goal") == goal).first().cast(kind).alias(f"g{goal}_{name}")
+        pl.when(pl.col("goal") == goal).then(name).max().alias(f"g{goal}_{name}")
         for goal in range(goals)
-        for name, kind in columns.items()
+        for name in ("at", "day", "cents")
     )
     rows = exposed.drop("experiment").join(wide, on="visitor_key", how="left")
     return rows.with_columns(pl.col(f"g{goal}_cents").fill_null(0) for goal in range(goals))
+
+
+def _seen_variant() -> pl.Expr:
+    return (
+        pl.when(pl.col("lowest").is_null())
+        .then(pl.lit(FLAGGED_AS_BOT, pl.UInt8))
+        .when(pl.col("lowest") < pl.col("highest"))
+        .then(pl.lit(SEVERAL_VARIANTS, pl.UInt8))
+        .otherwise("lowest")
+        .alias("variant")
+    )
 
 
 def _with_day(firsts: pl.DataFrame, timezone: str) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 """A whole store in a folder, and events written by hand."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -93,16 +93,10 @@ def an_event(kind: str, visitor: str | None = "v1", *, minute: float = 0, **over
         "occurred_at": at,
         **overrides,
     }
-    keys: Mapping[str, str] = {
-        name: fields[name] for name in ("event_id", "user_id", "transaction_id") if fields.get(name)
-    }
-    return EventRow(
-        type=kind,
-        visitor_id=visitor,
-        visitor_key=visitor_key(person),
-        **{f"{name.removesuffix('_id')}_key": visitor_key(value) for name, value in keys.items()},
-        **fields,
-    )
+    for name in ("event", "user", "transaction"):
+        if fields.get(f"{name}_id"):
+            fields[f"{name}_key"] = visitor_key(fields[f"{name}_id"])
+    return EventRow(type=kind, visitor_id=visitor, visitor_key=visitor_key(person), **fields)
 
 
 def an_exposure(experiment: Experiment, variant: int = 0, visitor: str = "v1", **overrides: Any) -> EventRow:
