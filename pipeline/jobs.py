@@ -1,0 +1,87 @@
+"""What the service does by itself, and how often."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from engine.days import local_day
+from engine.design.project import Project
+from pipeline.rollup.run import Outcome, Rollup, utc_now
+from pipeline.settings import Settings
+from pipeline.store import nights
+from pipeline.store.catalog import Catalog
+from pipeline.store.warehouse import Warehouse
+
+logger = logging.getLogger(__name__)
+
+_MINUTE: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """What jobs work with; `clock` tells the time, aware."""
+
+    catalog: Catalog
+    warehouse: Warehouse
+    rollup: Rollup
+    clock: Callable[[], datetime] = utc_now
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work done again and again: `seconds` is how long after the last start."""
+
+    name: str
+    seconds: Callable[[Settings], int]
+    run: Callable[[Workplace], None]
+
+
+def refresh_results(workplace: Workplace) -> None:
+    """Count what came in for every experiment that is not over."""
+    for project in workplace.catalog.projects.all():
+        _attempt(workplace.rollup.refresh, project)
+
+
+def rebuild_after_midnight(workplace: Workplace) -> None:
+    """Count everything anew in each time zone that a new day has begun in since this was last done.
+
+    Asking which zones passed midnight neither skips nor doubles a night when clocks change, and a night
+    that the service slept through is made up for.
+    """
+    by_zone: dict[str, list[Project]] = defaultdict(list)
+    for project in workplace.catalog.projects.all():
+        by_zone[project.timezone].append(project)
+    for timezone, projects in by_zone.items():
+        today = local_day(workplace.clock(), timezone)
+        with workplace.warehouse.transaction() as cursor:
+            last = nights.last_night(cursor, timezone)
+        if last is not None and last < today:
+            for project in projects:
+                _attempt(workplace.rollup.rebuild, project)
+        if last is None or last < today:
+            with workplace.warehouse.transaction() as cursor:
+                nights.record_night(cursor, timezone, today)
+
+
+def checkpoint(workplace: Workplace) -> None:
+    """Move the warehouse's log into its file, between runs of the rollup."""
+    with workplace.rollup.pause():
+        workplace.warehouse.checkpoint()
+
+
+JOBS: Final = (
+    Job("refresh_results", lambda settings: settings.refresh_seconds, refresh_results),
+    Job("rebuild_after_midnight", lambda _: 5 * _MINUTE, rebuild_after_midnight),
+    Job("checkpoint", lambda _: 60 * _MINUTE, checkpoint),
+)
+
+
+def _attempt(run: Callable[[str], Outcome], project: Project) -> None:
+    """Run for one project; what goes wrong there does not keep the others waiting."""
+    try:
+        run(project.id)
+    except Exception:
+        logger.exception("results of project %s could not be counted", project.id)
