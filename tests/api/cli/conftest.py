@@ -1,0 +1,53 @@
+"""Commands run as a shell would run them, in this process."""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.cli import main
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a command ended, and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The one JSON object on standard output."""
+        return json.loads(self.out)
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    def truelift(*arguments: str | Path) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["truelift", *map(str, arguments)])
+        status = 0
+        try:
+            main()
+        except SystemExit as end:
+            status = int(end.code or 0)
+        captured = capsys.readouterr()
+        return Ran(status, captured.out, captured.err)
+
+    return truelift
+
+
+@pytest.fixture
+def account(run: Run, tmp_path: Path) -> dict[str, str]:
+    """A store in `tmp_path` with one account: its ids and its token."""
+    made: dict[str, str] = run(
+        "init", "--data-dir", tmp_path, "--account", "Shop", "--email", "a@shop.example", "--json"
+    ).json
+    return made

@@ -1,0 +1,72 @@
+"""Accounts, members and keys from the command line."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pipeline.settings import Settings
+from pipeline.store.catalog import SCOPES, ApiKey, Catalog
+from tests.api.cli.conftest import Run
+
+
+def key_of(folder: Path, token: str) -> ApiKey | None:
+    catalog = Catalog.open(Settings(data_dir=folder))
+    try:
+        return catalog.keys.find_by_token(token, now=datetime.now(UTC))
+    finally:
+        catalog.close()
+
+
+def test_init_gives_an_owner_a_key_with_every_scope(tmp_path: Path, account: dict[str, str]) -> None:
+    assert set(account) == {"account_id", "member_id", "token"}
+    key = key_of(tmp_path, account["token"])
+    assert key is not None
+    assert (key.account_id, set(key.scopes), key.project_ids) == (account["account_id"], set(SCOPES), ())
+
+
+def test_a_second_account_on_one_store_is_its_own(run: Run, tmp_path: Path, account: dict[str, str]) -> None:
+    second = run("init", "--data-dir", tmp_path, "--account", "Shop", "--email", "b@b.example", "--json").json
+    assert second["account_id"] != account["account_id"]
+
+
+def test_a_key_has_the_scopes_it_was_given(run: Run, tmp_path: Path, account: dict[str, str]) -> None:
+    where = ("--data-dir", tmp_path, "--account", account["account_id"])
+    member = run(
+        "members", "add", *where, "--email", "m@m.example", "--name", "Mo", "--role", "member", "--json"
+    )
+    made = run(
+        *("keys", "create", *where, "--member", member.json["id"], "--name", "CI"),
+        *("--scopes", "projects:read, results:read", "--json"),
+    )
+    key = key_of(tmp_path, made.json["token"])
+    assert key is not None
+    assert (key.id, set(key.scopes)) == (made.json["id"], {"projects:read", "results:read"})
+
+
+def test_limits_of_one_account_override_its_plan(run: Run, tmp_path: Path, account: dict[str, str]) -> None:
+    where = ("--data-dir", tmp_path, "--account", account["account_id"])
+    changed = run("account", "update", *where, "--plan", "growth", "--max-projects", "7", "--json").json
+    assert changed["plan"] == "growth"
+    assert changed["max_projects"] == 7
+    assert changed["rate_limit_per_minute"] == 500
+    again = run(
+        "account", "update", *where, "--subscription-status", "past_due", "--rate-limit", "9", "--json"
+    )
+    assert again.json["max_projects"] == 7
+    assert again.json["rate_limit_per_minute"] == 9
+    assert again.json["subscription_status"] == "past_due"
+
+
+def test_what_cannot_be_done_is_one_sentence_and_status_1(run: Run, tmp_path: Path) -> None:
+    ran = run("account", "update", "--data-dir", tmp_path, "--account", "acc_nobody", "--plan", "scale")
+    assert (ran.status, ran.out) == (1, "")
+    assert "there is no account 'acc_nobody'" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_an_unknown_scope_is_named(run: Run, tmp_path: Path, account: dict[str, str]) -> None:
+    ran = run(
+        *("keys", "create", "--data-dir", tmp_path, "--account", account["account_id"]),
+        *("--member", account["member_id"], "--name", "x", "--scopes", "everything"),
+    )
+    assert ran.status == 1
+    assert "everything" in ran.err

@@ -1,0 +1,236 @@
+"""Files come in from the command line, and the verdict is that of the real experiment."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from api.cli.stores import OpenStore, opened_store
+from engine.analysis.report import GoalReport, Report
+from pipeline.results import SegmentFilters
+from tests.api.cli.conftest import Run
+
+LANDING_PAGE = (
+    *("--variant", "landing_page", "--control", "old_page", "--goal", "converted"),
+    *("--visitor", "user_id", "--timestamp", "timestamp", "--segment", "country"),
+)
+HILLSTROM = (
+    *("--variant", "segment", "--control", "No E-Mail", "--goal", "visit", "--goal", "conversion"),
+    *("--goal", "spend:revenue", "--segment", "channel"),
+)
+
+
+def report_of(folder: Path, **filters: str) -> Report:
+    with opened_store(folder) as store:
+        return read(store, **filters)
+
+
+def read(store: OpenStore, **filters: str) -> Report:
+    (project,) = store.catalog.projects.all()
+    (experiment,) = store.catalog.experiments.of_project(project.id)
+    given = SegmentFilters.from_query(filters)
+    return store.results.report(experiment, project, given, now=datetime.now(UTC))
+
+
+def counts(goal: GoalReport) -> dict[str, tuple[int, int]]:
+    return {arm.variant_name: (arm.visitors, arm.conversions) for arm in goal.variants}
+
+
+def goal_named(report: Report, name: str) -> GoalReport:
+    return next(goal for goal in report.goals if goal.goal.name == name)
+
+
+@pytest.fixture
+def small_file(tmp_path: Path) -> Path:
+    rows = [f"v{number},{'AB'[number % 2]},{int(number % 5 == 0)},{number}.5" for number in range(1_000)]
+    path = tmp_path / "small.csv"
+    path.write_text("\n".join(["who,arm,bought,spend", *rows, "null,A,1,2", "v9,B,perhaps,2"]) + "\n")
+    return path
+
+
+SMALL = (
+    "--variant",
+    "arm",
+    "--control",
+    "A",
+    "--goal",
+    "bought",
+    "--goal",
+    "spend:revenue",
+    "--visitor",
+    "who",
+)
+
+
+@pytest.mark.usefixtures("account")
+def test_bad_rows_are_named_by_line_and_the_rest_counts(run: Run, tmp_path: Path, small_file: Path) -> None:
+    ran = run("import", small_file, "--data-dir", tmp_path, *SMALL)
+    assert ran.status == 0
+    assert "line 1002: has no usable visitor id" in ran.err
+    assert "line 1003: 'bought' is neither 1 nor 0" in ran.err
+    report = report_of(tmp_path)
+    assert counts(goal_named(report, "bought")) == {"A": (500, 100), "B": (500, 100)}
+    # 0.5 + 2.5 + … + 998.5 and 1.5 + 3.5 + … + 999.5, in cents.
+    assert [arm.revenue_cents for arm in goal_named(report, "spend").variants] == [24_975_000, 25_025_000]
+
+
+@pytest.mark.usefixtures("account")
+def test_importing_a_file_twice_counts_it_once(run: Run, tmp_path: Path, small_file: Path) -> None:
+    first = run("import", small_file, "--data-dir", tmp_path, *SMALL)
+    again = run("import", small_file, "--data-dir", tmp_path, *SMALL)
+    assert (first.status, again.status) == (0, 0)
+    assert counts(goal_named(report_of(tmp_path), "bought")) == {"A": (500, 100), "B": (500, 100)}
+
+
+@pytest.mark.usefixtures("account")
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--variant", "page", "--control", "A", "--goal", "bought"), "has no column 'page'"),
+        (("--variant", "arm", "--control", "C", "--goal", "bought"), "no row of 'arm' is the control 'C'"),
+        (("--variant", "who", "--control", "v1", "--goal", "bought"), "more than 20 different values"),
+    ],
+)
+def test_a_file_that_means_something_else_leaves_nothing_behind(
+    run: Run, tmp_path: Path, small_file: Path, options: tuple[str, ...], why: str
+) -> None:
+    ran = run("import", small_file, "--data-dir", tmp_path, *options)
+    assert ran.status == 1
+    assert why in ran.err.replace("\n", " ")
+    with opened_store(tmp_path) as store:
+        (project,) = store.catalog.projects.all()
+        assert store.catalog.experiments.of_project(project.id) == []
+
+
+@pytest.mark.usefixtures("account")
+def test_a_store_that_is_served_says_how_to_go_on(run: Run, tmp_path: Path, small_file: Path) -> None:
+    with held_by_another_process(tmp_path):
+        ran = run("import", small_file, "--data-dir", tmp_path, *SMALL)
+    assert ran.status == 1
+    assert "is held by another process" in ran.err.replace("\n", " ")
+
+
+@contextmanager
+def held_by_another_process(folder: Path) -> Iterator[None]:
+    holder = (
+        "import sys, pathlib; from pipeline.settings import Settings;"
+        "from pipeline.store.warehouse import Warehouse;"
+        "held = Warehouse.open(Settings(data_dir=pathlib.Path(sys.argv[1]))); "
+        "print('held', flush=True); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", holder, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        yield
+        process.kill()
+
+
+@pytest.mark.usefixtures("account")
+def test_the_landing_page_test_made_no_difference(run: Run, tmp_path: Path, shared_data: Path) -> None:
+    ran = run("import", shared_data / "landing_page.csv", "--data-dir", tmp_path, *LANDING_PAGE)
+    assert "No real difference" in ran.out
+    with opened_store(tmp_path) as store:
+        report = read(store)
+        by_country = [read(store, country=country) for country in ("US", "UK", "CA")]
+        (project,) = store.catalog.projects.all()
+        store.catalog.projects.change(
+            project.account_id,
+            project.id,
+            lambda kept: replace(kept, reporting_timezone="America/New_York"),
+            actor="test",
+        )
+        in_new_york = read(store)
+    (goal,) = report.goals
+    assert counts(goal) == {"old_page": (28_806, 3_516), "new_page": (28_798, 3_421)}
+    # z = -1.2038566506704: the pooled test of two shares, statsmodels proportions_ztest.
+    assert goal.variants[1].p_value == pytest.approx(0.228644989175, rel=1e-9)
+    several = next(check for check in report.health if "several" in check.check)
+    assert several.details["visitors"] == 76
+    for name, total in counts(goal).items():
+        parts = [counts(one.goals[0])[name] for one in by_country]
+        assert (sum(part[0] for part in parts), sum(part[1] for part in parts)) == total
+    for view in (report, in_new_york):
+        assert day_totals(view) == counts(goal)
+    assert report.goals[0].days[0] != in_new_york.goals[0].days[0]
+
+
+def day_totals(report: Report) -> dict[str, tuple[int, int]]:
+    (goal,) = report.goals
+    return {
+        arm.variant_name: (
+            sum(day[arm.variant_id].visitors for _, day in goal.days),
+            sum(day[arm.variant_id].conversions for _, day in goal.days),
+        )
+        for arm in goal.variants
+    }
+
+
+@pytest.mark.usefixtures("account")
+def test_both_mails_win_and_spend_is_judged_by_welch(run: Run, tmp_path: Path, shared_data: Path) -> None:
+    ran = run("import", shared_data / "hillstrom.csv", "--data-dir", tmp_path, *HILLSTROM)
+    assert ran.status == 0
+    report = report_of(tmp_path)
+    visit, conversion, spend = (goal_named(report, name) for name in ("visit", "conversion", "spend"))
+    assert counts(visit) == {
+        "No E-Mail": (21_306, 2_262),
+        "Mens E-Mail": (21_307, 3_894),
+        "Womens E-Mail": (21_387, 3_238),
+    }
+    assert [arm.status for arm in visit.variants] == ["control", "winner", "winner"]
+    assert visit.summary.winner_variant_name == "Mens E-Mail"
+    p = {goal.goal.name: [arm.p_value for arm in goal.variants[1:]] for goal in (visit, conversion, spend)}
+    # Two-sided p values of SciPy and statsmodels on the same file: z tests of shares, Welch's test of means.
+    assert p["visit"][0] == pytest.approx(5.685e-112, rel=1e-3)
+    assert p["conversion"][1] == pytest.approx(1.57105129106685e-04, rel=1e-9)
+    assert p["spend"] == pytest.approx([1.163814968e-07, 1.129397102e-03], rel=1e-9)
+
+
+def test_a_store_without_an_account_says_what_to_run(run: Run, tmp_path: Path, small_file: Path) -> None:
+    ran = run("import", small_file, "--data-dir", tmp_path / "empty", *SMALL)
+    assert ran.status == 1
+    assert "truelift init" in ran.err
+
+
+@pytest.mark.usefixtures("account")
+def test_a_file_of_events_counts_like_events_that_were_sent(
+    run: Run, tmp_path: Path, small_file: Path
+) -> None:
+    run("import", small_file, "--data-dir", tmp_path, *SMALL)
+    with opened_store(tmp_path) as store:
+        (project,) = store.catalog.projects.all()
+        (experiment,) = store.catalog.experiments.of_project(project.id)
+    control = experiment.variants[0].id
+    lines = [
+        {"type": "exposure", "visitor_id": "late", "experiment_id": experiment.id, "variant_id": control},
+        {"type": "conversion", "visitor_id": "late", "goal_id": experiment.goals[0].id},
+        {
+            "type": "exposure",
+            "visitor_id": "undefined",
+            "experiment_id": experiment.id,
+            "variant_id": control,
+        },
+    ]
+    columns = ["event_id", "type", "visitor_id", "experiment_id", "variant_id", "goal_id"]
+    rows = [
+        ",".join(str({"event_id": f"late-{number}", **line}.get(name, "")) for name in columns)
+        for number, line in enumerate(lines)
+    ]
+    events = tmp_path / "events.csv"
+    events.write_text("\n".join([",".join(columns), *rows]) + "\n")
+    ran = run("import", events, "--data-dir", tmp_path)
+    assert ran.status == 0
+    assert "line 4: invalid_visitor_id" in ran.err
+    assert counts(goal_named(report_of(tmp_path), "bought")) == {"A": (501, 101), "B": (500, 100)}
+
+
+def test_openapi_prints_the_description(run: Run) -> None:
+    description = json.loads(run("openapi").out)
+    assert description["info"]["version"] == "1.0.0"
