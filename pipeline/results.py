@@ -1,5 +1,6 @@
 """What an experiment's result is: of everyone, of one segment, or of those who are in several at once."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -11,13 +12,15 @@ from engine.analysis.report import Report, analyze
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.rollup.choices import segment_choices
-from pipeline.rollup.evidence import days_of, evidence_of
+from pipeline.rollup.evidence import days_of, evidence_of, placed_as
+from pipeline.rollup.rules import microseconds
 from pipeline.rollup.run import Rollup
 from pipeline.segment_filters import FILTERS, InvalidFilterError, SegmentFilters
 from pipeline.settings import Settings
 from pipeline.store import aggregates, rollups, visitors
 from pipeline.store.frames import Cursor
 from pipeline.store.rollups import Published
+from pipeline.store.visitor_totals import CountedExperiment, Totals, read_totals
 from pipeline.store.visitors import CUSTOM_PREFIX, DIMENSIONS
 from pipeline.store.warehouse import Warehouse
 
@@ -30,6 +33,8 @@ _PLURALS: Final = {
     )
     for name in DIMENSIONS
 }
+# What stands in totals as of lately.
+RECENTLY: Final = timedelta(days=30)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_FILTERS: Final = SegmentFilters()
 
@@ -76,9 +81,10 @@ class Results:
             published = rollups.find(cursor, experiment.id)
             if published is None:
                 return _nothing(experiment, days)
-            cells = _cells(cursor, experiment, published, filters.segment)
+            cells = _cells(cursor, published, filters.segment)
+        placed = placed_as(experiment, cells, variants=published.variants, goals=published.goals)
         return replace(
-            evidence_of(experiment, cells, days),
+            evidence_of(experiment, placed, days),
             as_of=now if is_fresh else _moment(published.as_of),
             last_exposure_at=_moment(published.last_exposed_at),
         )
@@ -97,6 +103,14 @@ class Results:
             ],
         }
 
+    def totals(self, project: Project, experiments: Iterable[Experiment], *, now: datetime) -> Totals:
+        """The people counted in any of a project's experiments, in all and in the 30 days up to `now`."""
+        self._rollup.refresh_within(project.id, self._patience)
+        with self._warehouse.transaction() as cursor:
+            known = [(one, found) for one in experiments if (found := rollups.find(cursor, one.id))]
+            counted = [_counted(one, found) for one, found in known]
+            return read_totals(cursor, counted, since_us=microseconds(now - RECENTLY))
+
     def _bring_up_to_date(self, experiment: Experiment, project: Project) -> bool:
         """Wait for newer events to be counted, if there are any; whether nothing is missing then."""
         return self._rollup.is_fresh(experiment, project) or self._rollup.refresh_within(
@@ -104,16 +118,22 @@ class Results:
         )
 
 
-def _cells(
-    cursor: Cursor, experiment: Experiment, published: Published, segment: dict[str, str]
-) -> pl.DataFrame:
+def _cells(cursor: Cursor, published: Published, segment: dict[str, str]) -> pl.DataFrame:
     """Sums taken ahead where there are any for what is asked, and sums over visitors elsewhere."""
+    experiment_id = published.experiment_id
     if not segment:
-        return aggregates.read_value(cursor, experiment.id, aggregates.EVERYONE, aggregates.EVERYONE)
+        return aggregates.read_value(cursor, experiment_id, aggregates.EVERYONE, aggregates.EVERYONE)
     (dimension, value), *others = segment.items()
     if not others and dimension in published.dimensions:
-        return aggregates.read_value(cursor, experiment.id, dimension, value)
-    return visitors.read_segment(cursor, experiment.id, len(experiment.goals), segment)
+        return aggregates.read_value(cursor, experiment_id, dimension, value)
+    return visitors.read_segment(cursor, experiment_id, len(published.goals), segment)
+
+
+def _counted(experiment: Experiment, published: Published) -> CountedExperiment:
+    goal = experiment.primary_goal
+    # A goal that is new since the last count has no place in the tables yet.
+    place = published.goals.index(goal.id) if goal and goal.id in published.goals else None
+    return CountedExperiment(experiment.id, len(published.variants), place)
 
 
 def _nothing(experiment: Experiment, days: range) -> Evidence:

@@ -84,6 +84,8 @@ def _record(due: Due, extent: Extent) -> Published:
         covered_seq=extent.newest_seq,
         as_of=microseconds(extent.now),
         last_exposed_at=None,
+        variants=tuple(variant.id for variant in due.experiment.variants),
+        goals=tuple(goal.id for goal in due.experiment.goals),
         dimensions=(),
         is_final=is_over(due.experiment, extent.now),
     )

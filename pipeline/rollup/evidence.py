@@ -1,5 +1,6 @@
 """Sums by variant, goal and day as the evidence that is analysed."""
 
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from typing import Final
 
@@ -24,6 +25,29 @@ def days_of(experiment: Experiment, timezone: str, now: datetime) -> range:
         (local_day(moment, timezone) - _EPOCH).days for moment in (experiment.started_at, last)
     )
     return range(first_day, max(first_day, last_day) + 1)
+
+
+def placed_as(
+    experiment: Experiment, cells: pl.DataFrame, *, variants: Sequence[str], goals: Sequence[str]
+) -> pl.DataFrame:
+    """Cells by the positions of variants and goals in `experiment`, not those they were counted by.
+
+    `variants` and `goals` are the ids they were counted by. What the experiment no longer has is left
+    out, and what it has got since is not in there yet.
+    """
+    variant_places = _places(variants, [variant.id for variant in experiment.variants])
+    goal_places = _places(goals, [goal.id for goal in experiment.goals])
+    for mark in (SEVERAL_VARIANTS, FLAGGED_AS_BOT):
+        variant_places[mark] = mark
+    known = cells.filter(
+        pl.col("variant").is_in(list(variant_places))
+        & (pl.col("goal").is_null() | pl.col("goal").is_in(list(goal_places)))
+    )
+    return known.with_columns(pl.col("variant").replace(variant_places), pl.col("goal").replace(goal_places))
+
+
+def _places(counted: Sequence[str], wanted: Sequence[str]) -> dict[int, int]:
+    return {place: wanted.index(one) for place, one in enumerate(counted) if one in wanted}
 
 
 def evidence_of(experiment: Experiment, cells: pl.DataFrame, days: range) -> Evidence:

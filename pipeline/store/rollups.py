@@ -1,11 +1,10 @@
 """Which result tables are published: what they cover, and by which rules they were counted."""
 
-from typing import Final, NamedTuple
-
-import msgspec
+from typing import Any, Final, NamedTuple
 
 from pipeline.store.frames import Cursor
 from pipeline.store.visitors import TABLES, result_table
+from pipeline.store.warehouse import Warehouse
 
 _TABLE: Final = "published_rollups"
 
@@ -14,7 +13,8 @@ class Published(NamedTuple):
     """What is known of an experiment's result tables.
 
     They hold every event numbered up to `covered_seq`, and were brought up to date at `as_of`
-    (microseconds). `dimensions` are those in the aggregates. A `is_final` one is never counted anew.
+    (microseconds). `variants` and `goals` are the ids behind the positions that the tables speak of;
+    `dimensions` are those in the aggregates. A final one is never counted anew.
     """
 
     experiment_id: str
@@ -23,11 +23,10 @@ class Published(NamedTuple):
     covered_seq: int
     as_of: int
     last_exposed_at: int | None
+    variants: tuple[str, ...]
+    goals: tuple[str, ...]
     dimensions: tuple[str, ...]
     is_final: bool
-
-
-_DIMENSIONS: Final = Published._fields.index("dimensions")
 
 
 def create_table(cursor: Cursor) -> None:
@@ -36,7 +35,7 @@ def create_table(cursor: Cursor) -> None:
         f"""
         CREATE TABLE IF NOT EXISTS {_TABLE} (
           experiment_id VARCHAR, fingerprint VARCHAR, rules VARCHAR, covered_seq BIGINT, as_of BIGINT,
-          last_exposed_at BIGINT, dimensions VARCHAR, is_final BOOLEAN
+          last_exposed_at BIGINT, variants VARCHAR[], goals VARCHAR[], dimensions VARCHAR[], is_final BOOLEAN
         )
         """
     )
@@ -47,16 +46,22 @@ def find(cursor: Cursor, experiment_id: str) -> Published | None:
     rows = cursor.execute(f"SELECT * FROM {_TABLE} WHERE experiment_id = ?", [experiment_id]).fetchall()
     if not rows:
         return None
-    published = Published(*rows[0])
-    return published._replace(dimensions=tuple(msgspec.json.decode(rows[0][_DIMENSIONS])))
+    facts: list[Any] = [tuple(fact) if isinstance(fact, list) else fact for fact in rows[0]]
+    return Published(*facts)
+
+
+def published_experiments(warehouse: Warehouse) -> list[str]:
+    """The id of every experiment that has results."""
+    with warehouse.cursor() as cursor:
+        return [one for (one,) in cursor.execute(f"SELECT experiment_id FROM {_TABLE}").fetchall()]
 
 
 def publish(cursor: Cursor, published: Published) -> None:
     """Replace what was said of the experiment: part of the transaction that replaces its tables."""
-    row = [*published]
-    row[_DIMENSIONS] = msgspec.json.encode(published.dimensions).decode()
+    row = [list(fact) if isinstance(fact, tuple) else fact for fact in published]
+    marks = ", ".join("?" * len(row))
     cursor.execute(f"DELETE FROM {_TABLE} WHERE experiment_id = ?", [published.experiment_id])
-    cursor.execute(f"INSERT INTO {_TABLE} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+    cursor.execute(f"INSERT INTO {_TABLE} VALUES ({marks})", row)
 
 
 def withdraw(cursor: Cursor, experiment_id: str) -> None:
