@@ -1,8 +1,8 @@
 """The main job, shown: a shop's events come in, are rolled up, and a service answers with verdicts."""
 
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -78,8 +78,16 @@ def _start_experiments(store: OpenStore, project: "Project", now: datetime) -> "
     experiments = []
     for fields in EXPERIMENTS:
         draft = create_draft(store.catalog, project, {**fields, "goals": GOALS}, now=started, actor="demo")
-        start = partial(lifecycle.start, now=started)
-        experiments.append(store.catalog.experiments.change(project.id, draft.id, start, actor="demo"))
+        # The same salt each time: the same visitors see the same variants, so the verdicts never vary.
+        salted = replace(draft, salt=draft.test_key)
+        experiments.append(
+            store.catalog.experiments.change(
+                project.id,
+                draft.id,
+                lambda _, salted=salted: lifecycle.start(salted, now=started),
+                actor="demo",
+            )
+        )
     return experiments
 
 

@@ -1,0 +1,47 @@
+"""The demo tells three known truths apart, and its three questions are answered."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from api.cli.stores import opened_store
+from pipeline.results import SegmentFilters
+from tests.api.cli.conftest import Run
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_demo_ships_the_winner_sees_no_difference_and_catches_the_broken_split(
+    run: Run, tmp_path: Path
+) -> None:
+    ran = run("demo", "--data-dir", tmp_path / "demo", "--no-serve")
+    assert ran.status == 0
+    with opened_store(tmp_path / "demo") as store:
+        (project,) = store.catalog.projects.all()
+        reports = [
+            store.results.report(experiment, project, SegmentFilters(), now=datetime.now(UTC))
+            for experiment in store.catalog.experiments.of_project(project.id)
+        ]
+    verdicts = {
+        report.experiment.name: report.primary.decision.recommendation for report in reports if report.primary
+    }
+    assert verdicts == {
+        "One-page checkout": "ship",
+        "Free-shipping banner": "review",
+        "Larger product gallery": "fix_data",
+    }
+    # The truth is a lift of 12%: the interval must hold it.
+    (winner,) = (report for report in reports if report.experiment.name == "One-page checkout")
+    checkout = winner.goals[0].variants[1].improvement_interval
+    assert checkout is not None
+    assert checkout.low is not None
+    assert checkout.high is not None
+    assert checkout.low < 0.12 < checkout.high
+
+
+def test_the_demo_never_empties_a_folder_that_it_did_not_fill(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "precious.txt").write_text("keep me")
+    ran = run("demo", "--data-dir", tmp_path, "--no-serve")
+    assert ran.status == 1
+    assert (tmp_path / "precious.txt").read_text() == "keep me"
