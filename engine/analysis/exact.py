@@ -100,12 +100,13 @@ class _Corner:
 
     def lift_at(self, tables: Tables, log_odds: FloatArray) -> FloatArray:
         """Relative lift of the table with these margins and this log odds ratio of the cell."""
-        odds = np.exp(np.clip(log_odds, -_LOG_ODDS_LIMIT, _LOG_ODDS_LIMIT)) * (log_odds > -np.inf)
+        odds = np.exp(np.clip(log_odds, -_LOG_ODDS_LIMIT, _LOG_ODDS_LIMIT))
         linear = self.total + (self.row + self.column) * (odds - 1.0)
         product = odds * self.row * self.column
         # The root of the table's quadratic that lies between the margins, without subtracting near-equals.
         inner = 2.0 * product / (linear + np.sqrt(linear**2 - 4.0 * (odds - 1.0) * product))
-        x = np.where(log_odds == np.inf, np.minimum(self.row, self.column), inner)
+        most = np.where(log_odds == np.inf, np.minimum(self.row, self.column), inner)
+        x = np.where(log_odds == -np.inf, 0.0, most)
         hits = tables.hits + tables.control_hits
         by_cell = [x, tables.n - x, hits - x, hits - tables.control_n + x]
         variant = np.choose(self.cell.astype(np.int64), by_cell)
