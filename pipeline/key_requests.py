@@ -34,7 +34,7 @@ def create_key(catalog: Catalog, creator: ApiKey, fields: Mapping[str, Any]) -> 
 
     Returns the key and its token, which is kept nowhere.
     """
-    own = catalog.projects.ids_of_account(creator.account_id)
+    own = catalog.projects.ids(creator.account_id)
     problems = [
         *_KEY(fields),
         *at("scopes", _beyond(creator, fields.get("scopes"))),

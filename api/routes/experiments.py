@@ -1,4 +1,4 @@
-"""Experiments: create, list, get, update, and drive through their lifecycle."""
+"""Experiments: create, list, get, update, delete, and drive through their lifecycle."""
 
 from functools import partial
 from typing import Annotated
@@ -19,6 +19,7 @@ from api.deps import (
 )
 from api.description import taking
 from api.errors import BODY_CODES, KEY_CODES, documented
+from api.idempotency import RepeatableRoute
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.experiment_input import ExperimentInput
 from api.schemas.experiments import Experiment, ExperimentDetail
@@ -30,6 +31,7 @@ from pipeline.drafts import create_draft, revise_draft
 router = APIRouter(
     prefix="/projects/{project_id}/experiments",
     tags=["Experiments"],
+    route_class=RepeatableRoute,
     responses=documented(*KEY_CODES, "not_found"),
 )
 UPDATE_CODES = ("experiment_running", "experiment_locked", "field_locked")
@@ -90,6 +92,17 @@ def update_experiment(
     return _detail(revise_draft(catalog, project, experiment.id, body, now=now, actor=caller.actor))
 
 
+@router.delete("/{id}", status_code=204, responses=documented("not_draft"))
+def delete_experiment(
+    experiment_id: ExperimentId,
+    caller: ExperimentsWriter,
+    project: ProjectOfWritableExperiments,
+    catalog: CatalogDep,
+) -> None:
+    """Delete a draft for good; what has started is completed and archived instead."""
+    catalog.experiments.delete(project.id, experiment_id, lifecycle.deletable, actor=caller.actor)
+
+
 @router.post("/{id}/start", responses=documented("invalid_transition", "start_requirements_not_met"))
 def start_experiment(
     experiment_id: ExperimentId,
@@ -140,6 +153,19 @@ def complete_experiment(
     """End it: nobody is assigned any more, and results are frozen."""
     complete = partial(lifecycle.complete, now=now)
     return _detail(catalog.experiments.change(project.id, experiment_id, complete, actor=caller.actor))
+
+
+@router.post("/{id}/archive", responses=documented("invalid_transition"))
+def archive_experiment(
+    experiment_id: ExperimentId,
+    caller: ExperimentsWriter,
+    project: ProjectOfWritableExperiments,
+    catalog: CatalogDep,
+    now: Now,
+) -> Single[ExperimentDetail]:
+    """Take a completed experiment off the default listing; its results are kept."""
+    archive = partial(lifecycle.archive, now=now)
+    return _detail(catalog.experiments.change(project.id, experiment_id, archive, actor=caller.actor))
 
 
 def _detail(experiment: ExperimentValue) -> Single[ExperimentDetail]:

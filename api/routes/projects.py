@@ -1,30 +1,36 @@
-"""Projects: create, list, get and update."""
+"""Projects: create, list, get, update and delete; how much one is used, and how its site is connected."""
 
 from functools import partial
 
-from fastapi import APIRouter
+from fastapi import APIRouter, BackgroundTasks
 
 from api.bodies import JsonObject
 from api.deps import (
     CatalogDep,
     Now,
     PageNumber,
+    PartsDep,
     PerPage,
     ProjectsCreator,
     ProjectsReader,
     ProjectsWriter,
     ReadableProject,
+    ResultsDep,
     WritableProject,
 )
 from api.description import taking
 from api.errors import BODY_CODES, KEY_CODES, documented
+from api.idempotency import RepeatableRoute
 from api.schemas.envelopes import Listing, Meta, Single
-from api.schemas.projects import NewProject, Project, ProjectInput
+from api.schemas.projects import NewProject, Project, ProjectInput, ProjectInstallation, ProjectStats
 from engine.design.drafting import draft_project, revise_project
 from engine.design.project import Project as ProjectValue
+from pipeline.removal import remove_collected
 from pipeline.store.catalog import Catalog, new_id, new_sdk_key
 
-router = APIRouter(prefix="/projects", tags=["Projects"], responses=documented(*KEY_CODES))
+router = APIRouter(
+    prefix="/projects", tags=["Projects"], route_class=RepeatableRoute, responses=documented(*KEY_CODES)
+)
 
 
 @router.get("", responses=documented("validation_error"))
@@ -76,6 +82,31 @@ def update_project(
     revise = partial(revise_project, fields=body, now=now)
     revised = catalog.projects.change(caller.account.id, project.id, revise, actor=caller.actor)
     return _described(revised, catalog)
+
+
+@router.delete("/{id}", status_code=204, responses=documented("not_found"))
+def delete_project(
+    caller: ProjectsWriter, project: WritableProject, parts: PartsDep, afterwards: BackgroundTasks
+) -> None:
+    """Delete a project for good, with its experiments and everything that was collected."""
+    experiment_ids = parts.catalog.projects.delete(caller.account.id, project.id, actor=caller.actor)
+    # Once the catalog has lost it for good: whoever could still read the project would find no data.
+    afterwards.add_task(remove_collected, parts.ingest, parts.rollup, project.id, experiment_ids)
+
+
+@router.get("/{id}/stats", responses=documented("not_found"))
+def get_project_stats(
+    project: ReadableProject, catalog: CatalogDep, results: ResultsDep, now: Now
+) -> Single[ProjectStats]:
+    """Count the project's experiments, and the visitors and conversions of all of them together."""
+    experiments = catalog.experiments.of_project(project.id)
+    return Single(data=ProjectStats.of(experiments, results.totals(project, experiments, now=now)))
+
+
+@router.get("/{id}/installation", responses=documented("not_found"))
+def get_project_installation(project: ReadableProject, parts: PartsDep) -> Single[ProjectInstallation]:
+    """Get the code that connects the site, and the project's public key."""
+    return Single(data=ProjectInstallation.of(project, parts.settings.base_url))
 
 
 def _described(found: ProjectValue, catalog: Catalog) -> Single[Project]:

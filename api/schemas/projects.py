@@ -1,13 +1,17 @@
 """A project on the wire."""
 
+from collections.abc import Collection
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from api.installation import snippet_html, storefront_pixel_code, tracking_snippet
 from engine.design import project
+from engine.design.experiment import Experiment
 from engine.design.vocabulary import Platform
+from pipeline.store.visitor_totals import Totals
 
 TIMEZONE = "IANA zone that days are counted in, such as `America/New_York`; UTC while null."
 
@@ -44,6 +48,54 @@ class NewProject(Project):
     def of_new(cls, created: project.Project) -> "NewProject":
         """Describe a project in which nothing runs yet."""
         return cls(**asdict(created), running_experiments_count=0, api_key=created.sdk_key)
+
+
+class ProjectStats(BaseModel):
+    """How much a project is used; a visitor of several of its experiments counts once."""
+
+    total_experiments: int = Field(description="Archived ones too.")
+    running_experiments: int
+    total_visitors: int = Field(description="Who was counted in an experiment.")
+    total_conversions: int = Field(description="Who of them reached the primary goal of one.")
+    visitors_30d: int = Field(description="Whose first exposure to one is less than 30 days ago.")
+    conversions_30d: int = Field(description="Who reached a primary goal less than 30 days ago.")
+
+    @classmethod
+    def of(cls, experiments: Collection[Experiment], totals: Totals) -> "ProjectStats":
+        """Describe what the experiments of a project have counted together."""
+        return cls(
+            total_experiments=len(experiments),
+            running_experiments=sum(experiment.status == "running" for experiment in experiments),
+            total_visitors=totals.visitors,
+            total_conversions=totals.converted,
+            visitors_30d=totals.recent_visitors,
+            conversions_30d=totals.recently_converted,
+        )
+
+
+class ProjectInstallation(BaseModel):
+    """How the site is connected."""
+
+    platform: Platform
+    installation_guide: Platform
+    snippet_verified: bool
+    snippet_html: str = Field(description="For the head of every page.")
+    api_key: str = Field(description="Public SDK key, `pk_<token id>`: it reaches the SDK endpoints only.")
+    tracking_snippet: str = Field(description="How a page reports an order.")
+    storefront_pixel_code: str | None = Field(description="For the customer events of a Shopify store.")
+
+    @classmethod
+    def of(cls, found: project.Project, base_url: str) -> "ProjectInstallation":
+        """Describe how a site is connected to the service at `base_url`."""
+        return cls(
+            platform=found.platform,
+            installation_guide=found.installation_guide,
+            snippet_verified=found.snippet_verified,
+            snippet_html=snippet_html(found, base_url),
+            api_key=found.sdk_key,
+            tracking_snippet=tracking_snippet(found),
+            storefront_pixel_code=storefront_pixel_code(found, base_url),
+        )
 
 
 class Ga4(BaseModel):

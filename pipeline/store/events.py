@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from pipeline.store.warehouse import Warehouse
 
+_PREFIX: Final = "events_"
 # Ids come from the catalog; anything else never reaches a table name.
 _SAFE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
@@ -106,7 +107,7 @@ def table_name(project_id: str) -> str:
     """Where a project's events are; ValueError for what cannot be a project id."""
     if not _SAFE_ID.match(project_id):
         raise ValueError(f"{project_id!r} is no project id; ids are letters, digits, '-' and '_'")
-    return f"events_{project_id}"
+    return f"{_PREFIX}{project_id}"
 
 
 def create_table(cursor: duckdb.DuckDBPyConnection, project_id: str) -> None:
@@ -153,18 +154,18 @@ def has_table(cursor: duckdb.DuckDBPyConnection, project_id: str) -> bool:
     return bool(found)
 
 
+def stored_projects(warehouse: Warehouse) -> list[str]:
+    """The id of every project that anything was ever stored for, and not dropped."""
+    with warehouse.cursor() as cursor:
+        return [name.removeprefix(_PREFIX) for name in _tables(cursor)]
+
+
 def last_seqs(warehouse: Warehouse) -> dict[str, int]:
     """The newest sequence number of each project that has events."""
     with warehouse.cursor() as cursor:
-        tables = [
-            name
-            for (name,) in cursor.execute(
-                "SELECT table_name FROM duckdb_tables() WHERE starts_with(table_name, 'events_')"
-            ).fetchall()
-        ]
         newest = {
-            table.removeprefix("events_"): cursor.execute(f'SELECT max(seq) FROM "{table}"').fetchall()[0][0]
-            for table in tables
+            table.removeprefix(_PREFIX): cursor.execute(f'SELECT max(seq) FROM "{table}"').fetchall()[0][0]
+            for table in _tables(cursor)
         }
     return {project_id: seq for project_id, seq in newest.items() if seq is not None}
 
@@ -190,3 +191,8 @@ def count_by_type(warehouse: Warehouse, project_id: str) -> dict[str, int]:
             f'SELECT type, count(*) FROM "{table_name(project_id)}" GROUP BY type ORDER BY type'
         ).fetchall()
     return dict(rows)
+
+
+def _tables(cursor: duckdb.DuckDBPyConnection) -> list[str]:
+    query = "SELECT table_name FROM duckdb_tables() WHERE starts_with(table_name, ?) ORDER BY table_name"
+    return [name for (name,) in cursor.execute(query, [_PREFIX]).fetchall()]

@@ -30,7 +30,9 @@ def read_totals(cursor: Cursor, experiments: Sequence[CountedExperiment], *, sin
         return Totals()
     rows = cursor.execute(
         f"""
-        SELECT count(*), count(done_at), count_if(seen_at >= $since), count_if(done_at >= $since) FROM (
+        SELECT count(*), count(done_at),
+          count(*) FILTER (seen_at >= $since), count(*) FILTER (done_at >= $since)
+        FROM (
           SELECT visitor_key, max(seen_at) AS seen_at, max(done_at) AS done_at
           FROM ({" UNION ALL ".join(map(_seen_in, experiments))}) GROUP BY visitor_key
         )

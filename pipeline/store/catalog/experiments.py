@@ -74,16 +74,6 @@ class Experiments:
         with self._database.read() as connection:
             return set(connection.scalars(select(experiments.c.id)))
 
-    def counts_by_status(self, project_id: str) -> dict[Status, int]:
-        """How many experiments of a project are in each status that any is in."""
-        query = (
-            select(experiments.c.status, func.count())
-            .where(experiments.c.project_id == project_id)
-            .group_by(experiments.c.status)
-        )
-        with self._database.read() as connection:
-            return {row[0]: row[1] for row in connection.execute(query)}
-
     def running_counts(self, project_ids: Collection[str]) -> dict[str, int]:
         """How many experiments run in each of those projects."""
         query = (

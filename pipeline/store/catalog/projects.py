@@ -61,10 +61,13 @@ class Projects:
             rows, total = fetch_page(connection, query, page, per_page)
         return Page([_project_from(row) for row in rows], page, per_page, total)
 
-    def ids_of_account(self, account_id: str) -> set[str]:
-        """The id of every project of an account."""
+    def ids(self, account_id: str | None = None) -> set[str]:
+        """The id of every project, or of every one of an account."""
+        query = select(projects.c.id)
+        if account_id is not None:
+            query = query.where(projects.c.account_id == account_id)
         with self._database.read() as connection:
-            return set(connection.scalars(select(projects.c.id).where(projects.c.account_id == account_id)))
+            return set(connection.scalars(query))
 
     def count(self, account_id: str) -> int:
         """How many projects an account has."""

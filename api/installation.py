@@ -1,0 +1,64 @@
+"""What is pasted into a site so that its visitors are assigned and counted."""
+
+import json
+from html import escape
+from string import Template
+from typing import Final
+
+from engine.design.project import Project
+
+# The browser's function that takes commands, and the cookie with the visitor's id: the snippet's own names.
+COMMAND: Final = "truelift"
+VISITOR_COOKIE: Final = "truelift_visitor"
+
+_SNIPPET: Final = Template('<script async src="$source"></script>')
+# Commands that come before the snippet has loaded wait in `q`.
+_TRACKING: Final = Template("""\
+<script>
+  window.$command = window.$command || function () { ($command.q = $command.q || []).push(arguments); };
+  $command("convert", {
+    event_name: "purchase",
+    revenue_cents: 4999, // of this order, in hundredths of the currency
+    currency: $currency,
+    transaction_id: "1001" // of this order: one that is sent again counts once
+  });
+</script>""")
+# text/plain needs no preflight, and keepalive outlives the page.
+_PIXEL: Final = Template("""\
+analytics.subscribe("checkout_completed", async (event) => {
+  const visitorId = await browser.cookie.get($cookie);
+  const checkout = event.data.checkout;
+  if (!visitorId || !checkout.totalPrice) return;
+  await fetch($address, {
+    method: "POST",
+    keepalive: true,
+    headers: { "Content-Type": "text/plain" },
+    body: JSON.stringify({
+      event_id: event.id,
+      visitor_id: visitorId,
+      event_name: "purchase",
+      revenue_cents: Math.round(checkout.totalPrice.amount * 100),
+      currency: checkout.currencyCode,
+      transaction_id: (checkout.order && checkout.order.id) || checkout.token
+    })
+  });
+});
+""")
+
+
+def snippet_html(project: Project, base_url: str) -> str:
+    """The tag that loads the snippet, for the head of every page."""
+    return _SNIPPET.substitute(source=escape(f"{base_url.rstrip('/')}/sdk/v1/{project.sdk_key}.js"))
+
+
+def tracking_snippet(project: Project) -> str:
+    """An example of how a page reports an order, in the project's currency."""
+    return _TRACKING.substitute(command=COMMAND, currency=json.dumps(project.revenue_currency))
+
+
+def storefront_pixel_code(project: Project, base_url: str) -> str | None:
+    """A pixel that reports the orders of a checkout which runs no snippet; None where no platform has one."""
+    if project.platform != "shopify":
+        return None
+    address = f"{base_url.rstrip('/')}/api/v1/sdk/convert?key={project.sdk_key}"
+    return _PIXEL.substitute(cookie=json.dumps(VISITOR_COOKIE), address=json.dumps(address))

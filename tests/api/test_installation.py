@@ -1,0 +1,130 @@
+import json
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.installation import snippet_html, storefront_pixel_code, tracking_snippet
+from api.parts import Parts
+from pipeline.store.catalog import new_sdk_key
+from tests.api.bodies import error_of
+from tests.api.customers import Customer
+from tests.builders import a_project
+
+BASE = "https://ab.example"
+
+
+class Scripts(HTMLParser):
+    """The script elements of a page: where each comes from, and what is in it."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.sources: list[str | None] = []
+        self.code = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag == "script"
+        self.sources.append(dict(attrs).get("src"))
+
+    def handle_data(self, data: str) -> None:
+        self.code += data
+
+
+def test_installation_has_every_field(customer: Customer, parts: Parts) -> None:
+    project = customer.a_project(installation_guide="gtm")
+    data = customer.get(f"{project}/installation").json()["data"]
+    sdk_key = parts.catalog.projects.find(project.rpartition("/")[2]).sdk_key
+    assert set(data) == {
+        "platform",
+        "installation_guide",
+        "snippet_verified",
+        "snippet_html",
+        "api_key",
+        "tracking_snippet",
+        "storefront_pixel_code",
+    }
+    assert (data["platform"], data["installation_guide"]) == ("custom_js", "gtm")
+    assert (data["api_key"], data["snippet_verified"]) == (sdk_key, False)
+    assert data["storefront_pixel_code"] is None
+    assert Scripts(data["snippet_html"]).sources == [f"{parts.settings.base_url}/sdk/v1/{sdk_key}.js"]
+
+
+def test_public_key_is_shown_to_readers_of_the_project_only(customer: Customer, project: str) -> None:
+    assert customer.with_key("projects:read").get(f"{project}/installation").status_code == 200
+    other = customer.with_key("projects:write", "experiments:read", "sdk:write")
+    error_of(other.get(f"{project}/installation"), 403, "forbidden")
+
+
+@pytest.mark.parametrize("base_url", [BASE, f"{BASE}/", f"{BASE}/under"])
+def test_snippet_refers_to_its_script(base_url: str) -> None:
+    expected = f"{base_url.rstrip('/')}/sdk/v1/pk_shop.js"
+    assert Scripts(snippet_html(a_project(), base_url)).sources == [expected]
+
+
+def test_address_cannot_leave_its_attribute() -> None:
+    html = snippet_html(a_project(), 'https://x.example/"><script>alert(1)</script>')
+    assert len(Scripts(html).sources) == 1
+
+
+def test_order_is_reported_in_the_projects_currency() -> None:
+    code = Scripts(tracking_snippet(a_project(settings={"revenue_currency": "EUR"}))).code
+    assert 'currency: "EUR"' in code
+    assert "$" not in code
+
+
+@pytest.mark.parametrize("platform", ["custom_js", "woocommerce", "gtm", "nextjs"])
+def test_no_other_platform_has_a_pixel(platform: str) -> None:
+    assert storefront_pixel_code(a_project(platform=platform), BASE) is None
+
+
+def test_pixel_of_a_shopify_store_reports_to_its_own_project() -> None:
+    code = storefront_pixel_code(a_project(platform="shopify"), BASE)
+    assert code is not None
+    assert json.dumps(f"{BASE}/api/v1/sdk/convert?key=pk_shop") in code
+    assert "checkout_completed" in code
+
+
+# What a store's sandbox offers a pixel: the visitor's cookie, and events of the checkout.
+SANDBOX = """
+const told = [];
+const browser = {{ cookie: {{ get: async (name) => name === "truelift_visitor" ? {visitor} : "" }} }};
+globalThis.fetch = async (address, options) => {{ told.push({{ address, ...options }}); }};
+const analytics = {{ subscribe: (name, tell) => {{ analytics[name] = tell; }} }};
+{pixel}
+analytics.checkout_completed({{ id: "evt-1", data: {{ checkout: {checkout} }} }})
+  .then(() => console.log(JSON.stringify(told)));
+"""
+CHECKOUT = {"totalPrice": {"amount": 19.99}, "currencyCode": "USD", "order": {"id": "o-1"}, "token": "t-1"}
+
+
+def told_by_pixel(folder: Path, pixel: str, visitor: str = "v1") -> list[dict[str, Any]]:
+    script = folder / "pixel.js"
+    script.write_text(SANDBOX.format(pixel=pixel, visitor=json.dumps(visitor), checkout=json.dumps(CHECKOUT)))
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs node to run JavaScript")
+    run = subprocess.run([node, script], capture_output=True, text=True, check=True, timeout=30)
+    told: list[dict[str, Any]] = json.loads(run.stdout)
+    return told
+
+
+def test_pixel_tells_the_service_an_order_that_it_accepts(
+    customer: Customer, parts: Parts, tmp_path: Path
+) -> None:
+    project = customer.a_project(platform="shopify")
+    pixel = customer.get(f"{project}/installation").json()["data"]["storefront_pixel_code"]
+    (told,) = told_by_pixel(tmp_path, pixel)
+    address = told["address"].removeprefix(parts.settings.base_url)
+    answer = customer.client.post(address, content=told["body"], headers=told["headers"])
+    assert answer.json()["accepted"] == 1, answer.text
+    assert json.loads(told["body"])["revenue_cents"] == 1999
+
+
+def test_pixel_is_silent_about_whom_it_does_not_know(tmp_path: Path) -> None:
+    pixel = storefront_pixel_code(a_project(platform="shopify", sdk_key=new_sdk_key()), BASE)
+    assert pixel is not None
+    assert told_by_pixel(tmp_path, pixel, visitor="") == []
