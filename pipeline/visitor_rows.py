@@ -6,25 +6,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from engine.design.experiment import Experiment
+from pipeline.event_rules import JUNK_IDS
+from pipeline.store.events import EVENT_SCHEMA
+from pipeline.store.visitors import DIMENSIONS
 from pipeline.table_files import BadRow, Chunk
 
 # Column names that are segments of their own; every other segment column becomes a custom dimension.
-SEGMENT_COLUMNS = frozenset(
-    {
-        "traffic_source",
-        "device_type",
-        "visitor_type",
-        "os",
-        "country",
-        "region",
-        "browser",
-        "utm_source",
-        "utm_medium",
-        "utm_campaign",
-        "visitor_identity",
-    }
-)
-JUNK_IDS = ("", "null", "undefined", "[object Object]", "NaN")
+SEGMENT_COLUMNS = frozenset(DIMENSIONS) & frozenset(EVENT_SCHEMA.names)
 TRUE_WORDS = ("1", "true", "yes", "t", "y")
 FALSE_WORDS = ("", "0", "false", "no", "f", "n")
 
