@@ -11,6 +11,7 @@ from starlette.routing import Route
 from api import errors
 from api.cors import SdkCors
 from api.description import describe
+from api.limits import RateLimitHeaders
 from api.mcp import ADDRESS, KeysOutOfAddresses, McpEndpoint
 from api.parts import open_parts
 from api.request_ids import RequestIds
@@ -53,6 +54,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.openapi = describe(app)  # type: ignore[method-assign] # FastAPI's documented way to extend the document
     errors.install(app)
+    app.add_middleware(RateLimitHeaders)
     app.add_middleware(SdkCors)
     app.add_middleware(RequestIds)
     for router in RESOURCES:

@@ -7,7 +7,7 @@ from typing import Final
 from fastapi.security import HTTPBearer
 
 from api.errors import ApiError
-from pipeline.store.catalog import Account, ApiKey, Catalog, Member, Scope
+from pipeline.store.catalog import Account, ApiKey, Catalog, Member, NotFoundError, Scope
 
 bearer: Final = HTTPBearer(
     scheme_name="bearer",
@@ -15,6 +15,10 @@ bearer: Final = HTTPBearer(
     description="An API key. Its scopes and projects bound what it reaches.",
     auto_error=False,
 )
+
+
+class OutOfReachError(NotFoundError):
+    """The key does not reach it, so that for this caller there is no such thing."""
 
 
 @dataclass(frozen=True, slots=True)

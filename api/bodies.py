@@ -12,13 +12,23 @@ MAX_BODY_BYTES: Final = 2**20
 MEDIA_TYPE: Final = "application/json"
 
 
+async def body_of(request: Request) -> bytes:
+    """The body, however often it is asked for; ApiError for one of too many bytes."""
+    if not hasattr(request.state, "body"):
+        request.state.body = await _read(request)
+    body: bytes | None = request.state.body
+    if body is None:
+        raise ApiError("payload_too_large", f"a body may have at most {MAX_BODY_BYTES:,} bytes")
+    return body
+
+
 async def json_object(request: Request) -> dict[str, Any]:
     """The body as a dict; ApiError for another media type, too many bytes, no JSON, or no object."""
     media_type = request.headers.get("content-type", MEDIA_TYPE).partition(";")[0].strip().lower()
     if media_type != MEDIA_TYPE:
         raise ApiError("unsupported_media_type", f"send the body as {MEDIA_TYPE}, not {media_type!r}")
     try:
-        body = msgspec.json.decode(await _read(request))
+        body = msgspec.json.decode(await body_of(request))
     except (msgspec.DecodeError, RecursionError) as error:
         raise ApiError("invalid_json", f"the body is not JSON: {error}") from None
     if not isinstance(body, dict):
@@ -29,14 +39,13 @@ async def json_object(request: Request) -> dict[str, Any]:
 JsonObject = Annotated[dict[str, Any], Depends(json_object)]
 
 
-async def _read(request: Request) -> bytes:
+async def _read(request: Request) -> bytes | None:
     declared = request.headers.get("content-length", "")
-    too_large = ApiError("payload_too_large", f"a body may have at most {MAX_BODY_BYTES:,} bytes")
     if declared.isdecimal() and int(declared) > MAX_BODY_BYTES:
-        raise too_large
+        return None
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_BODY_BYTES:
-            raise too_large
+            return None
     return bytes(body)

@@ -8,6 +8,7 @@ from fastapi.security import HTTPAuthorizationCredentials, SecurityScopes
 
 from api.auth import (
     Caller,
+    OutOfReachError,
     authenticate,
     bearer,
     require_account_wide,
@@ -20,7 +21,7 @@ from api.parts import Parts
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.results import Results
-from pipeline.store.catalog import Catalog, NotFoundError
+from pipeline.store.catalog import Catalog
 
 MAX_PER_PAGE = 100
 
@@ -54,12 +55,19 @@ Now = Annotated[datetime, Depends(utc_now)]
 
 
 def authenticated(
+    request: Request,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)],
-    catalog: CatalogDep,
+    parts: PartsDep,
     now: Now,
 ) -> Caller:
-    """The caller, whatever it may do: 401 without one."""
-    return authenticate(credentials.credentials if credentials else None, catalog, now)
+    """The caller, whatever it may do: 401 without one, 429 where its account has asked too often."""
+    caller = authenticate(credentials.credentials if credentials else None, parts.catalog, now)
+    if not hasattr(request.state, "caller"):
+        account = caller.account
+        request.state.caller = caller
+        request.state.window = parts.limits.count(f"account/{account.id}", account.rate_limit_per_minute)
+    request.state.window.require_room()
+    return caller
 
 
 async def authorized(scopes: SecurityScopes, caller: Annotated[Caller, Depends(authenticated)]) -> Caller:
@@ -99,7 +107,7 @@ def managing_keys(caller: AccountWideCaller, catalog: CatalogDep) -> Caller:
 def project_in_path(project_id: str, caller: AuthorizedCaller, catalog: CatalogDep) -> Project:
     """The project that `{project_id}` names, if the caller reaches it: else 404."""
     if not caller.key.reaches(project_id):
-        raise NotFoundError("project", project_id)
+        raise OutOfReachError("project", project_id)
     return catalog.projects.get(caller.account.id, project_id)
 
 

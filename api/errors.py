@@ -13,7 +13,14 @@ from engine.errors import InvalidDesignError, Problem, TransitionError
 from pipeline.event_body import InvalidBodyError, MalformedBodyError, TooManyEventsError
 from pipeline.ingest import IngestError
 from pipeline.results import InvalidFilterError
-from pipeline.store.catalog import CatalogBusyError, InvalidRecordError, NotFoundError, PlanLimitError
+from pipeline.store.catalog import (
+    CatalogBusyError,
+    InvalidRecordError,
+    KeyInUseError,
+    KeyReusedError,
+    NotFoundError,
+    PlanLimitError,
+)
 
 STATUS_OF: Final[Mapping[str, int]] = {
     "invalid_json": 400,
@@ -22,6 +29,8 @@ STATUS_OF: Final[Mapping[str, int]] = {
     "forbidden": 403,
     "not_found": 404,
     "method_not_allowed": 405,
+    "idempotency_key_in_use": 409,
+    "idempotency_key_reused": 409,
     "payload_too_large": 413,
     "unsupported_media_type": 415,
     "validation_error": 422,
@@ -32,6 +41,7 @@ STATUS_OF: Final[Mapping[str, int]] = {
     "experiment_locked": 422,
     "field_locked": 422,
     "not_draft": 422,
+    "rate_limited": 429,
     "internal_error": 500,
     "unavailable": 503,
 }
@@ -42,6 +52,8 @@ CODE_OF: Final[Mapping[type[Exception], str]] = {
     InvalidFilterError: "validation_error",
     NotFoundError: "not_found",
     PlanLimitError: "plan_limit_reached",
+    KeyReusedError: "idempotency_key_reused",
+    KeyInUseError: "idempotency_key_in_use",
     CatalogBusyError: "unavailable",
     IngestError: "unavailable",
     MalformedBodyError: "invalid_json",
@@ -51,7 +63,7 @@ CODE_OF: Final[Mapping[type[Exception], str]] = {
 # What the framework refuses before any code of ours runs.
 CODE_OF_STATUS: Final[Mapping[int, str]] = {404: "not_found", 405: "method_not_allowed"}
 # What an operation with a key, and one with a body, may be refused for.
-KEY_CODES: Final = ("invalid_api_key", "account_inactive", "forbidden")
+KEY_CODES: Final = ("invalid_api_key", "account_inactive", "forbidden", "rate_limited")
 BODY_CODES: Final = ("invalid_json", "payload_too_large", "unsupported_media_type", "validation_error")
 INVALID: Final = "the request is not valid; `details` names every problem"
 RETRY_AFTER_SECONDS: Final = 1
@@ -75,9 +87,13 @@ class ApiError(Exception):
         super().__init__(message)
 
 
+# What an operation refuses on purpose.
+ANSWERED: Final[tuple[type[Exception], ...]] = (ApiError, TransitionError, *CODE_OF)
+
+
 def install(app: FastAPI) -> None:
     """Have every error that is raised on purpose answered in the envelope."""
-    for kind in (ApiError, TransitionError, RequestValidationError, HTTPException, *CODE_OF):
+    for kind in (*ANSWERED, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, _answer)
 
 
@@ -100,8 +116,24 @@ def documented(*codes: str) -> dict[int | str, dict[str, Any]]:
     return answers
 
 
-async def _answer(request: Request, error: Exception) -> JSONResponse:
+def merged(*described: Mapping[int | str, dict[str, Any]]) -> dict[int | str, dict[str, Any]]:
+    """Descriptions of answers as one: each code of a status is named once."""
+    answers: dict[int | str, dict[str, Any]] = {}
+    for status, answer in (pair for part in described for pair in part.items()):
+        before = answers.get(status, {})
+        texts = (before.get("description", ""), answer.get("description", ""))
+        codes = dict.fromkeys(code for text in texts for code in text.split(", ") if code)
+        answers[status] = {**before, **answer, "description": ", ".join(codes)}
+    return answers
+
+
+def answer_to(request: Request, error: Exception) -> JSONResponse:
+    """The answer to a request that an error of ANSWERED, or of the framework, refuses."""
     return error_response(_refusal(request, error), request.state.request_id)
+
+
+async def _answer(request: Request, error: Exception) -> JSONResponse:
+    return answer_to(request, error)
 
 
 def _refusal(request: Request, error: Exception) -> ApiError:

@@ -35,7 +35,7 @@ async def store_events(
     parts: Parts = request.app.state.parts
     sender = await sender_of(request, parts)
     body = read_body(await read_event_body(request), single=single)
-    live = await project_of(sender, parts, request.query_params.get("project_id") or body.project_id)
+    live = await project_of(request, sender, parts, request.query_params.get("project_id") or body.project_id)
     found = read(body, _reception(request, sender, live))
     await parts.ingest.submit(live.project.id, found.rows, body.size + ROW_BYTES * len(found.rows))
     answer = Answer(len(found.rows), found.rejected, found.results)

@@ -4,6 +4,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
+from cryptography.fernet import Fernet
+
+from api.limits import RateLimits
 from pipeline.assignments import Assignments
 from pipeline.ingest import Ingest
 from pipeline.jobs import Workplace
@@ -11,6 +14,7 @@ from pipeline.live_projects import LiveProjects
 from pipeline.results import Results
 from pipeline.rollup.run import Rollup
 from pipeline.scheduler import Scheduler
+from pipeline.secrets_key import open_seal
 from pipeline.settings import Settings
 from pipeline.store.catalog import Catalog
 from pipeline.store.warehouse import Warehouse
@@ -29,6 +33,8 @@ class Parts:
     scheduler: Scheduler
     live_projects: LiveProjects
     assignments: Assignments
+    limits: RateLimits
+    seal: Fernet
 
 
 @contextmanager
@@ -39,6 +45,8 @@ def open_parts(settings: Settings) -> Iterator[Parts]:
         stack.callback(catalog.close)
         warehouse = Warehouse.open(settings)
         stack.callback(warehouse.close)
+        # This process alone owns the warehouse: who had claimed a request and not answered it is gone.
+        catalog.replies.release_all()
         ingest = Ingest(warehouse, settings)
         ingest.start()
         stack.callback(ingest.stop)
@@ -58,4 +66,6 @@ def open_parts(settings: Settings) -> Iterator[Parts]:
             scheduler,
             LiveProjects(catalog),
             Assignments(warehouse, ingest),
+            RateLimits(settings),
+            open_seal(settings),
         )

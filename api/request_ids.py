@@ -34,7 +34,8 @@ class RequestIds:
             nonlocal has_started
             if message["type"] == "http.response.start":
                 has_started = True
-                MutableHeaders(scope=message)[HEADER] = request_id
+                # An answer that is given again has the id that it had.
+                MutableHeaders(scope=message)[HEADER] = scope["state"]["request_id"]
             await send(message)
 
         try:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 from fastapi import Request
@@ -39,8 +40,9 @@ class Server:
 async def sender_of(request: Request, parts: Parts) -> Browser | Server:
     """Who sends this request.
 
-    ApiError `invalid_api_key`, `account_inactive` or `forbidden`. A public key is good for up to a second
-    after its project is gone; a server's key is looked up each time, so that revoking it works at once.
+    ApiError `invalid_api_key`, `rate_limited`, `account_inactive` or `forbidden`. A public key is good for
+    up to a second after its project is gone; a server's key is looked up each time, so that revoking it
+    works at once.
     """
     authorization = request.headers.get("authorization")
     if authorization is not None:
@@ -53,6 +55,7 @@ async def sender_of(request: Request, parts: Parts) -> Browser | Server:
         return Server(caller)
     sdk_key = request.headers.get(KEY_HEADER) or request.query_params.get(KEY_PARAMETER)
     live = await _with_key(parts, sdk_key or "")
+    await _require_room(request, parts, live)
     if not live.account.is_served:
         raise ApiError("account_inactive", "the subscription of the project's account has ended")
     return Browser(live)
@@ -68,7 +71,9 @@ def address_of(request: Request, sender: Browser | Server) -> str | None:
     return request.client.host if isinstance(sender, Browser) and request.client else None
 
 
-async def project_of(sender: Browser | Server, parts: Parts, project_id: str | None) -> LiveProject:
+async def project_of(
+    request: Request, sender: Browser | Server, parts: Parts, project_id: str | None
+) -> LiveProject:
     """The project that the events belong to; NotFoundError for one that the key does not reach."""
     if isinstance(sender, Browser):
         return sender.live
@@ -81,7 +86,17 @@ async def project_of(sender: Browser | Server, parts: Parts, project_id: str | N
     live = await run_in_threadpool(parts.live_projects.with_id, project_id) if kept is None else kept
     if live.project.account_id != sender.caller.account.id:
         raise NotFoundError("project", project_id)
+    await _require_room(request, parts, live)
     return live
+
+
+async def _require_room(request: Request, parts: Parts, live: LiveProject) -> None:
+    """Count the request, to the project and not to its account. ApiError `rate_limited`."""
+    count = partial(parts.limits.count, f"sdk/{live.project.id}", parts.settings.sdk_rate_limit_per_minute)
+    # In memory it takes less than to hand it to a worker thread.
+    window = count() if parts.limits.is_local else await run_in_threadpool(count)
+    request.state.window = window
+    window.require_room()
 
 
 async def _with_key(parts: Parts, sdk_key: str) -> LiveProject:

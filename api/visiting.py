@@ -28,7 +28,7 @@ async def show_variants(request: Request) -> VisitAnswer:
     parts: Parts = request.app.state.parts
     sender = await sender_of(request, parts)
     body = read_visit(await read_event_body(request))
-    live = await project_of(sender, parts, request.query_params.get("project_id") or body.project_id)
+    live = await project_of(request, sender, parts, request.query_params.get("project_id") or body.project_id)
     visitor = Visitor(
         visitor_id=body.visitor_id or new_id("vis"),
         user_id=body.user_id,

@@ -8,11 +8,17 @@ from api.bodies import JsonObject
 from api.deps import CatalogDep, KeyManager, Now
 from api.description import taking
 from api.errors import BODY_CODES, KEY_CODES, documented
+from api.idempotency import RepeatableRoute
 from api.schemas.api_keys import ApiKey, ApiKeyInput, IssuedKey, NewApiKey, RevokedApiKey
 from api.schemas.envelopes import Single
 from pipeline.key_requests import create_key
 
-router = APIRouter(prefix="/account/api_keys", tags=["API keys"], responses=documented(*KEY_CODES))
+router = APIRouter(
+    prefix="/account/api_keys",
+    tags=["API keys"],
+    route_class=RepeatableRoute,
+    responses=documented(*KEY_CODES),
+)
 KeyId = Annotated[str, Path(alias="id")]
 
 

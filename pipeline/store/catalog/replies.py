@@ -19,7 +19,7 @@ ANSWERED_WITHIN: Final = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class Repeatable:
     """A request that its sender may repeat: the key, and a digest of everything it asks for."""
 
     account_id: str
@@ -36,7 +36,7 @@ class Request:
 class Claim:
     """The right to answer a request, until another takes it over."""
 
-    request: Request
+    request: Repeatable
     claim_id: str
 
 
@@ -46,11 +46,16 @@ class Replies:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def claim(self, request: Request, *, now: datetime) -> Claim | bytes:
+    def claim(self, request: Repeatable, *, now: datetime) -> Claim | bytes:
         """The right to answer a request, or the sealed answer that it has got already.
 
         KeyReusedError where the key stands for another request, KeyInUseError where it is being answered.
         """
+        # Without a lock: the first request may be holding it, and is to be told of rather than waited for.
+        with self._database.read() as connection:
+            found = _unexpired(connection, request, now)
+        if found is not None:
+            return _answer(found, request)
         claim = Claim(request, new_id("clm"))
         try:
             with self._database.write() as connection:
@@ -64,7 +69,7 @@ class Replies:
             raise KeyInUseError(_IN_USE) from error
         return claim
 
-    def find(self, request: Request, *, now: datetime) -> bytes | None:
+    def find(self, request: Repeatable, *, now: datetime) -> bytes | None:
         """The sealed answer that a request has got; None for one that is new or being answered."""
         with self._database.read() as connection:
             found = _unexpired(connection, request, now)
@@ -100,12 +105,12 @@ _IN_USE: Final = "a request with this Idempotency-Key is being answered; wait a 
 _REUSED: Final = "this Idempotency-Key stands for a different request; use a new key for a new request"
 
 
-def _unexpired(connection: Connection, request: Request, now: datetime) -> RowMapping | None:
+def _unexpired(connection: Connection, request: Repeatable, now: datetime) -> RowMapping | None:
     query = select(replies.c.fingerprint, replies.c.sealed).where(_is(request), replies.c.expires_at > now)
     return connection.execute(query).mappings().one_or_none()
 
 
-def _answer(found: RowMapping, request: Request) -> bytes:
+def _answer(found: RowMapping, request: Repeatable) -> bytes:
     if found["fingerprint"] != request.fingerprint:
         raise KeyReusedError(_REUSED)
     if found["sealed"] is None:
@@ -114,7 +119,7 @@ def _answer(found: RowMapping, request: Request) -> bytes:
     return sealed
 
 
-def _is(request: Request) -> ColumnElement[bool]:
+def _is(request: Repeatable) -> ColumnElement[bool]:
     return and_(replies.c.account_id == request.account_id, replies.c.key_digest == request.key_digest)
 
 

@@ -10,6 +10,7 @@ from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.schema import accounts
 
 
+@pytest.mark.only_on("sqlite")
 def test_sqlite_is_opened_for_many_readers_and_one_writer(catalog: Catalog) -> None:
     with catalog.database.read() as connection:
         pragmas = {
@@ -41,7 +42,7 @@ def test_times_come_back_in_utc_to_the_microsecond(catalog: Catalog) -> None:
     assert created_at.tzinfo is UTC
 
 
-def test_two_connections_to_one_file_take_turns_at_writing(settings: Settings) -> None:
+def test_two_catalogs_on_one_database_take_turns_at_writing(settings: Settings) -> None:
     catalogs = [Catalog.open(settings), Catalog.open(settings)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: catalogs[n % 2].accounts.create("Acme", "owner@acme.example"), range(40)))
@@ -50,6 +51,7 @@ def test_two_connections_to_one_file_take_turns_at_writing(settings: Settings) -
         catalog.close()
 
 
+@pytest.mark.only_on("sqlite")
 def test_writer_that_waits_too_long_is_told_to_try_again(settings: Settings) -> None:
     catalog = Catalog.open(settings)
     impatient = Database(settings.effective_catalog_url)
@@ -108,28 +110,3 @@ def test_writes_together_lock_nobody_out_before_the_first(catalog: Catalog) -> N
         pool.submit(catalog.accounts.create, "Other", "owner@other.example").result(timeout=5)
         catalog.accounts.create("One", "owner@one.example")
     assert [account.name for account in catalog.accounts.all()] == ["Other", "One"]
-
-
-def test_what_is_to_follow_follows_the_commit_and_no_rollback(catalog: Catalog, settings: Settings) -> None:
-    seen: list[int] = []
-    onlooker = Catalog.open(settings)
-
-    def look() -> None:
-        seen.append(len(onlooker.accounts.all()))
-
-    def create_and_fail() -> None:
-        with catalog.database.together():
-            catalog.accounts.create("Two", "owner@two.example")
-            catalog.database.afterwards(look)
-            raise RuntimeError
-
-    with catalog.database.together():
-        catalog.accounts.create("One", "owner@one.example")
-        catalog.database.afterwards(look)
-        assert seen == []
-    with pytest.raises(RuntimeError):
-        create_and_fail()
-    assert seen == [1]
-    catalog.database.afterwards(look)
-    assert seen == [1, 1]
-    onlooker.close()

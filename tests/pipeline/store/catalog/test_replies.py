@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import select
 
 from pipeline.store.catalog import Account, Catalog, KeyInUseError, KeyReusedError
-from pipeline.store.catalog.replies import ANSWERED_WITHIN, KEPT_FOR, Claim, Request
+from pipeline.store.catalog.replies import ANSWERED_WITHIN, KEPT_FOR, Claim, Repeatable
 from pipeline.store.catalog.schema import replies
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -12,24 +12,24 @@ ONE = timedelta(microseconds=1)
 
 
 @pytest.fixture
-def request_(account: Account) -> Request:
-    return Request(account.id, "order-17", "f" * 64)
+def request_(account: Account) -> Repeatable:
+    return Repeatable(account.id, "order-17", "f" * 64)
 
 
-def claimed(catalog: Catalog, request: Request, now: datetime = NOW) -> Claim:
+def claimed(catalog: Catalog, request: Repeatable, now: datetime = NOW) -> Claim:
     claim = catalog.replies.claim(request, now=now)
     assert isinstance(claim, Claim)
     return claim
 
 
-def test_first_request_is_claimed_and_the_second_waits(catalog: Catalog, request_: Request) -> None:
+def test_first_request_is_claimed_and_the_second_waits(catalog: Catalog, request_: Repeatable) -> None:
     claimed(catalog, request_)
     with pytest.raises(KeyInUseError):
         catalog.replies.claim(request_, now=NOW)
     assert catalog.replies.find(request_, now=NOW) is None
 
 
-def test_answer_is_kept_for_a_day_and_not_longer(catalog: Catalog, request_: Request) -> None:
+def test_answer_is_kept_for_a_day_and_not_longer(catalog: Catalog, request_: Repeatable) -> None:
     catalog.replies.keep(claimed(catalog, request_), b"sealed", now=NOW)
     last = NOW + KEPT_FOR - ONE
     assert catalog.replies.claim(request_, now=last) == b"sealed"
@@ -39,29 +39,29 @@ def test_answer_is_kept_for_a_day_and_not_longer(catalog: Catalog, request_: Req
 
 
 @pytest.mark.parametrize("is_answered", [True, False])
-def test_key_of_another_request_is_refused(catalog: Catalog, request_: Request, is_answered: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_key_of_another_request_is_refused(catalog: Catalog, request_: Repeatable, is_answered: bool) -> None:  # noqa: FBT001 - a parameter of the test
     claim = claimed(catalog, request_)
     if is_answered:
         catalog.replies.keep(claim, b"sealed", now=NOW)
-    other = Request(request_.account_id, request_.key, "0" * 64)
+    other = Repeatable(request_.account_id, request_.key, "0" * 64)
     with pytest.raises(KeyReusedError):
         catalog.replies.claim(other, now=NOW)
     assert catalog.replies.find(other, now=NOW) is None
 
 
-def test_accounts_share_no_keys(catalog: Catalog, request_: Request) -> None:
+def test_accounts_share_no_keys(catalog: Catalog, request_: Repeatable) -> None:
     stranger, _, _ = catalog.accounts.create("Stranger", "owner@stranger.example")
     claimed(catalog, request_)
-    claimed(catalog, Request(stranger.id, request_.key, request_.fingerprint))
+    claimed(catalog, Repeatable(stranger.id, request_.key, request_.fingerprint))
 
 
-def test_released_claim_can_be_made_again(catalog: Catalog, request_: Request) -> None:
+def test_released_claim_can_be_made_again(catalog: Catalog, request_: Repeatable) -> None:
     catalog.replies.release(claimed(catalog, request_))
     claimed(catalog, request_)
 
 
 def test_claim_that_is_too_old_is_taken_over_and_its_answer_refused(
-    catalog: Catalog, request_: Request
+    catalog: Catalog, request_: Repeatable
 ) -> None:
     slow = claimed(catalog, request_)
     with pytest.raises(KeyInUseError):
@@ -74,8 +74,8 @@ def test_claim_that_is_too_old_is_taken_over_and_its_answer_refused(
     assert catalog.replies.find(request_, now=NOW + ANSWERED_WITHIN) == b"in time"
 
 
-def test_starting_anew_gives_claims_back_and_keeps_answers(catalog: Catalog, request_: Request) -> None:
-    answered = Request(request_.account_id, "order-18", "f" * 64)
+def test_starting_anew_gives_claims_back_and_keeps_answers(catalog: Catalog, request_: Repeatable) -> None:
+    answered = Repeatable(request_.account_id, "order-18", "f" * 64)
     claimed(catalog, request_)
     catalog.replies.keep(claimed(catalog, answered), b"sealed", now=NOW)
     catalog.replies.release_all()
@@ -83,7 +83,7 @@ def test_starting_anew_gives_claims_back_and_keeps_answers(catalog: Catalog, req
     assert catalog.replies.find(answered, now=NOW) == b"sealed"
 
 
-def test_expired_answers_are_removed(catalog: Catalog, request_: Request) -> None:
+def test_expired_answers_are_removed(catalog: Catalog, request_: Repeatable) -> None:
     catalog.replies.keep(claimed(catalog, request_), b"sealed", now=NOW)
     assert catalog.replies.forget_expired(now=NOW + KEPT_FOR - ONE) == 0
     assert catalog.replies.forget_expired(now=NOW + KEPT_FOR) == 1
@@ -91,7 +91,7 @@ def test_expired_answers_are_removed(catalog: Catalog, request_: Request) -> Non
         assert connection.execute(select(replies)).all() == []
 
 
-def test_key_itself_is_not_kept(catalog: Catalog, request_: Request) -> None:
+def test_key_itself_is_not_kept(catalog: Catalog, request_: Repeatable) -> None:
     claimed(catalog, request_)
     with catalog.database.read() as connection:
         assert request_.key not in repr(connection.execute(select(replies)).all())
