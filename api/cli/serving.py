@@ -31,6 +31,8 @@ def run_service(data_dir: Path, host: str, port: int) -> None:
         log_level="warning",
         access_log=False,
         server_header=False,
+        # There are none, and their library would log addresses before the service sees them.
+        ws="none",
         timeout_graceful_shutdown=10,
     )
 

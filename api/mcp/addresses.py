@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 ADDRESS: Final = "/mcp/v2/mcp"
 WITH_KEY: Final = re.compile(r"/mcp/([^/]+)/v2/mcp")
 # A whole token in any other address is a mistake; what stays tells whose.
-SECRET: Final = re.compile(r"(svc_[^_/?&]+_[^_/?&]+_)[^/?&]+")
+SECRET: Final = re.compile(r"(svc(?:(?:_|%5F)[^_%/?&]+){2}(?:_|%5F))[^/?&]+", re.IGNORECASE)
 
 
 class KeysOutOfAddresses:

@@ -62,7 +62,7 @@ def _request(operation: Operation, placed: Placed, brought_by: Request) -> Asked
     return Asked(
         method=operation.method,
         path=operation.path.format(**segments),
-        query=urlencode(placed["query"], doseq=True, errors="replace").encode(),
+        query=urlencode(placed["query"], errors="replace").encode(),
         headers=[(name.encode(), value.encode("utf-8", "replace")) for name, value in headers.items()],
         body=json.dumps(placed["body"]).encode() if operation.has_body else b"",
     )

@@ -1,0 +1,56 @@
+"""An assistant that has a customer's key, and the official client to use it with."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import mcp_types as types
+from mcp import Client
+from mcp_types.version import LATEST_MODERN_VERSION
+
+from tests.api.customers import Customer
+
+# What a client without a library sends.
+HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
+LIST_TOOLS = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+
+
+@dataclass(frozen=True, slots=True)
+class Assistant:
+    """An assistant that has a customer's key."""
+
+    customer: Customer
+
+    @property
+    def address(self) -> str:
+        """The address with the key in it."""
+        return f"{self.customer.client.base_url}/mcp/{self.customer.token}/v2/mcp"
+
+    @asynccontextmanager
+    async def connected(self, mode: str = LATEST_MODERN_VERSION) -> AsyncIterator[Client]:
+        async with Client(self.address, mode=mode) as client:
+            yield client
+
+    async def tools(self) -> dict[str, types.Tool]:
+        async with self.connected() as client:
+            return {tool.name: tool for tool in (await client.list_tools()).tools}
+
+    async def call(self, tool: str, **arguments: Any) -> Any:
+        """What a tool returns; the client checks it against the tool's output schema."""
+        async with self.connected() as client:
+            result = await client.call_tool(tool, arguments)
+        assert not result.is_error, result.content
+        return result.structured_content
+
+    async def fail(self, tool: str, code: str, **arguments: Any) -> dict[str, Any]:
+        """The error that a tool returns, checked to be of that code and in the envelope."""
+        async with self.connected() as client:
+            result = await client.call_tool(tool, arguments)
+        assert result.is_error, result.content
+        assert isinstance(result.structured_content, dict)
+        assert list(result.structured_content) == ["error"]
+        error: dict[str, Any] = result.structured_content["error"]
+        assert error["code"] == code
+        assert error["request_id"].startswith("req_")
+        return error

@@ -1,0 +1,131 @@
+from typing import Any
+
+import pytest
+
+from api.parts import Parts
+from tests.api.bodies import an_experiment_body
+from tests.api.customers import Customer
+from tests.api.mcp.assistants import Assistant
+from tests.api.test_errors import a_catalog_without_projects
+
+pytestmark = pytest.mark.anyio
+
+
+def ids_of(path: str) -> dict[str, str]:
+    """The arguments that name the experiment at a path of the API."""
+    _, _, project_id, _, id_ = path.split("/")
+    return {"project_id": project_id, "id": id_}
+
+
+async def test_a_tool_returns_what_the_operation_answers(
+    assistant: Assistant, customer: Customer, experiment: str
+) -> None:
+    assert await assistant.call("get_experiment", **ids_of(experiment)) == customer.get(experiment).json()
+    listed = await assistant.call("list_projects", page=1, per_page=1)
+    assert listed == customer.get("/projects", page=1, per_page=1).json()
+
+
+async def test_a_body_says_null_and_a_parameter_that_is_null_is_absent(
+    assistant: Assistant, customer: Customer
+) -> None:
+    id_ = customer.a_project(reporting_timezone="Europe/Paris").rpartition("/")[2]
+    changed = await assistant.call("update_project", id=id_, reporting_timezone=None, idempotency_key=None)
+    assert changed["data"]["reporting_timezone"] is None
+    assert (await assistant.call("list_experiments", project_id=id_, status=None, page=None))["data"] == []
+
+
+async def test_a_delete_returns_nothing(assistant: Assistant, customer: Customer, experiment: str) -> None:
+    assert await assistant.call("delete_experiment", **ids_of(experiment)) is None
+    assert customer.get(experiment).status_code == 404
+
+
+def without_id(error: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in error.items() if name != "request_id"}
+
+
+async def test_errors_are_those_of_the_api(
+    assistant: Assistant, customer: Customer, project: str, experiment: str
+) -> None:
+    body = {"name": "", "colour": "red", "variants": [{"name": "A", "weight": -1}]}
+    project_id = project.rpartition("/")[2]
+    error = await assistant.fail("create_experiment", "validation_error", project_id=project_id, **body)
+    same = customer.post(f"{project}/experiments", body).json()["error"]
+    assert without_id(error) == without_id(same)
+    error = await assistant.fail("pause_experiment", "invalid_transition", **ids_of(experiment))
+    assert without_id(error) == without_id(customer.post(f"{experiment}/pause").json()["error"])
+    error = await assistant.fail("list_projects", "validation_error", per_page="many")
+    assert [detail["field"] for detail in error["details"]] == ["per_page"]
+
+
+async def test_a_tool_that_the_key_may_not_use_is_forbidden(customer: Customer, experiment: str) -> None:
+    reader = Assistant(customer.with_key("experiments:read"))
+    error = await reader.fail("start_experiment", "forbidden", **ids_of(experiment))
+    assert "experiments:write" in error["message"]
+
+
+async def test_a_restricted_key_reaches_its_projects_only(customer: Customer) -> None:
+    reached, other = (customer.a_project().rpartition("/")[2] for _ in range(2))
+    assistant = Assistant(customer.with_key(project_ids=(reached,)))
+    listed = await assistant.call("list_projects")
+    assert [project["id"] for project in listed["data"]] == [reached]
+    await assistant.fail("get_project", "not_found", id=other)
+    await assistant.fail("create_experiment", "not_found", project_id=other, **an_experiment_body())
+    await assistant.fail("create_project", "forbidden", name="Third", url="https://shop.example")
+
+
+async def test_objects_of_another_account_do_not_exist(stranger: Customer, experiment: str) -> None:
+    await Assistant(stranger).fail("get_experiment", "not_found", **ids_of(experiment))
+    await Assistant(stranger).fail("start_experiment", "not_found", **ids_of(experiment))
+
+
+async def test_missing_and_unknown_arguments_are_named_at_once(assistant: Assistant) -> None:
+    error = await assistant.fail("get_results", "validation_error", project_id="prj_x", devise_type="mobile")
+    assert {detail["field"] for detail in error["details"]} == {"id", "devise_type"}
+    error = await assistant.fail("get_project", "validation_error", id=None)
+    assert [detail["field"] for detail in error["details"]] == ["id"]
+
+
+@pytest.mark.parametrize(
+    "id_", ["..", ".", "", "/", "../..", "a/b", "a%2Fb", "?page=2", "#", "\x00", "é", " ", "x" * 5_000]
+)
+async def test_an_id_leads_nowhere_else(
+    assistant: Assistant, customer: Customer, project: str, id_: str
+) -> None:
+    project_id = project.rpartition("/")[2]
+    await assistant.fail("delete_experiment", "not_found", project_id=project_id, id=id_)
+    await assistant.fail("delete_experiment", "not_found", project_id=f"{project_id}/experiments", id=id_)
+    assert customer.get(project).status_code == 200
+
+
+async def test_arguments_of_any_kind_are_answered_for(assistant: Assistant, project: str) -> None:
+    project_id = project.rpartition("/")[2]
+    for value in ([], {}, 1.5, True, ["a"], {"a": [1]}, 10**30, "\ud7ff", "ключ"):
+        await assistant.fail("get_project", "not_found", id=value)
+        await assistant.fail("list_experiments", "validation_error", project_id=project_id, status=value)
+        await assistant.fail("update_project", "validation_error", id=project_id, settings=value or 1)
+
+
+async def test_what_nobody_foresaw_is_an_internal_error(assistant: Assistant, parts: Parts) -> None:
+    with a_catalog_without_projects(parts):
+        error = await assistant.fail("list_projects", "internal_error")
+    assert "projects" not in error["message"]
+
+
+async def test_events_are_sent_by_a_key_that_may(
+    assistant: Assistant, customer: Customer, project: str, experiment: str
+) -> None:
+    customer.post(f"{experiment}/start")
+    project_id = project.rpartition("/")[2]
+    met = await assistant.call("assign_visitor", project_id=project_id, visitor_id="v1")
+    (assignment,) = met["assignments"]
+    exposure = {
+        "event_id": "e1",
+        "type": "exposure",
+        "visitor_id": "v1",
+        "experiment_id": assignment["experiment_id"],
+        "variant_id": assignment["variant_id"],
+    }
+    stored = await assistant.call("track_events", project_id=project_id, batch=[exposure])
+    assert stored["accepted"] == 1
+    summary = await assistant.call("get_results_summary", **ids_of(experiment))
+    assert summary["data"]["decision_summary"]["visitors"] == 1
