@@ -1,6 +1,6 @@
 """A service on a store of its own, and customers of it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from fastapi.testclient import TestClient
@@ -12,8 +12,10 @@ from tests.api.customers import Customer
 
 
 @pytest.fixture(scope="session")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    settings = Settings(data_dir=tmp_path_factory.mktemp("store"))
+def client(
+    tmp_path_factory: pytest.TempPathFactory, new_catalog_url: Callable[[], str | None]
+) -> Iterator[TestClient]:
+    settings = Settings(data_dir=tmp_path_factory.mktemp("store"), catalog_url=new_catalog_url())
     # What the program does not foresee is to be answered, not raised into the test.
     with TestClient(create_app(settings), raise_server_exceptions=False) as opened:
         yield opened

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, RowMapping, select
 from engine.design.drafting import slug_of
 from engine.errors import Problem
 from pipeline.store.catalog.audit import changes_between, record
+from pipeline.store.catalog.backends import take_turn
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import InvalidRecordError, NotFoundError
 from pipeline.store.catalog.ids import new_id
@@ -79,6 +80,8 @@ class Accounts:
         """
         _require(name=name, plan=plan)
         with self._database.write() as connection:
+            # Two that want one slug would otherwise both find it free.
+            take_turn(connection, "slugs")
             taken = set(connection.scalars(select(accounts.c.slug)))
             account = Account(
                 id=new_id("acc"),

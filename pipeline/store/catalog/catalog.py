@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from typing import Self
 
-from sqlalchemy import make_url, select
+from sqlalchemy import select
 
 from pipeline.settings import Settings
 from pipeline.store.catalog.accounts import Accounts
 from pipeline.store.catalog.audit import Audit
 from pipeline.store.catalog.database import Database
+from pipeline.store.catalog.errors import CatalogBusyError, CatalogError
 from pipeline.store.catalog.experiments import Experiments
 from pipeline.store.catalog.keys import Keys
 from pipeline.store.catalog.members import Members
@@ -33,12 +34,16 @@ class Catalog:
     @classmethod
     def open(cls, settings: Settings) -> Self:
         """Open the catalog that the settings name, its tables made or brought up to date."""
-        url = settings.effective_catalog_url
-        if make_url(url).get_backend_name() == "sqlite":
+        if settings.catalog_url is None:
             settings.data_dir.mkdir(parents=True, exist_ok=True)
-        database = Database(url)
+        database = Database(settings.effective_catalog_url)
         try:
             migrate(database)
+        except CatalogBusyError as error:
+            database.close()
+            # Whoever opens it can mend what a caller of the service should not be told.
+            why = getattr(error.__cause__, "orig", error)
+            raise CatalogError(f"the catalog cannot be opened: {why}") from error
         except BaseException:
             database.close()
             raise

@@ -55,8 +55,10 @@ class Members:
         self, account_id: str, email: str, name: str, role: str = "member", *, actor: str = COMMAND_LINE
     ) -> Member:
         """Add an accepted member; NotFoundError, or InvalidRecordError naming every problem."""
+        # The account's row is locked: its addresses cannot change between being read and being added to.
+        owner = select(accounts.c.id).where(accounts.c.id == account_id).with_for_update()
         with self._database.write() as connection:
-            if connection.scalar(select(accounts.c.id).where(accounts.c.id == account_id)) is None:
+            if connection.scalar(owner) is None:
                 raise NotFoundError("account", account_id)
             return add_member(connection, account_id, NewMember(email, name, role), actor)
 

@@ -1,11 +1,15 @@
 """Whether the catalog's tables are up to date, and bringing them there, once, whoever asks."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection, inspect, text
 
+from pipeline.store.catalog.backends import take_turn
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import CatalogError
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 # The newest revision in migrations/versions; kept here so that opening need not import Alembic.
 HEAD: Final = "0002"
@@ -21,8 +25,20 @@ def migrate(database: Database) -> None:
         if _revision(connection) == HEAD:
             return
     with database.write() as connection:
+        take_turn(connection, "migration")
         if _revision(connection) != HEAD:
             _upgrade(connection)
+
+
+def revisions_of(connection: Connection) -> "Config":
+    """What Alembic's commands need to know, so that they work in the connection's transaction."""
+    # Alembic is slow to import, and a catalog that is up to date does not need it.
+    from alembic.config import Config  # noqa: PLC0415 - see above
+
+    config = Config()
+    config.set_main_option("script_location", "pipeline.store.catalog:migrations")
+    config.attributes["connection"] = connection
+    return config
 
 
 def _revision(connection: Connection) -> str | None:
@@ -37,11 +53,6 @@ def _revision(connection: Connection) -> str | None:
 
 
 def _upgrade(connection: Connection) -> None:
-    # Alembic is slow to import, and a catalog that is up to date does not need it.
     from alembic import command  # noqa: PLC0415 - see above
-    from alembic.config import Config  # noqa: PLC0415 - see above
 
-    config = Config()
-    config.set_main_option("script_location", "pipeline.store.catalog:migrations")
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    command.upgrade(revisions_of(connection), "head")

@@ -18,8 +18,6 @@ from sqlalchemy import (
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
-ID = String(40)
-
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -46,6 +44,19 @@ class UtcDateTime(TypeDecorator[datetime]):
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
+
+class LookedUp(TypeDecorator[str]):
+    """Text that callers ask for by name; PostgreSQL refuses to look for a NUL, which no name has."""
+
+    impl = String
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Turn a NUL into another character that no name has."""
+        return None if value is None else value.replace("\0", "\ufffd")
+
+
+ID = LookedUp(40)
 
 accounts = Table(
     "accounts",
@@ -81,7 +92,7 @@ api_keys = Table(
     Column("member_id", ID, ForeignKey("members.id", ondelete="CASCADE"), nullable=False),
     Column("name", String, nullable=False),
     Column("environment", String, nullable=False),
-    Column("token_id", String, nullable=False, unique=True),
+    Column("token_id", LookedUp, nullable=False, unique=True),
     Column("digest", String, nullable=False),
     Column("key_prefix", String, nullable=False),
     Column("scopes", JSON, nullable=False),
@@ -96,7 +107,7 @@ projects = Table(
     metadata,
     Column("id", ID, primary_key=True),
     Column("account_id", ID, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False),
-    Column("sdk_key", String, nullable=False, unique=True),
+    Column("sdk_key", LookedUp, nullable=False, unique=True),
     Column("document", JSON, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),

@@ -1,3 +1,6 @@
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import pytest
 
 from pipeline.store.catalog import Account, Catalog, InvalidRecordError, NotFoundError
@@ -29,6 +32,22 @@ def test_address_is_a_member_once_per_account(catalog: Catalog, account: Account
         catalog.members.add(account.id, email="OWNER@acme.example", name="Again")
     other, _, _ = catalog.accounts.create("Other", "owner@acme.example")
     assert len(catalog.members.accepted(other.id)) == 1
+
+
+def test_of_callers_racing_to_add_one_address_one_wins(catalog: Catalog, account: Account) -> None:
+    callers = 8
+    together = Barrier(callers)
+
+    def add(_: int) -> str:
+        together.wait()
+        try:
+            return catalog.members.add(account.id, email="bo@acme.example", name="Bo").name
+        except InvalidRecordError as error:
+            return error.problems[0].field
+
+    with ThreadPoolExecutor(callers) as pool:
+        outcomes = sorted(pool.map(add, range(callers)))
+    assert outcomes == ["Bo", *["email"] * (callers - 1)]
 
 
 def test_member_of_another_account_is_not_found(catalog: Catalog, account: Account) -> None:

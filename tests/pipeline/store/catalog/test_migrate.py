@@ -3,15 +3,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import text
+from sqlalchemy import inspect, text
 
 from pipeline.settings import Settings
 from pipeline.store.catalog import Catalog
-from pipeline.store.catalog.migrate import HEAD, CatalogVersionError
+from pipeline.store.catalog.migrate import HEAD, CatalogVersionError, revisions_of
 from pipeline.store.catalog.schema import metadata
 
 ROOT = Path(__file__).parents[4]
@@ -37,6 +38,17 @@ def test_revisions_lead_to_the_tables_that_the_code_expects(catalog: Catalog) ->
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
 
+def test_revisions_can_be_taken_back_one_by_one_and_made_again(catalog: Catalog) -> None:
+    with catalog.database.write() as connection:
+        revisions = revisions_of(connection)
+        for _ in ScriptDirectory.from_config(revisions).walk_revisions():
+            command.downgrade(revisions, "-1")
+        assert inspect(connection).get_table_names() == ["alembic_version"]
+        command.upgrade(revisions, "head")
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    catalog.accounts.create("Acme", "owner@acme.example")
+
+
 def test_opening_again_finds_everything_there(settings: Settings) -> None:
     first = Catalog.open(settings)
     account, _, _ = first.accounts.create("Acme", "owner@acme.example")
@@ -53,11 +65,11 @@ def test_catalog_of_a_newer_version_is_left_alone(catalog: Catalog, settings: Se
         Catalog.open(settings)
 
 
-def test_two_processes_that_open_a_new_catalog_at_once_both_succeed(tmp_path: Path) -> None:
+def test_processes_that_open_a_new_catalog_at_once_all_succeed(tmp_path: Path) -> None:
     processes = [
-        subprocess.Popen([sys.executable, "-c", OPEN_AND_CREATE, str(tmp_path)], cwd=ROOT) for _ in range(2)
+        subprocess.Popen([sys.executable, "-c", OPEN_AND_CREATE, str(tmp_path)], cwd=ROOT) for _ in range(3)
     ]
-    assert [process.wait(timeout=60) for process in processes] == [0, 0]
+    assert [process.wait(timeout=60) for process in processes] == [0, 0, 0]
     catalog = Catalog.open(Settings(data_dir=tmp_path))
-    assert [account.slug for account in catalog.accounts.all()] == ["acme", "acme-2"]
+    assert [account.slug for account in catalog.accounts.all()] == ["acme", "acme-2", "acme-3"]
     catalog.close()
