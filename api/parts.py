@@ -53,7 +53,7 @@ def open_parts(settings: Settings) -> Iterator[Parts]:
         rollup = Rollup(warehouse, catalog, settings)
         stack.callback(rollup.close)
         results = Results(warehouse, rollup, settings)
-        scheduler = Scheduler(Workplace(catalog, warehouse, rollup), settings)
+        scheduler = Scheduler(Workplace(catalog, warehouse, ingest, rollup, results), settings)
         scheduler.start()
         stack.callback(scheduler.stop)
         yield Parts(

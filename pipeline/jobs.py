@@ -9,6 +9,16 @@ from typing import Final
 
 from engine.days import local_day
 from engine.design.project import Project
+from pipeline.automation import (
+    CONVERSION_LIMIT,
+    VISITOR_LIMIT,
+    complete_at,
+    complete_ended,
+    start_scheduled,
+)
+from pipeline.ingest import Ingest
+from pipeline.removal import remove_deleted
+from pipeline.results import Results
 from pipeline.rollup.run import Outcome, Rollup, utc_now
 from pipeline.settings import Settings
 from pipeline.store import nights
@@ -26,7 +36,9 @@ class Workplace:
 
     catalog: Catalog
     warehouse: Warehouse
+    ingest: Ingest
     rollup: Rollup
+    results: Results
     clock: Callable[[], datetime] = utc_now
 
 
@@ -72,10 +84,47 @@ def checkpoint(workplace: Workplace) -> None:
         workplace.warehouse.checkpoint()
 
 
+def start_scheduled_experiments(workplace: Workplace) -> None:
+    """Start what was scheduled to start by now."""
+    start_scheduled(workplace.catalog, now=workplace.clock())
+
+
+def complete_scheduled_experiments(workplace: Workplace) -> None:
+    """Complete what was scheduled to end by now."""
+    complete_ended(workplace.catalog, now=workplace.clock())
+
+
+def complete_at_visitor_limit(workplace: Workplace) -> None:
+    """Complete what has as many visitors as it was to have."""
+    complete_at(VISITOR_LIMIT, workplace.catalog, workplace.results, now=workplace.clock())
+
+
+def complete_at_conversion_limit(workplace: Workplace) -> None:
+    """Complete what has as many conversions of its primary goal as it was to have."""
+    complete_at(CONVERSION_LIMIT, workplace.catalog, workplace.results, now=workplace.clock())
+
+
+def remove_deleted_projects(workplace: Workplace) -> None:
+    """Remove what deleted projects had collected, where that was cut short."""
+    remove_deleted(workplace.catalog, workplace.warehouse, workplace.ingest, workplace.rollup)
+
+
+def forget_expired_replies(workplace: Workplace) -> None:
+    """Remove kept answers that are no longer given again."""
+    workplace.catalog.replies.forget_expired(now=workplace.clock())
+
+
 JOBS: Final = (
     Job("refresh_results", lambda settings: settings.refresh_seconds, refresh_results),
     Job("rebuild_after_midnight", lambda _: 5 * _MINUTE, rebuild_after_midnight),
     Job("checkpoint", lambda _: 60 * _MINUTE, checkpoint),
+    # What is due is at most a minute late, and the rollup may take some of it.
+    Job("start_scheduled_experiments", lambda _: _MINUTE // 4, start_scheduled_experiments),
+    Job("complete_scheduled_experiments", lambda _: _MINUTE // 4, complete_scheduled_experiments),
+    Job("complete_at_visitor_limit", lambda _: _MINUTE // 4, complete_at_visitor_limit),
+    Job("complete_at_conversion_limit", lambda _: _MINUTE // 4, complete_at_conversion_limit),
+    Job("remove_deleted_projects", lambda _: _MINUTE, remove_deleted_projects),
+    Job("forget_expired_replies", lambda _: 60 * _MINUTE, forget_expired_replies),
 )
 
 

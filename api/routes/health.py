@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from api.deps import PartsDep
 from api.errors import RETRY_AFTER_SECONDS, ApiError, documented
@@ -24,22 +24,26 @@ class Vitality(BaseModel):
     """That all is well."""
 
     status: Literal["ok", "ready"]
+    failing_jobs: list[str] = Field(
+        default=[], description="Work that goes on by itself, and failed the last time it was tried."
+    )
 
 
-@router.get("/healthz")
+@router.get("/healthz", response_model_exclude_defaults=True)
 async def check_liveness() -> Vitality:
     """Answer as long as the process does."""
     return Vitality(status="ok")
 
 
-@router.get("/readyz", responses=documented("unavailable"))
+@router.get("/readyz", responses=documented("unavailable"), response_model_exclude_defaults=True)
 def check_readiness(parts: PartsDep) -> Vitality:
     """Answer once the catalog and the warehouse do."""
     failed = [name for name, check in CHECKS.items() if not _answers(check, parts, name)]
     if failed:
         message = f"not ready: {', '.join(failed)} cannot be read"
         raise ApiError("unavailable", message, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
-    return Vitality(status="ready")
+    # A job that fails is somebody's work, and no reason to keep requests away.
+    return Vitality(status="ready", failing_jobs=parts.scheduler.failing)
 
 
 def _answers(check: Callable[[Parts], None], parts: Parts, name: str) -> bool:

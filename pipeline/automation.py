@@ -1,0 +1,123 @@
+"""What moves experiments when nobody does: their scheduled times, and the limits they were given."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Final
+
+from engine.analysis.evidence import Evidence
+from engine.design import lifecycle
+from engine.design.experiment import Experiment
+from engine.design.schedule import (
+    OPEN,
+    conversion_limit_is_reached,
+    end_is_due,
+    start_is_due,
+    visitor_limit_is_reached,
+)
+from pipeline.results import Results
+from pipeline.store.catalog import Catalog, NotFoundError
+
+Claim = Callable[[Experiment], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What an experiment is to have so many of; `name` is who the audit trail says completed it."""
+
+    name: str
+    is_set: Claim
+    count: Callable[[Experiment, Evidence], int]
+    is_reached: Callable[[Experiment, int], bool]
+
+
+def _visitors(_experiment: Experiment, evidence: Evidence) -> int:
+    return int(evidence.visitors.sum())
+
+
+def _conversions(experiment: Experiment, evidence: Evidence) -> int:
+    goal = experiment.primary_goal
+    return 0 if goal is None else int(evidence.conversions[experiment.goals.index(goal)].sum())
+
+
+VISITOR_LIMIT: Final = Limit(
+    "visitor limit",
+    lambda experiment: experiment.stop_conditions.visitor_limit is not None,
+    _visitors,
+    visitor_limit_is_reached,
+)
+CONVERSION_LIMIT: Final = Limit(
+    "conversion limit",
+    lambda experiment: experiment.stop_conditions.conversion_limit is not None,
+    _conversions,
+    conversion_limit_is_reached,
+)
+
+
+def start_scheduled(catalog: Catalog, *, now: datetime) -> None:
+    """Start every experiment whose scheduled start has come; ExceptionGroup of those that could not be."""
+    is_due = partial(start_is_due, now=now)
+    trigger = partial(lifecycle.start, now=now)
+    waiting = catalog.experiments.in_statuses(["scheduled"])
+    _each(waiting, lambda one: _move(catalog, one, is_due, trigger, actor="scheduled start"))
+
+
+def complete_ended(catalog: Catalog, *, now: datetime) -> None:
+    """Complete every experiment whose scheduled end has come; ExceptionGroup of those that could not be."""
+    is_due = partial(end_is_due, now=now)
+    trigger = partial(lifecycle.complete, now=now)
+    going_on = catalog.experiments.in_statuses(OPEN)
+    _each(going_on, lambda one: _move(catalog, one, is_due, trigger, actor="scheduled end"))
+
+
+def complete_at(limit: Limit, catalog: Catalog, results: Results, *, now: datetime) -> None:
+    """Complete every experiment that reached the limit; ExceptionGroup of those that could not be."""
+
+    def complete(experiment: Experiment) -> None:
+        project = catalog.projects.find(experiment.project_id)
+        count = limit.count(experiment, results.evidence(experiment, project, now=now))
+        trigger = partial(lifecycle.complete, now=now)
+        _move(catalog, experiment, lambda one: limit.is_reached(one, count), trigger, actor=limit.name)
+
+    _each(filter(limit.is_set, catalog.experiments.in_statuses(OPEN)), complete)
+
+
+class _NotDueError(Exception):
+    """Somebody changed the experiment since it was looked at."""
+
+
+def _move(
+    catalog: Catalog,
+    experiment: Experiment,
+    is_due: Claim,
+    trigger: Callable[[Experiment], Experiment],
+    *,
+    actor: str,
+) -> None:
+    def decide(current: Experiment) -> Experiment:
+        if not is_due(current):
+            raise _NotDueError
+        return trigger(current)
+
+    if not is_due(experiment):
+        return
+    # Whoever was faster knew what they wanted.
+    with suppress(_NotDueError, NotFoundError):
+        catalog.experiments.change(experiment.project_id, experiment.id, decide, actor=actor)
+
+
+def _each(experiments: Iterable[Experiment], work: Callable[[Experiment], None]) -> None:
+    """Work on every one; what goes wrong with some is raised when all have had their turn."""
+    if failures := list(_failures(experiments, work)):
+        raise ExceptionGroup("some experiments could not be worked on", failures)
+
+
+def _failures(experiments: Iterable[Experiment], work: Callable[[Experiment], None]) -> Iterator[Exception]:
+    for experiment in experiments:
+        try:
+            work(experiment)
+        except Exception as error:  # noqa: BLE001 - raised with the others
+            error.add_note(f"experiment {experiment.id}")
+            yield error
