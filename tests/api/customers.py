@@ -56,3 +56,10 @@ class Customer:
         """Create a draft that could start; returns its path."""
         created = self.post(f"{project}/experiments", an_experiment_body(**fields))
         return f"{project}/experiments/{created.json()['data']['id']}"
+
+
+def a_customer_of(client: TestClient) -> Customer:
+    """A new account of a service of the test's own."""
+    parts: Parts = client.app.state.parts  # type: ignore[attr-defined] # typed as any ASGI app
+    account, _, token = parts.catalog.accounts.create("Acme", "owner@acme.example", "scale")
+    return Customer(client, parts, account, token)

@@ -17,7 +17,7 @@ from pipeline.store.catalog import SCOPES
 from pipeline.store.catalog.replies import ANSWERED_WITHIN, Repeatable
 from pipeline.store.catalog.schema import replies
 from tests.api.bodies import error_of
-from tests.api.customers import Customer
+from tests.api.customers import Customer, a_customer_of
 from tests.api.repeats import REPLAYED, SHOP, count, is_repeated, send
 
 
@@ -118,12 +118,6 @@ def test_secret_is_not_repeated_to_a_key_that_could_not_have_asked_for_it(custom
 
 def a_service(data_dir: Path, **settings: Any) -> TestClient:
     return TestClient(create_app(Settings.model_validate({"data_dir": data_dir, **settings})))
-
-
-def a_customer_of(client: TestClient) -> Customer:
-    parts: Parts = client.app.state.parts  # type: ignore[attr-defined] # typed as any ASGI app
-    account, _, token = parts.catalog.accounts.create("Acme", "owner@acme.example", "scale")
-    return Customer(client, parts, account, token)
 
 
 def test_answers_survive_a_restart_and_claims_do_not(tmp_path: Path) -> None:
