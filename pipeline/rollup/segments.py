@@ -73,11 +73,11 @@ class SegmentValues:
         plain = (name for name in DIMENSIONS if self._values[name].height <= MOST_VALUES)
         return {*plain, *custom[:MOST_CUSTOM_KEYS]}
 
-    def first_values(self, dimension: str, most: int) -> list[str]:
-        """Values of a dimension, custom or not, in order of appearance."""
+    def first_values(self, dimension: str) -> list[str]:
+        """Values of a dimension, custom or not, in order of appearance, at most MOST_VALUES."""
         custom = self._custom.filter(pl.col("dimension") == dimension)
         values = self._values.get(dimension, custom)
-        return values["value"].unique(maintain_order=True).head(most).to_list()
+        return values["value"].unique(maintain_order=True).head(MOST_VALUES).to_list()
 
     def _encoded(self, name: str, column: pl.Series) -> pl.Series:
         found = column.unique().drop_nulls().alias("value")

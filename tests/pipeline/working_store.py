@@ -1,11 +1,12 @@
 """A whole store in a folder, and events written by hand."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from engine.analysis.evidence import Evidence
@@ -58,17 +59,25 @@ class WorkingStore:
         self.ingest.write_now(project.id, events.arrow_of(rows))
 
     def observe(
-        self, experiment: Experiment, project: Project, *, now: datetime = NOW, **filters: str
+        self,
+        experiment: Experiment,
+        project: Project,
+        filters: Mapping[str, str] = MappingProxyType({}),
+        *,
+        now: datetime = NOW,
     ) -> Evidence:
+        """Read the evidence of visitors who match the query parameters `filters`."""
         return self.results.evidence(experiment, project, SegmentFilters.from_query(filters), now=now)
 
 
 @contextmanager
-def a_working_store(folder: Path, **settings: Any) -> Iterator[WorkingStore]:
+def a_working_store(
+    folder: Path, *, clock: Callable[[], datetime] = lambda: NOW, **settings: Any
+) -> Iterator[WorkingStore]:
     chosen = Settings(data_dir=folder, **{"fresh_read_seconds": 60, **settings})
     catalog = Catalog.open(chosen)
     warehouse = Warehouse.open(chosen)
-    rollup = Rollup(warehouse, catalog, chosen, clock=lambda: NOW)
+    rollup = Rollup(warehouse, catalog, chosen, clock=clock)
     try:
         yield WorkingStore(
             catalog, warehouse, Ingest(warehouse, chosen), rollup, Results(warehouse, rollup, chosen)

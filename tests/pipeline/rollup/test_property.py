@@ -155,7 +155,7 @@ def compare_all(
     now = STARTED + timedelta(days=12)
     for experiment in experiments:
         for filters, admits in QUESTIONS:
-            observed = store.observe(experiment, project, now=now, **filters)
+            observed = store.observe(experiment, project, filters, now=now)
             compare(observed, rows, experiment, project, admits)
 
 
