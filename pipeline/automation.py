@@ -1,6 +1,6 @@
 """What moves experiments when nobody does: their scheduled times, and the limits they were given."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,6 +19,7 @@ from engine.design.schedule import (
 )
 from pipeline.results import Results
 from pipeline.store.catalog import Catalog, NotFoundError
+from pipeline.turns import take_turns
 
 Claim = Callable[[Experiment], bool]
 
@@ -61,7 +62,7 @@ def start_scheduled(catalog: Catalog, *, now: datetime) -> None:
     is_due = partial(start_is_due, now=now)
     trigger = partial(lifecycle.start, now=now)
     waiting = catalog.experiments.in_statuses(["scheduled"])
-    _each(waiting, lambda one: _move(catalog, one, is_due, trigger, actor="scheduled start"))
+    _each(waiting, partial(_move, catalog, is_due, trigger, "scheduled start"))
 
 
 def complete_ended(catalog: Catalog, *, now: datetime) -> None:
@@ -69,7 +70,7 @@ def complete_ended(catalog: Catalog, *, now: datetime) -> None:
     is_due = partial(end_is_due, now=now)
     trigger = partial(lifecycle.complete, now=now)
     going_on = catalog.experiments.in_statuses(OPEN)
-    _each(going_on, lambda one: _move(catalog, one, is_due, trigger, actor="scheduled end"))
+    _each(going_on, partial(_move, catalog, is_due, trigger, "scheduled end"))
 
 
 def complete_at(limit: Limit, catalog: Catalog, results: Results, *, now: datetime) -> None:
@@ -79,7 +80,7 @@ def complete_at(limit: Limit, catalog: Catalog, results: Results, *, now: dateti
         project = catalog.projects.find(experiment.project_id)
         count = limit.count(experiment, results.evidence(experiment, project, now=now))
         trigger = partial(lifecycle.complete, now=now)
-        _move(catalog, experiment, lambda one: limit.is_reached(one, count), trigger, actor=limit.name)
+        _move(catalog, lambda one: limit.is_reached(one, count), trigger, limit.name, experiment)
 
     _each(filter(limit.is_set, catalog.experiments.in_statuses(OPEN)), complete)
 
@@ -90,11 +91,10 @@ class _NotDueError(Exception):
 
 def _move(
     catalog: Catalog,
-    experiment: Experiment,
     is_due: Claim,
     trigger: Callable[[Experiment], Experiment],
-    *,
     actor: str,
+    experiment: Experiment,
 ) -> None:
     def decide(current: Experiment) -> Experiment:
         if not is_due(current):
@@ -109,15 +109,4 @@ def _move(
 
 
 def _each(experiments: Iterable[Experiment], work: Callable[[Experiment], None]) -> None:
-    """Work on every one; what goes wrong with some is raised when all have had their turn."""
-    if failures := list(_failures(experiments, work)):
-        raise ExceptionGroup("some experiments could not be worked on", failures)
-
-
-def _failures(experiments: Iterable[Experiment], work: Callable[[Experiment], None]) -> Iterator[Exception]:
-    for experiment in experiments:
-        try:
-            work(experiment)
-        except Exception as error:  # noqa: BLE001 - raised with the others
-            error.add_note(f"experiment {experiment.id}")
-            yield error
+    take_turns({f"experiment {one.id}": partial(work, one) for one in experiments})

@@ -105,7 +105,7 @@ def complete_at_conversion_limit(workplace: Workplace) -> None:
 
 
 def remove_deleted_projects(workplace: Workplace) -> None:
-    """Remove what deleted projects had collected, where that was cut short."""
+    """Remove what deleted projects had collected, wherever that is not done yet."""
     remove_deleted(workplace.catalog, workplace.warehouse, workplace.ingest, workplace.rollup)
 
 
@@ -114,6 +114,7 @@ def forget_expired_replies(workplace: Workplace) -> None:
     workplace.catalog.replies.forget_expired(now=workplace.clock())
 
 
+REMOVE_DELETED: Final = Job("remove_deleted_projects", lambda _: _MINUTE, remove_deleted_projects)
 JOBS: Final = (
     Job("refresh_results", lambda settings: settings.refresh_seconds, refresh_results),
     Job("rebuild_after_midnight", lambda _: 5 * _MINUTE, rebuild_after_midnight),
@@ -123,7 +124,7 @@ JOBS: Final = (
     Job("complete_scheduled_experiments", lambda _: _MINUTE // 4, complete_scheduled_experiments),
     Job("complete_at_visitor_limit", lambda _: _MINUTE // 4, complete_at_visitor_limit),
     Job("complete_at_conversion_limit", lambda _: _MINUTE // 4, complete_at_conversion_limit),
-    Job("remove_deleted_projects", lambda _: _MINUTE, remove_deleted_projects),
+    REMOVE_DELETED,
     Job("forget_expired_replies", lambda _: 60 * _MINUTE, forget_expired_replies),
 )
 

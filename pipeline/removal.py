@@ -1,43 +1,29 @@
-"""How what was collected for a deleted project is removed, even where the deletion was cut short."""
+"""How what was collected for deleted projects and experiments is removed."""
 
-import logging
 from collections.abc import Iterable
+from functools import partial
 
 from pipeline.ingest import Ingest
 from pipeline.rollup.run import Rollup
 from pipeline.store import events, rollups
 from pipeline.store.catalog import Catalog
 from pipeline.store.warehouse import Warehouse
-
-logger = logging.getLogger(__name__)
-
-
-def remove_collected(ingest: Ingest, rollup: Rollup, project_id: str, experiment_ids: Iterable[str]) -> None:
-    """Remove the events and results of a project that the catalog has already lost for good.
-
-    In this order nobody ever sees a project without its data. What fails here is logged, and made up for
-    by `remove_deleted`, as where the process ends in between.
-    """
-    try:
-        ingest.forget(project_id)
-        rollup.forget(experiment_ids)
-    except Exception:
-        logger.exception("what project %s collected could not be removed yet", project_id)
+from pipeline.turns import take_turns
 
 
 def remove_deleted(catalog: Catalog, warehouse: Warehouse, ingest: Ingest, rollup: Rollup) -> None:
-    """Remove what is still stored of projects and experiments that were deleted.
+    """Remove what is still stored of what was deleted; ExceptionGroup of what could not be.
 
-    Only what the trail calls deleted: what the catalog merely does not know stays, since it may be the
-    catalog that is not the right one.
+    The catalog loses a project first, so nobody ever sees one without its data, and where the process ends
+    in between, the next call finishes. Only what the trail calls deleted is removed: what the catalog
+    merely does not know stays, since it may be the catalog that is not the right one.
     """
-    kept = catalog.projects.ids()
-    for project_id in _deleted(catalog, events.stored_projects(warehouse), kept):
-        ingest.forget(project_id)
-    published = rollups.published_experiments(warehouse)
-    if forgotten := _deleted(catalog, published, catalog.experiments.ids()):
-        # Waits for the rollup that is under way, if any.
-        rollup.forget(forgotten)
+    projects = _deleted(catalog, events.stored_projects(warehouse), catalog.projects.ids())
+    experiments = _deleted(catalog, rollups.published_experiments(warehouse), catalog.experiments.ids())
+    take_turns(
+        {f"project {one}": partial(ingest.forget, one) for one in projects}
+        | {f"experiment {one}": partial(rollup.forget, [one]) for one in experiments}
+    )
 
 
 def _deleted(catalog: Catalog, stored: Iterable[str], kept: set[str]) -> list[str]:

@@ -25,7 +25,7 @@ from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.projects import NewProject, Project, ProjectInput, ProjectInstallation, ProjectStats
 from engine.design.drafting import draft_project, revise_project
 from engine.design.project import Project as ProjectValue
-from pipeline.removal import remove_collected
+from pipeline.jobs import REMOVE_DELETED
 from pipeline.store.catalog import Catalog, new_id, new_sdk_key
 
 router = APIRouter(
@@ -89,9 +89,9 @@ def delete_project(
     caller: ProjectsWriter, project: WritableProject, parts: PartsDep, afterwards: BackgroundTasks
 ) -> None:
     """Delete a project for good, with its experiments and everything that was collected."""
-    experiment_ids = parts.catalog.projects.delete(caller.account.id, project.id, actor=caller.actor)
-    # Once the catalog has lost it for good: whoever could still read the project would find no data.
-    afterwards.add_task(remove_collected, parts.ingest, parts.rollup, project.id, experiment_ids)
+    parts.catalog.projects.delete(caller.account.id, project.id, actor=caller.actor)
+    # Only a deletion that is committed takes data with it, and a rollup may have to end first.
+    afterwards.add_task(parts.scheduler.run_now, REMOVE_DELETED)
 
 
 @router.get("/{id}/stats", responses=documented("not_found"))

@@ -83,3 +83,13 @@ def test_of_callers_deleting_one_project_one_wins(customer: Customer, project: s
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: customer.call("DELETE", project), range(8)))
     assert sorted(answer.status_code for answer in answers) == [204, *[404] * 7]
+
+
+def test_repeated_deletion_is_answered_alike_and_done_once(
+    customer: Customer, parts: Parts, project: str, shop: Shop
+) -> None:
+    answers = [customer.call("DELETE", project, headers={"Idempotency-Key": "bye"}) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [204, 204]
+    assert answers[1].headers["Idempotent-Replayed"] == "true"
+    assert shop.project_id not in stored_projects(parts.warehouse)
+    assert len(parts.catalog.audit.of(shop.project_id)) == 2

@@ -5,7 +5,7 @@ import pytest
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
-from pipeline.removal import remove_collected, remove_deleted
+from pipeline.removal import remove_deleted
 from pipeline.store.events import stored_projects
 from pipeline.store.rollups import published_experiments
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_exposure
@@ -25,8 +25,8 @@ def counted(store: WorkingStore) -> tuple[Project, Experiment]:
     return project, experiment
 
 
-def delete(store: WorkingStore, project: Project) -> list[str]:
-    return store.catalog.projects.delete(project.account_id, project.id, actor="test")
+def delete(store: WorkingStore, project: Project) -> None:
+    store.catalog.projects.delete(project.account_id, project.id, actor="test")
 
 
 def sweep(store: WorkingStore) -> None:
@@ -37,25 +37,19 @@ def stored(store: WorkingStore) -> tuple[list[str], list[str]]:
     return stored_projects(store.warehouse), published_experiments(store.warehouse)
 
 
-def test_events_and_results_are_removed(store: WorkingStore) -> None:
+def test_events_and_results_of_a_deleted_project_are_removed(store: WorkingStore) -> None:
     project, _ = counted(store)
     kept, kept_experiment = counted(store)
-    remove_collected(store.ingest, store.rollup, project.id, delete(store, project))
+    delete(store, project)
+    sweep(store)
     assert stored(store) == ([kept.id], [kept_experiment.id])
     assert store.ingest.last_seq_of(project.id) == 0
 
 
-def test_deletion_that_was_cut_short_is_finished(store: WorkingStore) -> None:
-    project, _ = counted(store)
-    delete(store, project)
-    assert stored(store) != ([], [])
-    sweep(store)
-    assert stored(store) == ([], [])
-
-
 def test_events_that_were_on_their_way_are_removed_too(store: WorkingStore) -> None:
     project, experiment = counted(store)
-    remove_collected(store.ingest, store.rollup, project.id, delete(store, project))
+    delete(store, project)
+    sweep(store)
     store.write(project, an_exposure(experiment, visitor="late"))
     assert stored(store) == ([project.id], [])
     sweep(store)
@@ -64,7 +58,8 @@ def test_events_that_were_on_their_way_are_removed_too(store: WorkingStore) -> N
 
 def test_sequence_numbers_go_on_after_a_removal(store: WorkingStore) -> None:
     project, _ = counted(store)
-    remove_collected(store.ingest, store.rollup, project.id, delete(store, project))
+    delete(store, project)
+    sweep(store)
     again, experiment = counted(store)
     assert store.ingest.last_seq_of(again.id) == 2
     assert store.observe(experiment, again).visitors.tolist() == [1, 0]
@@ -85,15 +80,16 @@ def test_nothing_is_removed_of_what_exists(store: WorkingStore) -> None:
     assert stored(store) == ([before[0].id], [before[1].id])
 
 
-def test_removal_that_fails_is_logged_and_made_up_for(
-    store: WorkingStore, caplog: pytest.LogCaptureFixture
-) -> None:
-    project, _ = counted(store)
-    experiment_ids = delete(store, project)
+def test_what_cannot_be_removed_now_keeps_nothing_else_and_is_removed_later(store: WorkingStore) -> None:
+    (first, _), (second, _) = counted(store), counted(store)
+    for project in (first, second):
+        delete(store, project)
     # Another transaction is changing the table, so that it cannot be dropped now.
     with store.warehouse.transaction() as cursor:
-        cursor.execute(f'ALTER TABLE "events_{project.id}" ADD COLUMN other INTEGER')
-        remove_collected(store.ingest, store.rollup, project.id, experiment_ids)
-    assert project.id in caplog.text
+        cursor.execute(f'ALTER TABLE "events_{first.id}" ADD COLUMN other INTEGER')
+        with pytest.raises(ExceptionGroup) as caught:
+            sweep(store)
+    assert [error.__notes__ for error in caught.value.exceptions] == [[f"project {first.id}"]]
+    assert stored(store) == ([first.id], [])
     sweep(store)
     assert stored(store) == ([], [])

@@ -92,8 +92,8 @@ class Projects:
             record(connection, account_id, actor, project_id, changes_between(row["document"], document))
         return after
 
-    def delete(self, account_id: str, project_id: str, *, actor: str) -> list[str]:
-        """Remove a project and its experiments for good, and audit that; returns the experiments' ids."""
+    def delete(self, account_id: str, project_id: str, *, actor: str) -> None:
+        """Remove a project and its experiments for good, and audit that; NotFoundError."""
         is_this = _is(account_id, project_id)
         of_this = select(experiments.c.id, experiments.c.document).where(
             experiments.c.project_id == project_id
@@ -107,7 +107,6 @@ class Projects:
             connection.execute(projects.delete().where(*is_this))
             for subject_id, document in {**removed, project_id: row["document"]}.items():
                 record(connection, account_id, actor, subject_id, changes_between(document, {}))
-        return list(removed)
 
     def _one(self, query: Select[Any], sought: str) -> Project:
         with self._database.read() as connection:
