@@ -135,7 +135,9 @@ def _log_odds_where(tables: Tables, log_tail_odds: float, alpha: float) -> Float
         return found
 
     centre, reach = _rough_log_odds(tables, seen, alpha)
-    return falling_root(excess, centre - reach, centre + reach)
+    # The lower bound comes with a positive goal, the upper one with a negative.
+    side = np.sign(log_tail_odds) * reach
+    return falling_root(excess, centre - np.maximum(side, 0.0), centre - np.minimum(side, 0.0))
 
 
 def _rough_log_odds(tables: Tables, seen: _Corner, alpha: float) -> tuple[FloatArray, FloatArray]:

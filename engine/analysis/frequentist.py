@@ -75,10 +75,12 @@ def compare_means(control: Estimate, treatment: Estimate, alpha: float) -> Compa
     """
     change = treatment.minus(control)
     t, testable = change.z, np.isfinite(change.z)
-    spread = treatment.variance**2 / np.maximum(treatment.n - 1.0, 1.0)
-    control_spread = control.variance**2 / np.maximum(control.n - 1.0, 1.0)
+    # The variant's part of the variance: squares of parts, unlike those of variances, don't underflow.
+    part = treatment.variance[testable] / change.variance[testable]
     df, log_p, critical = (np.full(t.shape, np.nan) for _ in range(3))
-    df[testable] = (change.variance**2)[testable] / (spread + control_spread)[testable]
+    df[testable] = 1.0 / (
+        part**2 / (treatment.n[testable] - 1.0) + (1.0 - part) ** 2 / (control.n[testable] - 1.0)
+    )
     log_p[testable] = log_p_student(t[testable], df[testable])
     critical[testable] = special.stdtrit(df[testable], 1.0 - alpha / 2.0)
     low, high = fieller(control.value, control.variance, treatment.value, treatment.variance, critical)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from engine.analysis.evidence import Evidence
+from engine.analysis.judgement import relative_change
 from engine.analysis.moments import FloatArray
 from engine.design.experiment import Experiment
 
@@ -26,9 +27,7 @@ def revenue_lift(evidence: Evidence, control: int | None) -> FloatArray:
     mean = evidence.revenue.mean
     if control is None:
         return np.full(mean.shape, np.nan)
-    base = mean[:, [control]]
-    positive = (base > 0) & (evidence.visitors > 0)
-    return np.where(positive, mean / np.where(base > 0, base, 1.0) - 1.0, np.nan)
+    return np.where(evidence.visitors > 0, relative_change(mean[:, [control]], mean), np.nan)
 
 
 def yearly_impact(experiment: Experiment, evidence: Evidence, control: int | None) -> FloatArray:

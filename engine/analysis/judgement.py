@@ -57,9 +57,10 @@ class Effects:
 class Judgement:
     """Effects and what follows from them.
 
-    `status` holds a VariantStatus a cell, `gain` the difference with the sign turned where less is
-    better. `lead[g]` is the column of the goal's best winner or, without one, of the best challenger; -1 if
-    there is none. `control` is a column, too.
+    `status` holds a VariantStatus a cell, `gain` the difference with the sign turned where less is better,
+    `confidence` 1 - p, and `score` what the experiment's method is judged on. `lead[g]` is the column of
+    the goal's best winner or, without one, of the best challenger; -1 if there is none. `control` is a
+    column, too.
     """
 
     control: int | None
@@ -67,6 +68,7 @@ class Judgement:
     interval_level: float
     effects: Effects
     gain: FloatArray
+    confidence: FloatArray
     score: FloatArray
     status: npt.NDArray[np.str_]
     lead: npt.NDArray[np.int64]
@@ -84,10 +86,11 @@ def judge(experiment: Experiment, evidence: Evidence) -> Judgement:
     effects.loss[:] = np.where(less, np.maximum(effects.loss + effects.difference, 0.0), effects.loss)
     effects.chance[:] = np.where(less, 1.0 - effects.chance, effects.chance)
     gain = np.where(less, -effects.difference, effects.difference)
+    confidence = -np.expm1(effects.log_p)
     if is_bayesian:
-        score, better, worse = effects.chance, effects.chance >= 1.0 - alpha, effects.chance <= alpha
+        better, worse = effects.chance >= 1.0 - alpha, effects.chance <= alpha
     else:
-        score, significant = -np.expm1(effects.log_p), effects.log_p <= np.log(alpha)
+        significant = effects.log_p <= np.log(alpha)
         better, worse = significant & (gain > 0), significant & (gain < 0)
     enough = _has_enough(experiment, evidence, control)
     lead = _lead(gain, better & enough, enough)
@@ -98,7 +101,8 @@ def judge(experiment: Experiment, evidence: Evidence) -> Judgement:
         interval_level=1.0 - 2.0 * alpha if is_bayesian else 1.0 - alpha,
         effects=effects,
         gain=gain,
-        score=score,
+        confidence=confidence,
+        score=effects.chance if is_bayesian else confidence,
         status=_status(control, better=better, worse=worse, enough=enough),
         lead=lead,
     )
@@ -141,7 +145,7 @@ def _share_effects(tables: Tables, alpha: float, *, bayesian_intervals: bool) ->
     low, high = bayesian.share_lift(tables, alpha) if bayesian_intervals else (test.low, test.high)
     has_base = tables.control_hits > 0
     return Effects(
-        improvement=_relative_change(tables.control_share, tables.share),
+        improvement=relative_change(tables.control_share, tables.share),
         difference=tables.share - tables.control_share,
         log_p=test.log_p,
         low=np.where(has_base, low, np.nan),
@@ -160,7 +164,7 @@ def _mean_effects(
     )
     low, high = bayesian.mean_lift(controls, variants, alpha) if bayesian_intervals else (test.low, test.high)
     return Effects(
-        improvement=_relative_change(controls.value, variants.value),
+        improvement=relative_change(controls.value, variants.value),
         difference=variants.value - controls.value,
         log_p=test.log_p,
         low=low,
@@ -170,10 +174,12 @@ def _mean_effects(
     )
 
 
-def _relative_change(base: FloatArray, value: FloatArray) -> FloatArray:
-    """Value over base, less 1; NaN unless base is above 0."""
+def relative_change(base: FloatArray, value: FloatArray) -> FloatArray:
+    """Value over base, less 1; NaN unless base is above 0, and by enough to divide by."""
     positive = base > 0
-    return np.where(positive, value / np.where(positive, base, 1.0) - 1.0, np.nan)
+    with np.errstate(over="ignore"):
+        change = value / np.where(positive, base, 1.0) - 1.0
+    return np.where(positive & np.isfinite(change), change, np.nan)
 
 
 def _has_enough(experiment: Experiment, evidence: Evidence, control: int | None) -> BoolArray:

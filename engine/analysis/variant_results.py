@@ -10,6 +10,8 @@ from engine.analysis.judgement import Judgement
 from engine.analysis.moments import FloatArray
 from engine.analysis.reasons import Cell, why_missing
 from engine.analysis.result import Interval, VariantResult
+from engine.analysis.sequential import ConfidenceSequence
+from engine.analysis.watching import watch
 from engine.design.experiment import Experiment
 
 
@@ -28,6 +30,7 @@ def variant_results(findings: Findings) -> tuple[tuple[VariantResult, ...], ...]
     experiment, control = findings.experiment, findings.judgement.control
     lift = revenue_lift(findings.evidence, control)
     yearly = yearly_impact(experiment, findings.evidence, control)
+    sequence = None if experiment.analysis_method == "bayesian" else watch(experiment, findings.evidence)
 
     def result(goal: int, variant: int) -> VariantResult:
         counted = _counted(findings, goal, variant)
@@ -35,6 +38,7 @@ def variant_results(findings: Findings) -> tuple[tuple[VariantResult, ...], ...]
             return counted
         return replace(
             _compared(counted, findings, goal, variant),
+            sequential_interval=_always_valid(sequence, findings.judgement.alpha, goal, variant),
             rpv_lift=_number(lift[goal, variant]),
             projected_annual_revenue_impact_cents=_whole(yearly, goal, variant),
         )
@@ -71,7 +75,7 @@ def _compared(counted: VariantResult, findings: Findings, goal: int, variant: in
         improvement=_number(effects.improvement[cell]),
         p_value=None if log_p is None else math.exp(log_p),
         log_p_value=log_p,
-        confidence=None if log_p is None else -math.expm1(log_p),
+        confidence=_number(findings.judgement.confidence[cell]),
         score_value=score,
         score_progress=None if score is None else min(1.0, score / findings.threshold),
         chance_to_beat=_number(effects.chance[cell]),
@@ -83,10 +87,22 @@ def _compared(counted: VariantResult, findings: Findings, goal: int, variant: in
 
 
 def _interval(judgement: Judgement, goal: int, variant: int) -> Interval | None:
-    low, high = judgement.effects.low[goal, variant], judgement.effects.high[goal, variant]
+    effects = judgement.effects
+    return _between(effects.low[goal, variant], effects.high[goal, variant], judgement.interval_level)
+
+
+def _always_valid(
+    sequence: ConfidenceSequence | None, alpha: float, goal: int, variant: int
+) -> Interval | None:
+    if sequence is None:
+        return None
+    return _between(sequence.lift_low[goal, variant], sequence.lift_high[goal, variant], 1.0 - alpha)
+
+
+def _between(low: float, high: float, level: float) -> Interval | None:
     if math.isnan(low) or math.isnan(high):
         return None
-    return Interval(low=_number(low), high=_number(high), level=judgement.interval_level)
+    return Interval(low=_number(low), high=_number(high), level=level)
 
 
 def _number(value: float) -> float | None:

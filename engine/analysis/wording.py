@@ -66,6 +66,8 @@ def assess_confidence(facts: Facts) -> str:
     """How sure one can be, and how sure one has to be."""
     lead, control = facts.lead, facts.control
     unknown = "How sure this is can't be said yet."
+    if facts.alarms:
+        return "These numbers prove nothing until the data can be trusted."
     if lead is None or control is None or lead.status == "insufficient_data":
         return unknown
     if lead.score_value is None or lead.p_value is None:
