@@ -41,7 +41,8 @@ class VariantResult(BaseModel):
     improvement_interval: Interval | None = Field(description="Percents, as improvement.")
     absolute_difference: float | None = Field(description=UNIT)
     sequential_interval: Interval | None = Field(
-        description=f"Of the absolute difference, valid however often one looks. {UNIT}"
+        description="As improvement_interval, but valid however often one looks; null for Bayesian "
+        "experiments and bandits, and below 25 conversions a variant."
     )
     expected_loss: float | None = Field(description=f"What choosing it would cost on average. {UNIT}")
     sample_ratio_expected: float = Field(description="Share of the visitors that it should see.")
@@ -56,7 +57,7 @@ class VariantResult(BaseModel):
                 "absolute_difference": _scaled(result.absolute_difference, unit),
                 "expected_loss": _scaled(result.expected_loss, unit),
                 "improvement_interval": _relative(result.improvement_interval),
-                "sequential_interval": _absolute(result.sequential_interval, unit),
+                "sequential_interval": _relative(result.sequential_interval),
             }
         )
 
@@ -100,10 +101,3 @@ def _relative(interval: judged.Interval | None) -> Interval | None:
     if interval is None:
         return None
     return Interval(low=percent(interval.low), high=percent(interval.high), level=percent(interval.level))
-
-
-def _absolute(interval: judged.Interval | None, unit: float) -> Interval | None:
-    if interval is None:
-        return None
-    low, high = _scaled(interval.low, unit), _scaled(interval.high, unit)
-    return Interval(low=low, high=high, level=percent(interval.level))

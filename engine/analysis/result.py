@@ -26,7 +26,12 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariantResult:
-    """One variant on one goal. Shares are 0 to 1; comparisons are None for the control."""
+    """One variant on one goal. Shares are 0 to 1; comparisons are None for the control.
+
+    Both intervals are of `improvement`. `improvement_interval` holds for one look at the end,
+    `sequential_interval` for all looks together; it is None for Bayesian experiments and bandits, and
+    before both arms have the conversions it needs.
+    """
 
     variant_id: str
     variant_name: str
