@@ -3,6 +3,7 @@
 import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -70,7 +71,6 @@ def _start_afresh(data_dir: Path) -> None:
 
 def _start_experiments(store: OpenStore, project: "Project", now: datetime) -> "list[Experiment]":
     """The shop's experiments, started when its first visitor came."""
-    from engine.design import lifecycle
     from pipeline.drafts import create_draft
     from pipeline.shop import DAYS, EXPERIMENTS, GOALS
 
@@ -78,17 +78,16 @@ def _start_experiments(store: OpenStore, project: "Project", now: datetime) -> "
     experiments = []
     for fields in EXPERIMENTS:
         draft = create_draft(store.catalog, project, {**fields, "goals": GOALS}, now=started, actor="demo")
-        # The same salt each time: the same visitors see the same variants, so the verdicts never vary.
-        salted = replace(draft, salt=draft.test_key)
-        experiments.append(
-            store.catalog.experiments.change(
-                project.id,
-                draft.id,
-                lambda _, salted=salted: lifecycle.start(salted, now=started),
-                actor="demo",
-            )
-        )
+        start = partial(_start_salted, now=started)
+        experiments.append(store.catalog.experiments.change(project.id, draft.id, start, actor="demo"))
     return experiments
+
+
+def _start_salted(draft: "Experiment", *, now: datetime) -> "Experiment":
+    from engine.design import lifecycle
+
+    # The same salt each time: the same visitors see the same variants, so the verdicts never vary.
+    return lifecycle.start(replace(draft, salt=draft.test_key), now=now)
 
 
 def _fill(

@@ -11,10 +11,11 @@ from api.cli.console import err, out, progress
 from api.cli.stores import opened_store, the_project
 
 if TYPE_CHECKING:
+    from engine.frame_rows import GoalKind
     from pipeline.table_files import BadRow
 
 SHOWN_BAD_ROWS = 20
-GOAL_KINDS = {"": "custom_event", "conversion": "custom_event", "revenue": "revenue"}
+GOAL_KINDS: dict[str, "GoalKind"] = {"": "custom_event", "conversion": "custom_event", "revenue": "revenue"}
 
 GoalOption = Annotated[
     list[str] | None,
@@ -90,9 +91,9 @@ def import_file(
             )
 
 
-def goal_columns(options: list[str] | None) -> dict[str, str]:
+def goal_columns(options: list[str] | None) -> "dict[str, GoalKind]":
     """`["bought", "spend:revenue"]` as column → goal type."""
-    goals = {}
+    goals: dict[str, GoalKind] = {}
     for option in options or ():
         column, _, kind = option.partition(":")
         if kind not in GOAL_KINDS or not column:

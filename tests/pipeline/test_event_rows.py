@@ -1,5 +1,7 @@
 """A table of events becomes the events of the API, judged by the same rules."""
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from pipeline.event_rows import read_event_rows
@@ -21,7 +23,7 @@ EXPOSURE = {
 }
 
 
-def chunk_of(*rows: dict[str, object]) -> Chunk:
+def chunk_of(*rows: Mapping[str, object]) -> Chunk:
     frame = pl.DataFrame(rows, infer_schema_length=None).with_row_index("line", offset=2)
     return Chunk(rows=frame.cast({"line": pl.Int64}))
 
