@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from api.errors import INVALID, ApiError, error_response
 from api.mcp.in_process import Answer, Asked, ask
-from api.mcp.operations import IDEMPOTENCY_KEY, JSON, Operation
+from api.mcp.operations import JSON, Operation
 from engine.errors import Problem
 
 NOTHING: Final = "Done; there is nothing to return."
@@ -53,8 +53,7 @@ def _problems(operation: Operation, placed: Placed) -> list[Problem]:
 
 def _request(operation: Operation, placed: Placed, brought_by: Request) -> Asked:
     headers = {name: brought_by.headers.get(name, "") for name in ("authorization", "host")}
-    if IDEMPOTENCY_KEY in placed["header"]:
-        headers["idempotency-key"] = str(placed["header"][IDEMPOTENCY_KEY])
+    headers |= {name.replace("_", "-"): str(value) for name, value in placed["header"].items()}
     if operation.has_body:
         headers["content-type"] = JSON
     # Quoted, no id leads out of its place in the path.

@@ -16,13 +16,6 @@ from pipeline.store.catalog import Catalog
 Place = Literal["path", "query", "header"]
 SCHEME: Final = "bearer"
 JSON: Final = "application/json"
-IDEMPOTENCY_KEY: Final = "idempotency_key"
-IDEMPOTENCY: Final[Schema] = {
-    "type": "string",
-    "minLength": 1,
-    "maxLength": 255,
-    "description": "Makes the call safe to repeat: the same key with the same arguments is carried out once.",
-}
 # Its answer is a secret, which would enter a model's context and whatever keeps that.
 NEVER: Final = {("POST", "/api/v1/account/api_keys")}
 
@@ -63,7 +56,9 @@ def _described(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str
     for path, methods in document["paths"].items():
         for method, described in methods.items():
             takes_key = any(SCHEME in needed for needed in described.get("security", []))
-            if takes_key and (method.upper(), path) not in NEVER:
+            # What is no JSON is a file, and a file is for a program: no model could hold it.
+            speaks_json = _success(described).get("content", {}).keys() <= {JSON}
+            if takes_key and speaks_json and (method.upper(), path) not in NEVER:
                 yield method.upper(), path, described
 
 
@@ -74,14 +69,13 @@ def _operation(
     components: Mapping[str, Schema],
     demands: tuple[Demand, ...],
 ) -> Operation:
-    parameters = [one for one in described.get("parameters", []) if one["in"] in {"path", "query"}]
+    parameters = {_argument(one): one for one in described.get("parameters", [])}
     body = resolved(_content(described.get("requestBody", {})), components)
-    keyed: dict[str, Place] = {} if method == "GET" else {IDEMPOTENCY_KEY: "header"}
-    arguments = _arguments(parameters, body, keyed)
+    arguments = _arguments(parameters, body)
     return Operation(
         method=method,
         path=path,
-        places={one["name"]: one["in"] for one in parameters} | keyed,
+        places={argument: one["in"] for argument, one in parameters.items()},
         has_body=bool(body),
         scopes=tuple(frozenset(one[SCHEME]) for one in described["security"] if SCHEME in one),
         demands=demands,
@@ -96,12 +90,20 @@ def _operation(
     )
 
 
-def _arguments(parameters: list[dict[str, Any]], body: Schema, keyed: Mapping[str, Place]) -> Schema:
+def _argument(parameter: dict[str, Any]) -> str:
+    name: str = parameter["name"]
+    return name.lower().replace("-", "_") if parameter["in"] == "header" else name
+
+
+def _arguments(parameters: dict[str, dict[str, Any]], body: Schema) -> Schema:
     """One flat object: parameters and the members of the body side by side."""
-    properties = {one["name"]: _parameter(one) for one in parameters}
-    properties |= body.get("properties", {}) | dict.fromkeys(keyed, IDEMPOTENCY)
-    required = [one["name"] for one in parameters if one.get("required")] + body.get("required", [])
-    schema: Schema = {"type": "object", "properties": properties, "required": required}
+    required = [argument for argument, one in parameters.items() if one.get("required")]
+    schema: Schema = {
+        "type": "object",
+        "properties": {argument: _parameter(one) for argument, one in parameters.items()}
+        | body.get("properties", {}),
+        "required": required + body.get("required", []),
+    }
     if not body or body.get("additionalProperties") is False:
         schema["additionalProperties"] = False
     return schema
@@ -114,11 +116,14 @@ def _parameter(described: dict[str, Any]) -> Schema:
 
 
 def _output(described: dict[str, Any], components: Mapping[str, Schema]) -> Schema | None:
-    """The schema of its success; None for one that answers with no JSON object."""
-    answers = described["responses"]
-    success = answers[min(status for status in answers if status.startswith("2"))]
-    schema = resolved(_content(success), components)
+    """The schema of its success; None for one that answers with nothing."""
+    schema = resolved(_content(_success(described)), components)
     return self_contained(schema, components) if schema.get("type") == "object" else None
+
+
+def _success(described: dict[str, Any]) -> dict[str, Any]:
+    answers: dict[str, dict[str, Any]] = described["responses"]
+    return answers[min(status for status in answers if status.startswith("2"))]
 
 
 def _content(described: dict[str, Any]) -> Schema:

@@ -111,6 +111,31 @@ async def test_what_nobody_foresaw_is_an_internal_error(assistant: Assistant, pa
     assert "projects" not in error["message"]
 
 
+async def test_a_write_is_safe_to_repeat(assistant: Assistant, customer: Customer) -> None:
+    shop = {"name": "Shop", "url": "https://shop.example"}
+    first = await assistant.call("create_project", **shop, idempotency_key="ключ 1")
+    assert await assistant.call("create_project", **shop, idempotency_key="ключ 1") == first
+    assert customer.get("/projects").json()["meta"]["total"] == 1
+    await assistant.fail(
+        "create_project", "idempotency_key_reused", **shop | {"name": "Other"}, idempotency_key="ключ 1"
+    )
+    error = await assistant.fail("create_project", "validation_error", **shop, idempotency_key="x" * 256)
+    assert [detail["field"] for detail in error["details"]] == ["Idempotency-Key"]
+
+
+async def test_calls_use_up_the_requests_of_the_account(
+    assistant: Assistant, customer: Customer, parts: Parts
+) -> None:
+    parts.catalog.accounts.update(customer.account.id, rate_limit=3)
+    async with assistant.connected() as client:
+        for _ in range(3):
+            await client.list_tools()
+            assert not (await client.call_tool("list_projects")).is_error
+    error = await assistant.fail("list_projects", "rate_limited")
+    assert "wait" in error["message"]
+    assert customer.get("/projects").status_code == 429
+
+
 async def test_events_are_sent_by_a_key_that_may(
     assistant: Assistant, customer: Customer, project: str, experiment: str
 ) -> None:

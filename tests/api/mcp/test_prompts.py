@@ -1,4 +1,5 @@
 import re
+from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
@@ -57,3 +58,12 @@ async def test_a_key_is_offered_the_prompts_whose_tools_it_may_use(customer: Cus
     assert await offered() == {"explain_result", "plan_test"}
     assert await offered("experiments:read", "results:read") == {"explain_result"}
     assert await offered("projects:read") == set()
+
+
+def test_every_prompt_and_argument_is_documented() -> None:
+    docs = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text()
+    for name, guide in PROMPTS.items():
+        (row,) = (line for line in docs.splitlines() if line.startswith(f"| `{name}` |"))
+        assert set(re.findall(r"`(\w+)`", row)) == {name} | {
+            argument.name for argument in guide.prompt.arguments or ()
+        }
