@@ -15,7 +15,7 @@ from api.limits import RateLimitHeaders
 from api.mcp import ADDRESS, KeysOutOfAddresses, McpEndpoint
 from api.parts import open_parts
 from api.request_ids import RequestIds
-from api.routes import account, api_keys, capabilities, experiments, health, projects, results, sdk
+from api.routes import account, api_keys, capabilities, experiments, exports, health, projects, results, sdk
 from pipeline.settings import Settings
 
 VERSION: Final = "1.0.0"
@@ -26,6 +26,7 @@ RESOURCES: Final[tuple[APIRouter, ...]] = (
     projects.router,
     experiments.router,
     results.router,
+    exports.router,
     account.router,
     api_keys.router,
     capabilities.router,

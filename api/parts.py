@@ -8,6 +8,7 @@ from cryptography.fernet import Fernet
 
 from api.limits import RateLimits
 from pipeline.assignments import Assignments
+from pipeline.exports import Exports
 from pipeline.ingest import Ingest
 from pipeline.jobs import Workplace
 from pipeline.live_projects import LiveProjects
@@ -30,6 +31,7 @@ class Parts:
     ingest: Ingest
     rollup: Rollup
     results: Results
+    exports: Exports
     scheduler: Scheduler
     live_projects: LiveProjects
     assignments: Assignments
@@ -63,6 +65,7 @@ def open_parts(settings: Settings) -> Iterator[Parts]:
             ingest,
             rollup,
             results,
+            Exports(warehouse, results, settings),
             scheduler,
             LiveProjects(catalog),
             Assignments(warehouse, ingest),

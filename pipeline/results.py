@@ -17,10 +17,11 @@ from pipeline.rollup.rules import microseconds
 from pipeline.rollup.run import Rollup
 from pipeline.segment_filters import FILTERS, InvalidFilterError, SegmentFilters
 from pipeline.settings import Settings
-from pipeline.store import aggregates, rollups, visitors
+from pipeline.store import aggregates, rollups
 from pipeline.store.frames import Cursor
 from pipeline.store.rollups import Published
 from pipeline.store.visitor_totals import CountedExperiment, Totals, read_totals
+from pipeline.store.visitor_sums import read_segment
 from pipeline.store.visitors import CUSTOM_PREFIX, DIMENSIONS
 from pipeline.store.warehouse import Warehouse
 
@@ -75,7 +76,7 @@ class Results:
         days = days_of(experiment, project.timezone, now)
         if experiment.started_at is None:
             return _nothing(experiment, days)
-        is_fresh = self._bring_up_to_date(experiment, project)
+        is_fresh = self.bring_up_to_date(experiment, project)
         # A transaction, so that sums and visitors are those of one publication.
         with self._warehouse.transaction() as cursor:
             published = rollups.find(cursor, experiment.id)
@@ -111,7 +112,7 @@ class Results:
             counted = [_counted(one, found) for one, found in known]
             return read_totals(cursor, counted, since_us=microseconds(now - RECENTLY))
 
-    def _bring_up_to_date(self, experiment: Experiment, project: Project) -> bool:
+    def bring_up_to_date(self, experiment: Experiment, project: Project) -> bool:
         """Wait for newer events to be counted, if there are any; whether nothing is missing then."""
         return self._rollup.is_fresh(experiment, project) or self._rollup.refresh_within(
             project.id, self._patience
@@ -126,7 +127,7 @@ def _cells(cursor: Cursor, published: Published, segment: dict[str, str]) -> pl.
     (dimension, value), *others = segment.items()
     if not others and dimension in published.dimensions:
         return aggregates.read_value(cursor, experiment_id, dimension, value)
-    return visitors.read_segment(cursor, experiment_id, len(published.goals), segment)
+    return read_segment(cursor, experiment_id, len(published.goals), segment)
 
 
 def _counted(experiment: Experiment, published: Published) -> CountedExperiment:

@@ -4,6 +4,7 @@ from pydantic import BaseModel, Field
 from pydantic.config import JsonDict
 
 from pipeline.segment_filters import CLOSED_SETS, SegmentFilters
+from pipeline.store.visitor_export import Form
 
 
 def _closed(name: str) -> JsonDict:
@@ -38,3 +39,9 @@ class TimeseriesQuery(SegmentQuery):
     """The same, and which goal."""
 
     goal_id: str | None = Field(None, description="One goal instead of the primary goal.")
+
+
+class ExportQuery(SegmentQuery):
+    """The same, and what kind of file."""
+
+    format: Form = Field("parquet", description="Which kind of file.")

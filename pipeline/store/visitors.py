@@ -29,17 +29,8 @@ DIMENSIONS: Final = (
 # The customer's own dimensions: the code of a JSON object.
 CUSTOM: Final = "custom"
 CUSTOM_PREFIX: Final = "custom:"
-_SUMS_OF_VISITORS: Final = "SELECT variant, first_day AS day, count(*) AS visitors FROM chosen GROUP BY ALL"
-_SUMS_OF_GOAL: Final = """
-  (SELECT variant, {goal}::UTINYINT AS goal, g{goal}_day AS day, count(g{goal}_at) AS conversions,
-    sum(g{goal}_cents)::BIGINT AS cohort_cents,
-    sum(g{goal}_cents::HUGEINT * g{goal}_cents)::DECIMAL(38, 0) AS cohort_cents_squared
-  FROM chosen WHERE g{goal}_at IS NOT NULL OR g{goal}_cents <> 0 GROUP BY ALL)
-"""
-_SUMS_OF_ORDERS: Final = (
-    "SELECT variant, goal, day, sum(cents)::BIGINT AS cents FROM chosen_orders GROUP BY ALL"
-)
-_ORDER_COLUMNS: Final = "visitor_key UBIGINT, goal UTINYINT, day INTEGER, cents BIGINT"
+# Money on other days than that of the visitor's first conversion; all the rest is on that day.
+_ORDER_COLUMNS: Final = "visitor_key UBIGINT, goal UTINYINT, from_day INTEGER, day INTEGER, cents BIGINT"
 _VALUE_COLUMNS: Final = "dimension VARCHAR, code UINTEGER, value VARCHAR"
 
 
@@ -95,27 +86,20 @@ def take_out(
     return visitors, orders
 
 
-def read_segment(cursor: Cursor, experiment_id: str, goals: int, segment: Mapping[str, str]) -> pl.DataFrame:
-    """Sum up the visitors who have every value of `segment`: cells as `aggregates.read_value` has them."""
+def within_segment(cursor: Cursor, experiment_id: str, segment: Mapping[str, str]) -> str:
+    """The condition that a row of the experiment's visitors has every value of `segment`."""
     codes = {name: _codes(cursor, experiment_id, name, value) for name, value in segment.items()}
-    chosen = " AND ".join(
+    conditions = [
         f"{CUSTOM if name.startswith(CUSTOM_PREFIX) else name} IN ({', '.join(map(str, found)) or 'NULL'})"
         for name, found in codes.items()
-    )
-    parts = [_SUMS_OF_VISITORS, *(_SUMS_OF_GOAL.format(goal=goal) for goal in range(goals)), _SUMS_OF_ORDERS]
-    return fetch_frame(
-        cursor,
-        f"""
-        WITH chosen AS MATERIALIZED (
-          SELECT * FROM {result_table("visitors", experiment_id)} WHERE {chosen or "true"}
-        ),
-        chosen_orders AS (
-          SELECT c.variant, o.goal, o.day, o.cents
-          FROM {result_table("orders", experiment_id)} o JOIN chosen c USING (visitor_key)
-        )
-        {" UNION ALL BY NAME ".join(parts)}
-        """,
-    ).cast({"cohort_cents_squared": pl.Int128})
+    ]
+    return " AND ".join(conditions) or "true"
+
+
+def goals_of(cursor: Cursor, experiment_id: str) -> int:
+    """How many goals the experiment's visitors were counted for."""
+    columns = cursor.execute(f"DESCRIBE {result_table('visitors', experiment_id)}").fetchall()
+    return sum(name.startswith("g") and name.endswith("_at") for name, *_ in columns)
 
 
 def _codes(cursor: Cursor, experiment_id: str, dimension: str, value: str) -> list[int]:
@@ -154,7 +138,7 @@ def digest(cursor: Cursor, experiment_id: str) -> tuple[int, ...]:
     rows = cursor.execute(
         f"""
         SELECT count(*), coalesce(bit_xor(hash({told})), 0) FROM {visitors}
-        UNION ALL SELECT count(*), coalesce(bit_xor(hash(visitor_key, goal, day, cents)), 0) FROM {orders}
+        UNION ALL SELECT count(*), coalesce(bit_xor(hash(visitor_key, goal, from_day, day, cents)), 0) FROM {orders}
         """
     ).fetchall()
     return tuple(number for row in rows for number in row)

@@ -1,0 +1,56 @@
+"""Exports: what results are counted from, as a file for other tools."""
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, BinaryIO, Final
+
+from fastapi import APIRouter, Query
+from fastapi.responses import StreamingResponse
+
+from api.deps import ExperimentOfReadableResults, PartsDep, ProjectOfReadableResults
+from api.errors import KEY_CODES, documented
+from api.schemas.segment_query import ExportQuery
+from pipeline.store.visitor_export import Form
+
+MEDIA_TYPES: Final[Mapping[Form, str]] = {
+    "parquet": "application/vnd.apache.parquet",
+    "csv": "text/csv; charset=utf-8",
+    "ndjson": "application/x-ndjson",
+}
+FILE: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "The file.",
+        "content": {
+            media_type: {"schema": {"type": "string", "format": "binary"}}
+            for media_type in MEDIA_TYPES.values()
+        },
+    }
+}
+CHUNK_BYTES: Final = 2**20
+router = APIRouter(
+    prefix="/projects/{project_id}/experiments/{id}/results",
+    tags=["Results"],
+    responses=documented(*KEY_CODES, "not_found", "validation_error"),
+)
+
+
+@router.get("/export", response_class=StreamingResponse, responses=FILE)
+def export_results(
+    project: ProjectOfReadableResults,
+    experiment: ExperimentOfReadableResults,
+    query: Annotated[ExportQuery, Query()],
+    parts: PartsDep,
+) -> StreamingResponse:
+    """Get every counted visitor: variant, first exposure, segments, and what came of each goal."""
+    file = parts.exports.visitors(experiment, project, query.filters, query.format)
+    headers = {
+        "Content-Length": str(os.fstat(file.fileno()).st_size),
+        "Content-Disposition": f'attachment; filename="{experiment.test_key}.{query.format}"',
+    }
+    return StreamingResponse(_chunks(file), media_type=MEDIA_TYPES[query.format], headers=headers)
+
+
+def _chunks(file: BinaryIO) -> Iterator[bytes]:
+    with file:
+        while chunk := file.read(CHUNK_BYTES):
+            yield chunk
