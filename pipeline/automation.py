@@ -1,4 +1,4 @@
-"""What moves experiments when nobody does: their scheduled times, and the limits they were given."""
+"""What moves experiments when nobody does: their scheduled times, their limits, and a winner."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from engine.analysis.evidence import Evidence
+from engine.analysis.watching import early_winner
 from engine.design import lifecycle
 from engine.design.experiment import Experiment
 from engine.design.schedule import (
@@ -83,6 +84,24 @@ def complete_at(limit: Limit, catalog: Catalog, results: Results, *, now: dateti
         _move(catalog, lambda one: limit.is_reached(one, count), trigger, limit.name, experiment)
 
     _each(filter(limit.is_set, catalog.experiments.in_statuses(OPEN)), complete)
+
+
+def complete_with_winner(catalog: Catalog, results: Results, *, now: datetime) -> None:
+    """Complete every running experiment that is to end with a winner and has one for good.
+
+    ExceptionGroup of those that could not be judged.
+    """
+
+    def complete(experiment: Experiment) -> None:
+        project = catalog.projects.find(experiment.project_id)
+        evidence = results.evidence(experiment, project, now=now)
+        if winner := early_winner(experiment, evidence, now=now):
+            trigger = partial(lifecycle.complete, now=now)
+            # What was judged is the experiment as it was.
+            _move(catalog, lambda one: one == experiment, trigger, f"auto stop: {winner.id} wins", experiment)
+
+    running = catalog.experiments.in_statuses(["running"])
+    _each((one for one in running if one.stop_conditions.auto_stop_on_winner), complete)
 
 
 class _NotDueError(Exception):

@@ -14,6 +14,7 @@ from pipeline.automation import (
     VISITOR_LIMIT,
     complete_at,
     complete_ended,
+    complete_with_winner,
     start_scheduled,
 )
 from pipeline.ingest import Ingest
@@ -102,6 +103,11 @@ def complete_at_visitor_limit(workplace: Workplace) -> None:
 def complete_at_conversion_limit(workplace: Workplace) -> None:
     """Complete what has as many conversions of its primary goal as it was to have."""
     complete_at(CONVERSION_LIMIT, workplace.catalog, workplace.results, now=workplace.clock())
+
+
+def complete_with_a_winner(workplace: Workplace) -> None:
+    """Complete what was to end as soon as a variant wins for good."""
+    complete_with_winner(workplace.catalog, workplace.results, now=workplace.clock())
 
 
 def remove_deleted_projects(workplace: Workplace) -> None:

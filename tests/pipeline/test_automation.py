@@ -14,8 +14,10 @@ from pipeline.automation import (
     VISITOR_LIMIT,
     complete_at,
     complete_ended,
+    complete_with_winner,
     start_scheduled,
 )
+from pipeline.store.events import EventRow
 from tests.builders import NOW, a_goal
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
 
@@ -151,3 +153,43 @@ def test_experiment_that_cannot_be_worked_on_keeps_no_other_waiting(
     assert failure.__notes__ == [f"experiment {broken.id}"]
     assert now_of(store, sound).status == "completed"
     assert now_of(store, broken).status == "running"
+
+
+def a_winner_among(experiment: Experiment, *, buyers: tuple[int, int]) -> list[EventRow]:
+    """200 visitors an arm, of whom so many buy."""
+    return [
+        event
+        for arm, bought in enumerate(buyers)
+        for i in range(200)
+        for event in (
+            an_exposure(experiment, arm, f"{arm}-{i}"),
+            *([a_purchase(f"{arm}-{i}", minute=1)] if i < bought else []),
+        )
+    ]
+
+
+def test_experiment_that_is_to_completes_with_a_winner(store: WorkingStore, project: Project) -> None:
+    asked, unasked = with_limits(store, project, auto_stop_on_winner=True), with_limits(store, project)
+    for experiment in (asked, unasked):
+        store.write(project, *a_winner_among(experiment, buyers=(40, 160)))
+    complete_with_winner(store.catalog, store.results, now=LATER)
+    assert (now_of(store, asked).status, now_of(store, asked).completed_at) == ("completed", LATER)
+    assert last_change(store, asked) == ("auto stop: var_1 wins", ["running", "completed"])
+    assert now_of(store, unasked).status == "running"
+
+
+def test_winner_of_a_single_look_completes_nothing(store: WorkingStore, project: Project) -> None:
+    experiment = with_limits(store, project, auto_stop_on_winner=True)
+    store.write(project, *a_winner_among(experiment, buyers=(80, 101)))
+    report = store.results.report(experiment, project, now=LATER)
+    assert report.goals[0].variants[1].status == "winner"
+    complete_with_winner(store.catalog, store.results, now=LATER)
+    assert now_of(store, experiment).status == "running"
+
+
+def test_paused_experiment_waits_with_its_winner(store: WorkingStore, project: Project) -> None:
+    stop = StopConditions(auto_stop_on_winner=True)
+    experiment = store.add_experiment(project, status="paused", stop_conditions=stop)
+    store.write(project, *a_winner_among(experiment, buyers=(40, 160)))
+    complete_with_winner(store.catalog, store.results, now=LATER)
+    assert now_of(store, experiment).status == "paused"
