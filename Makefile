@@ -35,8 +35,9 @@ demo: setup ## generate a shop, roll it up, print the verdicts and serve them
 serve: setup ## serve the store in data/store on port 8000
 	@$(RUN)truelift serve --data-dir data/store --host 127.0.0.1 --port 8000
 
-test: dev ## every test
+test: dev ## every test, and those of the catalog on PostgreSQL too
 	@$(RUN)python -m pytest -n auto
+	@$(RUN)python -m pytest -n auto --catalog=postgresql tests/api tests/pipeline/store/catalog
 
 check: dev ## format, lint, types, import rules and the quick tests
 	@$(RUN)ruff format --check --quiet . || { echo "run 'make format'"; exit 1; }

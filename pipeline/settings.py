@@ -15,7 +15,9 @@ class Settings(BaseSettings):
         Path("data/store"), description="Folder of the catalog, the warehouse and the secrets."
     )
     catalog_url: str | None = Field(
-        None, description="SQLAlchemy URL of the catalog; SQLite in the data folder by default."
+        None,
+        description="The catalog's database, as `postgresql://user@host/database`; "
+        "SQLite in the data folder if unset.",
     )
     base_url: str = Field(
         "http://127.0.0.1:8000", description="Where browsers and assistants reach the service."

@@ -15,7 +15,7 @@ from api.parts import Parts
 from pipeline.settings import Settings
 from pipeline.store.catalog import SCOPES
 from pipeline.store.catalog.replies import ANSWERED_WITHIN, Repeatable
-from pipeline.store.catalog.schema import replies
+from pipeline.store.catalog.schema import metadata, replies
 from tests.api.bodies import error_of
 from tests.api.customers import Customer, a_customer_of
 from tests.api.repeats import REPLAYED, SHOP, count, is_repeated, send
@@ -94,16 +94,16 @@ def test_slow_request_that_was_taken_over_changes_nothing(customer: Customer, pa
     assert count(customer) == 0
 
 
-def test_new_keys_token_is_replayed_and_lies_sealed_on_the_disk(customer: Customer, parts: Parts) -> None:
+def test_new_keys_token_is_replayed_and_lies_sealed_in_the_catalog(customer: Customer, parts: Parts) -> None:
     body = {"name": "CI", "scopes": ["projects:read"]}
     first = send(customer, "POST", "/account/api_keys", json=body)
     token = first.json()["data"]["token"]
     assert is_repeated(first, send(customer, "POST", "/account/api_keys", json=body))
     assert len(parts.catalog.keys.of_account(customer.account.id)) == 2
-    secret = token.rpartition("_")[2].encode()
-    files = [path for path in parts.settings.data_dir.iterdir() if "catalog" in path.name]
-    assert files
-    assert not any(secret in path.read_bytes() for path in files)
+    with parts.catalog.database.read() as connection:
+        kept = {table.name: repr(connection.execute(select(table)).all()) for table in metadata.sorted_tables}
+    assert first.json()["data"]["api_key"]["id"] in kept["api_keys"]
+    assert token.rpartition("_")[2] not in "".join(kept.values())
 
 
 def test_secret_is_not_repeated_to_a_key_that_could_not_have_asked_for_it(customer: Customer) -> None:

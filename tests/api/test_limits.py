@@ -98,7 +98,9 @@ def test_another_limit_or_plan_holds_at_once(customer: Customer, parts: Parts) -
 
     def update(*options: str) -> None:
         target = ["--data-dir", str(parts.settings.data_dir), "--account", customer.account.id]
-        assert runner.invoke(command_line, ["account", "update", *target, *options]).exit_code == 0
+        environment = {"TRUELIFT_CATALOG_URL": parts.settings.catalog_url}
+        invoked = runner.invoke(command_line, ["account", "update", *target, *options], env=environment)
+        assert invoked.exit_code == 0
 
     update("--plan", "starter")
     assert told(customer.get("/projects"))[:2] == (100, 99)

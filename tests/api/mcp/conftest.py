@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import cast
 
 import httpx2
@@ -18,8 +18,8 @@ from tests.api.mcp.assistants import Assistant
 
 
 @pytest.fixture(scope="session")
-def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
-    return create_app(Settings(data_dir=tmp_path_factory.mktemp("store")))
+def app(tmp_path_factory: pytest.TempPathFactory, new_catalog_url: Callable[[], str | None]) -> FastAPI:
+    return create_app(Settings(data_dir=tmp_path_factory.mktemp("store"), catalog_url=new_catalog_url()))
 
 
 @pytest.fixture(scope="session")
