@@ -102,7 +102,9 @@ def error_response(error: ApiError, request_id: str) -> JSONResponse:
     content: dict[str, Any] = {"code": error.code, "message": error.message, "request_id": request_id}
     if error.problems:
         content["details"] = [
-            {"field": problem.field, "message": problem.message} for problem in error.problems
+            # A problem of the whole has no path of its own.
+            {"field": problem.field or "body", "message": problem.message}
+            for problem in error.problems
         ]
     return JSONResponse({"error": content}, status_code=STATUS_OF[error.code], headers=error.headers)
 

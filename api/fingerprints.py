@@ -4,8 +4,9 @@ import hashlib
 import json
 from urllib.parse import parse_qsl
 
-import msgspec
 from fastapi import Request
+
+from api.strict_json import MalformedJsonError, read_json
 
 
 def fingerprint_of(request: Request, body: bytes) -> str:
@@ -22,7 +23,7 @@ def fingerprint_of(request: Request, body: bytes) -> str:
 
 def _in_order(body: bytes) -> bytes:
     try:
-        return json.dumps(msgspec.json.decode(body), sort_keys=True).encode()
-    except (msgspec.DecodeError, RecursionError, ValueError):
-        # No JSON, or none that can be put in order: then every byte counts.
+        return json.dumps(read_json(body), sort_keys=True).encode()
+    except MalformedJsonError:
+        # Where an operation takes no body, anything may come: then every byte counts.
         return body
