@@ -20,8 +20,8 @@ from pipeline.settings import Settings
 from pipeline.store import aggregates, rollups
 from pipeline.store.frames import Cursor
 from pipeline.store.rollups import Published
-from pipeline.store.visitor_totals import CountedExperiment, Totals, read_totals
 from pipeline.store.visitor_sums import read_segment
+from pipeline.store.visitor_totals import CountedExperiment, Totals, read_totals
 from pipeline.store.visitors import CUSTOM_PREFIX, DIMENSIONS
 from pipeline.store.warehouse import Warehouse
 

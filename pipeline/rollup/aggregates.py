@@ -99,9 +99,23 @@ def _facts(
         *segments,
     )
     firsts = done.filter("converted").select(*_PLACE, pl.lit(1, pl.Int64).alias("conversions"), *segments)
+    return [there, cohort, firsts, _paid(done, visitors, orders, segments)]
+
+
+def _paid(
+    done: pl.LazyFrame, visitors: pl.DataFrame, orders: pl.DataFrame, segments: Sequence[str]
+) -> pl.LazyFrame:
+    """All money on the day of the first conversion, but for what moves from there to a day of its own."""
     who = visitors.lazy().select("visitor_key", "variant", *segments)
-    paid = orders.lazy().join(who, on="visitor_key").select(*_PLACE, "cents", *segments)
-    return [there, cohort, firsts, paid]
+    elsewhere = orders.lazy().join(who, on="visitor_key")
+    parts = [
+        done.filter("converted").select(*_PLACE, "cents", *segments),
+        elsewhere.select(*_PLACE, "cents", *segments),
+        elsewhere.filter(pl.col("from_day").is_not_null()).select(
+            "variant", "goal", pl.col("from_day").alias("day"), -pl.col("cents"), *segments
+        ),
+    ]
+    return pl.concat(parts)
 
 
 def _done(visitors: pl.LazyFrame, goal: int, segments: Sequence[str]) -> pl.LazyFrame:

@@ -17,7 +17,8 @@ class Outcomes:
 
     `firsts`: one row per `experiment`, `visitor_key` and `goal`, when the first conversion was (`at`, in
     microseconds; null where only refunds count) and its local `day`, and the `cents` of all orders together.
-    `orders`: one row per experiment, visitor, goal and local `day` of an order, with its `cents`.
+    `orders`: one row per experiment, visitor, goal and local `day` of orders on other days than that of the
+    first conversion, `from_day` (null where only refunds count), with their `cents`.
     """
 
     firsts: pl.DataFrame
@@ -104,12 +105,17 @@ def outcomes(counted: pl.DataFrame, exposed: pl.DataFrame, rules: CountingRules)
     )
     firsts = events.group_by(*VISITOR, "goal").agg(pl.col("at").min(), pl.col("cents").sum())
     paid = events.filter(pl.col("cents") != 0)
+    dated = paid.with_columns(pl.Series("day", local_days(paid["occurred_at"].to_numpy(), rules.timezone)))
+    firsts = _with_day(firsts, rules.timezone)
     orders = (
-        paid.with_columns(pl.Series("day", local_days(paid["occurred_at"].to_numpy(), rules.timezone)))
-        .group_by(*VISITOR, "goal", "day")
+        dated.lazy()
+        .join(firsts.lazy().select(*VISITOR, "goal", pl.col("day").alias("from_day")), on=[*VISITOR, "goal"])
+        .filter(pl.col("day").ne_missing(pl.col("from_day")))
+        .group_by(*VISITOR, "goal", "day", "from_day")
         .agg(pl.col("cents").sum())
+        .collect(engine="streaming")
     )
-    return Outcomes(firsts=_with_day(firsts, rules.timezone), orders=orders)
+    return Outcomes(firsts=firsts, orders=orders)
 
 
 def visitor_rows(exposed: pl.DataFrame, done: pl.DataFrame, goals: int) -> pl.DataFrame:

@@ -63,6 +63,18 @@ def read_value(cursor: Cursor, experiment_id: str, dimension: str, value: str) -
     return cells.cast({"cohort_cents_squared": pl.Int128})
 
 
+def goals_with_money(cursor: Cursor, experiment_id: str) -> list[int]:
+    """The goals for which anybody paid anything, in order."""
+    rows = cursor.execute(
+        f"""
+        SELECT DISTINCT goal FROM {result_table("aggregates", experiment_id)}
+        WHERE dimension = ? AND cohort_cents_squared > 0 ORDER BY goal
+        """,
+        [EVERYONE],
+    ).fetchall()
+    return [goal for (goal,) in rows]
+
+
 def read_values(cursor: Cursor, experiment_id: str) -> list[tuple[str, str]]:
     """Every dimension and value that visitors were summed up for, in order."""
     return cursor.execute(

@@ -30,7 +30,14 @@ DIMENSIONS: Final = (
 CUSTOM: Final = "custom"
 CUSTOM_PREFIX: Final = "custom:"
 # Money on other days than that of the visitor's first conversion; all the rest is on that day.
-_ORDER_COLUMNS: Final = "visitor_key UBIGINT, goal UTINYINT, from_day INTEGER, day INTEGER, cents BIGINT"
+_ORDERS: Final = {
+    "visitor_key": "UBIGINT",
+    "goal": "UTINYINT",
+    "from_day": "INTEGER",
+    "day": "INTEGER",
+    "cents": "BIGINT",
+}
+_ORDER_COLUMNS: Final = ", ".join(f"{name} {kind}" for name, kind in _ORDERS.items())
 _VALUE_COLUMNS: Final = "dimension VARCHAR, code UINTEGER, value VARCHAR"
 
 
@@ -138,7 +145,7 @@ def digest(cursor: Cursor, experiment_id: str) -> tuple[int, ...]:
     rows = cursor.execute(
         f"""
         SELECT count(*), coalesce(bit_xor(hash({told})), 0) FROM {visitors}
-        UNION ALL SELECT count(*), coalesce(bit_xor(hash(visitor_key, goal, from_day, day, cents)), 0) FROM {orders}
+        UNION ALL SELECT count(*), coalesce(bit_xor(hash({", ".join(_ORDERS)})), 0) FROM {orders}
         """
     ).fetchall()
     return tuple(number for row in rows for number in row)
