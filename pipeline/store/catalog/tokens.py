@@ -40,7 +40,10 @@ def digest_of(text: str) -> str:
 def token_id_of(text: str) -> str:
     """The part that a token is looked up by; empty where `text` has not the form of a token."""
     parts = text.split("_")
-    return parts[2] if len(parts) == 4 and parts[0] == "svc" else ""
+    if len(parts) != 4 or parts[0] != "svc":
+        return ""
+    # Nothing but letters and digits reaches the database: not every one takes any character.
+    return parts[2] if parts[2].isascii() and parts[2].isalnum() else ""
 
 
 def matches(text: str, digest: str | None) -> bool:

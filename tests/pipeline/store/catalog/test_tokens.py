@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,3 +43,8 @@ def test_nothing_matches_where_no_digest_is_kept() -> None:
 def test_any_text_has_a_digest_and_a_token_id(text: str) -> None:
     assert len(digest_of(text)) == 64
     assert "_" not in token_id_of(text)
+
+
+@pytest.mark.parametrize("token_id", ["", "a\x00b", "a b", "é", "\ud800", "a'--"])
+def test_token_id_of_other_characters_is_looked_up_as_none(token_id: str) -> None:
+    assert token_id_of(f"svc_live_{token_id}_secret") == ""

@@ -1,0 +1,85 @@
+"""The operations of the contract, and what each asks of a key."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tests.api.bodies import an_experiment_body
+
+# What an operation is about: that decides who is kept from it, besides whoever lacks its scope.
+Subject = Literal["account", "keys", "listing", "creation", "project", "nothing"]
+_EXPERIMENTS = "/api/v1/projects/{project_id}/experiments"
+_EXPERIMENT = f"{_EXPERIMENTS}/{{id}}"
+_NAME = {"name": "Renamed"}
+_NEW_PROJECT = {"name": "Shop", "url": "https://shop.example"}
+_NEW_KEY = {"name": "CI", "scopes": ["projects:read"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation: any of `scopes` opens it, and `body` is one that it accepts."""
+
+    method: str
+    path: str
+    scopes: tuple[str, ...]
+    subject: Subject
+    body: dict[str, Any] | None = field(default=None, hash=False)
+    # The status of the experiment that it works on, where that matters.
+    status: str = "draft"
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+def _capability(name: str) -> Operation:
+    scopes = ("account:read", "experiments:read")
+    return Operation("GET", f"/api/v1/capabilities/{name}", scopes, "account")
+
+
+def _transition(trigger: str, status: str) -> Operation:
+    scopes = ("experiments:write",)
+    return Operation("POST", f"{_EXPERIMENT}/{trigger}", scopes, "project", status=status)
+
+
+OPERATIONS = (
+    Operation("GET", "/api/v1/account", ("account:read",), "account"),
+    Operation("GET", "/api/v1/account/api_keys", ("api_keys:write",), "keys"),
+    Operation("POST", "/api/v1/account/api_keys", ("api_keys:write",), "keys", _NEW_KEY),
+    Operation("POST", "/api/v1/account/api_keys/{id}/revoke", ("api_keys:write",), "keys"),
+    Operation("GET", "/api/v1/account/members", ("account:read",), "account"),
+    Operation("GET", "/api/v1/account/usage", ("account:read",), "account"),
+    _capability("experiment_types"),
+    _capability("goal_types"),
+    _capability("lifecycle"),
+    _capability("targeting_fields"),
+    _capability("visual_change_actions"),
+    Operation("GET", "/api/v1/projects", ("projects:read",), "listing"),
+    Operation("POST", "/api/v1/projects", ("projects:write",), "creation", _NEW_PROJECT),
+    Operation("DELETE", "/api/v1/projects/{id}", ("projects:write",), "project"),
+    Operation("GET", "/api/v1/projects/{id}", ("projects:read",), "project"),
+    Operation("PATCH", "/api/v1/projects/{id}", ("projects:write",), "project", _NAME),
+    Operation("GET", "/api/v1/projects/{id}/installation", ("projects:read",), "project"),
+    Operation("GET", "/api/v1/projects/{id}/stats", ("projects:read",), "project"),
+    Operation("GET", _EXPERIMENTS, ("experiments:read",), "project"),
+    Operation("POST", _EXPERIMENTS, ("experiments:write",), "project", an_experiment_body()),
+    Operation("DELETE", _EXPERIMENT, ("experiments:write",), "project"),
+    Operation("GET", _EXPERIMENT, ("experiments:read",), "project"),
+    Operation("PATCH", _EXPERIMENT, ("experiments:write",), "project", _NAME),
+    _transition("archive", "completed"),
+    _transition("complete", "running"),
+    _transition("pause", "running"),
+    Operation("GET", f"{_EXPERIMENT}/results", ("results:read",), "project"),
+    Operation("GET", f"{_EXPERIMENT}/results/summary", ("results:read",), "project"),
+    Operation("GET", f"{_EXPERIMENT}/results/timeseries", ("results:read",), "project"),
+    _transition("resume", "paused"),
+    _transition("start", "draft"),
+    Operation("GET", "/openapi.json", (), "nothing"),
+)
+# What the service offers beside them, by the same rules.
+MORE_OPERATIONS = (Operation("GET", f"{_EXPERIMENT}/results/export", ("results:read",), "project"),)
+STEPS: dict[str, tuple[str, ...]] = {
+    "draft": (),
+    "running": ("start",),
+    "paused": ("start", "pause"),
+    "completed": ("start", "complete"),
+}

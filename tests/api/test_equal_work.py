@@ -1,0 +1,98 @@
+"""Whoever tries keys learns nothing from how long the answer takes: each useless one is the same work."""
+
+import hashlib
+import hmac
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, event
+
+from api.parts import Parts
+from tests.api.bodies import error_of
+from tests.api.customers import Customer
+
+
+@contextmanager
+def counted_work(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Every query, digest and comparison in the order they are made; all of them still do their work."""
+    done: list[str] = []
+
+    def note(step: str) -> None:
+        # What the service does by itself meanwhile is nobody's request.
+        if not threading.current_thread().name.startswith(("ThreadPoolExecutor", "rollup")):
+            done.append(step)
+
+    def note_query(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        note(statement)
+
+    def sha256(*arguments: Any, **keywords: Any) -> Any:
+        note("digest")
+        return digest(*arguments, **keywords)
+
+    def compare_digest(*arguments: Any) -> bool:
+        note("comparison")
+        return compare(*arguments)
+
+    digest, compare = hashlib.sha256, hmac.compare_digest
+    event.listen(Engine, "before_cursor_execute", note_query)
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(hashlib, "sha256", sha256)
+            patched.setattr(hmac, "compare_digest", compare_digest)
+            yield done
+    finally:
+        event.remove(Engine, "before_cursor_execute", note_query)
+
+
+@pytest.fixture
+def useless(customer: Customer, parts: Parts) -> dict[str, str | None]:
+    """A header for each way in which a key can be of no use."""
+    revoked = customer.with_key()
+    key = parts.catalog.keys.of_account(customer.account.id)[0]
+    parts.catalog.keys.revoke(customer.account.id, key.id, now=datetime.now(UTC))
+    head, _, secret = customer.token.rpartition("_")
+    return {
+        "none": None,
+        "empty": "Bearer ",
+        "another scheme": "Basic dXNlcjpwYXNz",
+        "malformed": "Bearer nonsense",
+        "malformed, long": "Bearer " + "x" * 4000,
+        "too many parts": f"Bearer {customer.token}_{secret}",
+        "unknown": f"Bearer svc_live_0123456789abcdef_{secret}",
+        "wrong secret": f"Bearer {head}_{'0' * len(secret)}",
+        "wrong environment": f"Bearer {customer.token.replace('live', 'test', 1)}",
+        "revoked": f"Bearer {revoked.token}",
+    }
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "/projects"), ("POST", "/account/api_keys")])
+def test_every_useless_key_is_the_same_work(
+    customer: Customer,
+    useless: dict[str, str | None],
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    path: str,
+) -> None:
+    work = {}
+    for kind, header in useless.items():
+        headers = {} if header is None else {"Authorization": header}
+        with counted_work(monkeypatch) as done:
+            answer = customer.client.request(method, f"/api/v1{path}", headers=headers)
+        error_of(answer, 401, "invalid_api_key")
+        work[kind] = done
+    expected = work["unknown"]
+    assert expected.count("digest") == expected.count("comparison") == 1
+    assert sum("api_keys" in step for step in expected) == 1
+    assert {kind for kind, done in work.items() if done != expected} == set()
+
+
+def test_counting_counts(customer: Customer, monkeypatch: pytest.MonkeyPatch) -> None:
+    with counted_work(monkeypatch) as done:
+        assert customer.get("/projects").status_code == 200
+    # A good key is more work: the account is looked up, and the projects.
+    assert done.count("digest") >= 1
+    assert sum("accounts" in step for step in done) >= 1

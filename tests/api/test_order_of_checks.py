@@ -1,0 +1,45 @@
+"""Of several things wrong with a request, the one that is answered."""
+
+from typing import Any
+
+from api.parts import Parts
+from tests.api.bodies import error_of
+from tests.api.customers import Customer
+
+JSON = {"Content-Type": "application/json"}
+REUSED = {"Idempotency-Key": "taken"}
+
+
+def test_each_check_comes_before_the_next(customer: Customer, parts: Parts) -> None:
+    """Everything is wrong at first; what is answered is mended, and the next thing is answered."""
+    mine, other = customer.a_project(), customer.a_project()
+    assert customer.call("PATCH", mine, json={"name": "First"}, headers=REUSED).status_code == 200
+    reader = customer.with_key("projects:read", project_ids=(other.rpartition("/")[2],))
+    restricted = customer.with_key(project_ids=(other.rpartition("/")[2],))
+    accounts, account = parts.catalog.accounts, customer.account.id
+    accounts.update(account, subscription_status="canceled", rate_limit=1)
+    text: dict[str, Any] = {"content": b"{", "headers": {**REUSED, "Content-Type": "text/plain"}}
+    broken: dict[str, Any] = {"content": b"{", "headers": {**REUSED, **JSON}}
+    unsound: dict[str, Any] = {"content": b'{"name": ""}', "headers": {**REUSED, **JSON}}
+
+    error_of(customer.client.request("PATCH", f"/api/v1{mine}", **text), 401, "invalid_api_key")
+    error_of(reader.call("PATCH", mine, **text), 429, "rate_limited")
+    accounts.update(account, rate_limit=1000)
+    error_of(reader.call("PATCH", mine, **text), 402, "account_inactive")
+    accounts.update(account, subscription_status="active")
+    error_of(reader.call("PATCH", mine, **text), 403, "forbidden")
+    error_of(restricted.call("PATCH", mine, **text), 404, "not_found")
+    error_of(customer.call("PATCH", mine, **text), 415, "unsupported_media_type")
+    error_of(customer.call("PATCH", mine, **broken), 400, "invalid_json")
+    error_of(customer.call("PATCH", mine, **unsound), 409, "idempotency_key_reused")
+    unsound["headers"] = JSON
+    error_of(customer.call("PATCH", mine, **unsound), 422, "validation_error")
+    assert customer.get(mine).json()["data"]["name"] == "First"
+
+
+def test_query_is_judged_after_the_key_and_the_path(customer: Customer, project: str) -> None:
+    writer = customer.with_key("projects:write")
+    error_of(customer.client.get("/api/v1/projects?page=0"), 401, "invalid_api_key")
+    error_of(writer.get("/projects", page=0), 403, "forbidden")
+    error_of(customer.get("/projects/prj_x/experiments", page=0), 404, "not_found")
+    error_of(customer.get(f"{project}/experiments", page=0, status="x"), 422, "validation_error")
