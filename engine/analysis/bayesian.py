@@ -11,7 +11,6 @@ from engine.analysis.estimates import Estimate
 from engine.analysis.frequentist import fieller
 from engine.analysis.hypergeometric import log_overlap
 from engine.analysis.moments import FloatArray
-from engine.analysis.roots import falling_root
 from engine.analysis.tables import Tables
 
 
@@ -36,7 +35,7 @@ def compare_shares(tables: Tables) -> Posterior:
     of beta inequalities".
     """
     seen = tables.both_seen
-    chance, loss = np.full(seen.shape, np.nan), np.full(seen.shape, np.nan)
+    chance, loss = (np.full(seen.shape, np.nan) for _ in range(2))
     if seen.any():
         variant, control = _posteriors(tables[seen])
         chance[seen] = beta.chance(variant, control)
@@ -52,11 +51,10 @@ def share_lift(tables: Tables, tail: float) -> tuple[FloatArray, FloatArray]:
     It excludes 0 exactly where the chance to beat is above 1 - tail or below tail. NaN without visitors.
     """
     seen = tables.both_seen
-    low, high = np.full(seen.shape, np.nan), np.full(seen.shape, np.nan)
+    low, high = (np.full(seen.shape, np.nan) for _ in range(2))
     if seen.any():
-        variant, control = _posteriors(tables[seen])
-        low[seen] = _lift_with_chance(variant, control, 1.0 - tail)
-        high[seen] = _lift_with_chance(variant, control, tail)
+        bounds = beta.ratios_with_chance(*_posteriors(tables[seen]), (1.0 - tail, tail))
+        low[seen], high[seen] = bounds[0] - 1.0, bounds[1] - 1.0
     return low, high
 
 
@@ -85,19 +83,3 @@ def _posteriors(tables: Tables) -> tuple[Beta, Beta]:
     """The variant's and the control's."""
     variant = Beta(tables.hits + 1.0, tables.n - tables.hits + 1.0)
     return variant, Beta(tables.control_hits + 1.0, tables.control_n - tables.control_hits + 1.0)
-
-
-def _lift_with_chance(variant: Beta, control: Beta, chance: float) -> FloatArray:
-    """The lift that the variant exceeds with this chance."""
-    centre = np.log(variant.mean / control.mean)
-    spread = np.hypot(variant.deviation / variant.mean, control.deviation / control.mean)
-    chance_above = beta.chance_of_ratio(variant, control, np.exp(centre))
-    target = special.ndtri(chance)
-
-    # On the normal scale the chance falls almost in a straight line, so that few steps are needed.
-    def excess(log_ratio: FloatArray) -> FloatArray:
-        above = np.clip(chance_above(np.exp(log_ratio)), 1e-300, 1.0 - 1e-16)
-        return np.asarray(special.ndtri(above)) - target
-
-    start = centre - target * spread
-    return np.expm1(falling_root(excess, start - 0.1 * spread, start + 0.1 * spread))

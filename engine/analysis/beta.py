@@ -1,6 +1,6 @@
 """How likely one Beta variable is to exceed another, or a multiple of it."""
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Self
@@ -10,6 +10,7 @@ from scipy import special
 
 from engine.analysis.hypergeometric import log_binomial, log_hypergeometric, stirling_error
 from engine.analysis.moments import BoolArray, FloatArray
+from engine.analysis.roots import falling_root
 
 NODES = 64
 # Whole shapes up to this are summed exactly; with all four above it both densities are all but normal.
@@ -17,6 +18,8 @@ EXACT_SHAPE = 50
 # Standard deviations to either side that the quadrature covers; beyond them a density counts for nothing.
 _REACH = 9.0
 _TINY = 1e-17
+_NEWTON_STEPS = 30
+_NEWTON_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,29 +65,66 @@ class Beta:
 
 def chance(x: Beta, y: Beta) -> FloatArray:
     """P(X > Y): a finite sum where a shape is small, else by Gauss-Legendre quadrature. In [0, 1]."""
-    small = _smallest_shape(x, y) <= EXACT_SHAPE
+    small = _is_small(x, y)
     above = np.empty(x.a.shape)
-    if small.any():
-        above[small] = _exact_sum(x[small], y[small])
-    large = ~small
-    if large.any():
-        ones = np.ones(np.count_nonzero(large))
-        above[large] = _smooth_chance_of_ratio(x[large], y[large], ones)(ones)
+    above[small] = _exact_sum(x[small], y[small])
+    ones = np.ones(np.count_nonzero(~small))
+    above[~small] = _Smooth.of(x[~small], y[~small], ones).chance(ones)[0]
     return _probability(above)
 
 
-def chance_of_ratio(x: Beta, y: Beta, near: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """P(X > r · Y) as a function of r, prepared for an r not far from `near`. In [0, 1]."""
-    small = _smallest_shape(x, y) <= EXACT_SHAPE
-    exact = _bounded_chance_of_ratio(x[small], y[small], near[small])
-    smooth = _smooth_chance_of_ratio(x[~small], y[~small], near[~small])
+def chance_of_ratio(x: Beta, y: Beta, ratio: FloatArray) -> FloatArray:
+    """P(X > ratio · Y) by Gauss-Legendre quadrature. In [0, 1]."""
+    small = _is_small(x, y)
+    above = np.empty(x.a.shape)
+    above[small] = _Bounded.of(x[small], y[small], ratio[small]).chance(ratio[small])
+    above[~small] = _Smooth.of(x[~small], y[~small], ratio[~small]).chance(ratio[~small])[0]
+    return _probability(above)
 
-    def above(ratio: FloatArray) -> FloatArray:
-        found = np.empty(ratio.shape)
-        found[small], found[~small] = exact(ratio[small]), smooth(ratio[~small])
-        return _probability(found)
 
-    return above
+def ratios_with_chance(x: Beta, y: Beta, chances: Sequence[float]) -> list[FloatArray]:
+    """For each of the chances, the ratio r at which P(X > r · Y) is that chance."""
+    small = _is_small(x, y)
+    ratios = [np.empty(x.a.shape) for _ in chances]
+    for part, search in ((small, _search_bounded), (~small, _search_smooth)):
+        if part.any():
+            for ratio, found in zip(ratios, search(x[part], y[part], chances), strict=True):
+                ratio[part] = found
+    return ratios
+
+
+def _search_bounded(x: Beta, y: Beta, chances: Sequence[float]) -> Iterator[FloatArray]:
+    """By false position."""
+    bounded = _Bounded.of(x, y, x.mean / y.mean)
+    for target in special.ndtri(chances):
+        start, spread = _first_guess(x, y, target)
+
+        def excess(log_ratio: FloatArray, target: float = target) -> FloatArray:
+            above = np.clip(bounded.chance(np.exp(log_ratio)), 1e-300, 1.0 - 1e-16)
+            return np.asarray(special.ndtri(above)) - target
+
+        yield np.exp(falling_root(excess, start - 0.1 * spread, start + 0.1 * spread))
+
+
+def _search_smooth(x: Beta, y: Beta, chances: Sequence[float]) -> Iterator[FloatArray]:
+    """By Newton's method, on the normal scale: there the chance falls almost in a straight line."""
+    smooth = _Smooth.of(x, y, x.mean / y.mean)
+    for target in special.ndtri(chances):
+        log_ratio, spread = _first_guess(x, y, target)
+        for _ in range(_NEWTON_STEPS):
+            above, fall = smooth.chance(np.exp(log_ratio))
+            z = special.ndtri(np.clip(above, 1e-300, 1.0 - 1e-16))
+            step = (z - target) * np.exp(-0.5 * z * z) / (np.sqrt(2.0 * np.pi) * np.maximum(fall, 1e-300))
+            log_ratio = log_ratio + np.clip(step, -spread, spread)
+            if np.all(np.abs(step) <= _NEWTON_TOLERANCE * spread):
+                break
+        yield np.exp(log_ratio)
+
+
+def _first_guess(x: Beta, y: Beta, target: float) -> tuple[FloatArray, FloatArray]:
+    """The log ratio with a normal chance `target`, and its standard deviation, by the delta method."""
+    spread = np.hypot(x.deviation / x.mean, y.deviation / y.mean)
+    return np.log(x.mean / y.mean) - target * spread, spread
 
 
 def _probability(value: FloatArray) -> FloatArray:
@@ -93,9 +133,9 @@ def _probability(value: FloatArray) -> FloatArray:
     return clipped
 
 
-def _smallest_shape(x: Beta, y: Beta) -> FloatArray:
-    smallest: FloatArray = np.minimum(np.minimum(x.a, x.b), np.minimum(y.a, y.b))
-    return smallest
+def _is_small(x: Beta, y: Beta) -> BoolArray:
+    small: BoolArray = np.minimum(np.minimum(x.a, x.b), np.minimum(y.a, y.b)) <= EXACT_SHAPE
+    return small
 
 
 def _choose(where: BoolArray, x: Beta, y: Beta) -> Beta:
@@ -123,56 +163,82 @@ def _exact_sum(x: Beta, y: Beta) -> FloatArray:
     return above
 
 
-def _smooth_chance_of_ratio(x: Beta, y: Beta, near: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """Integrate over the narrower density, ± 9 standard deviations.
+@dataclass(frozen=True, slots=True)
+class _Smooth:
+    """P(X > r · Y) as an integral over the narrower of the two densities, ± 9 standard deviations.
 
-    The other's distribution function at the nodes is its value at the lower end plus the integral of its
-    density from there, which the same nodes give.
+    The other's distribution function at the nodes `at` is its value at the lower end plus the integral of
+    its density from there, which the same nodes give: `mass_above` is what lies above each, weighted.
     """
-    over_x = x.deviation < y.deviation * near
-    narrow, wide = _choose(over_x, x, y), _choose(over_x, y, x)
-    low = np.maximum(narrow.mean - _REACH * narrow.deviation, 0.0)
-    half = 0.5 * (np.minimum(narrow.mean + _REACH * narrow.deviation, 1.0) - low)
-    nodes, weights, integral = _gauss_legendre()
-    at = low[:, None] + half[:, None] * (1.0 + nodes)
-    mass = weights * narrow.smooth_density(at)
-    mass /= mass.sum(axis=-1, keepdims=True)
-    mass_above = half[:, None] * (mass @ integral)
 
-    def above(ratio: FloatArray) -> FloatArray:
-        stretch = np.where(over_x, 1.0 / ratio, ratio)
-        inside = np.minimum(at * stretch[:, None], 1.0 - 1e-15)
-        density = wide.smooth_density(inside) * stretch[:, None]
-        start = special.betainc(wide.a, wide.b, np.minimum(low * stretch, 1.0))
-        below = start + (mass_above * density).sum(axis=-1)
-        found: FloatArray = np.where(over_x, below, 1.0 - below)
-        return found
+    over_x: BoolArray
+    wide: Beta
+    low: FloatArray
+    at: FloatArray
+    mass: FloatArray
+    mass_above: FloatArray
 
-    return above
-
-
-def _bounded_chance_of_ratio(x: Beta, y: Beta, near: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """Integrate over the narrower density from quantile to quantile, up to where the other's range ends."""
-    over_x = x.deviation < y.deviation * near
-    narrow, wide = _choose(over_x, x, y), _choose(over_x, y, x)
-    low = special.betaincinv(narrow.a, narrow.b, _TINY)
-    high = special.betainccinv(narrow.a, narrow.b, _TINY)
-    nodes, weights, _ = _gauss_legendre()
-
-    def above(ratio: FloatArray) -> FloatArray:
-        stretch = np.where(over_x, 1.0 / ratio, ratio)
-        end = np.clip(1.0 / stretch, low, high)
-        half = 0.5 * (end - low)
+    @classmethod
+    def of(cls, x: Beta, y: Beta, near: FloatArray) -> Self:
+        """Prepare for ratios not far from `near`."""
+        over_x = x.deviation < y.deviation * near
+        narrow, wide = _choose(over_x, x, y), _choose(over_x, y, x)
+        low = np.maximum(narrow.mean - _REACH * narrow.deviation, 0.0)
+        half = 0.5 * (np.minimum(narrow.mean + _REACH * narrow.deviation, 1.0) - low)
+        nodes, weights, integral = _gauss_legendre()
         at = low[:, None] + half[:, None] * (1.0 + nodes)
-        wide_below = special.betainc(
-            wide.a[:, None], wide.b[:, None], np.clip(at * stretch[:, None], 0.0, 1.0)
-        )
-        inside = half * (weights * narrow.density(at) * wide_below).sum(axis=-1)
-        below = inside + special.betaincc(narrow.a, narrow.b, end)
-        found: FloatArray = np.where(over_x, below, 1.0 - below)
-        return found
+        mass = weights * narrow.smooth_density(at)
+        mass /= mass.sum(axis=-1, keepdims=True)
+        return cls(over_x, wide, low, at, mass, half[:, None] * (mass @ integral))
 
-    return above
+    def chance(self, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The chance at these ratios, and how fast it falls with the log of the ratio."""
+        stretch = np.where(self.over_x, 1.0 / ratio, ratio)
+        inside = np.minimum(self.at * stretch[:, None], 1.0 - 1e-15)
+        density = self.wide.smooth_density(inside)
+        start = special.betainc(self.wide.a, self.wide.b, np.minimum(self.low * stretch, 1.0))
+        below = start + stretch * np.einsum("ij,ij->i", self.mass_above, density)
+        fall: FloatArray = np.einsum("ij,ij,ij->i", self.mass, inside, density)
+        return np.where(self.over_x, below, 1.0 - below), fall
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounded:
+    """The same from quantile to quantile of the narrower density, up to where the other's range ends.
+
+    Right for skewed densities, of which there are few: the other's distribution function is asked at
+    every node.
+    """
+
+    over_x: BoolArray
+    narrow: Beta
+    wide: Beta
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, x: Beta, y: Beta, near: FloatArray) -> Self:
+        """Prepare for ratios not far from `near`."""
+        over_x = x.deviation < y.deviation * near
+        narrow, wide = _choose(over_x, x, y), _choose(over_x, y, x)
+        low = np.asarray(special.betaincinv(narrow.a, narrow.b, _TINY), np.float64)
+        high = np.asarray(special.betainccinv(narrow.a, narrow.b, _TINY), np.float64)
+        return cls(over_x, narrow, wide, low, high)
+
+    def chance(self, ratio: FloatArray) -> FloatArray:
+        """The chance at these ratios."""
+        nodes, weights, _ = _gauss_legendre()
+        stretch = np.where(self.over_x, 1.0 / ratio, ratio)
+        end = np.clip(1.0 / stretch, self.low, self.high)
+        half = 0.5 * (end - self.low)
+        at = self.low[:, None] + half[:, None] * (1.0 + nodes)
+        wide_below = special.betainc(
+            self.wide.a[:, None], self.wide.b[:, None], np.clip(at * stretch[:, None], 0.0, 1.0)
+        )
+        inside = half * (weights * self.narrow.density(at) * wide_below).sum(axis=-1)
+        below = inside + special.betaincc(self.narrow.a, self.narrow.b, end)
+        found: FloatArray = np.where(self.over_x, below, 1.0 - below)
+        return found
 
 
 @cache

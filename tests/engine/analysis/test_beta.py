@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from engine.analysis.beta import Beta, chance, chance_of_ratio
+from engine.analysis.beta import Beta, chance, chance_of_ratio, ratios_with_chance
 
 SHAPES = [
     (119, 1295, 120, 1300),
@@ -75,7 +75,7 @@ def test_rare_conversions_of_many_have_the_exact_chance() -> None:
 def test_chance_of_a_ratio_is_the_integral(shapes: tuple[int, int, int, int], ratio: float) -> None:
     a, b, c, d = shapes
     x, y = beta(a, b), beta(c, d)
-    found = chance_of_ratio(x, y, x.mean / y.mean)(np.array([ratio]))[0]
+    found = chance_of_ratio(x, y, np.array([ratio]))[0]
     assert found == pytest.approx(chance_by_quadrature(a, b, c, d, ratio), abs=1e-11)
 
 
@@ -83,8 +83,16 @@ def test_chance_of_a_ratio_is_the_integral(shapes: tuple[int, int, int, int], ra
 def test_chance_is_that_of_the_ratio_one(shapes: tuple[int, int, int, int]) -> None:
     a, b, c, d = shapes
     x, y = beta(a, b), beta(c, d)
-    ratio = chance_of_ratio(x, y, x.mean / y.mean)(np.ones(1))[0]
-    assert chance(x, y)[0] == pytest.approx(ratio, abs=1e-11)
+    assert chance(x, y)[0] == pytest.approx(chance_of_ratio(x, y, np.ones(1))[0], abs=1e-11)
+
+
+@pytest.mark.parametrize("shapes", SHAPES)
+def test_a_ratio_with_a_chance_has_that_chance(shapes: tuple[int, int, int, int]) -> None:
+    a, b, c, d = shapes
+    x, y = beta(a, b), beta(c, d)
+    chances = (0.999, 0.95, 0.5, 0.025)
+    for ratio, target in zip(ratios_with_chance(x, y, chances), chances, strict=True):
+        assert chance_by_quadrature(a, b, c, d, ratio[0]) == pytest.approx(target, abs=1e-10)
 
 
 @given(*[st.integers(1, 10**7) for _ in range(4)])
