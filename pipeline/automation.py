@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from engine.analysis.evidence import Evidence
-from engine.analysis.watching import early_winner
+from engine.analysis.early_stopping import early_winner
 from engine.design import lifecycle
 from engine.design.experiment import Experiment
 from engine.design.schedule import (

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.schemas.experiments import StopConditions, UrlRule
+from api.schemas.experiments import Statistics, StopConditions, UrlRule
 from engine.design.vocabulary import (
     AnalysisMethod,
     ChangeAction,
@@ -105,6 +105,7 @@ class ExperimentInput(BaseModel):
     stop_conditions: StopConditions = StopConditions()
     confidence_level: int = Field(95, ge=50, le=99)
     analysis_method: AnalysisMethod = "frequentist"
+    statistics: Statistics = Statistics()
     targeting_rules: TargetingRules = TargetingRules(version=2, root=Group(operator="and", children=[]))
     variants: list[VariantInput] = Field(default=[], max_length=20)
     goals: list[GoalInput] = Field(default=[], max_length=50)

@@ -7,14 +7,16 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from api.schemas.numbers import percent
-from engine.analysis.multiplicity import effective_threshold
+from engine.analysis.multiplicity import decision_threshold
 from engine.analysis.report import score_words
 from engine.design import experiment
 from engine.design.vocabulary import (
     AnalysisMethod,
     ChangeAction,
+    Correction,
     ExperimentType,
     GoalType,
+    SequentialMethod,
     Status,
     Trigger,
     UrlMatchType,
@@ -36,6 +38,22 @@ class StopConditions(BaseModel):
     visitor_limit: int | None = None
     conversion_limit: int | None = Field(None, description="Conversions of the primary goal.")
     auto_stop_on_winner: bool = False
+
+
+class Statistics(BaseModel):
+    """How results are judged beyond method and level; fixed once visitors are counted."""
+
+    sequential: SequentialMethod = Field(
+        "none", description="`always_valid` judges by intervals that hold however often one looks."
+    )
+    planned_sample: int | None = Field(
+        None, ge=100, description="Visitors of all variants together that the test is planned for."
+    )
+    correction: Correction = Field(
+        "bonferroni",
+        description="For several variants. With `holm` or `dunnett` p values are adjusted, and held against "
+        "the confidence level itself.",
+    )
 
 
 class Change(BaseModel):
@@ -107,6 +125,7 @@ class Experiment(BaseModel):
 class ExperimentDetail(Experiment):
     """An experiment, whole."""
 
+    statistics: Statistics
     targeting_rules: dict[str, Any] = Field(description="`{version: 2, root: group}`.")
     variants: list[Variant]
     goals: list[Goal]
@@ -121,7 +140,7 @@ class ExperimentDetail(Experiment):
 def described(found: experiment.Experiment) -> dict[str, Any]:
     """An experiment's fields, and what its score is called and must reach."""
     label, description = score_words(found.analysis_method)
-    threshold = effective_threshold(found.confidence_level, len(found.variants))
+    threshold = decision_threshold(found)
     return {
         **asdict(found),
         "score_label": label,

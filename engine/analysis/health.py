@@ -10,7 +10,7 @@ from scipy import special
 from engine.analysis.decision import RELEVANT_CHANGE
 from engine.analysis.evidence import Evidence
 from engine.analysis.figures import share
-from engine.analysis.judgement import control_column
+from engine.analysis.metrics import control_column
 from engine.analysis.result import CheckStatus, HealthCheck
 from engine.design.experiment import Experiment
 from engine.design.sample_size import Mean, Plan, Share, detectable_lift

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from engine.analysis.effects import relative_change
 from engine.analysis.evidence import Evidence
-from engine.analysis.judgement import relative_change
 from engine.analysis.moments import FloatArray
 from engine.design.experiment import Experiment
 

@@ -1,11 +1,31 @@
-"""What each goal is judged on: its conversion rate, or its revenue per visitor."""
+"""What each goal is judged on, its conversion rate or its revenue per visitor, and against which variant."""
 
 import numpy as np
 
 from engine.analysis.evidence import Evidence
-from engine.analysis.judgement import is_revenue
-from engine.analysis.moments import FloatArray, Moments
+from engine.analysis.moments import BoolArray, FloatArray, Moments
 from engine.design.experiment import Experiment
+
+
+def control_column(experiment: Experiment) -> int | None:
+    """Where the control stands among the variants; None while there is none."""
+    return next((i for i, variant in enumerate(experiment.variants) if variant.is_control), None)
+
+
+def primary_row(experiment: Experiment) -> int | None:
+    """Where the primary goal stands among the goals; None while there is none."""
+    return next((i for i, goal in enumerate(experiment.goals) if goal.is_primary), None)
+
+
+def is_revenue(experiment: Experiment) -> BoolArray:
+    """Which goals are judged on revenue per visitor; the others on their conversion rate."""
+    return np.array([goal.goal_type == "revenue" for goal in experiment.goals], bool)
+
+
+def wanted_directions(experiment: Experiment) -> FloatArray:
+    """1 for goals of which more is better and -1 for those of which less is, as a column."""
+    less = [goal.config.get("direction") == "decrease" for goal in experiment.goals]
+    return np.where(np.array(less, bool), -1.0, 1.0)[:, None]
 
 
 def metric_moments(experiment: Experiment, evidence: Evidence) -> Moments:
@@ -14,9 +34,3 @@ def metric_moments(experiment: Experiment, evidence: Evidence) -> Moments:
     money = is_revenue(experiment)[:, None]
     parts = ((getattr(evidence.revenue, name), getattr(shares, name)) for name in ("n", "mean", "m2"))
     return Moments(*(np.where(money, cents, share) for cents, share in parts))
-
-
-def wanted_directions(experiment: Experiment) -> FloatArray:
-    """1 for goals of which more is better and -1 for those of which less is, as a column."""
-    less = [goal.config.get("direction") == "decrease" for goal in experiment.goals]
-    return np.where(np.array(less, bool), -1.0, 1.0)[:, None]

@@ -7,6 +7,8 @@ import numpy as np
 
 from engine.analysis.evidence import Evidence
 from engine.analysis.judgement import MIN_CONVERSIONS, MIN_PAYING_VISITORS, MIN_VISITORS, Judgement
+from engine.analysis.sequential import FEWEST_CONVERSIONS
+from engine.analysis.watching import fewest_of_a_kind
 from engine.design.experiment import Experiment
 
 
@@ -68,6 +70,16 @@ def _too_few_conversions(cell: Cell) -> str | None:
     return f"{names} together have {together} of the {needed} {who} that a verdict needs"
 
 
+def _too_few_to_watch(cell: Cell) -> str | None:
+    if cell.experiment.statistics.sequential != "always_valid" or not cell.lacks("log_p"):
+        return None
+    fewest = fewest_of_a_kind(cell.experiment, cell.evidence, cell.control)[cell.goal, cell.variant]
+    if fewest >= FEWEST_CONVERSIONS:
+        return None
+    kind = "paying visitors" if cell.is_revenue else "visitors who convert, and who do not,"
+    return f"looking at any time needs {FEWEST_CONVERSIONS} {kind} in each variant, and one has {fewest:.0f}"
+
+
 def _nothing_varies(cell: Cell) -> str | None:
     return (
         "every visitor of a variant brought the same, so chance can't be measured"
@@ -87,7 +99,8 @@ def _base_near_zero(cell: Cell) -> str | None:
     if not cell.lacks("low"):
         return None
     name = cell.name(cell.control)
-    return f"the revenue of {name} can't be told from zero, so the relative change has no limits"
+    what = "revenue" if cell.is_revenue else "conversion rate"
+    return f"the {what} of {name} can't be told from zero, so the relative change has no limits"
 
 
 def _outdone(cell: Cell) -> str | None:
@@ -101,6 +114,7 @@ _REASONS: tuple[Callable[[Cell], str | None], ...] = (
     _no_control,
     _too_few_visitors,
     _too_few_conversions,
+    _too_few_to_watch,
     _nothing_varies,
     _no_base,
     _base_near_zero,

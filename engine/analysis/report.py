@@ -11,7 +11,7 @@ from engine.analysis.evidence import Evidence
 from engine.analysis.health import check_health
 from engine.analysis.impact import observed_days
 from engine.analysis.judgement import judge
-from engine.analysis.multiplicity import effective_threshold
+from engine.analysis.multiplicity import decision_threshold
 from engine.analysis.result import (
     CheckStatus,
     DayResult,
@@ -72,7 +72,7 @@ def analyze(experiment: Experiment, evidence: Evidence, *, now: datetime, curren
     """
     evidence.demand(goals=len(experiment.goals), variants=len(experiment.variants))
     label, description = score_words(experiment.analysis_method)
-    threshold = effective_threshold(experiment.confidence_level, len(experiment.variants))
+    threshold = decision_threshold(experiment)
     health = check_health(experiment, evidence, now)
     judgement = judge(experiment, evidence)
     results = variant_results(Findings(experiment, evidence, judgement, threshold))

@@ -8,6 +8,7 @@ from engine.analysis.health import expected_shares
 from engine.analysis.impact import revenue_lift, yearly_impact
 from engine.analysis.judgement import Judgement
 from engine.analysis.moments import FloatArray
+from engine.analysis.multiplicity import effective_alpha
 from engine.analysis.reasons import Cell, why_missing
 from engine.analysis.result import Interval, VariantResult
 from engine.analysis.sequential import ConfidenceSequence
@@ -38,7 +39,7 @@ def variant_results(findings: Findings) -> tuple[tuple[VariantResult, ...], ...]
             return counted
         return replace(
             _compared(counted, findings, goal, variant),
-            sequential_interval=_always_valid(sequence, findings.judgement.alpha, goal, variant),
+            sequential_interval=_always_valid(sequence, _each(experiment), goal, variant),
             rpv_lift=_number(lift[goal, variant]),
             projected_annual_revenue_impact_cents=_whole(yearly, goal, variant),
         )
@@ -88,7 +89,15 @@ def _compared(counted: VariantResult, findings: Findings, goal: int, variant: in
 
 def _interval(judgement: Judgement, goal: int, variant: int) -> Interval | None:
     effects = judgement.effects
-    return _between(effects.low[goal, variant], effects.high[goal, variant], judgement.interval_level)
+    return _between(
+        effects.low[goal, variant],
+        effects.high[goal, variant],
+        float(judgement.interval_levels[goal, variant]),
+    )
+
+
+def _each(experiment: Experiment) -> float:
+    return effective_alpha(experiment.confidence_level, len(experiment.variants))
 
 
 def _always_valid(

@@ -1,85 +1,37 @@
-"""Whether a winner is certain enough to stop for, however often one has looked before."""
-
-from datetime import datetime
+"""What may be said about every variant while visitors still come in, however often one looks."""
 
 import numpy as np
 
-from engine.analysis.estimates import BoolArray, Estimate
+from engine.analysis.estimates import Estimate
 from engine.analysis.evidence import Evidence
-from engine.analysis.health import check_health
-from engine.analysis.judgement import Judgement, control_column, is_revenue, judge
-from engine.analysis.metrics import metric_moments, wanted_directions
+from engine.analysis.metrics import control_column, is_revenue, metric_moments
 from engine.analysis.moments import FloatArray
 from engine.analysis.multiplicity import effective_alpha
-from engine.analysis.sequential import (
-    PLANNED_BY_DEFAULT,
-    ConfidenceSequence,
-    confidence_sequence,
-    wins_always_valid,
-)
-from engine.design.experiment import Experiment, Variant
-
-# A Bayesian winner is stopped for once choosing it wrongly costs, on average, less than this share of the
-# control's conversion rate or revenue per visitor.
-LARGEST_LOSS = 0.001
+from engine.analysis.sequential import PLANNED_BY_DEFAULT, ConfidenceSequence, confidence_sequence
+from engine.design.experiment import Experiment
 
 
 def watch(experiment: Experiment, evidence: Evidence) -> ConfidenceSequence | None:
     """Compare every variant with the control, goals by variants, by intervals that hold at every look.
 
-    At the level of one comparison (Bonferroni). None without a control, and for a bandit, whose arms have
-    different shares of different days: there the difference of their means is no fair comparison.
+    At the level of one comparison (Bonferroni), tuned to the planned sample. None without a control, and
+    for a bandit, whose arms have different shares of different days: there the difference of their means
+    is no fair comparison.
     """
     control = control_column(experiment)
     if control is None or experiment.traffic_strategy == "bandit":
         return None
     moments = metric_moments(experiment, evidence)
-    arms = Estimate.of(moments)
-    baseline = Estimate.of(moments[:, [control]].broadcast_to(moments.n.shape))
     return confidence_sequence(
-        baseline,
-        arms,
-        fewest_conversions=_fewest(experiment, evidence, control),
+        Estimate.of(moments[:, [control]].broadcast_to(moments.n.shape)),
+        Estimate.of(moments),
+        fewest_conversions=fewest_of_a_kind(experiment, evidence, control),
         alpha=effective_alpha(experiment.confidence_level, len(experiment.variants)),
-        planned=PLANNED_BY_DEFAULT,
+        planned=_planned(experiment, control),
     )
 
 
-def early_winner(experiment: Experiment, evidence: Evidence, *, now: datetime) -> Variant | None:
-    """The variant that has won the primary goal beyond what further looks could take back; None without.
-
-    Frequentist: its confidence sequence leaves out no difference on the wanted side. Bayesian: its chance
-    to beat the control reaches the threshold and its expected loss is below LARGEST_LOSS of the control's
-    metric. Never a p value of a fixed horizon, and nobody wins by data that a health check gives the alarm
-    about.
-    """
-    goal = next((place for place, goal in enumerate(experiment.goals) if goal.is_primary), None)
-    if goal is None or control_column(experiment) is None:
-        return None
-    judgement = judge(experiment, evidence)
-    is_bayesian = experiment.analysis_method == "bayesian"
-    find = _cheap_to_be_wrong_about if is_bayesian else _never_to_be_taken_back
-    winners = find(experiment, evidence, judgement)[goal]
-    alarms = (check.status == "alarm" for check in check_health(experiment, evidence, now))
-    if not winners.any() or any(alarms):
-        return None
-    return experiment.variants[int(np.where(winners, judgement.gain[goal], -np.inf).argmax())]
-
-
-def _never_to_be_taken_back(experiment: Experiment, evidence: Evidence, judgement: Judgement) -> BoolArray:
-    sequence = watch(experiment, evidence)
-    if sequence is None:
-        return np.zeros(judgement.gain.shape, bool)
-    return wins_always_valid(sequence, wanted=wanted_directions(experiment))
-
-
-def _cheap_to_be_wrong_about(experiment: Experiment, evidence: Evidence, judgement: Judgement) -> BoolArray:
-    control = metric_moments(experiment, evidence).mean[:, [judgement.control or 0]]
-    is_cheap: BoolArray = judgement.effects.loss < LARGEST_LOSS * control
-    return np.asarray((judgement.status == "winner") & is_cheap)
-
-
-def _fewest(experiment: Experiment, evidence: Evidence, control: int) -> FloatArray:
+def fewest_of_a_kind(experiment: Experiment, evidence: Evidence, control: int) -> FloatArray:
     """Visitors of the rarer kind in either arm: nearly all converting is as hard to judge as hardly any."""
     rarer = np.where(
         is_revenue(experiment)[:, None],
@@ -87,3 +39,14 @@ def _fewest(experiment: Experiment, evidence: Evidence, control: int) -> FloatAr
         np.minimum(evidence.conversions, evidence.visitors - evidence.conversions),
     )
     return np.minimum(rarer, rarer[:, [control]]).astype(np.float64)
+
+
+def _planned(experiment: Experiment, control: int) -> FloatArray | float:
+    """The visitors planned for each variant and the control together."""
+    planned = experiment.statistics.planned_sample
+    if planned is None:
+        return PLANNED_BY_DEFAULT
+    weights = np.array([variant.weight for variant in experiment.variants])
+    # An arm without traffic gets nobody, and no plan tunes anything to that.
+    of_pairs: FloatArray = np.maximum(planned * (weights + weights[control]) / weights.sum(), 1.0)
+    return of_pairs

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from engine.design.analysis_settings import statistics_fit
 from engine.design.checks import is_web_address, repeated
 from engine.design.records import ListRule, Record, RecordRule, view_of
 from engine.design.url_patterns import url_pattern_problem
@@ -137,4 +138,5 @@ EXPERIMENT_RULES: tuple[RecordRule, ...] = (
     _times_of_status,
     _requirements_of_status,
     _redirects_to_addresses,
+    statistics_fit,
 )

@@ -59,6 +59,7 @@ WRITABLE = (
     "stop_conditions",
     "confidence_level",
     "analysis_method",
+    "statistics",
     "targeting_rules",
     "variants",
     "goals",
@@ -149,8 +150,9 @@ def revise_experiment(
         if part in given:
             record[part] = read(given[part], current[part], new_id)
             problems += at(part, unknown_ids(given[part], current[part], part.removesuffix("s")))
-    if "stop_conditions" in given:
-        record["stop_conditions"] = merged(current["stop_conditions"], given["stop_conditions"])
+    for part in ("stop_conditions", "statistics"):
+        if part in given:
+            record[part] = merged(current[part], given[part])
     if experiment.status == "scheduled" and record["scheduled_start_at"] is None:
         record["status"] = "draft"
     if locked:

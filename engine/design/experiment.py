@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
+from engine.design.analysis_settings import Statistics
 from engine.design.checks import (
     URL_LENGTH,
     choice,
@@ -170,6 +171,9 @@ class Experiment:
     )
     confidence_level: Annotated[int, whole(50, 99)] = 95
     analysis_method: Annotated[AnalysisMethod, choice(words(AnalysisMethod))] = "frequentist"
+    statistics: Annotated[Statistics, record_of(Statistics, "the statistics")] = field(
+        default_factory=Statistics
+    )
     targeting_rules: Targeting = field(default_factory=lambda: EVERYONE)
     variants: Annotated[
         tuple[Variant, ...],

@@ -6,7 +6,7 @@ from typing import Any
 from engine.design.checks import at, shown
 from engine.design.experiment import Experiment, Goal
 from engine.design.goals import tracking_of
-from engine.design.reading import by_id
+from engine.design.reading import by_id, merged
 from engine.design.records import Record
 from engine.errors import Problem, TransitionError
 
@@ -31,6 +31,7 @@ def violations(experiment: Experiment, current: Record, fields: Record) -> list[
         return []
     return [
         *_fixed_fields(current, fields),
+        *_statistics(current["statistics"], fields.get("statistics")),
         *at("variants", _variants(current["variants"], fields.get("variants"))),
         *at("goals", _goals(experiment, current["goals"], fields.get("goals"))),
     ]
@@ -42,6 +43,13 @@ def _fixed_fields(current: Record, fields: Record) -> Iterator[Problem]:
             yield Problem(
                 name, "cannot change once visitors have been counted; send it as it was, or leave it out"
             )
+
+
+def _statistics(current: Record, sent: object) -> Iterator[Problem]:
+    if isinstance(sent, Mapping) and merged(current, sent) != merged(current, {}):
+        yield Problem(
+            "statistics", "cannot change once visitors have been counted: rules come before results"
+        )
 
 
 def _variants(current: Sequence[Record], sent: object) -> Iterator[Problem]:

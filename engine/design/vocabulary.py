@@ -11,6 +11,8 @@ Trigger = Literal["direct", "manual", "element_visible", "click", "url_change", 
 TrafficStrategy = Literal["fixed", "bandit"]
 AnalysisMethod = Literal["frequentist", "bayesian"]
 GoalType = Literal["pageview", "click", "custom_event", "revenue", "ga4_event"]
+SequentialMethod = Literal["none", "always_valid"]
+Correction = Literal["bonferroni", "holm", "dunnett"]
 Direction = Literal["increase", "decrease"]
 ChangeAction = Literal[
     "modify_text",

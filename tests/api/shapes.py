@@ -27,7 +27,7 @@ EXPERIMENT = {
     "created_at",
     "updated_at",
 }
-EXPERIMENT_DETAIL = EXPERIMENT | {"targeting_rules", "variants", "goals", "assigned_user_ids"}
+EXPERIMENT_DETAIL = EXPERIMENT | {"statistics", "targeting_rules", "variants", "goals", "assigned_user_ids"}
 DAY = {"visitors", "conversions", "conversion_rate", "revenue_cents", "revenue_per_visitor_cents"}
 VARIANT_RESULT = {
     "variant_id",

@@ -201,3 +201,22 @@ def test_start_leaves_a_trail(customer: Customer, experiment: str, parts: Parts)
     entry = parts.catalog.audit.of(experiment.rpartition("/")[2])[-1]
     assert entry.changes["status"] == ["draft", "running"]
     assert entry.account_id == customer.account.id
+
+
+def test_statistics_are_kept_and_changed_one_by_one(customer: Customer, project: str) -> None:
+    path = customer.an_experiment(project, statistics={"sequential": "always_valid"})
+    assert customer.data_of(path)["statistics"] == {
+        "sequential": "always_valid",
+        "planned_sample": None,
+        "correction": "bonferroni",
+    }
+    changed = customer.patch(path, {"statistics": {"planned_sample": 20_000}}).json()["data"]
+    assert (changed["statistics"]["sequential"], changed["statistics"]["planned_sample"]) == (
+        "always_valid",
+        20_000,
+    )
+    answer = customer.patch(path, {"statistics": {"correction": "tukey", "planned_sample": 1}})
+    assert fields_of(error_of(answer, 422, "validation_error")) == [
+        "statistics.planned_sample",
+        "statistics.correction",
+    ]

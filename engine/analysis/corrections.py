@@ -1,0 +1,81 @@
+"""How sure each comparison has to be, given how many there are and how often one looks."""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import special
+
+from engine.analysis.comparisons import holm
+from engine.analysis.dunnett import critical_dunnett, log_p_dunnett, shared_noise
+from engine.analysis.effects import Effects, effects_of
+from engine.analysis.estimates import Estimate
+from engine.analysis.evidence import Evidence
+from engine.analysis.metrics import control_column, metric_moments
+from engine.analysis.moments import FloatArray
+from engine.analysis.multiplicity import effective_alpha
+from engine.analysis.watching import watch
+from engine.design.experiment import Experiment
+
+
+def correct(experiment: Experiment, evidence: Evidence, effects: Effects) -> tuple[Effects, FloatArray]:
+    """Adjust p values and intervals as the experiment's statistics ask; with the level of each interval.
+
+    `effects` are of the level that Bonferroni gives each comparison. An adjusted p is to be held against
+    `decision_alpha`, and is at most that exactly where its interval leaves out 0.
+    """
+    each = effective_alpha(experiment.confidence_level, len(experiment.variants))
+    levels = np.full(effects.log_p.shape, each)
+    if experiment.statistics.sequential == "always_valid":
+        return _always_valid(experiment, evidence, effects), levels
+    correction = experiment.statistics.correction
+    if correction == "bonferroni" or experiment.analysis_method == "bayesian":
+        return effects, levels
+    family = (100 - experiment.confidence_level) / 100
+    if correction == "holm":
+        log_p, wanted = holm(effects.log_p), _holm_levels(effects.log_p, family)
+    else:
+        log_p, wanted = _dunnett(experiment, evidence, effects.log_p, family)
+    levels = np.where(np.isnan(wanted), levels, wanted)
+    low, high = effects.low, effects.high
+    for level in np.unique(levels):
+        found = effects_of(experiment, evidence, float(level))
+        low, high = np.where(levels == level, found.low, low), np.where(levels == level, found.high, high)
+    return replace(effects, log_p=log_p, low=low, high=high), levels
+
+
+def _always_valid(experiment: Experiment, evidence: Evidence, effects: Effects) -> Effects:
+    """P values and intervals that hold at every look."""
+    sequence = watch(experiment, evidence)
+    if sequence is None:
+        return effects
+    compared = ~np.isnan(effects.difference)
+    found = (
+        np.where(compared, part, np.nan) for part in (sequence.log_p, sequence.lift_low, sequence.lift_high)
+    )
+    return replace(effects, **dict(zip(("log_p", "low", "high"), found, strict=True)))
+
+
+def _holm_levels(log_p: FloatArray, family: float) -> FloatArray:
+    """The level of the step at which Holm (1979) judged each comparison, or would have, had it not ended."""
+    count = (~np.isnan(log_p)).sum(axis=-1, keepdims=True)
+    ranks = np.argsort(np.argsort(log_p, axis=-1, kind="stable"), axis=-1, kind="stable")
+    rejected = np.sort(holm(log_p), axis=-1) <= np.log(family)
+    last_step = np.minimum(rejected.sum(axis=-1, keepdims=True), np.maximum(count - 1, 0))
+    return np.where(np.isnan(log_p), np.nan, family / np.maximum(count - np.minimum(ranks, last_step), 1))
+
+
+def _dunnett(
+    experiment: Experiment, evidence: Evidence, log_p: FloatArray, family: float
+) -> tuple[FloatArray, FloatArray]:
+    """Adjusted p values, and the level that each goal's critical value means for a single comparison."""
+    variance = Estimate.of(metric_moments(experiment, evidence)).variance
+    control = control_column(experiment)
+    shared = shared_noise(variance[:, control or 0], variance)
+    shared = np.where(np.isnan(log_p), np.nan, shared)
+    z = np.where(np.isnan(log_p), np.nan, -special.ndtri_exp(log_p - np.log(2.0)))
+    adjusted = log_p_dunnett(z, shared)
+    # Where nothing varies there is no noise to share.
+    plain = np.minimum(log_p + np.log(max(len(experiment.variants) - 1, 1)), 0.0)
+    critical = critical_dunnett(family, shared)[:, None]
+    levels = np.where(np.isnan(adjusted), np.nan, 2.0 * special.ndtr(-critical))
+    return np.where(np.isnan(adjusted), plain, adjusted), levels

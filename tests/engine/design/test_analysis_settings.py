@@ -1,0 +1,80 @@
+"""The statistics an experiment may ask for, and when they may change."""
+
+from typing import Any
+
+import pytest
+
+from engine.design.analysis_settings import Statistics
+from engine.design.drafting import draft_experiment, revise_experiment
+from engine.design.experiment import Experiment
+from engine.errors import InvalidDesignError, TransitionError
+from tests.builders import NOW, a_project, an_experiment
+
+
+def drafted(**fields: Any) -> Experiment:
+    return draft_experiment(
+        {"name": "Test", **fields}, id="exp_1", project=a_project(), now=NOW, new_id="{}_1".format
+    )
+
+
+def fields_refused(**fields: Any) -> list[str]:
+    with pytest.raises(InvalidDesignError) as error:
+        drafted(**fields)
+    return [problem.field for problem in error.value.problems]
+
+
+def test_defaults_need_no_statistician() -> None:
+    assert drafted().statistics == Statistics(sequential="none", planned_sample=None, correction="bonferroni")
+
+
+def test_settings_are_taken_one_by_one() -> None:
+    assert drafted(statistics={"planned_sample": 5000}).statistics == Statistics(planned_sample=5000)
+
+
+@pytest.mark.parametrize(
+    ("statistics", "field"),
+    [
+        ({"sequential": "sometimes"}, "statistics.sequential"),
+        ({"planned_sample": 99}, "statistics.planned_sample"),
+        ({"planned_sample": True}, "statistics.planned_sample"),
+        ({"correction": "tukey"}, "statistics.correction"),
+        ({"sequential": "always_valid", "correction": "holm"}, "statistics.correction"),
+        ({"alpha": 0.05}, "statistics.alpha"),
+        ([], "statistics"),
+        (None, "statistics"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_its_path(statistics: Any, field: str) -> None:
+    assert fields_refused(statistics=statistics) == [field]
+
+
+@pytest.mark.parametrize("statistics", [{"sequential": "always_valid"}, {"correction": "dunnett"}])
+def test_bayesian_experiments_take_no_settings_for_p_values(statistics: dict[str, str]) -> None:
+    (name,) = statistics
+    assert fields_refused(analysis_method="bayesian", statistics=statistics) == [f"statistics.{name}"]
+
+
+def test_bandit_is_not_watched_daily() -> None:
+    asked = {"sequential": "always_valid"}
+    assert fields_refused(traffic_strategy="bandit", statistics=asked) == ["statistics.sequential"]
+
+
+def revised(status: str, statistics: dict[str, Any]) -> Statistics:
+    experiment = an_experiment(status=status, statistics=Statistics(planned_sample=5000))
+    fields = {"statistics": statistics}
+    return revise_experiment(experiment, fields, now=NOW, new_id="{}_2".format).statistics
+
+
+def test_draft_changes_what_is_sent_and_keeps_the_rest() -> None:
+    changed = revised("draft", {"sequential": "always_valid"})
+    assert changed == Statistics(sequential="always_valid", planned_sample=5000)
+    assert revised("draft", {"planned_sample": None}) == Statistics()
+
+
+def test_rules_are_fixed_once_visitors_are_counted() -> None:
+    same = {"sequential": "none", "planned_sample": 5000, "correction": "bonferroni"}
+    assert revised("paused", same) == revised("paused", {}) == Statistics(planned_sample=5000)
+    for statistics in ({"sequential": "always_valid"}, {"planned_sample": None}):
+        with pytest.raises(TransitionError) as error:
+            revised("paused", statistics)
+        assert [problem.field for problem in error.value.problems] == ["statistics"]
