@@ -7,11 +7,12 @@ import polars as pl
 
 from engine.design.experiment import Experiment
 from pipeline.rollup.matching import match_goals, types_of
-from pipeline.rollup.repeats import repeated, repeated_orders
+from pipeline.rollup.repeats import no_repeated_orders, repeated, repeated_orders
 from pipeline.rollup.rules import CountingRules, arms_of, goals_of
 from pipeline.rollup.segments import as_categories, with_day_of_week
 from pipeline.rollup.visitors import Outcomes, counted_events, first_exposures, outcomes, visitor_rows
-from pipeline.store.event_reads import SIGNATURE_COLUMNS, Bucket, EventReads, buckets
+from pipeline.store.event_reads import Bucket, EventReads, buckets
+from pipeline.store.hit_reads import HitReads
 
 # Keys alone are small: those of this many buckets are compared with each other at once.
 _BUCKETS_OF_KEYS: Final = 8
@@ -40,45 +41,36 @@ class Reading:
         self._rules = rules
         self._arms = arms_of(experiments)
         self._goals = goals_of(experiments, rules)
-        self._types = types_of(experiments)
-        events = reads.count()
-        self._buckets = buckets(events, at_once)
-        self._key_buckets = buckets(events, at_once * _BUCKETS_OF_KEYS)
-        for keys in map(reads.event_keys, self._key_buckets):
-            reads.skip_repeats(repeated(keys) if reads.is_whole else keys)
-        self._repeated_orders = self._find_repeated_orders()
+        self._at_once = at_once
+        self._events = reads.count()
+        self._hits = self._find_hits()
+        self._repeated_orders = repeated_orders(
+            counted_events(self._hits.suspected_orders(), self._goals, no_repeated_orders())
+        )
 
     def __iter__(self) -> Iterator[list[Counted]]:
         """Bucket after bucket, what there is for each experiment in their order."""
-        return map(self._count, self._buckets)
+        return map(self._count, buckets(self._events, self._at_once))
+
+    def _find_hits(self) -> HitReads:
+        for bucket in buckets(self._events, self._at_once * _BUCKETS_OF_KEYS):
+            keys = self._reads.event_keys(bucket)
+            self._reads.skip_repeats(repeated(keys) if self._reads.is_whole else keys)
+        hits = HitReads(self._reads, types_of(self._experiments))
+        for signatures in hits.signatures(self._at_once):
+            hits.want(match_goals(signatures, self._experiments))
+        hits.collect()
+        return hits
 
     def _count(self, bucket: Bucket) -> list[Counted]:
         exposures = as_categories(self._reads.exposures(self._arms, bucket))
         exposed = with_day_of_week(first_exposures(exposures, self._rules.timezone))
-        signatures = self._reads.signatures(self._types, bucket).with_row_index("signature")
-        matched = match_goals(signatures, self._experiments)
-        wanted = signatures.join(matched, on="signature", how="semi")
-        hits = self._reads.hits(wanted, bucket)
-        counted = counted_events(hits, matched, self._goals, self._repeated_orders)
+        counted = counted_events(self._hits.of_visitors(bucket), self._goals, self._repeated_orders)
         done = outcomes(counted, exposed, self._rules)
         return [
             _counted(number, len(experiment.goals), exposed, done)
             for number, experiment in enumerate(self._experiments)
         ]
-
-    def _find_repeated_orders(self) -> pl.DataFrame:
-        """Pairs of `rule` and `seq`: conversions whose transaction was counted for that goal before."""
-        found = [pl.DataFrame(schema={"rule": pl.UInt32, "seq": pl.Int64})]
-        for keys in map(self._reads.transaction_keys, self._key_buckets):
-            suspects = repeated(keys) if self._reads.is_whole else keys
-            if suspects.is_empty():
-                continue
-            orders = self._reads.orders(suspects)
-            signatures = orders.select(SIGNATURE_COLUMNS).unique().with_row_index("signature")
-            numbered = orders.join(signatures, on=SIGNATURE_COLUMNS, nulls_equal=True)
-            matched = match_goals(signatures, self._experiments)
-            found.append(repeated_orders(counted_events(numbered, matched, self._goals, found[0])))
-        return pl.concat(found)
 
 
 def _counted(number: int, goals: int, exposed: pl.DataFrame, done: Outcomes) -> Counted:

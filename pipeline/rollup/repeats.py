@@ -14,3 +14,8 @@ def repeated_orders(orders: pl.DataFrame) -> pl.DataFrame:
     """Of `orders` (`rule`, `transaction_key`, `seq`) those that are not the first of rule and transaction."""
     first = pl.col("seq").min().over("rule", "transaction_key")
     return orders.filter(pl.col("seq") != first).select("rule", "seq")
+
+
+def no_repeated_orders() -> pl.DataFrame:
+    """What `repeated_orders` returns where there are none."""
+    return pl.DataFrame(schema={"rule": pl.UInt32, "seq": pl.Int64})

@@ -64,13 +64,11 @@ def first_exposures(exposures: pl.DataFrame, timezone: str) -> pl.DataFrame:
     )
 
 
-def counted_events(
-    hits: pl.DataFrame, matched: pl.DataFrame, goals: pl.DataFrame, repeated_orders: pl.DataFrame
-) -> pl.DataFrame:
-    """Pair events with the goals they count for: `hits` with `rule`, `experiment`, `goal` and `cents`.
+def counted_events(hits: pl.DataFrame, goals: pl.DataFrame, repeated_orders: pl.DataFrame) -> pl.DataFrame:
+    """Keep the events that count for the goal of their `rule`: `hits` with its `experiment` and `goal`.
 
-    `matched` pairs each `signature` with its rules, `goals` says what each rule counts, and
-    `repeated_orders` (`rule`, `seq`) what was counted before. The cents of a refund are negative.
+    `goals` says what each rule counts, `repeated_orders` (`rule`, `seq`) what was counted before. `cents`
+    are what the goal counts of the event's money, negative for a refund.
     """
     in_currency = pl.col("currency").is_null() | (pl.col("currency") == pl.col("goal_currency"))
     has_money = in_currency & (~pl.col("is_value") | pl.col("takes_value"))
@@ -79,7 +77,6 @@ def counted_events(
     is_of_goal = ~pl.col("is_revenue") | in_currency & cents.is_between("min_cents", "max_cents")
     return (
         hits.lazy()
-        .join(matched.lazy(), on="signature")
         .join(goals.lazy(), on="rule")
         .filter(is_of_goal & (pl.col("received_at") <= pl.col("received_until")))
         .join(repeated_orders.lazy(), on=["rule", "seq"], how="anti")

@@ -24,20 +24,35 @@ def read_segment(cursor: Cursor, experiment_id: str, goals: int, segment: Mappin
     return pl.concat([no_cells(), *parts], how="diagonal")
 
 
-def _sums_query(experiment_id: str, goals: int, paid: Iterable[int], chosen: str) -> str:
-    """One pass over the visitors for all of it: by day of first exposure, and by day of each conversion."""
-    days = ["first_day", *(f"g{goal}_day" for goal in range(goals))]
-    cents = [
+def _sums_query(experiment_id: str, goals: int, paid: Sequence[int], chosen: str) -> str:
+    """One pass over all visitors, and a few over those chosen, of whom only numbers are kept."""
+    kept = [
+        *("variant", "first_day"),
+        *(f"g{goal}_day" for goal in range(goals)),
+        *(f"g{goal}_cents" for goal in paid),
+    ]
+    money = [
         f"sum(g{goal}_cents)::BIGINT AS cents_{goal}, "
         f"sum(g{goal}_cents::HUGEINT * g{goal}_cents)::DECIMAL(38, 0) AS squares_{goal}"
         for goal in paid
     ]
-    place = " ".join(f"WHEN grouping({day}) = 0 THEN {number}" for number, day in enumerate(days))
-    sets = ", ".join(f"(variant, {day})" for day in days)
+    by_first_day = f"""
+        SELECT variant, first_day AS day, {_BY_FIRST_DAY} AS grouped_by,
+          {", ".join(["count(*) AS visitors", *money])} FROM chosen GROUP BY ALL
+    """
+    by_conversion = [
+        f"""
+        SELECT variant, g{goal}_day AS day, {goal + 1} AS grouped_by, count(*) AS visitors
+          {f", sum(g{goal}_cents)::BIGINT AS cents_{goal}" if goal in paid else ""}
+        FROM chosen WHERE g{goal}_day IS NOT NULL GROUP BY ALL
+        """
+        for goal in range(goals)
+    ]
     return f"""
-        SELECT variant, coalesce({", ".join(days)}) AS day, CASE {place} END AS grouped_by,
-          {", ".join(["count(*) AS visitors", *cents])}
-        FROM {result_table("visitors", experiment_id)} WHERE {chosen} GROUP BY GROUPING SETS ({sets})
+        WITH chosen AS MATERIALIZED (
+          SELECT {", ".join(kept)} FROM {result_table("visitors", experiment_id)} WHERE {chosen}
+        )
+        {" UNION ALL BY NAME ".join([by_first_day, *by_conversion])}
     """
 
 
@@ -57,7 +72,7 @@ def _visitors(sums: pl.DataFrame) -> pl.DataFrame:
 def _conversions(sums: pl.DataFrame, goals: Iterable[int], paid: Sequence[int]) -> Iterator[pl.DataFrame]:
     for goal in goals:
         place = ("variant", pl.lit(goal, pl.UInt8).alias("goal"), "day")
-        converted = sums.filter((pl.col("grouped_by") == goal + 1) & pl.col("day").is_not_null())
+        converted = sums.filter(pl.col("grouped_by") == goal + 1)
         yield converted.select(*place, pl.col("visitors").alias("conversions"))
         if goal in paid:
             yield converted.select(*place, pl.col(f"cents_{goal}").alias("cents"))

@@ -205,6 +205,21 @@ def test_identifying_takes_over_what_was_counted_for_the_user_before(
     assert store.observe(experiment, project).conversions.tolist() == [[1, 0]]
 
 
+def test_repeated_conversion_of_a_user_stays_one_when_the_visitor_comes_back(
+    store: WorkingStore, project: Project, experiment: Experiment
+) -> None:
+    idle = [an_exposure(experiment, 0, f"idle{number}") for number in range(30)]
+    store.write(
+        project,
+        *idle,
+        *(an_exposure(experiment, 1), an_event("identify", user_id="anna")),
+        *(a_purchase(None, user_id="anna", event_id="same", minute=1) for _ in range(2)),
+    )
+    store.rollup.refresh(project.id)
+    store.write(project, an_event("pageview", url="https://x.example/", minute=3))
+    assert store.observe(experiment, project).revenue.total.tolist() == [[0, 1000]]
+
+
 def test_order_reported_later_for_another_visitor_is_a_repeat_for_that_one_only(
     store: WorkingStore, project: Project, experiment: Experiment
 ) -> None:
