@@ -78,7 +78,8 @@ class GoalInput(BaseModel):
         default={},
         description="By goal type: pageview `{url, match_type?}`; click `{selector, url?}`; custom_event "
         "`{event_name}`; revenue `{event_name?, currency?, min_cents?, max_cents?, cap_percentile?}`; "
-        "ga4_event `{event_name, value_param?}`. All take `direction`, `increase` or `decrease`.",
+        "ga4_event `{event_name, value_param?}`. All take `direction`, `increase` or `decrease`, and all but "
+        "the primary `guardrail_margin_percent`: how much worse, in percent of the control, is acceptable.",
     )
 
 

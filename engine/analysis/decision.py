@@ -2,25 +2,31 @@
 
 from dataclasses import dataclass
 
+from engine.analysis.caveats import Caveat, words_with
+from engine.analysis.facts import Facts
+from engine.analysis.planning import RELEVANT_CHANGE
 from engine.analysis.result import DecisionSummary, GoalSummary, Recommendation, VariantResult
-from engine.analysis.wording import Facts, assess_confidence, words_for
+from engine.analysis.wording import assess_confidence, words_for
 
-# A change of a tenth of the control's rate or revenue: smaller ones are rarely worth a decision of their own.
-RELEVANT_CHANGE = 0.10
+SECONDARY = " This is a secondary goal: it informs the decision that the primary goal makes."
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A recommendation, and whether it is one because any relevant difference is ruled out."""
+    """A recommendation; whether any relevant difference is ruled out; and what else it takes into account."""
 
     recommendation: Recommendation
     is_equivalent: bool = False
+    caveat: Caveat | None = None
 
 
 def decide(facts: Facts, summary: GoalSummary) -> DecisionSummary:
     """Turn a goal's results into a recommendation and its sentences."""
     verdict = recommend(facts)
-    words = words_for(verdict.recommendation, facts, is_equivalent=verdict.is_equivalent)
+    if verdict.caveat is None:
+        words = words_for(verdict.recommendation, facts, is_equivalent=verdict.is_equivalent)
+    else:
+        words = words_with(verdict.caveat, facts)
     lead = facts.lead
     return DecisionSummary(
         goal_id=facts.goal.id,
@@ -30,7 +36,7 @@ def decide(facts: Facts, summary: GoalSummary) -> DecisionSummary:
         recommendation_label=words.label,
         tone=words.tone,
         headline=words.headline,
-        explanation=words.explanation,
+        explanation=words.explanation + ("" if facts.goal.is_primary else SECONDARY),
         next_step=words.next_step,
         variant_name=lead.variant_name if lead else None,
         control_variant_name=facts.control.variant_name if facts.control else None,
@@ -55,13 +61,32 @@ def recommend(facts: Facts) -> Verdict:
     judged = {variant.status for variant in facts.challengers} - {"insufficient_data"}
     if facts.lead is None or not judged:
         return Verdict("insufficient_data")
+    undecided: Recommendation = "review" if facts.has_ended else "keep_running"
     if "winner" in judged:
-        return Verdict("ship")
+        return _of_winner(facts, facts.lead, undecided)
     if judged == {"loser"}:
         return Verdict("rollback")
-    if _is_equivalent(facts.lead):
+    return _without_winner(facts, facts.lead, undecided)
+
+
+def _of_winner(facts: Facts, lead: VariantResult, undecided: Recommendation) -> Verdict:
+    """A winner ships, unless it harms something, the plan says to wait, or chance could explain it."""
+    if facts.goal.is_primary and lead.variant_id in facts.broken:
+        return Verdict("review", caveat="breaks_guardrail")
+    if facts.is_too_early and not facts.wins_at_any_look:
+        return Verdict("keep_running", caveat="too_early")
+    if not facts.is_discovery:
+        return Verdict(undecided, caveat="one_of_many")
+    return Verdict("ship")
+
+
+def _without_winner(facts: Facts, lead: VariantResult, undecided: Recommendation) -> Verdict:
+    """What does not win is not kept if it does harm, and need not go on where there is nothing to find."""
+    if facts.goal.is_primary and all(one.variant_id in facts.broken for one in facts.challengers):
+        return Verdict("rollback", caveat="harms_only")
+    if _is_equivalent(lead):
         return Verdict("review", is_equivalent=True)
-    return Verdict("review" if facts.has_ended else "keep_running")
+    return Verdict(undecided)
 
 
 def _is_equivalent(lead: VariantResult) -> bool:

@@ -7,13 +7,11 @@ from datetime import datetime, timedelta
 import numpy as np
 from scipy import special
 
-from engine.analysis.decision import RELEVANT_CHANGE
 from engine.analysis.evidence import Evidence
 from engine.analysis.figures import share
-from engine.analysis.metrics import control_column
+from engine.analysis.planning import POWER, RELEVANT_CHANGE, detectable_change
 from engine.analysis.result import CheckStatus, HealthCheck
 from engine.design.experiment import Experiment
-from engine.design.sample_size import Mean, Plan, Share, detectable_lift
 
 # A split this unlikely under the configured weights is a fault, not chance.
 SAMPLE_RATIO_ALARM = 0.001
@@ -25,7 +23,6 @@ SEVERAL_VARIANTS_ALARM = 0.01
 # Up to this many are a handful of test visits, whatever their share.
 SEVERAL_VARIANTS_HANDFUL = 10
 STALE_AFTER = timedelta(hours=24)
-POWER = 0.80
 DAYS_OF_WEEK = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -145,27 +142,6 @@ def underpowered(subject: Subject) -> Finding:
     message = f"With the visitors so far, a change of {share(change)} would be found four times in five."
     status: CheckStatus = "ok" if change <= RELEVANT_CHANGE else "warning"
     return Finding(status, message, {"detectable_change": change, "power": POWER})
-
-
-def detectable_change(experiment: Experiment, evidence: Evidence) -> float | None:
-    """The smallest relative rise of the primary metric found with 80% power, in the smallest arm.
-
-    None without a primary goal, a control, or a spread of the control's metric to plan with.
-    """
-    goal = next((i for i, goal in enumerate(experiment.goals) if goal.is_primary), None)
-    control = control_column(experiment)
-    if goal is None or control is None or len(experiment.variants) < 2:
-        return None
-    n, smallest = int(evidence.visitors[control]), int(np.delete(evidence.visitors, control).min())
-    mean, deviation = evidence.revenue.mean[goal, control], np.sqrt(evidence.revenue.variance[goal, control])
-    rate = evidence.conversions[goal, control] / max(n, 1)
-    is_revenue = experiment.goals[goal].goal_type == "revenue"
-    if min(n, smallest) < 2 or (is_revenue and not (mean > 0 and deviation > 0)) or not 0 < rate < 1:
-        return None
-    alpha = (100 - experiment.confidence_level) / 100
-    plan = Plan(alpha=alpha, power=POWER, comparisons=len(experiment.variants) - 1, ratio=smallest / n)
-    lift = float(detectable_lift(Mean(mean, deviation) if is_revenue else Share(rate), n, plan))
-    return lift if np.isfinite(lift) else None
 
 
 def day_of_week_cover(subject: Subject) -> Finding:

@@ -8,10 +8,14 @@ from datetime import date, datetime
 
 from engine.analysis.decision import decide
 from engine.analysis.evidence import Evidence
+from engine.analysis.facts import Facts
+from engine.analysis.guardrails import broken_guardrails
 from engine.analysis.health import check_health
 from engine.analysis.impact import observed_days
 from engine.analysis.judgement import judge
+from engine.analysis.leads import discoveries, of_leads, wins_at_any_look
 from engine.analysis.multiplicity import decision_threshold
+from engine.analysis.planning import days_left
 from engine.analysis.result import (
     CheckStatus,
     DayResult,
@@ -27,7 +31,6 @@ from engine.analysis.result import (
     VariantStatus,
 )
 from engine.analysis.variant_results import Findings, variant_results
-from engine.analysis.wording import Facts
 from engine.design.experiment import Experiment
 from engine.design.vocabulary import AnalysisMethod
 
@@ -76,6 +79,7 @@ def analyze(experiment: Experiment, evidence: Evidence, *, now: datetime, curren
     health = check_health(experiment, evidence, now)
     judgement = judge(experiment, evidence)
     results = variant_results(Findings(experiment, evidence, judgement, threshold))
+    broken, remaining = broken_guardrails(experiment, evidence), days_left(experiment, evidence)
     facts = [
         Facts(
             experiment=experiment,
@@ -86,8 +90,19 @@ def analyze(experiment: Experiment, evidence: Evidence, *, now: datetime, curren
             alarms=tuple(check.message for check in health if check.status == "alarm"),
             days=observed_days(evidence),
             currency=currency,
+            broken=broken,
+            days_left=remaining,
+            wins_at_any_look=sure,
+            is_discovery=found,
         )
-        for goal, variants, lead in zip(experiment.goals, results, judgement.lead.tolist(), strict=True)
+        for goal, variants, lead, sure, found in zip(
+            experiment.goals,
+            results,
+            judgement.lead.tolist(),
+            of_leads(judgement, wins_at_any_look(experiment, evidence)),
+            of_leads(judgement, discoveries(experiment, judgement)),
+            strict=True,
+        )
     ]
     return Report(
         experiment=experiment,

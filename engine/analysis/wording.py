@@ -1,58 +1,12 @@
 """The sentences of a decision, for someone who runs a product and not statistics."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from engine.analysis.facts import Facts, Words, both_arms
 from engine.analysis.figures import chance, money, share, signed
-from engine.analysis.result import Recommendation, Tone, VariantResult
-from engine.design.experiment import Experiment, Goal
+from engine.analysis.result import Recommendation, VariantResult
 
 DAYS_A_WEEK = 7
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """Everything that the sentences about one goal speak of.
-
-    `lead` is the winner or the best challenger; `threshold` the score from which a comparison is decided;
-    `days` those from the first to the last with a visitor, 0 if they are not known; `alarms` say why the
-    data can't be trusted.
-    """
-
-    experiment: Experiment
-    goal: Goal
-    variants: tuple[VariantResult, ...]
-    lead: VariantResult | None
-    threshold: float
-    alarms: tuple[str, ...]
-    days: int
-    currency: str
-
-    @property
-    def control(self) -> VariantResult | None:
-        """What the others are compared with."""
-        return next((variant for variant in self.variants if variant.is_control), None)
-
-    @property
-    def challengers(self) -> tuple[VariantResult, ...]:
-        """Every variant but the control."""
-        return tuple(variant for variant in self.variants if not variant.is_control)
-
-    @property
-    def has_ended(self) -> bool:
-        """No more visitors will come."""
-        return self.experiment.status in {"completed", "archived"}
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """A recommendation in words."""
-
-    label: str
-    tone: Tone
-    headline: str
-    explanation: str
-    next_step: str
 
 
 def words_for(recommendation: Recommendation, facts: Facts, *, is_equivalent: bool = False) -> Words:
@@ -88,48 +42,59 @@ def assess_confidence(facts: Facts) -> str:
 
 
 def _ship(facts: Facts) -> Words:
-    lead, control = _both(facts)
+    lead, control = both_arms(facts)
     action = f"roll '{lead.variant_name}' out to everyone."
     if not facts.has_ended:
         action = f"complete the experiment and {action}"
     return Words(
         label="Ship it",
         tone="positive",
-        headline=f"'{lead.variant_name}' wins on {facts.goal.name}{_by(lead)}",
-        explanation=_comparison(facts, lead, control) + _yearly(facts, lead),
+        headline=f"'{lead.variant_name}' wins on {facts.goal.name}{by_how_much(lead)}",
+        explanation=comparison(facts, lead, control) + _yearly(facts, lead),
         next_step=_first_a_whole_week(facts) + action[0].upper() + action[1:],
     )
 
 
 def _rollback(facts: Facts) -> Words:
-    lead, control = _both(facts)
+    lead, control = both_arms(facts)
     several = len(facts.challengers) > 1
     who = f"No variant is as good as '{control.variant_name}'" if several else f"'{lead.variant_name}' loses"
     action = f"eep '{control.variant_name}' for everyone."
     return Words(
         label="Roll back",
         tone="negative",
-        headline=f"{who} on {facts.goal.name}{_by(lead)}",
+        headline=f"{who} on {facts.goal.name}{by_how_much(lead)}",
         explanation=("The best of them: " if several else "")
-        + _comparison(facts, lead, control)
+        + comparison(facts, lead, control)
         + _yearly(facts, lead),
         next_step=f"K{action}" if facts.has_ended else f"Complete the experiment and k{action}",
     )
 
 
 def _keep_running(facts: Facts) -> Words:
-    lead, control = _both(facts)
+    lead, control = both_arms(facts)
     return Words(
         label="Keep running",
         tone="neutral",
         headline=f"No verdict on {facts.goal.name} yet",
-        explanation=_comparison(facts, lead, control) + " That leaves room for a gain as well as for a loss.",
-        next_step="Keep the experiment running: more visitors narrow the range.",
+        explanation=comparison(facts, lead, control) + " That leaves room for a gain as well as for a loss.",
+        next_step=_how_long(facts),
     )
 
 
+def _how_long(facts: Facts) -> str:
+    if facts.days_left is None:
+        return "Keep the experiment running: more visitors narrow the range."
+    if facts.days_left == 0:
+        return (
+            "It has the visitors that it needs: complete the experiment, or go on to find a smaller change."
+        )
+    days = "a day" if facts.days_left == 1 else f"{facts.days_left} days"
+    return f"Keep the experiment running for about {days} more: by then it has the visitors that it needs."
+
+
 def _no_difference(facts: Facts) -> Words:
-    lead, control = _both(facts)
+    lead, control = both_arms(facts)
     visitors = lead.visitors + control.visitors
     action = f"eep '{control.variant_name}', or choose by cost and taste, and test a bolder idea next."
     pair = f"'{lead.variant_name}' and '{control.variant_name}'"
@@ -137,19 +102,19 @@ def _no_difference(facts: Facts) -> Words:
         label="No difference",
         tone="neutral",
         headline=f"No real difference on {facts.goal.name} between {pair}",
-        explanation=_comparison(facts, lead, control)
+        explanation=comparison(facts, lead, control)
         + f" {visitors:,} visitors make that a clear answer: whatever difference there is, it is small.",
         next_step=f"K{action}" if facts.has_ended else f"Complete the experiment and k{action}",
     )
 
 
 def _review(facts: Facts) -> Words:
-    lead, control = _both(facts)
+    lead, control = both_arms(facts)
     return Words(
         label="Your call",
         tone="warning",
         headline=f"The experiment ended without a clear answer on {facts.goal.name}",
-        explanation=_comparison(facts, lead, control) + " That leaves room for a gain as well as for a loss.",
+        explanation=comparison(facts, lead, control) + " That leaves room for a gain as well as for a loss.",
         next_step=f"Keep '{control.variant_name}', or run the test again with more visitors.",
     )
 
@@ -193,17 +158,12 @@ _WORDS: Mapping[Recommendation, Callable[[Facts], Words]] = {
 }
 
 
-def _both(facts: Facts) -> tuple[VariantResult, VariantResult]:
-    if facts.lead is None or facts.control is None:
-        raise ValueError(f"a verdict on '{facts.goal.name}' needs a control and a variant to compare")
-    return facts.lead, facts.control
-
-
-def _by(lead: VariantResult) -> str:
+def by_how_much(lead: VariantResult) -> str:
+    """The relative change in brackets; nothing where there is none."""
     return f" ({signed(lead.improvement)})" if lead.improvement is not None else ""
 
 
-def _comparison(facts: Facts, lead: VariantResult, control: VariantResult) -> str:
+def comparison(facts: Facts, lead: VariantResult, control: VariantResult) -> str:
     """What each arm did, the change, and its range."""
     if facts.goal.goal_type == "revenue":
         brought = money(lead.revenue_per_visitor_cents, facts.currency)

@@ -14,12 +14,16 @@ DEFAULT_REVENUE_EVENT = "purchase"
 _LARGEST_CENTS = 10**12
 _EVENT_NAME = text(255)
 _SELECTOR = text(1024)
-_DIRECTION: dict[str, Check] = {"direction": choice(words(Direction))}
+# What every goal takes. A guardrail is not to get worse by more than its margin.
+_OF_ALL: dict[str, Check] = {
+    "direction": choice(words(Direction)),
+    "guardrail_margin_percent": number(0, 99),
+}
 
 CONFIG_KEYS: dict[str, dict[str, Check]] = {
-    "pageview": {"url": text(2048), "match_type": choice(words(UrlMatchType)), **_DIRECTION},
-    "click": {"selector": _SELECTOR, "url": text(2048), **_DIRECTION},
-    "custom_event": {"event_name": _EVENT_NAME, **_DIRECTION},
+    "pageview": {"url": text(2048), "match_type": choice(words(UrlMatchType)), **_OF_ALL},
+    "click": {"selector": _SELECTOR, "url": text(2048), **_OF_ALL},
+    "custom_event": {"event_name": _EVENT_NAME, **_OF_ALL},
     "revenue": {
         "event_name": _EVENT_NAME,
         "currency": currency,
@@ -27,9 +31,9 @@ CONFIG_KEYS: dict[str, dict[str, Check]] = {
         "max_cents": whole(0, _LARGEST_CENTS),
         # Below the median a cap would cut the ordinary orders, not the outliers.
         "cap_percentile": number(50, 100),
-        **_DIRECTION,
+        **_OF_ALL,
     },
-    "ga4_event": {"event_name": _EVENT_NAME, "value_param": text(100), **_DIRECTION},
+    "ga4_event": {"event_name": _EVENT_NAME, "value_param": text(100), **_OF_ALL},
 }
 REQUIRED_KEYS: dict[str, tuple[str, ...]] = {
     "pageview": ("url",),
@@ -61,6 +65,9 @@ def config_fits_type(goal: Record) -> Iterable[Problem]:
     what = f"the config of a {goal_type} goal"
     check = keys_of(CONFIG_KEYS[goal_type], required=REQUIRED_KEYS[goal_type], what=what)
     problems = list(check(config))
+    if goal.get("is_primary") and not problems and config.get("guardrail_margin_percent") is not None:
+        message = "a guardrail can't be the primary goal, which is to win; make another goal primary"
+        problems.append(Problem("guardrail_margin_percent", message))
     yield from at("config", problems or _between_keys(tracking_of(goal_type, config)))
 
 

@@ -8,8 +8,9 @@ import pytest
 from scipy import stats
 
 from engine.analysis.evidence import Evidence
-from engine.analysis.health import CHECKS, check_health, detectable_change
+from engine.analysis.health import CHECKS, check_health
 from engine.analysis.moments import Moments
+from engine.analysis.planning import detectable_change
 from engine.analysis.result import HealthCheck
 from engine.design.experiment import Experiment
 from tests.builders import NOW, STARTED, a_goal, an_experiment

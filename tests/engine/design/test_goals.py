@@ -87,3 +87,12 @@ def test_tracking_fills_in_what_is_not_given(
     goal_type: str, config: dict[str, Any], tracking: dict[str, Any]
 ) -> None:
     assert a_goal(goal_type=goal_type, config=config).tracking == tracking
+
+
+def test_guardrail_is_any_goal_but_the_primary() -> None:
+    config = {"event_name": "refund", "guardrail_margin_percent": 2}
+    assert a_goal(is_primary=False, config=config).config["guardrail_margin_percent"] == 2
+    with pytest.raises(InvalidDesignError, match="guardrail can't be the primary goal"):
+        a_goal(config=config)
+    with pytest.raises(InvalidDesignError, match="from 0 to 99"):
+        a_goal(is_primary=False, config={**config, "guardrail_margin_percent": 100})

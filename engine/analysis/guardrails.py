@@ -1,0 +1,37 @@
+"""Which variants harm what must not be harmed."""
+
+import numpy as np
+
+from engine.analysis.estimates import Estimate
+from engine.analysis.evidence import Evidence
+from engine.analysis.metrics import control_column, metric_moments, wanted_directions
+from engine.analysis.multiplicity import effective_alpha
+from engine.analysis.noninferiority import judge_guardrail
+from engine.design.experiment import Experiment
+
+
+def broken_guardrails(experiment: Experiment, evidence: Evidence) -> dict[str, tuple[str, ...]]:
+    """The names of the guardrails that each variant breaks, by its id; variants that break none are left out.
+
+    A goal is a guardrail where its config has a `guardrail_margin_percent`. It is broken where the variant
+    is, at the level of one comparison, worse than the control by more than the margin.
+    """
+    control = control_column(experiment)
+    margins = np.array([goal.config.get("guardrail_margin_percent") for goal in experiment.goals], np.float64)
+    guards = ~np.isnan(margins)
+    if control is None or not guards.any():
+        return {}
+    moments = metric_moments(experiment, evidence)[guards]
+    found = judge_guardrail(
+        Estimate.of(moments[:, [control]].broadcast_to(moments.n.shape)),
+        Estimate.of(moments),
+        margin=margins[guards, None] / 100,
+        alpha=effective_alpha(experiment.confidence_level, len(experiment.variants)),
+        wanted=wanted_directions(experiment)[guards],
+    )
+    names = np.array([goal.name for goal in experiment.goals])[guards]
+    return {
+        variant.id: tuple(names[broken].tolist())
+        for variant, broken in zip(experiment.variants, found.broken.T, strict=True)
+        if not variant.is_control and broken.any()
+    }
