@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import select
+from sqlalchemy import func, or_, select
 
 from api.parts import Parts
 from pipeline.store.catalog import SCOPES, new_id
@@ -39,12 +39,16 @@ class Scene:
         return self.customer.client.request(operation.method, path, headers=headers, json=operation.body)
 
     def kept(self) -> dict[str, Any]:
-        """Everything that the catalog holds, but for when keys were last used."""
-        told = {}
+        """What the catalog holds of the account, but for when keys were last used, and how much in all."""
+        own = {"account_id": self.customer.account.id, "project_id": self.project_id}
+        told: dict[str, Any] = {}
         with self.customer.parts.catalog.database.read() as connection:
             for table in metadata.sorted_tables:
                 columns = [column for column in table.c if column.name != "last_used_at"]
-                told[table.name] = sorted(map(repr, connection.execute(select(*columns))))
+                mine = [table.c[name] == value for name, value in own.items() if name in table.c]
+                rows = connection.execute(select(*columns).where(or_(False, *mine)))
+                count = connection.scalar(select(func.count()).select_from(table))
+                told[table.name] = (count, sorted(map(repr, rows)))
         return told
 
 
