@@ -1,16 +1,18 @@
 """Whether the data can be trusted, check by check."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import numpy as np
 from scipy import special
 
+from engine.analysis.checking import Finding, Subject
+from engine.analysis.event_health import bots, goals_fire
 from engine.analysis.evidence import Evidence
 from engine.analysis.figures import share
 from engine.analysis.planning import POWER, RELEVANT_CHANGE, detectable_change
 from engine.analysis.result import CheckStatus, HealthCheck
+from engine.analysis.sequential_srm import check_split
 from engine.design.experiment import Experiment
 
 # A split this unlikely under the configured weights is a fault, not chance.
@@ -24,24 +26,6 @@ SEVERAL_VARIANTS_ALARM = 0.01
 SEVERAL_VARIANTS_HANDFUL = 10
 STALE_AFTER = timedelta(hours=24)
 DAYS_OF_WEEK = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What a check looks at."""
-
-    experiment: Experiment
-    evidence: Evidence
-    now: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What a check found; `details` are JSON-ready facts."""
-
-    status: CheckStatus
-    message: str
-    details: Mapping[str, object]
 
 
 def check_health(experiment: Experiment, evidence: Evidence, now: datetime) -> tuple[HealthCheck, ...]:
@@ -61,7 +45,11 @@ def expected_shares(experiment: Experiment) -> list[float]:
 
 
 def sample_ratio(subject: Subject) -> Finding:
-    """Chi-square test of the visitors per variant against the weights; alarm at p < 0.001."""
+    """Chi-square test of the visitors per variant against the weights; alarm at p < 0.001.
+
+    `always_valid_p_value` is for whoever looks every day: below 0.001 in at most one sound test of a
+    thousand, whenever one looks (see `sequential_srm`).
+    """
     if subject.experiment.traffic_strategy == "bandit":
         return Finding("not_applicable", "A bandit moves the split on purpose, so it is not tested.", {})
     names = [variant.name for variant in subject.experiment.variants]
@@ -75,6 +63,7 @@ def sample_ratio(subject: Subject) -> Finding:
     p = float(special.chdtrc(len(seen) - 1, chi_square))
     details = {
         "p_value": p,
+        "always_valid_p_value": float(np.exp(check_split(seen, shares[weighted]).log_p)),
         "chi_square": chi_square,
         "visitors": dict(zip(names, visitors.tolist(), strict=True)),
         "expected_shares": dict(zip(names, shares.tolist(), strict=True)),
@@ -163,7 +152,9 @@ CHECKS: tuple[Callable[[Subject], Finding], ...] = (
     sample_ratio,
     unweighted_arms,
     several_variants,
+    bots,
     freshness,
+    goals_fire,
     underpowered,
     day_of_week_cover,
 )

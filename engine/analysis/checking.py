@@ -1,0 +1,27 @@
+"""What a health check looks at, and what it can find."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from engine.analysis.evidence import Evidence
+from engine.analysis.result import CheckStatus
+from engine.design.experiment import Experiment
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a check looks at."""
+
+    experiment: Experiment
+    evidence: Evidence
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found; `details` are JSON-ready facts."""
+
+    status: CheckStatus
+    message: str
+    details: Mapping[str, object]
