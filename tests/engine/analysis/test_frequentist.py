@@ -130,6 +130,24 @@ def test_t_is_scipys_welch(n: int, control_n: int, seed: int) -> None:
     assert np.exp(found.log_p[0]) == pytest.approx(theirs.pvalue, rel=1e-9)
 
 
+def test_spend_of_hillstroms_customers_has_its_published_t() -> None:
+    # Visitors, cents and squared cents of "No E-Mail", "Mens E-Mail" and "Womens E-Mail".
+    sums = [
+        (21_306, 1_390_833, 28_700_503_621),
+        (21_307, 3_031_169, 67_590_244_973),
+        (21_387, 2_303_811, 49_114_465_763),
+    ]
+    control, men, women = (
+        Estimate.of(Moments(*(np.array([x]) for x in (float(n), cents / n, (n * squares - cents**2) / n))))
+        for n, cents, squares in sums
+    )
+    found = compare_means(control, men, ALPHA)
+    assert found.statistic[0] == pytest.approx(5.30014035841167, rel=1e-12)
+    assert found.df[0] == pytest.approx(36_671.157977, rel=1e-9)
+    assert np.exp(found.log_p[0]) == pytest.approx(1.163814968e-07, rel=1e-9)
+    assert np.exp(compare_means(control, women, ALPHA).log_p[0]) == pytest.approx(1.129397102e-03, rel=1e-9)
+
+
 def test_means_about_ten_million_keep_their_variance() -> None:
     rng = np.random.default_rng(9)
     control, treatment = 1e7 + rng.normal(0, 2, 5000), 1e7 + rng.normal(0.1, 2, 5000)
