@@ -118,7 +118,7 @@ def _bare_query(warehouse: Warehouse, question: dict[str, str]) -> str:
     with warehouse.cursor() as cursor:
         for dimension, value in question.items():
             ((code,),) = cursor.execute(
-                f'SELECT code FROM "segment_values_{EXPERIMENT.id}" WHERE dimension = ? AND value = ?',  # noqa: S608 (an id of our own)
+                f'SELECT code FROM "segment_values_{EXPERIMENT.id}" WHERE dimension = ? AND value = ?',
                 [dimension, value],
             ).fetchall()
             conditions.append(f"{dimension} = {code}")

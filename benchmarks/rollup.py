@@ -1,0 +1,162 @@
+"""The rollup of ten million events against the leanest SQL and Polars that come to the same numbers.
+
+Each runs in a process of its own on a copy of the same warehouse. The peers named `totals` come to the
+totals of each variant only; the one named `every sum` also to the rows of visitors and to the sums by day
+and segment that the rollup publishes.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from benchmarks.lean_rollups import EVERY_SUM_SQL, TOTALS_FROM_ROWS_SQL, TOTALS_SQL, polars_totals
+from benchmarks.many_events import EXPERIMENTS, PROJECT, fill
+from pipeline.rollup.counting import Extent, count
+from pipeline.rollup.due import Due
+from pipeline.rollup.rules import CountingRules
+from pipeline.rollup.run import utc_now
+from pipeline.settings import Settings
+from pipeline.store import aggregates, rollups
+from pipeline.store.event_reads import newest_seq
+from pipeline.store.frames import Cursor
+from pipeline.store.warehouse import Warehouse
+
+# Of each experiment and variant: visitors, those who ordered, those who thanked, cents, squares of cents.
+Totals = list[list[Any]]
+EVENTS_FILE = "events.parquet"
+
+
+def run(scale: float = 1.0) -> list[dict[str, Any]]:
+    """Time each, 10 million events at scale 1; all have to come to the same totals."""
+    with tempfile.TemporaryDirectory() as folder:
+        origin = Path(folder) / "origin"
+        fill(origin, int(10_000_000 * scale))
+        _export(origin)
+        measured = {name: _measure(name, origin) for name in WORKERS}
+    ours = measured["rollup"]
+    for name, peer in measured.items():
+        if peer["totals"] != ours["totals"]:
+            raise RuntimeError(f"{name} comes to {peer['totals']}, the rollup to {ours['totals']}")
+    return [
+        {
+            "": name,
+            "seconds": f"{one['seconds']:.1f}",
+            "CPU seconds": f"{one['cpu']:.1f}",
+            "peak memory": f"{one['peak_mb']:,} MB",
+            "rollup / this, time": f"{ours['seconds'] / one['seconds']:.2f}",
+            "CPU": f"{ours['cpu'] / one['cpu']:.2f}",
+            "memory": f"{ours['peak_mb'] / one['peak_mb']:.2f}",
+        }
+        for name, one in measured.items()
+    ]
+
+
+def rollup(warehouse: Warehouse) -> Totals:
+    """Ours, through the same function that the service counts with."""
+    with warehouse.cursor() as cursor:
+        rollups.create_table(cursor)
+    rules = CountingRules.of(PROJECT)
+    due = [Due(experiment=one, rules=rules, before=None) for one in EXPERIMENTS]
+    newest = newest_seq(warehouse, PROJECT.id) or 0
+    extent = Extent(
+        project_id=PROJECT.id, newest_seq=newest, now=utc_now(), at_once=Settings().rollup_bucket_events
+    )
+    count(warehouse, due, extent)
+    with warehouse.cursor() as cursor:
+        return [row for one in EXPERIMENTS for row in _published_totals(cursor, one.id)]
+
+
+def _published_totals(cursor: Cursor, experiment_id: str) -> Totals:
+    cells = aggregates.read_value(cursor, experiment_id, aggregates.EVERYONE, aggregates.EVERYONE)
+    order, money, thanks = (pl.col("goal") == goal for goal in range(3))
+    sums = (
+        cells.filter(pl.col("variant") < len(EXPERIMENTS[1].variants))
+        .group_by("variant")
+        .agg(
+            pl.col("visitors").sum(),
+            pl.col("conversions").filter(order).sum().alias("orders"),
+            pl.col("conversions").filter(thanks).sum().alias("thanks"),
+            pl.col("cohort_cents").filter(money).sum(),
+            pl.col("cohort_cents_squared").filter(money).sum(),
+        )
+        .sort("variant")
+    )
+    return [[experiment_id, *row[1:]] for row in sums.rows()]
+
+
+def _in_sql(*statements: str) -> Callable[[Warehouse], Totals]:
+    def work(warehouse: Warehouse) -> Totals:
+        with warehouse.cursor() as cursor:
+            for statement in statements[:-1]:
+                cursor.execute(statement).fetchall()
+            return [list(row) for row in cursor.execute(statements[-1]).fetchall()]
+
+    return work
+
+
+def _in_polars(warehouse: Warehouse) -> Totals:
+    return polars_totals(warehouse.path.parent / EVENTS_FILE)
+
+
+WORKERS: dict[str, Callable[[Warehouse], Totals]] = {
+    "rollup": rollup,
+    "DuckDB SQL, every sum": _in_sql(*EVERY_SUM_SQL, TOTALS_FROM_ROWS_SQL),
+    "DuckDB SQL, totals": _in_sql(TOTALS_SQL),
+    "Polars, totals": _in_polars,
+}
+
+
+def _export(origin: Path) -> None:
+    """The events as a file, for the peer that reads no DuckDB."""
+    warehouse = Warehouse.open(Settings(data_dir=origin))
+    with warehouse.cursor() as cursor:
+        path = origin / EVENTS_FILE
+        cursor.execute(f"COPY \"events_{PROJECT.id}\" TO '{path}' (FORMAT parquet)")
+    warehouse.close()
+
+
+def _measure(name: str, origin: Path) -> dict[str, Any]:
+    copied = origin.parent / "copy"
+    shutil.copytree(origin, copied)
+    command = [sys.executable, __file__, "--worker", name, str(copied)]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    shutil.rmtree(copied)
+    measured: dict[str, Any] = json.loads(output)
+    return measured
+
+
+def _peak_mb() -> int:
+    """This process at its largest; what `getrusage` says includes the process it was started from."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.split("VmHWM:")[1].split()[0]) // 1024
+
+
+def _work(name: str, folder: Path) -> dict[str, Any]:
+    """What a worker process prints."""
+    warehouse = Warehouse.open(Settings(data_dir=folder))
+    started, cpu = time.perf_counter(), time.process_time()
+    totals = WORKERS[name](warehouse)
+    seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
+    warehouse.close()
+    return {
+        "seconds": seconds,
+        "cpu": cpu,
+        "peak_mb": _peak_mb(),
+        "totals": [[row[0], *map(int, row[1:])] for row in totals],
+    }
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--worker"]:
+        print(json.dumps(_work(sys.argv[2], Path(sys.argv[3]))))
+    else:
+        for row in run(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0):
+            print(row)
