@@ -38,3 +38,7 @@ class TransitionError(EngineError):
 
 class InvalidEvidenceError(EngineError, ValueError):
     """Numbers that cannot have been observed, such as more conversions than visitors."""
+
+
+class MissingChartsError(EngineError, ImportError):
+    """Something is to be drawn, and what draws is not installed."""

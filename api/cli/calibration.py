@@ -1,0 +1,136 @@
+"""Whether the statistics keep their promises on this machine, by simulation."""
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from api.cli.console import err, out, progress
+from api.cli.failures import CommandError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from engine.calibration.scores import Figure, Score
+
+RUNS = 2_000
+QUICK_RUNS = 200
+
+
+def calibrate(
+    runs: Annotated[
+        int, typer.Option(min=100, help="Simulated experiments a setting, and as many without an effect.")
+    ] = RUNS,
+    quick: Annotated[bool, typer.Option("--quick", help=f"{QUICK_RUNS} runs: seconds, and rough.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same figures.")] = 1,
+    out_dir: Annotated[
+        Path | None, typer.Option("--out", help="Folder for calibration.csv and calibration.html.")
+    ] = None,
+) -> None:
+    """Simulate experiments whose truth is known, and count how often every method is wrong."""
+    from engine.calibration.methods import METHODS
+    from engine.calibration.scores import DEFAULT_SETTINGS, calibrate
+
+    if out_dir is not None:
+        _check_charts()
+    scores: list[Score] = []
+    with progress() as bar:
+        task = bar.add_task("Settings", total=len(DEFAULT_SETTINGS))
+        for of_setting in calibrate(DEFAULT_SETTINGS, METHODS, runs=QUICK_RUNS if quick else runs, seed=seed):
+            scores.extend(of_setting)
+            bar.update(task, advance=1)
+    out.print(_table(scores))
+    if out_dir is not None:
+        _save(scores, out_dir)
+    broken = [score for score in scores if score.method.is_safe and not score.keeps_its_promise]
+    if broken:
+        listed = "; ".join(f"{score.method.name} ({score.setting.name})" for score in broken)
+        raise CommandError(f"more false positives than promised, beyond chance: {listed}")
+
+
+def _check_charts() -> None:
+    """Say at once, not after a minute, that there can be no chart."""
+    from engine.charts import load_altair
+
+    load_altair()
+
+
+def _table(scores: "Sequence[Score]") -> "Table":
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(
+        title=f"Percent, {scores[0].runs:,} runs each; ± is the simulation's own standard error",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1),
+        collapse_padding=True,
+        pad_edge=False,
+    )
+    for heading in ("setting", "method"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("false\npositives", "promised", "coverage", "promised", "power", "bias"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    setting = None
+    for score in scores:
+        if setting not in {None, score.setting}:
+            table.add_section()
+        table.add_row(
+            score.setting.name if score.setting != setting else "",
+            score.method.name,
+            _percent(score.false_positives),
+            f"{score.method.errs * 100:g}",
+            _percent(score.coverage),
+            f"{_covers(score) * 100:.1f}" if score.coverage else "",
+            _percent(score.power),
+            _percent(score.bias, signed=True),
+            style="" if score.keeps_its_promise else "red",
+        )
+        setting = score.setting
+    return table
+
+
+def _save(scores: "Sequence[Score]", folder: Path) -> None:
+    from engine.calibration.chart import chart_scores
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "calibration.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(_record(scores[0])))
+        writer.writeheader()
+        writer.writerows(_record(score) for score in scores)
+    chart_scores(scores).save(str(folder / "calibration.html"))
+    err.print(f"Saved calibration.csv and calibration.html in {folder}.", highlight=False)
+
+
+def _record(score: "Score") -> dict[str, object]:
+    """A score as a row of the CSV: shares, and empty where there is no figure."""
+    setting = score.setting
+    record: dict[str, object] = {
+        "metric": setting.orders or "conversion",
+        "rate": setting.rate,
+        "arms": setting.arms,
+        "visitors_per_arm": setting.visitors,
+        "true_lift": score.lift,
+        "method": score.method.name,
+        "runs": score.runs,
+        "false_positives_promised": score.method.errs,
+        "coverage_promised": _covers(score),
+    }
+    for name in ("false_positives", "coverage", "power", "bias"):
+        figure: Figure | None = getattr(score, name)
+        record[name] = figure.value if figure else None
+        record[f"{name}_error"] = figure.error if figure else None
+    return record
+
+
+def _covers(score: "Score") -> float:
+    return score.method.covers(score.setting.arms - 1)
+
+
+def _percent(figure: "Figure | None", *, signed: bool = False) -> str:
+    if figure is None:
+        return ""
+    value = f"{figure.value * 100:+.1f}" if signed else f"{figure.value * 100:.1f}"
+    return f"{value} ± {figure.error * 100:.1f}"

@@ -1,0 +1,148 @@
+"""Experiments with known truth, drawn thousands at a time, as they look at the end of each day."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+
+from engine.analysis.estimates import Estimate
+from engine.analysis.moments import FloatArray, Moments
+from engine.analysis.tables import Tables
+from engine.design.sample_size import Mean, Metric, Plan, Share, detectable_lift
+
+OrderShape = Literal["lognormal", "pareto"]
+
+LEVEL = 95
+DAYS = 28
+
+# Shape 2.5 has a variance but no skewness: about as heavy as a tail may be for a test of means.
+_PARETO_SHAPE = 2.5
+# The orders of a shop of ours spread like this on the log scale, see engine.simulate.
+_LOG_DEVIATION = 1.0
+# From a generator and a count to orders with a mean of 1.
+_ORDERS: Mapping[OrderShape, Callable[[np.random.Generator, int], FloatArray]] = MappingProxyType(
+    {
+        "lognormal": lambda rng, count: rng.lognormal(-(_LOG_DEVIATION**2) / 2, _LOG_DEVIATION, count),
+        "pareto": lambda rng, count: (1.0 + rng.pareto(_PARETO_SHAPE, count)) * (1.0 - 1.0 / _PARETO_SHAPE),
+    }
+)
+# The mean of the square of an order, where its mean is 1.
+_ORDER_SQUARES: Mapping[OrderShape, float] = MappingProxyType(
+    {
+        "lognormal": float(np.exp(_LOG_DEVIATION**2)),
+        "pareto": (_PARETO_SHAPE - 1.0) ** 2 / (_PARETO_SHAPE * (_PARETO_SHAPE - 2.0)),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A kind of experiment: `rate` is the control's share of visitors who convert, or who buy.
+
+    `visitors` come to each of `arms` over DAYS days, as many each day. With `orders` the metric is revenue
+    per visitor, an order being 1 on average; without, it is the conversion rate.
+    """
+
+    rate: float
+    visitors: int
+    arms: int = 2
+    orders: OrderShape | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse experiments that cannot be."""
+        if not 0 < self.rate < 1 or self.visitors < DAYS or self.arms < 2:
+            raise ValueError(f"a rate between 0 and 1, {DAYS} visitors and 2 arms at least; got {self}")
+
+    @property
+    def name(self) -> str:
+        """What it is, in a few words."""
+        metric = f"{self.orders}" if self.orders else f"{self.rate * 100:g}% convert"
+        return f"{metric}, {self.arms} arms"
+
+    @property
+    def mean(self) -> float:
+        """The control's true mean per visitor: an order is 1 on average."""
+        return self.rate
+
+    @property
+    def detectable(self) -> float:
+        """The lift that a single look finds four times in five, Bonferroni's share of the level given."""
+        metric: Metric = Share(self.rate)
+        if self.orders:
+            metric = Mean(self.rate, np.sqrt(self.rate * _ORDER_SQUARES[self.orders] - self.rate**2))
+        plan = Plan(alpha=1.0 - LEVEL / 100, power=0.8, comparisons=self.arms - 1)
+        return detectable_lift(metric, self.visitors, plan).item()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trials:
+    """What so many runs of one setting had counted by each day: runs by days by arms, the control first.
+
+    `converted` are visitors who did, `moments` those of the metric per visitor. The last arm's mean truly
+    is `lift` above the control's; the others are like the control.
+    """
+
+    setting: Setting
+    lift: float
+    converted: FloatArray
+    moments: Moments
+
+    @property
+    def lifts(self) -> FloatArray:
+        """The true lift of each comparison with the control."""
+        lifts = np.zeros(self.setting.arms - 1)
+        lifts[-1] = self.lift
+        return lifts
+
+    @property
+    def tables(self) -> Tables:
+        """Conversions of each variant beside the control's."""
+        hits, n = self.converted, self.moments.n
+        return Tables.of(hits[..., :1], n[..., :1], hits[..., 1:], n[..., 1:])
+
+    @property
+    def estimates(self) -> tuple[Estimate, Estimate]:
+        """Means of the control, as often as there are variants, and of the variants."""
+        control = self.moments[..., :1].broadcast_to(self.moments[..., 1:].n.shape)
+        return Estimate.of(control), Estimate.of(self.moments[..., 1:])
+
+    def at_the_end(self) -> "Trials":
+        """The last day alone."""
+        return Trials(
+            setting=self.setting,
+            lift=self.lift,
+            converted=self.converted[:, -1:],
+            moments=self.moments[:, -1:],
+        )
+
+
+def draw_trials(setting: Setting, *, lift: float, runs: int, rng: np.random.Generator) -> Trials:
+    """Run it `runs` times; the lift is of conversion where that is the metric, else of order values."""
+    a_day = setting.visitors // DAYS
+    shape = (runs, DAYS, setting.arms)
+    lifts = np.ones(setting.arms)
+    lifts[-1] += lift
+    converting = np.full(setting.arms, setting.rate) * (1.0 if setting.orders else lifts)
+    hits = rng.binomial(a_day, np.minimum(converting, 1.0), shape)
+    converted = hits.cumsum(axis=1).astype(np.float64)
+    visitors = np.broadcast_to(a_day * np.arange(1.0, DAYS + 1)[:, None], shape)
+    if setting.orders is None:
+        moments = Moments.of_shares(converted, visitors)
+    else:
+        orders = _ORDERS[setting.orders](rng, int(hits.sum()))
+        cells = np.repeat(np.arange(hits.size), hits.ravel())
+        spent = Moments.of_groups(orders * lifts[cells % setting.arms], cells, hits.size)
+        daily = Moments(*(part.reshape(shape) for part in (spent.n, spent.mean, spent.m2)))
+        zero = np.zeros(shape)
+        moments = _so_far(daily.merge(Moments(a_day - daily.n, zero, zero)))
+    return Trials(setting=setting, lift=lift, converted=converted, moments=moments)
+
+
+def _so_far(daily: Moments) -> Moments:
+    """Every day together with all days before it."""
+    days = [daily[:, 0]]
+    for day in range(1, DAYS):
+        days.append(days[-1].merge(daily[:, day]))
+    return Moments(*(np.stack([getattr(day, part) for day in days], axis=1) for part in ("n", "mean", "m2")))

@@ -1,0 +1,45 @@
+"""The calibration prints a table, saves it, and fails where a method does."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from engine.calibration import methods, scores
+from engine.calibration.trials import Setting
+from tests.api.cli.conftest import Run
+
+
+@pytest.fixture(autouse=True)
+def _one_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command as it is, on one setting: that every method holds in all is the command's own business."""
+    monkeypatch.setattr(scores, "DEFAULT_SETTINGS", (Setting(rate=0.2, visitors=280),))
+
+
+def test_a_table_names_every_method_that_fits(run: Run) -> None:
+    ran = run("calibrate", "--quick")
+    assert ran.status == 0
+    for name in ("score z or Fisher", "Bayesian", "always valid", "group sequential"):
+        assert name in ran.out
+    assert "200 runs each" in ran.out
+
+
+def test_figures_and_chart_are_saved(run: Run, tmp_path: Path) -> None:
+    assert run("calibrate", "--quick", "--out", tmp_path / "new").status == 0
+    with (tmp_path / "new" / "calibration.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 5
+    assert {row["runs"] for row in rows} == {"200"}
+    assert all(0 <= float(row["false_positives"]) <= 1 for row in rows)
+    assert "vegaEmbed" in (tmp_path / "new" / "calibration.html").read_text()
+
+
+def test_a_method_that_breaks_its_promise_fails_the_command(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = methods.Method(name="peeking, sold as safe", read=methods.METHODS[-1].read)
+    monkeypatch.setattr(methods, "METHODS", (broken,))
+    ran = run("calibrate", "--quick")
+    assert ran.status == 1
+    assert "more false positives than promised" in ran.err
+    assert "peeking, sold as safe" in ran.err
