@@ -15,7 +15,18 @@ from api.limits import RateLimitHeaders
 from api.mcp import ADDRESS, KeysOutOfAddresses, McpEndpoint
 from api.parts import open_parts
 from api.request_ids import RequestIds
-from api.routes import account, api_keys, capabilities, experiments, exports, health, projects, results, sdk
+from api.routes import (
+    account,
+    api_keys,
+    capabilities,
+    experiments,
+    exports,
+    health,
+    projects,
+    results,
+    sdk,
+    tools,
+)
 from pipeline.settings import Settings
 
 VERSION: Final = "1.0.0"
@@ -30,6 +41,7 @@ RESOURCES: Final[tuple[APIRouter, ...]] = (
     account.router,
     api_keys.router,
     capabilities.router,
+    tools.router,
 )
 
 

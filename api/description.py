@@ -12,11 +12,12 @@ from api.schemas.api_keys import ApiKeyInput
 from api.schemas.experiment_input import ExperimentInput
 from api.schemas.projects import ProjectInput
 from api.schemas.sdk import Conversion, ConversionBatch, TrackBatch, Visit
+from api.schemas.tools import SampleSizeInput
 
 REFERENCE: Final = "#/components/schemas/{model}"
 # The engine judges bodies, so that every problem is named at once; these models only describe them.
 INPUTS: Final[tuple[type[BaseModel], ...]] = (ProjectInput, ExperimentInput)
-NEW_ONLY_INPUTS: Final[tuple[type[BaseModel], ...]] = (ApiKeyInput,)
+NEW_ONLY_INPUTS: Final[tuple[type[BaseModel], ...]] = (ApiKeyInput, SampleSizeInput)
 SDK_INPUTS: Final[tuple[type[BaseModel], ...]] = (TrackBatch, Conversion, ConversionBatch, Visit)
 SDK_KEY: Final[dict[str, Any]] = {
     "sdk_key": {

@@ -25,6 +25,8 @@ OF_METHOD: Final[Mapping[str, ToolAnnotations]] = {
 }
 # Where the method does not tell.
 OF_OPERATION: Final[Mapping[str, ToolAnnotations]] = {
+    # Only computes.
+    "compute_sample_size": READS,
     # Nobody can take these back.
     "complete_experiment": TAKES_AWAY,
     "archive_experiment": TAKES_AWAY,

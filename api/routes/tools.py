@@ -1,0 +1,22 @@
+"""Tools: calculations that change nothing."""
+
+from fastapi import APIRouter
+
+from api.bodies import JsonObject
+from api.deps import CapabilitiesReader
+from api.description import taking
+from api.errors import BODY_CODES, KEY_CODES, documented
+from api.idempotency import RepeatableRoute
+from api.schemas.envelopes import Single
+from api.schemas.tools import SampleSize, SampleSizeInput
+from engine.design.sample_questions import answer, read_question
+
+router = APIRouter(
+    prefix="/tools", tags=["Tools"], route_class=RepeatableRoute, responses=documented(*KEY_CODES)
+)
+
+
+@router.post("/sample_size", responses=documented(*BODY_CODES), openapi_extra=taking(SampleSizeInput))
+def compute_sample_size(_: CapabilitiesReader, body: JsonObject) -> Single[SampleSize]:
+    """Compute how many visitors and days a test needs, or which effect it finds with those it has."""
+    return Single(data=SampleSize.of(answer(read_question(body))))
