@@ -1,0 +1,88 @@
+"""A file analysed in a notebook, and the same file imported and served: one engine, the same numbers."""
+
+from dataclasses import asdict, replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from engine.analysis.report import DayResult, GoalReport, VariantResult
+from engine.design.vocabulary import AnalysisMethod
+from engine.frame import GoalKind, analyze_frame
+from pipeline.importing import VisitorFile, import_visitors
+from pipeline.visitor_rows import VisitorColumns
+from tests.pipeline.working_store import a_working_store
+
+ZONE = "America/New_York"
+GOALS: dict[str, GoalKind] = {"signed_up": "custom_event", "spent": "revenue"}
+# Clocks in New York go forward on 8 March 2026, the second of the days.
+FIRST = datetime(2026, 3, 7, tzinfo=UTC)
+ROWS = 6000
+
+
+def visits() -> pl.DataFrame:
+    """Draw visits of people who come back, now and then in another variant, buy, and get money back."""
+    rng = np.random.default_rng(41)
+    visitor = rng.integers(0, 4000, ROWS)
+    strays = rng.random(ROWS) < 0.02
+    paid = np.where(rng.random(ROWS) < 0.15, rng.lognormal(3, 1, ROWS).round(2), 0.0)
+    seconds = rng.integers(0, 10 * 86_400, ROWS).tolist()
+    return pl.DataFrame(
+        {
+            "visitor": [f"v{number}" for number in visitor],
+            "variant": np.where((visitor % 2 == 0) ^ strays, "old", "new"),
+            "at": [(FIRST + timedelta(seconds=at)).strftime("%Y-%m-%d %H:%M:%S") for at in seconds],
+            "signed_up": (rng.random(ROWS) < 0.1).astype(int),
+            "spent": np.where(rng.random(ROWS) < 0.03, -paid, paid),
+        }
+    )
+
+
+def comparable(goal: GoalReport) -> tuple[list[VariantResult], dict[tuple[date, str], DayResult]]:
+    """What must agree: everything but the ids, and days that nothing happened on."""
+    variants = sorted((replace(v, variant_id="") for v in goal.variants), key=lambda v: v.variant_name)
+    names = {variant.variant_id: variant.variant_name for variant in goal.variants}
+    days = {(day, names[id_]): result for day, of_day in goal.days for id_, result in of_day.items()}
+    return variants, {key: r for key, r in days.items() if r.visitors or r.conversions or r.revenue_cents}
+
+
+def approximately(variant: VariantResult) -> dict[str, Any]:
+    """Equal but for the last digits, which depend on the order of summing up."""
+    return {
+        name: pytest.approx(value, rel=1e-9) if isinstance(value, float | dict) else value
+        for name, value in asdict(variant).items()
+    }
+
+
+@pytest.mark.parametrize("method", ["frequentist", "bayesian"])
+def test_the_service_and_a_data_frame_give_the_same_numbers(tmp_path: Path, method: AnalysisMethod) -> None:
+    frame = visits()
+    frame.write_csv(tmp_path / "visits.csv")
+    columns = VisitorColumns(variant="variant", goals=GOALS, visitor="visitor", timestamp="at")
+    file = VisitorFile(path=tmp_path / "visits.csv", columns=columns, name="Visits", control="old")
+    with a_working_store(tmp_path / "store") as store:
+        project = store.add_project(reporting_timezone=ZONE)
+        imported = import_visitors(
+            file, project, catalog=store.catalog, ingest=store.ingest, on_progress=lambda _: None
+        )
+        assert imported.experiment is not None
+        experiment = replace(imported.experiment, analysis_method=method)
+        served = store.results.report(experiment, project, now=datetime.now(UTC))
+    analysed = analyze_frame(
+        frame,
+        control="old",
+        goals=GOALS,
+        visitor="visitor",
+        timestamp="at",
+        timezone=ZONE,
+        analysis_method=method,
+    )
+    for ours, theirs in zip(served.goals, analysed.goals, strict=True):
+        served_variants, served_days = comparable(ours)
+        frame_variants, frame_days = comparable(theirs)
+        assert served_days == frame_days
+        for one, other in zip(served_variants, frame_variants, strict=True):
+            assert asdict(one) == approximately(other)
