@@ -6,14 +6,19 @@ Run with a load as JSON; prints events acknowledged per second, and how many the
 import asyncio
 import itertools
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
+
+import uvloop
 
 WARM_UP_SECONDS = 1.0
 # Bodies made beforehand and sent in turn; about as many events for either size.
 EVENTS_PREPARED = 5_000
+LENGTH = re.compile(rb"(?i)content-length: (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,38 +38,76 @@ class Load:
 class Tally:
     """Events acknowledged in the whole time, and in the part of it that is measured."""
 
+    counts_from: float
+    ends_at: float
     acknowledged: int = 0
     measured: int = 0
-    counts_from: float = 0.0
-    ends_at: float = 0.0
+    failure: str | None = None
+
+
+class Sender(asyncio.Protocol):
+    """One connection: sends the next request when the last one is answered, until the time is over."""
+
+    def __init__(self, load: Load, requests: Iterator[bytes], tally: Tally) -> None:
+        """Take what to send, and where to count."""
+        self._events = load.events_a_request
+        self._requests = requests
+        self._tally = tally
+        self._answer = b""
+        self.closed = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Send the first request."""
+        # A uvloop transport is no asyncio.Transport by class, and is one by what it does.
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.write(next(self._requests))
+
+    def data_received(self, data: bytes) -> None:
+        """Count the answer once it is whole, and send the next request."""
+        self._answer += data
+        head, separator, body = self._answer.partition(b"\r\n\r\n")
+        if not separator or len(body) < int(LENGTH.search(head)[1]):  # type: ignore[index]  # always declared
+            return
+        if not head.startswith(b"HTTP/1.1 200"):
+            self._tally.failure = (head + body).decode()
+            self._transport.close()
+            return
+        self._answer = b""
+        self._count(time.perf_counter())
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's signature)
+        """Say that this connection is done."""
+        self.closed.set_result(None)
+
+    def _count(self, now: float) -> None:
+        self._tally.acknowledged += self._events
+        if now >= self._tally.ends_at:
+            self._transport.close()
+            return
+        if now >= self._tally.counts_from:
+            self._tally.measured += self._events
+        self._transport.write(next(self._requests))
 
 
 def measure(load: Load) -> tuple[float, int]:
     """Send for the load's time; returns acknowledged events per second, and how many they were in all."""
-    return asyncio.run(_send_all(load))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_send_all(load))
 
 
 async def _send_all(load: Load) -> tuple[float, int]:
-    now = time.perf_counter()
-    tally = Tally(counts_from=now + WARM_UP_SECONDS, ends_at=now + WARM_UP_SECONDS + load.seconds)
     requests = itertools.cycle(list(_requests(load)))
-    await asyncio.gather(*(_send_on_one(load, requests, tally) for _ in range(load.connections)))
+    now = time.perf_counter()
+    tally = Tally(now + WARM_UP_SECONDS, now + WARM_UP_SECONDS + load.seconds)
+    loop = asyncio.get_running_loop()
+    connections = [
+        await loop.create_connection(lambda: Sender(load, requests, tally), "127.0.0.1", load.port)
+        for _ in range(load.connections)
+    ]
+    await asyncio.gather(*(sender.closed for _, sender in connections))
+    if tally.failure:
+        raise RuntimeError(tally.failure)
     return tally.measured / load.seconds, tally.acknowledged
-
-
-async def _send_on_one(load: Load, requests: Iterator[bytes], tally: Tally) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", load.port)
-    while time.perf_counter() < tally.ends_at:
-        writer.write(next(requests))
-        head = await reader.readuntil(b"\r\n\r\n")
-        if not head.startswith(b"HTTP/1.1 200"):
-            raise RuntimeError(head.decode())
-        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
-        await reader.readexactly(length)
-        tally.acknowledged += load.events_a_request
-        if tally.counts_from <= time.perf_counter() < tally.ends_at:
-            tally.measured += load.events_a_request
-    writer.close()
 
 
 def _requests(load: Load) -> Iterator[bytes]:
