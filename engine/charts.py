@@ -11,7 +11,14 @@ from engine.errors import MissingChartsError
 if TYPE_CHECKING:
     from altair import Chart, FacetChart
 
-__all__ = ["SegmentEffect", "chart_improvements", "chart_rates", "chart_segments", "load_altair"]
+__all__ = [
+    "SegmentEffect",
+    "chart_improvements",
+    "chart_rates",
+    "chart_segments",
+    "draw_in_notebooks",
+    "load_altair",
+]
 
 STATUS_COLOURS = {
     "winner": "#2a9d5c",
@@ -46,6 +53,20 @@ def load_altair() -> Any:  # noqa: ANN401  # a module
         if missing.name != "altair":
             raise
         raise MissingChartsError("charts are drawn by Altair: install it with truelift[notebooks]") from None
+
+
+def draw_in_notebooks() -> None:
+    """Have notebooks keep a chart as its own data, which Jupyter and VS Code draw, and no script.
+
+    The same as Altair's "mimetype", but by the name that a notebook's format allows: JSON ends in +json.
+    """
+    renderers = load_altair().renderers
+
+    def as_json(spec: dict[str, Any], **_: object) -> dict[str, Any]:
+        return {"application/vnd.vegalite.v6+json": spec, "text/plain": "A chart"}
+
+    renderers.register("truelift", as_json)
+    renderers.enable("truelift")
 
 
 def chart_improvements(report: Report) -> "FacetChart":

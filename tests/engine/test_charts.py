@@ -97,3 +97,13 @@ def test_charts_and_calibration_are_imported_without_altair() -> None:
 def test_charts_are_of_the_installed_altair() -> None:
     assert isinstance(charts.chart_rates(a_report()), alt.Chart)
     assert isinstance(charts.chart_improvements(a_report()), alt.FacetChart)
+
+
+def test_notebooks_keep_a_chart_as_its_data() -> None:
+    before = alt.renderers.active
+    charts.draw_in_notebooks()
+    try:
+        bundle = charts.chart_rates(a_report())._repr_mimebundle_()  # type: ignore[no-untyped-call]  # Altair's
+    finally:
+        alt.renderers.enable(before)
+    assert bundle["application/vnd.vegalite.v6+json"]["mark"] == {"type": "line", "point": True}

@@ -1,0 +1,58 @@
+"""The notebooks run from start to end and say what their committed outputs say."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+MOST_BYTES = 200_000
+HILLSTROM = ROOT.parent / "shared" / "data" / "hillstrom.csv"
+
+each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def read(path: Path) -> Any:
+    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]  # nbformat has no types
+
+
+def printed(notebook: Any) -> list[str]:
+    """What each cell printed."""
+    return [
+        "".join(output.text for output in cell.outputs if output.output_type == "stream")
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+
+
+@each_notebook
+def test_outputs_are_committed_and_small_and_name_no_machine(path: Path) -> None:
+    text = path.read_text()
+    code = [cell for cell in read(path).cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+    assert len(text.encode()) < MOST_BYTES
+    assert not re.search(r"/(home|root|Users|tmp|work|usr)/", text)
+
+
+@each_notebook
+def test_each_chapter_has_a_question_a_picture_and_an_answer(path: Path) -> None:
+    words = "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "markdown")
+    assert "?" in words.partition("\n##")[0]
+    assert "\n## The answer\n" in words
+    assert "application/vnd.vegalite.v6+json" in path.read_text()
+
+
+@pytest.mark.slow
+@each_notebook
+def test_notebook_runs_and_prints_what_was_committed(path: Path) -> None:
+    committed, again = read(path), read(path)
+    NotebookClient(
+        again, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}
+    ).execute()
+    if "hillstrom" in path.read_text() and not HILLSTROM.exists():
+        pytest.skip("ran on generated customers: ../shared/data/hillstrom.csv is not here")
+    assert printed(again) == printed(committed)
