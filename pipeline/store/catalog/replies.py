@@ -62,7 +62,8 @@ class Replies:
                 found = _unexpired(connection, request, now)
                 if found is not None:
                     return _answer(found, request)
-                connection.execute(replies.delete().where(_is(request)))
+                # Not one that another has just made: PostgreSQL shows it to this statement already.
+                connection.execute(replies.delete().where(_is(request), replies.c.expires_at <= now))
                 connection.execute(replies.insert().values(_row_of(claim, now)))
         except IntegrityError as error:
             # PostgreSQL lets two look at once; the second to claim finds the first there.

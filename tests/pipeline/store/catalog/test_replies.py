@@ -1,7 +1,9 @@
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import Connection, Delete, event, select
 
 from pipeline.store.catalog import Account, Catalog, KeyInUseError, KeyReusedError
 from pipeline.store.catalog.replies import ANSWERED_WITHIN, KEPT_FOR, Claim, Repeatable
@@ -81,6 +83,33 @@ def test_starting_anew_gives_claims_back_and_keeps_answers(catalog: Catalog, req
     catalog.replies.release_all()
     claimed(catalog, request_)
     assert catalog.replies.find(answered, now=NOW) == b"sealed"
+
+
+@pytest.mark.only_on("postgresql")
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_claim_that_another_makes_meanwhile_is_left_alone(
+    catalog: Catalog,
+    request_: Repeatable,
+    is_answered: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    def look_and_lose(_connection: Connection, statement: Any, *_: Any) -> None:
+        if isinstance(statement, Delete) and not event_is_over:
+            event_is_over.append(True)
+            with ThreadPoolExecutor(1) as other:
+                claim = other.submit(claimed, catalog, request_).result()
+                if is_answered:
+                    other.submit(catalog.replies.keep, claim, b"sealed", now=NOW).result()
+
+    event_is_over: list[bool] = []
+    engine = catalog.database._backend.writer  # noqa: SLF001 - to step between two statements
+    event.listen(engine, "before_execute", look_and_lose)
+    try:
+        with pytest.raises(KeyInUseError):
+            catalog.replies.claim(request_, now=NOW)
+    finally:
+        event.remove(engine, "before_execute", look_and_lose)
+    assert event_is_over
+    assert catalog.replies.find(request_, now=NOW) == (b"sealed" if is_answered else None)
 
 
 def test_expired_answers_are_removed(catalog: Catalog, request_: Repeatable) -> None:

@@ -1,0 +1,82 @@
+"""A write that is sent until it is answered takes effect once, whenever the service is killed."""
+
+import http.client
+import json
+import random
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from pipeline.settings import Settings
+from pipeline.store.catalog import Catalog
+from tests.resilience.killing import kill, start_server, the_servers
+
+KILLS = 8
+SENDERS = 6
+
+
+def create_project(connection: http.client.HTTPConnection, token: str, name: str) -> tuple[int, str]:
+    """Status and the id of the project, if there is one; the key is the name."""
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "Content-Type": "application/json",
+        "Idempotency-Key": name,
+    }
+    connection.request(
+        "POST", "/api/v1/projects", json.dumps({"name": name, "url": "https://x.example"}), headers
+    )
+    answer = connection.getresponse()
+    body = json.loads(answer.read())
+    return answer.status, body["data"]["id"] if "data" in body else ""
+
+
+def send_until_killed(port: int, token: str, name: str, created: dict[str, str | None]) -> None:
+    """Create projects one after another, until there is no server any more; name → id, None if unknown."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    number = 0
+    while True:
+        number += 1
+        created[f"{name}-{number}"] = None
+        try:
+            status, project_id = create_project(connection, token, f"{name}-{number}")
+        except (OSError, http.client.HTTPException):
+            return
+        assert status == 201
+        created[f"{name}-{number}"] = project_id
+
+
+@pytest.mark.slow
+def test_creations_sent_again_after_kills_are_each_made_once(tmp_path: Path) -> None:
+    catalog = Catalog.open(Settings(data_dir=tmp_path))
+    account, _, token = catalog.accounts.create("Acme", "owner@acme.example", "scale")
+    catalog.accounts.update(account.id, max_projects=10**6, rate_limit=10**6)
+    moments = random.Random(8)  # noqa: S311 (moments, not secrets)
+    created: dict[str, str | None] = {}
+    with the_servers() as servers:
+        for life in range(KILLS):
+            process_id, port = start_server(servers, tmp_path)
+            senders = [
+                threading.Thread(target=send_until_killed, args=(port, token, f"{life}-{number}", created))
+                for number in range(SENDERS)
+            ]
+            for sender in senders:
+                sender.start()
+            time.sleep(moments.uniform(0.05, 0.6))
+            kill(process_id)
+            for sender in senders:
+                sender.join()
+        process_id, port = start_server(servers, tmp_path)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        unknown = [name for name, project_id in created.items() if project_id is None]
+        answers = {name: create_project(connection, token, name) for name in created}
+        connection.close()
+        kill(process_id)
+    assert len(created) > KILLS
+    assert unknown
+    assert {status for status, _ in answers.values()} == {201}
+    for name, project_id in created.items():
+        assert project_id in {None, answers[name][1]}
+    assert sorted(project.name for project in catalog.projects.all()) == sorted(created)
+    catalog.close()
