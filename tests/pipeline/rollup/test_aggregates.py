@@ -1,0 +1,76 @@
+from typing import Any
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from pipeline.rollup.aggregates import CELL, add_up, cells_of, taken_away
+from pipeline.rollup.segments import SegmentValues, as_categories, with_day_of_week
+from pipeline.store.visitors import CUSTOM, DIMENSIONS
+
+VISITOR = st.fixed_dictionaries(
+    {
+        "variant": st.integers(0, 1),
+        "first_day": st.integers(20_000, 20_003),
+        "country": st.sampled_from([None, "DE", "US"]),
+        "custom": st.sampled_from([None, '{"plan":"pro"}', '{"plan":"free","n":"1"}', "broken", "[1]"]),
+        "g0_day": st.sampled_from([None, 20_003, 20_005]),
+        "g0_cents": st.integers(-(10**12), 10**12),
+    }
+)
+
+
+def visitor_rows(drawn: list[dict[str, Any]]) -> pl.DataFrame:
+    schema = {"variant": pl.UInt8, "first_day": pl.Int32, "g0_day": pl.Int32, "g0_cents": pl.Int64}
+    texts = dict.fromkeys((*DIMENSIONS, CUSTOM), pl.String)
+    rows = pl.DataFrame(drawn, schema={**texts, **schema}).drop("day_of_week")
+    numbered = rows.with_row_index("visitor_key").with_columns(g0_at=pl.col("g0_day").cast(pl.Int64))
+    return with_day_of_week(as_categories(numbered))
+
+
+@given(st.lists(VISITOR, max_size=30), st.integers(0, 30))
+def test_cells_of_parts_add_up_to_the_whole_and_can_be_taken_away(
+    drawn: list[dict[str, Any]], cut: int
+) -> None:
+    values = SegmentValues()
+    rows = values.encode(visitor_rows(drawn))
+    orders = pl.DataFrame(
+        schema={
+            "visitor_key": pl.UInt32,
+            "goal": pl.UInt8,
+            "from_day": pl.Int32,
+            "day": pl.Int32,
+            "cents": pl.Int64,
+        }
+    )
+    whole, first, rest = (
+        cells_of(part, orders, 1, values, values.dimensions()) for part in (rows, rows[:cut], rows[cut:])
+    )
+    assert_frame_equal(add_up([first, rest]), whole, check_row_order=False)
+    assert_frame_equal(add_up([whole, taken_away(first)]), rest, check_row_order=False)
+    everyone = whole.filter(pl.col("dimension") == "")
+    assert everyone["visitors"].sum() == len(drawn)
+    assert everyone["cohort_cents_squared"].sum() == sum(one["g0_cents"] ** 2 for one in drawn)
+    assert whole.select(CELL).is_duplicated().sum() == 0
+
+
+def test_values_keep_their_codes_when_more_are_learnt() -> None:
+    values = SegmentValues()
+    values.encode(visitor_rows([_visitor("US"), _visitor("DE")]))
+    before = dict(values.values("country").iter_rows())
+    again = SegmentValues(values.table())
+    codes = again.encode(visitor_rows([_visitor("AT"), _visitor("US"), _visitor(None)]))["country"].to_list()
+    assert before == {"DE": 0, "US": 1}
+    assert codes == [2, 1, None]
+
+
+def _visitor(country: str | None) -> dict[str, Any]:
+    return {
+        "variant": 0,
+        "first_day": 20_000,
+        "country": country,
+        "custom": None,
+        "g0_day": None,
+        "g0_cents": 0,
+    }

@@ -1,0 +1,50 @@
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.pipeline.working_store import a_purchase, a_working_store, an_exposure
+
+# Works on one store until it is killed: new events, and everything counted anew, over and over.
+WORKER = """
+import sys
+from pathlib import Path
+from tests.pipeline.working_store import a_working_store, an_event
+with a_working_store(Path(sys.argv[1])) as store:
+    project = store.catalog.projects.find(sys.argv[2])
+    print("ready", flush=True)
+    while True:
+        store.rollup.rebuild(project.id)
+        store.write(project, an_event("identify", "v1", user_id="u1"))
+        store.rollup.refresh(project.id)
+"""
+
+
+@pytest.mark.slow
+def test_rollup_killed_at_any_moment_leaves_whole_results(tmp_path: Path) -> None:
+    with a_working_store(tmp_path) as store:
+        project = store.add_project()
+        experiment = store.add_experiment(project)
+        visitors = [an_exposure(experiment, number % 2, f"v{number}") for number in range(400)]
+        store.write(project, *visitors, *(a_purchase(f"v{number}", minute=1) for number in range(100)))
+        store.rollup.refresh(project.id)
+    delays = random.Random(4)  # noqa: S311 (moments, not secrets)
+    for _ in range(4):
+        _work_and_be_killed(tmp_path, project.id, delays.uniform(0, 1.5))
+        with a_working_store(tmp_path) as store:
+            evidence = store.observe(experiment, project)
+            assert evidence.visitors.tolist() == [200, 200]
+            assert evidence.conversions.tolist() == [[50, 50]]
+            assert store.rollup.rebuild(project.id).drifted == ()
+
+
+def _work_and_be_killed(folder: Path, project_id: str, delay: float) -> None:
+    command = [sys.executable, "-c", WORKER, str(folder), project_id]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as worker:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "ready\n"
+        time.sleep(delay)
+        worker.kill()
