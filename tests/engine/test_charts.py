@@ -103,7 +103,7 @@ def test_notebooks_keep_a_chart_as_its_data() -> None:
     before = alt.renderers.active
     charts.draw_in_notebooks()
     try:
-        bundle = charts.chart_rates(a_report())._repr_mimebundle_()  # type: ignore[no-untyped-call]  # Altair's
+        bundle: Any = charts.chart_rates(a_report())._repr_mimebundle_()
     finally:
         alt.renderers.enable(before)
     assert bundle["application/vnd.vegalite.v6+json"]["mark"] == {"type": "line", "point": True}
