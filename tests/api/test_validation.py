@@ -46,6 +46,17 @@ WHOLE = an_experiment_body(
     assigned_user_ids=[],
 )
 KEY = {"name": "CI", "environment": "live", "scopes": ["projects:read"], "project_ids": []}
+QUESTION = {
+    "baseline_rate": 5,
+    "effect": 10,
+    "daily_visitors": 2000,
+    "confidence_level": 95,
+    "power": 80,
+    "variants": 3,
+    "method": "always_valid",
+    "looks": 10,
+    "correlation": 0.5,
+}
 TRACK = {"batch": [{"event_id": "e", "type": "pageview", "visitor_id": "v", "attributes": {"a": "b"}}]}
 CONVERT = {"event_id": "e", "visitor_id": "v", "event_name": "purchase", "revenue_cents": 100}
 VISIT = {"visitor_id": "v", "url": "https://shop.example", "attributes": {"country": "DE"}, "assignments": {}}
@@ -56,6 +67,7 @@ WRITES: dict[str, tuple[str, str, Any]] = {
     "create_experiment": ("POST", "{project}/experiments", WHOLE),
     "update_experiment": ("PATCH", "{experiment}", WHOLE),
     "create_api_key": ("POST", "/account/api_keys", KEY),
+    "compute_sample_size": ("POST", "/tools/sample_size", QUESTION),
     "track_events": ("POST", "/sdk/track?project_id={project_id}", TRACK),
     "track_conversions": ("POST", "/sdk/convert?project_id={project_id}", CONVERT),
     "assign_visitor": ("POST", "/sdk/init?project_id={project_id}", VISIT),
