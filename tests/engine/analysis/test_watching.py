@@ -3,10 +3,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine.analysis.early_stopping import LARGEST_LOSS, early_winner
 from engine.analysis.evidence import Evidence
 from engine.analysis.moments import Moments
 from engine.analysis.report import VariantResult, analyze
-from engine.analysis.early_stopping import LARGEST_LOSS, early_winner
 from engine.design.experiment import Experiment
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed
