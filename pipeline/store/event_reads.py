@@ -75,7 +75,7 @@ class EventReads:
             UNION SELECT i.user_key FROM identities i SEMI JOIN named USING (visitor_key)
             """
         )
-        self._touched = "AND e.visitor_key IN (SELECT visitor_key FROM touched_visitors)"
+        self._touched = "SEMI JOIN touched_visitors USING (visitor_key)"
         return fetch_frame(self.cursor, "SELECT visitor_key FROM touched_visitors")["visitor_key"]
 
     def keep_to_all(self) -> None:
@@ -89,14 +89,12 @@ class EventReads:
 
     def count(self) -> int:
         """How many events there are to read, of every type."""
-        query = f"SELECT count(*) FROM {self._events} e WHERE true {self._touched}"
+        query = f"SELECT count(*) FROM {self._events} e {self._touched}"
         return int(self.cursor.execute(query).fetchall()[0][0])
 
     def event_keys(self, bucket: Bucket) -> pl.Series:
         """The keys in `bucket` of the ids of events to read, one an event."""
-        query = f"""
-            SELECT e.event_key FROM {self._events} e WHERE {bucket.holds("e.event_key")} {self._touched}
-        """
+        query = f"SELECT event_key FROM {self._events} e {self._touched} WHERE {bucket.holds('event_key')}"
         return fetch_frame(self.cursor, query)["event_key"]
 
     def skip_repeats(self, event_keys: pl.Series) -> None:
@@ -124,14 +122,14 @@ class EventReads:
                   {"e.is_bot" if self.skip_bots else "false"} AS is_bot, {segments}
                 FROM {self.of_type("exposure")} e JOIN arms a USING (experiment_id, variant_id)
                 WHERE e.received_at BETWEEN a.received_from AND a.received_until
-                  AND {bucket.holds("e.visitor_key")} {self._touched}
+                  AND {bucket.holds("e.visitor_key")}
                 """,
             )
 
-    def of_type(self, kind: str, related: str = "false") -> str:
+    def of_type(self, kind: str, *, related: str | None = None) -> str:
         """A subquery of events of a type: each once, with the visitor it is about, of visitors to read.
 
-        Of other visitors, too, it has those that the condition `related` holds for.
+        With `related` it has those of other visitors, too, that this condition holds for.
         """
         events = f"(SELECT * FROM {self._events} e WHERE e.type = '{kind}')"
         if kind == "conversion" and self._has_identities:
@@ -139,11 +137,14 @@ class EventReads:
               SELECT e.* REPLACE (coalesce(i.visitor_key, e.visitor_key) AS visitor_key)
               FROM {events} e LEFT JOIN identities i ON {_USER_ONLY} = i.user_key
             )"""
+        if not self.is_whole:
+            touched = "visitor_key IN (SELECT visitor_key FROM touched_visitors)"
+            wanted = touched if related is None else f"({touched}) IS TRUE OR ({related}) IS TRUE"
+            events = f"(SELECT * FROM {events} e WHERE {wanted})"
         if self._has_repeats:
-            events = f"(SELECT * FROM {events} e ANTI JOIN repeats USING (seq))"
-        if self.is_whole:
-            return events
-        return f"(SELECT * FROM {events} e WHERE ({related}) OR (true {self._touched}))"
+            # Put so, the few repeats are what is hashed; an anti join may hash the many events instead.
+            events = f"(SELECT * FROM {events} e WHERE (seq IN (SELECT seq FROM repeats)) IS NOT TRUE)"
+        return events
 
     def _find_identities(self) -> bool:
         self.cursor.execute(

@@ -36,7 +36,7 @@ class HitReads:
         if not reads.is_whole:
             self._add_related_orders()
         self._events = {
-            kind: reads.of_type(kind, _RELATED if kind == "conversion" else "false") for kind in types
+            kind: reads.of_type(kind, related=_RELATED if kind == "conversion" else None) for kind in types
         }
         self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE signatures ({_SIGNATURE_COLUMNS})")
         self._cursor.execute("CREATE OR REPLACE TEMP TABLE wanted (signature BIGINT, rule UINTEGER)")
@@ -105,5 +105,6 @@ class HitReads:
             """
         )
         # Repeats were sought among the events of visitors to read only; these orders are of any visitor.
-        related = f"SELECT e.event_key FROM {self._reads.of_type('conversion', _RELATED)} e WHERE {_RELATED}"
-        self._reads.skip_repeats(fetch_frame(self._cursor, related)["event_key"])
+        orders = self._reads.of_type("conversion", related=_RELATED)
+        keys = fetch_frame(self._cursor, f"SELECT e.event_key FROM {orders} e WHERE {_RELATED}")["event_key"]
+        self._reads.skip_repeats(keys)
