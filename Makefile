@@ -39,12 +39,15 @@ test: dev ## every test, and those of the catalog on PostgreSQL too
 	@$(RUN)python -m pytest -n auto
 	@$(RUN)python -m pytest -n auto --catalog=postgresql tests/api tests/pipeline/store/catalog
 
+# Tests that open a store or serve wait for `make test`: those here take seconds.
+QUICK_TESTS := tests/engine tests/test_architecture.py
+
 check: dev ## format, lint, types, import rules and the quick tests
 	@$(RUN)ruff format --check --quiet . || { echo "run 'make format'"; exit 1; }
 	@$(RUN)ruff check --quiet .
 	@$(RUN)mypy
 	@$(RUN)lint-imports --no-logo 2>/dev/null || $(RUN)lint-imports
-	@$(RUN)python -m pytest -q -n auto -m "not slow"
+	@$(RUN)python -m pytest -q -n auto -m "not slow" $(QUICK_TESTS)
 
 format: dev ## format the code and mend what the linter can
 	@$(RUN)ruff format --quiet .
