@@ -65,7 +65,8 @@ def compare_means(control: Estimate, treatment: Estimate) -> Posterior:
     """
     change = treatment.minus(control)
     z, error = change.z, np.sqrt(change.variance)
-    density = np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
+    # From 40 deviations on the density is 0 to every digit, and the square of more may overflow.
+    density = np.exp(-0.5 * np.clip(z, -40.0, 40.0) ** 2) / np.sqrt(2.0 * np.pi)
     loss = np.maximum(error * density - change.value * special.ndtr(-z), 0.0)
     return Posterior(chance=special.ndtr(z), loss=loss)
 

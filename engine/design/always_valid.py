@@ -6,6 +6,9 @@ from scipy import special
 
 FloatArray = npt.NDArray[np.float64]
 
+# A statistic beyond this, whose square would overflow, is as sure as this one.
+_LARGEST_Z = 1e150
+
 
 def tuning(alpha: npt.ArrayLike) -> FloatArray:
     """The prior variance, in units of one planned sample, that makes the interval tightest at its end.
@@ -39,4 +42,5 @@ def log_p_value(z: npt.ArrayLike, fraction: npt.ArrayLike, alpha: npt.ArrayLike)
     `critical_value(fraction, alpha)`; `alpha` only tunes it.
     """
     x = tuning(alpha) * np.asarray(fraction, np.float64)
-    return np.asarray(np.minimum(0.0, 0.5 * np.log1p(x) - 0.5 * np.square(z) * x / (1.0 + x)))
+    square = np.square(np.clip(z, -_LARGEST_Z, _LARGEST_Z))
+    return np.asarray(np.minimum(0.0, 0.5 * np.log1p(x) - 0.5 * square * (x / (1.0 + x))))

@@ -98,3 +98,9 @@ def test_one_visitor_has_no_posterior_of_a_mean() -> None:
     one, many = Estimate.of(Moments.of([[5.0]])), Estimate.of(Moments.of([[5.0, 6.0]]))
     assert np.isnan(compare_means(one, many).chance[0])
     assert np.isnan(compare_means(one, many).loss[0])
+
+
+def test_means_that_hardly_vary_are_told_apart_without_overflow() -> None:
+    arms = (Estimate(np.array([value]), np.array([1e-310]), np.array([2.0])) for value in (0.0, 1e8))
+    found = compare_means(*arms)
+    assert (found.chance[0], found.loss[0]) == (1.0, 0.0)

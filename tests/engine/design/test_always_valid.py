@@ -51,3 +51,7 @@ def test_looking_continuously_costs_more_than_looking_once() -> None:
 def test_nothing_seen_is_nothing_said() -> None:
     assert always_valid.critical_value(0.0, 0.05) == np.inf
     assert always_valid.log_p_value(5.0, 0.0, 0.05) == 0.0
+
+
+def test_a_statistic_whose_square_overflows_is_still_finite() -> None:
+    assert np.isfinite(always_valid.log_p_value(np.array([1e200, -1e300]), 1e-4, 0.05)).all()
