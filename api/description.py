@@ -61,6 +61,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
     schemas: dict[str, Any] = document["components"]["schemas"]
     _remove_foreign_errors(document)
     _offer_alternatives(document)
+    _describe_parameters(document)
     _, described = models_json_schema(
         [(model, "validation") for model in (*INPUTS, *NEW_ONLY_INPUTS, *SDK_INPUTS)], ref_template=REFERENCE
     )
@@ -94,6 +95,15 @@ def _offer_alternatives(document: dict[str, Any]) -> None:
             ]
             if len(alternatives) > 1:
                 operation["security"] = alternatives
+
+
+def _describe_parameters(document: dict[str, Any]) -> None:
+    """A parameter that is not given is left out: neither a query nor a header can say null."""
+    operations = (one for methods in document["paths"].values() for one in methods.values())
+    for schema in (parameter["schema"] for one in operations for parameter in one.get("parameters", ())):
+        kinds = [kind for kind in schema.pop("anyOf", ()) if kind != {"type": "null"}]
+        if kinds:
+            schema.update(kinds[0] if len(kinds) == 1 else {"anyOf": kinds})
 
 
 def _changes(model: type[BaseModel]) -> str:

@@ -7,6 +7,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from api.schemas.errors import ErrorEnvelope
 from engine.errors import InvalidDesignError, Problem, TransitionError
@@ -61,6 +62,7 @@ CODE_OF: Final[Mapping[type[Exception], str]] = {
     InvalidBodyError: "validation_error",
 }
 # What the framework refuses before any code of ours runs.
+METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 CODE_OF_STATUS: Final[Mapping[int, str]] = {404: "not_found", 405: "method_not_allowed"}
 # What an operation with a key, and one with a body, may be refused for.
 KEY_CODES: Final = ("invalid_api_key", "account_inactive", "forbidden", "rate_limited")
@@ -147,8 +149,20 @@ def _refusal(request: Request, error: Exception) -> ApiError:
         return ApiError("validation_error", INVALID, map(_problem_of_query, error.errors()))
     if isinstance(error, HTTPException):
         code = CODE_OF_STATUS[error.status_code]
-        return ApiError(code, f"{request.method} {request.url.path}: {error.detail}", headers=error.headers)
+        headers = {"Allow": _methods_of(request)} if error.status_code == 405 else error.headers
+        return ApiError(code, f"{request.method} {request.url.path}: {error.detail}", headers=headers)
     return _refusal_below(error)
+
+
+def _methods_of(request: Request) -> str:
+    """What the path can be asked for; the framework would name the methods of its first route only."""
+    asked = {"type": "http", "path": request.scope["path"], "root_path": "", "headers": []}
+    routes = request.app.routes
+    return ", ".join(
+        method
+        for method in METHODS
+        if any(route.matches({**asked, "method": method})[0] is Match.FULL for route in routes)
+    )
 
 
 def _refusal_below(error: Exception) -> ApiError:

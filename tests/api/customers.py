@@ -15,7 +15,7 @@ from tests.api.bodies import an_experiment_body
 class Customer:
     """An account, one of its keys, and a way to call the API with it."""
 
-    client: TestClient
+    client: httpx2.Client
     parts: Parts
     account: Account
     token: str

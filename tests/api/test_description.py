@@ -60,6 +60,14 @@ def test_errors_are_described_by_the_envelope(document: dict[str, Any]) -> None:
                 assert int(status) in STATUS_OF.values()
 
 
+def test_parameters_are_left_out_rather_than_null(document: dict[str, Any]) -> None:
+    parameters = [one for _, _, operation in operations(document) for one in operation.get("parameters", ())]
+    status = next(one for one in parameters if one["name"] == "status")
+    assert (status["required"], status["schema"]["type"]) == (False, "string")
+    assert "draft" in status["schema"]["enum"]
+    assert not [one for one in parameters if "null" in str(one["schema"])]
+
+
 def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
     text = json.dumps(document)
     names = {part.partition('"')[0] for part in text.split('"#/components/schemas/')[1:]}

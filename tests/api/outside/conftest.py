@@ -1,0 +1,29 @@
+"""A service on a real port."""
+
+from collections.abc import Callable, Iterator
+from typing import cast
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+
+from api.app import create_app
+from api.parts import Parts
+from pipeline.settings import Settings
+from tests.api.serving import served
+
+
+@pytest.fixture(scope="session")
+def app(tmp_path_factory: pytest.TempPathFactory, new_catalog_url: Callable[[], str | None]) -> FastAPI:
+    return create_app(Settings(data_dir=tmp_path_factory.mktemp("store"), catalog_url=new_catalog_url()))
+
+
+@pytest.fixture(scope="session")
+def client(app: FastAPI) -> Iterator[httpx2.Client]:
+    with served(app) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def parts(app: FastAPI, client: httpx2.Client) -> Parts:
+    return cast("Parts", app.state.parts)
