@@ -130,7 +130,7 @@ class Environment(BaseModel):
     hostnames: list[str] = []
 
 
-class ProjectSettings(BaseModel):
+class ProjectSettingsInput(BaseModel):
     """Settings; null takes one back to its default."""
 
     model_config = ConfigDict(extra="forbid")
@@ -161,4 +161,4 @@ class ProjectInput(BaseModel):
     reporting_timezone: str | None = Field(None, description=TIMEZONE)
     integrations: Integrations = Integrations()
     environments: list[Environment] = []
-    settings: ProjectSettings = ProjectSettings()
+    settings: ProjectSettingsInput = ProjectSettingsInput()
