@@ -1,13 +1,10 @@
 """A service on a real port, so that customers and assistants speak HTTP to it."""
 
-import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import cast
 
 import httpx2
 import pytest
-import uvicorn
 from fastapi import FastAPI
 
 from api.app import create_app
@@ -15,6 +12,7 @@ from api.parts import Parts
 from pipeline.settings import Settings
 from tests.api.customers import Customer
 from tests.api.mcp.assistants import Assistant
+from tests.api.serving import served
 
 
 @pytest.fixture(scope="session")
@@ -25,17 +23,8 @@ def app(tmp_path_factory: pytest.TempPathFactory, new_catalog_url: Callable[[], 
 @pytest.fixture(scope="session")
 def client(app: FastAPI) -> Iterator[httpx2.Client]:
     # An access log is what most services keep; here the tests look for keys in it.
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=True, ws="none"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive()
-        time.sleep(0.01)
-    host, port = server.servers[0].sockets[0].getsockname()
-    with httpx2.Client(base_url=f"http://{host}:{port}", timeout=30) as opened:
+    with served(app, access_log=True) as opened:
         yield opened
-    server.should_exit = True
-    thread.join()
 
 
 @pytest.fixture(scope="session")
