@@ -80,7 +80,8 @@ class Rollup:
     def refresh(self, project_id: str, experiment_ids: Collection[str] | None = None) -> Outcome:
         """Count what is not counted yet, of those experiments or of all of them."""
         with self._running:
-            return self._refresh(self._catalog.projects.find(project_id), experiment_ids)
+            project = self._catalog.projects.find(project_id)
+            return self._refresh(project, self._extent(project), experiment_ids)
 
     def rebuild(self, project_id: str) -> Outcome:
         """Count everything anew, from the first event on, and say where that came out differently.
@@ -89,8 +90,9 @@ class Rollup:
         """
         with self._running:
             project = self._catalog.projects.find(project_id)
-            first = self._refresh(project, None)
+            # Both counts end with the same event, whatever arrives in between.
             extent = self._extent(project)
+            first = self._refresh(project, extent)
             anew = self._to_recount(project)
             before = self._snapshots(anew)
             count(self._warehouse, anew, extent)
@@ -144,10 +146,12 @@ class Rollup:
             # From here on this run may miss what arrives, so whoever asks now gets the next one.
             with self._asking:
                 del self._asked[project_id]
-            return self._refresh(self._catalog.projects.find(project_id), None)
+            project = self._catalog.projects.find(project_id)
+            return self._refresh(project, self._extent(project))
 
-    def _refresh(self, project: Project, experiment_ids: Collection[str] | None) -> Outcome:
-        extent = self._extent(project)
+    def _refresh(
+        self, project: Project, extent: Extent, experiment_ids: Collection[str] | None = None
+    ) -> Outcome:
         if extent.newest_seq == 0:
             return Outcome()
         experiments = self._catalog.experiments.of_project(project.id)

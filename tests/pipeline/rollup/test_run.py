@@ -1,5 +1,6 @@
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +10,9 @@ from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from pipeline.rollup.publication import Publication
 from pipeline.store import aggregates
+from pipeline.store.events import EventRow
 from tests.builders import NOW, STARTED, a_goal
-from tests.pipeline.working_store import WorkingStore, a_purchase, an_event, an_exposure
+from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
 
 THANKED = Goal(id="goal_t", name="Thanked", goal_type="pageview", config={"url": "/thanks"})
 
@@ -49,6 +51,24 @@ def test_rebuilding_finds_no_drift_where_there_is_none(
     store.write(project, an_exposure(experiment), a_purchase())
     outcome = store.rollup.rebuild(project.id)
     assert (outcome.recounted, outcome.drifted) == ((experiment.id,), ())
+
+
+def test_events_that_arrive_while_everything_is_counted_anew_are_no_drift(tmp_path: Path) -> None:
+    arriving: list[EventRow] = []
+
+    def clock() -> datetime:
+        """Tell the time, while more events come in."""
+        if arriving:
+            store.write(project, arriving.pop())
+        return NOW
+
+    with a_working_store(tmp_path, clock=clock) as store:
+        project = store.add_project()
+        experiment = store.add_experiment(project)
+        store.write(project, an_exposure(experiment))
+        arriving.extend(an_exposure(experiment, 1, f"late{number}") for number in range(5))
+
+        assert store.rollup.rebuild(project.id).drifted == ()
 
 
 @pytest.mark.parametrize("damage", ["UPDATE {aggregates} SET visitors = 7", "DELETE FROM {visitors}"])
