@@ -54,7 +54,7 @@ def test_rebuilding_finds_no_drift_where_there_is_none(
 
 
 def test_events_that_arrive_while_everything_is_counted_anew_are_no_drift(tmp_path: Path) -> None:
-    arriving: list[EventRow] = []
+    arriving = list[EventRow]()
 
     def clock() -> datetime:
         """Tell the time, while more events come in."""
