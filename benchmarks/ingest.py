@@ -5,28 +5,23 @@ first. They are measured in turn, by a load from a process of its own.
 """
 
 import json
-import multiprocessing
 import os
-import socket
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
 
 import uvicorn
 from rich import print as show
 
 import api.parts
 from api.app import create_app
+from benchmarks.serving import served
 from engine.design import lifecycle
 from engine.design.drafting import draft_project
 from pipeline.drafts import create_draft
@@ -41,7 +36,6 @@ ROUNDS = 3
 # Name, connections at once, and events in each request.
 LOADS = (("one event a request", 64, 1), ("500 events a request", 8, 500))
 GOAL = 0.5
-SPAWN = multiprocessing.get_context("spawn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +60,10 @@ def run() -> list[dict[str, Any]]:
     """Events per second of both services, the best of several rounds, and the ratio of the two."""
     with tempfile.TemporaryDirectory() as folder:
         ours, peer = _a_site(Path(folder, "ours")), _a_site(Path(folder, "peer"))
-        with _served(ours, stores=True) as our_port, _served(peer, stores=False) as peer_port:
+        with (
+            served(_serve, ours.data_dir, True) as our_port,
+            served(_serve, peer.data_dir, False) as peer_port,
+        ):
             rows: list[dict[str, Any]] = []
             acknowledged = 0
             for name, connections, size in LOADS:
@@ -130,37 +127,11 @@ def _a_site(data_dir: Path) -> Site:
     return Site(data_dir, project.id, project.sdk_key, experiment.id, experiment.variants[1].id)
 
 
-@contextmanager
-def _served(site: Site, *, stores: bool) -> Iterator[int]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    server = SPAWN.Process(target=_serve, args=(site.data_dir, port, stores))
-    server.start()
-    try:
-        _wait_for(port)
-        yield port
-    finally:
-        server.terminate()
-        server.join()
-
-
-def _serve(data_dir: Path, port: int, stores: bool) -> None:  # noqa: FBT001 (an argument of a process)
+def _serve(port: int, data_dir: Path, stores: bool) -> None:  # noqa: FBT001 (an argument of a process)
     if not stores:
         # The one part that the peer has of its own.
         vars(api.parts)["Ingest"] = NoStore
     uvicorn.run(create_app(Settings(data_dir=data_dir)), port=port, log_level="warning", access_log=False)
-
-
-def _wait_for(port: int) -> None:
-    for _ in range(600):
-        try:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz").close()
-        except URLError:
-            time.sleep(0.1)
-        else:
-            return
-    raise RuntimeError("the service did not start within a minute")
 
 
 def _require_stored(site: Site, acknowledged: int) -> None:

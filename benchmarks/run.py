@@ -15,6 +15,7 @@ BENCHMARKS = {
     "rollup": "rollup of raw events",
     "filtered_results": "results over visitor rows",
     "ingest": "acknowledged events over HTTP",
+    "rest_api": "requests of 64 clients, against no authentication and no store",
     "engine_comparisons": "15,000 comparisons in one call",
 }
 
