@@ -1,0 +1,20 @@
+"""What every test that kills a server allows."""
+
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+# A server killed in the middle of an answer leaves its client's socket to the garbage collector.
+LEFT_OPEN = (
+    "ignore:.*unclosed <socket:ResourceWarning",
+    "ignore:.*unclosed <socket:pytest.PytestUnraisableExceptionWarning",
+    "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent == HERE:
+            for warning in LEFT_OPEN:
+                item.add_marker(pytest.mark.filterwarnings(warning))
