@@ -14,6 +14,7 @@ from collections.abc import Collection
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ class OneProject(Projects):
     """Always the same project, and none is kept."""
 
     def get(self, account_id: str, project_id: str) -> Project:
-        """Make it up."""
+        """Make it up, once."""
         return _a_project(account_id, project_id)
 
     def create(self, project: Project, *, actor: str) -> Project:  # noqa: ARG002 - the signature of what it stands for
@@ -140,6 +141,7 @@ def _a_site(data_dir: Path) -> Site:
     return Site(data_dir, project.id, token)
 
 
+@cache
 def _a_project(account_id: str, project_id: str) -> Project:
     return draft_project(NEW_PROJECT, id=project_id, account_id=account_id, sdk_key=new_sdk_key(), now=NOW)
 
