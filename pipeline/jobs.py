@@ -130,6 +130,7 @@ JOBS: Final = (
     Job("complete_scheduled_experiments", lambda _: _MINUTE // 4, complete_scheduled_experiments),
     Job("complete_at_visitor_limit", lambda _: _MINUTE // 4, complete_at_visitor_limit),
     Job("complete_at_conversion_limit", lambda _: _MINUTE // 4, complete_at_conversion_limit),
+    Job("complete_with_a_winner", lambda _: _MINUTE // 4, complete_with_a_winner),
     REMOVE_DELETED,
     Job("forget_expired_replies", lambda _: 60 * _MINUTE, forget_expired_replies),
 )

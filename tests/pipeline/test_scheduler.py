@@ -1,9 +1,11 @@
 from collections.abc import Callable, Iterator
+from inspect import get_annotations, isfunction
 from pathlib import Path
 from threading import Event
 
 import pytest
 
+from pipeline import jobs
 from pipeline.jobs import JOBS, Job, Workplace
 from pipeline.scheduler import Scheduler
 from pipeline.settings import Settings
@@ -15,6 +17,7 @@ LIFECYCLE = {
     "complete_scheduled_experiments",
     "complete_at_visitor_limit",
     "complete_at_conversion_limit",
+    "complete_with_a_winner",
 }
 
 
@@ -49,6 +52,18 @@ def test_every_job_of_the_service_runs(workplace: Workplace) -> None:
         scheduler.run_now(job)
     assert set(scheduler.last_runs) == {job.name for job in JOBS}
     assert scheduler.failing == []
+
+
+def test_every_job_that_is_written_is_scheduled_by_its_name() -> None:
+    written = {
+        name
+        for name, function in vars(jobs).items()
+        if isfunction(function)
+        and not name.startswith("_")
+        and list(get_annotations(function)) == ["workplace", "return"]
+    }
+    assert {job.name for job in JOBS} == written
+    assert all(job.run.__name__ == job.name for job in JOBS)
 
 
 def test_what_is_due_is_at_most_a_minute_late() -> None:
