@@ -17,6 +17,7 @@ from pipeline.rollup.run import Rollup
 from pipeline.scheduler import Scheduler
 from pipeline.secrets_key import open_seal
 from pipeline.settings import Settings
+from pipeline.snapshots import Snapshots
 from pipeline.store.catalog import Catalog
 from pipeline.store.warehouse import Warehouse
 
@@ -55,9 +56,11 @@ def open_parts(settings: Settings) -> Iterator[Parts]:
         rollup = Rollup(warehouse, catalog, settings)
         stack.callback(rollup.close)
         results = Results(warehouse, rollup, settings)
-        scheduler = Scheduler(Workplace(catalog, warehouse, ingest, rollup, results), settings)
+        snapshots = Snapshots(warehouse, catalog, settings)
+        scheduler = Scheduler(Workplace(catalog, warehouse, ingest, rollup, results, snapshots), settings)
         scheduler.start()
         stack.callback(scheduler.stop)
+        stack.callback(snapshots.close)
         yield Parts(
             settings,
             catalog,

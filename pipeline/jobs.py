@@ -22,6 +22,7 @@ from pipeline.removal import remove_deleted
 from pipeline.results import Results
 from pipeline.rollup.run import Outcome, Rollup, utc_now
 from pipeline.settings import Settings
+from pipeline.snapshots import Snapshots
 from pipeline.store import nights
 from pipeline.store.catalog import Catalog
 from pipeline.store.warehouse import Warehouse
@@ -40,12 +41,13 @@ class Workplace:
     ingest: Ingest
     rollup: Rollup
     results: Results
+    snapshots: Snapshots
     clock: Callable[[], datetime] = utc_now
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work done again and again: `seconds` is how long after the last start."""
+    """Work done again and again: `seconds` is how long after the last start, 0 for never."""
 
     name: str
     seconds: Callable[[Settings], int]
@@ -80,8 +82,9 @@ def rebuild_after_midnight(workplace: Workplace) -> None:
 
 
 def checkpoint(workplace: Workplace) -> None:
-    """Move the warehouse's log into its file, between runs of the rollup."""
-    with workplace.rollup.pause():
+    """Move the warehouse's log into its file, between runs of the rollup and snapshots."""
+    # Tables that the rollup replaced while a snapshot still reads them keep a checkpoint from being made.
+    with workplace.snapshots.pause(), workplace.rollup.pause():
         workplace.warehouse.checkpoint()
 
 
@@ -112,7 +115,14 @@ def complete_with_a_winner(workplace: Workplace) -> None:
 
 def remove_deleted_projects(workplace: Workplace) -> None:
     """Remove what deleted projects had collected, wherever that is not done yet."""
-    remove_deleted(workplace.catalog, workplace.warehouse, workplace.ingest, workplace.rollup)
+    remove_deleted(
+        workplace.catalog, workplace.warehouse, workplace.ingest, workplace.rollup, workplace.snapshots
+    )
+
+
+def write_snapshots(workplace: Workplace) -> None:
+    """Copy what is stored into files that other programs may read."""
+    workplace.snapshots.write_all()
 
 
 def forget_expired_replies(workplace: Workplace) -> None:
@@ -132,6 +142,7 @@ JOBS: Final = (
     Job("complete_at_conversion_limit", lambda _: _MINUTE // 4, complete_at_conversion_limit),
     Job("complete_with_a_winner", lambda _: _MINUTE // 4, complete_with_a_winner),
     REMOVE_DELETED,
+    Job("write_snapshots", lambda settings: settings.snapshot_seconds, write_snapshots),
     Job("forget_expired_replies", lambda _: 60 * _MINUTE, forget_expired_replies),
 )
 

@@ -5,13 +5,16 @@ from functools import partial
 
 from pipeline.ingest import Ingest
 from pipeline.rollup.run import Rollup
+from pipeline.snapshots import Snapshots
 from pipeline.store import events, rollups
 from pipeline.store.catalog import Catalog
 from pipeline.store.warehouse import Warehouse
 from pipeline.turns import take_turns
 
 
-def remove_deleted(catalog: Catalog, warehouse: Warehouse, ingest: Ingest, rollup: Rollup) -> None:
+def remove_deleted(
+    catalog: Catalog, warehouse: Warehouse, ingest: Ingest, rollup: Rollup, snapshots: Snapshots
+) -> None:
     """Remove what is still stored of what was deleted; ExceptionGroup of what could not be.
 
     The catalog loses a project first, so nobody ever sees one without its data, and where the process ends
@@ -19,9 +22,11 @@ def remove_deleted(catalog: Catalog, warehouse: Warehouse, ingest: Ingest, rollu
     merely does not know stays, since it may be the catalog that is not the right one.
     """
     projects = _deleted(catalog, events.stored_projects(warehouse), catalog.projects.ids())
+    copied = _deleted(catalog, snapshots.stored_projects(), catalog.projects.ids())
     experiments = _deleted(catalog, rollups.published_experiments(warehouse), catalog.experiments.ids())
     take_turns(
         {f"project {one}": partial(ingest.forget, one) for one in projects}
+        | {f"snapshot of project {one}": partial(snapshots.forget, one) for one in copied}
         | {f"experiment {one}": partial(rollup.forget, [one]) for one in experiments}
     )
 

@@ -48,6 +48,13 @@ class Settings(BaseSettings):
         2.0, ge=0, description="How long a results read waits for newer events."
     )
 
+    snapshot_seconds: int = Field(
+        3600, ge=0, description="How often snapshots are written for other programs to read; 0 for never."
+    )
+    snapshots_dir: Path | None = Field(
+        None, description="Folder of the snapshots; `snapshots` in the data folder if unset."
+    )
+
     duckdb_memory_limit: str | None = Field(
         None, description="DuckDB's own limit, such as `4GB`; its default if unset."
     )
@@ -64,6 +71,11 @@ class Settings(BaseSettings):
     def secrets_key_path(self) -> Path:
         """The file of the key, unless the key is a setting."""
         return self.data_dir / "secrets.key"
+
+    @property
+    def snapshots_path(self) -> Path:
+        """The folder with a snapshot of each project."""
+        return self.snapshots_dir or self.data_dir / "snapshots"
 
     @property
     def effective_catalog_url(self) -> str:

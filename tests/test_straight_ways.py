@@ -13,6 +13,7 @@ from engine.analysis.report import DayResult, GoalReport, VariantResult
 from engine.design.vocabulary import AnalysisMethod
 from engine.frame import GoalKind, analyze_frame
 from pipeline.importing import VisitorFile, import_visitors
+from pipeline.snapshot_reading import open_snapshot
 from pipeline.visitor_rows import VisitorColumns
 from tests.pipeline.working_store import a_working_store
 
@@ -86,3 +87,42 @@ def test_the_service_and_a_data_frame_give_the_same_numbers(tmp_path: Path, meth
         assert served_days == frame_days
         for one, other in zip(served_variants, frame_variants, strict=True):
             assert asdict(one) == approximately(other)
+
+
+# What one row a visitor can say: not which days they bought on, nor that a refund undid a conversion.
+JUDGED = (
+    *("variant_name", "is_control", "visitors", "status", "sample_ratio_expected", "improvement"),
+    *("p_value", "log_p_value", "confidence", "score_value", "chance_to_beat", "expected_loss"),
+    *("improvement_interval", "sequential_interval", "absolute_difference", "reason"),
+)
+COUNTED = {"custom_event": ("conversions", "conversion_rate"), "revenue": ("revenue_cents",)}
+
+
+@pytest.mark.parametrize("method", ["frequentist", "bayesian"])
+def test_the_service_and_its_snapshot_give_the_same_numbers(tmp_path: Path, method: AnalysisMethod) -> None:
+    visits().write_csv(tmp_path / "visits.csv")
+    columns = VisitorColumns(variant="variant", goals=GOALS, visitor="visitor", timestamp="at")
+    file = VisitorFile(path=tmp_path / "visits.csv", columns=columns, name="Visits", control="old")
+    with a_working_store(tmp_path / "store") as store:
+        project = store.add_project(reporting_timezone=ZONE)
+        imported = import_visitors(
+            file, project, catalog=store.catalog, ingest=store.ingest, on_progress=lambda _: None
+        )
+        assert imported.experiment is not None
+        experiment = store.change(imported.experiment, analysis_method=method, confidence_level=90)
+        served = store.results.report(experiment, project, now=datetime.now(UTC))
+        store.snapshots.write(project.id)
+        snapshot = open_snapshot(store.snapshots.folder)
+        analysed = analyze_frame(snapshot.visitors("Visits"), **snapshot.analysis("Visits"))
+    assert snapshot.experiment("Visits").several_variants > 0
+    for ours, theirs in zip(served.goals, analysed.goals, strict=True):
+        kind = GOALS[theirs.goal.name]
+        variants = zip(
+            sorted(ours.variants, key=lambda v: v.variant_name),
+            sorted(theirs.variants, key=lambda v: v.variant_name),
+            strict=True,
+        )
+        for one, other in variants:
+            expected = approximately(other)
+            for name in (*JUDGED, *COUNTED[kind]):
+                assert asdict(one)[name] == expected[name], name

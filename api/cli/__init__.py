@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from api.cli import accounts, calibration, demo, importing, serving, verdicts
+from api.cli import accounts, calibration, demo, importing, serving, snapshots, verdicts
 from api.cli.console import complain
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app.command()(demo.demo)
 app.command(name="import")(importing.import_file)
 app.command()(verdicts.rollup)
 app.command()(verdicts.analyze)
+app.command()(snapshots.snapshot)
 app.command()(calibration.calibrate)
 app.command()(serving.openapi)
 app.add_typer(accounts.members)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pipeline.results import Results
     from pipeline.rollup.run import Rollup
     from pipeline.store.catalog import Catalog
+    from pipeline.store.warehouse import Warehouse
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class OpenStore:
     """Everything that works on one data folder, in this process."""
 
     catalog: "Catalog"
+    warehouse: "Warehouse"
     ingest: "Ingest"
     rollup: "Rollup"
     results: "Results"
@@ -64,7 +66,7 @@ def opened_store(data_dir: Path) -> Iterator[OpenStore]:
         ingest.start()
         try:
             rollup = Rollup(warehouse, catalog, settings)
-            yield OpenStore(catalog, ingest, rollup, Results(warehouse, rollup, settings))
+            yield OpenStore(catalog, warehouse, ingest, rollup, Results(warehouse, rollup, settings))
         finally:
             ingest.stop()
             warehouse.close()

@@ -13,8 +13,10 @@ from pipeline.store.visitors import CUSTOM, DIMENSIONS, goals_of, result_table, 
 
 Form = Literal["parquet", "csv", "ndjson"]
 
+# Into the file that is there, whose permissions stay.
+TO_PARQUET: Final = "FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false"
 _COPY: Final[Mapping[Form, str]] = {
-    "parquet": "FORMAT parquet, COMPRESSION zstd",
+    "parquet": TO_PARQUET,
     "csv": "FORMAT csv, HEADER",
     "ndjson": "FORMAT json",
 }
@@ -39,6 +41,7 @@ class VisitorExport:
     """Whose visitors to write, and which: those with every value of `segment`.
 
     `variants` are ids and names by position. Where nothing is published, `is_published` is false.
+    `with_keys` adds the key by which a visitor's events and orders are found.
     """
 
     project_id: str
@@ -47,6 +50,7 @@ class VisitorExport:
     variants: Sequence[tuple[str, str]]
     goal_ids: Sequence[str]
     segment: Mapping[str, str]
+    with_keys: bool = False
 
 
 def write_visitors(cursor: Cursor, export: VisitorExport, form: Form, path: Path) -> None:
@@ -77,6 +81,8 @@ def write_visitors(cursor: Cursor, export: VisitorExport, form: Form, path: Path
 
 
 def _columns(cursor: Cursor, export: VisitorExport, moment: str) -> Iterable[str]:
+    if export.with_keys:
+        yield "v.visitor_key"
     yield "i.visitor_id, a.variant_id, a.variant_name"
     yield f"{moment.format('v.first_exposed_at')} AS first_exposed_at"
     yield from (f"{name}_values.value AS {name}" for name in DIMENSIONS)

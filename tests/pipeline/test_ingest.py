@@ -1,6 +1,4 @@
 import asyncio
-import resource
-import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +11,7 @@ from pipeline.settings import Settings
 from pipeline.store import events
 from pipeline.store.events import EventRow
 from pipeline.store.warehouse import Warehouse
+from tests.pipeline.full_disk import no_file_larger_than
 
 
 def a_row(event_id: str = "e1", visitor_key: int = 1) -> EventRow:
@@ -189,18 +188,6 @@ def test_a_full_disk_stores_nothing_of_a_request_and_recovers(ingest: Ingest, wa
         asyncio.run(ingest.submit("prj_1", [a_row(f"lost {number}" * 50) for number in range(1000)]))
     asyncio.run(ingest.submit("prj_1", [a_row("after")]))
     assert [event_id for _, event_id in stored(warehouse)] == ["before", "after"]
-
-
-@contextmanager
-def no_file_larger_than(size: int) -> Iterator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, before)
 
 
 def test_stopping_writes_what_waits_and_refuses_what_comes(

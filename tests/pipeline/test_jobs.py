@@ -22,6 +22,7 @@ def a_workplace(store: WorkingStore, now: datetime = STARTED) -> Workplace:
         ingest=store.ingest,
         rollup=store.rollup,
         results=store.results,
+        snapshots=store.snapshots,
         clock=lambda: now,
     )
 

@@ -30,7 +30,7 @@ def delete(store: WorkingStore, project: Project) -> None:
 
 
 def sweep(store: WorkingStore) -> None:
-    remove_deleted(store.catalog, store.warehouse, store.ingest, store.rollup)
+    remove_deleted(store.catalog, store.warehouse, store.ingest, store.rollup, store.snapshots)
 
 
 def stored(store: WorkingStore) -> tuple[list[str], list[str]]:

@@ -30,7 +30,13 @@ def store(tmp_path: Path) -> Iterator[WorkingStore]:
 @pytest.fixture
 def workplace(store: WorkingStore) -> Workplace:
     return Workplace(
-        store.catalog, store.warehouse, store.ingest, store.rollup, store.results, clock=lambda: NOW
+        store.catalog,
+        store.warehouse,
+        store.ingest,
+        store.rollup,
+        store.results,
+        store.snapshots,
+        clock=lambda: NOW,
     )
 
 

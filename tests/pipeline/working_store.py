@@ -17,6 +17,7 @@ from pipeline.ingest import Ingest
 from pipeline.results import Results, SegmentFilters
 from pipeline.rollup.run import Rollup
 from pipeline.settings import Settings
+from pipeline.snapshots import Snapshots
 from pipeline.store import events
 from pipeline.store.catalog import Catalog
 from pipeline.store.catalog.ids import new_id
@@ -36,6 +37,7 @@ class WorkingStore:
     ingest: Ingest
     rollup: Rollup
     results: Results
+    snapshots: Snapshots
 
     def add_project(self, **overrides: Any) -> Project:
         account, *_ = self.catalog.accounts.create(
@@ -80,7 +82,12 @@ def a_working_store(
     rollup = Rollup(warehouse, catalog, chosen, clock=clock)
     try:
         yield WorkingStore(
-            catalog, warehouse, Ingest(warehouse, chosen), rollup, Results(warehouse, rollup, chosen)
+            catalog,
+            warehouse,
+            Ingest(warehouse, chosen),
+            rollup,
+            Results(warehouse, rollup, chosen),
+            Snapshots(warehouse, catalog, chosen, clock=clock),
         )
     finally:
         rollup.close()

@@ -1,0 +1,58 @@
+"""Copying a store into files from the command line."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from api.cli.accounts import DataDir
+from api.cli.console import out
+from api.cli.failures import CommandError
+from api.cli.stores import opened_store, settings_for
+
+if TYPE_CHECKING:
+    from pipeline.snapshot_manifest import Manifest
+
+
+def snapshot(
+    data_dir: DataDir = Path("data/store"),
+    out_dir: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder of the snapshots.", show_default="snapshots in the data folder"),
+    ] = None,
+) -> None:
+    """Copy events, visitors, orders and sums of every project into Parquet files, for other programs."""
+    from pipeline.snapshots import Snapshots
+    from pipeline.store.warehouse import WarehouseBusyError
+
+    folder = out_dir or settings_for(data_dir).snapshots_path
+    try:
+        with opened_store(data_dir) as store:
+            snapshots = Snapshots(store.warehouse, store.catalog, settings_for(data_dir), folder=folder)
+            for project in store.catalog.projects.all():
+                store.rollup.refresh(project.id)
+                written = snapshots.write(project.id)
+                out.print(_told(written, folder), highlight=False, markup=False, soft_wrap=True)
+    except WarehouseBusyError as busy:
+        raise CommandError(_how_to_go_on(data_dir)) from busy
+
+
+def _told(written: "Manifest", folder: Path) -> str:
+    events, size = sum(file.rows for file in written.events), sum(file.bytes for file in written.files)
+    return (
+        f"{written.project_name}: {events:,} events and {len(written.experiments)} experiments, "
+        f"{size / 2**20:,.1f} MB in {folder / written.project_id}"
+    )
+
+
+def _how_to_go_on(data_dir: Path) -> str:
+    """Where the running service's own snapshots are, and of when."""
+    from pipeline.snapshot_manifest import MANIFEST, read_manifest
+
+    folder = settings_for(data_dir).snapshots_path
+    taken = [read_manifest(path.parent).taken_at for path in folder.glob(f"*/{MANIFEST}")]
+    newest = f"the newest is of {max(taken):%Y-%m-%d %H:%M:%S} UTC" if taken else "none is there yet"
+    return (
+        f"a running service owns the store in {data_dir}; it writes snapshots by itself, every "
+        f"TRUELIFT_SNAPSHOT_SECONDS, into {folder}: {newest}. Read those, or stop the service first."
+    )

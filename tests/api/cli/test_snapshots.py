@@ -1,0 +1,74 @@
+"""Snapshots from the command line, with the service running and without."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipeline.snapshot_reading import open_snapshot
+from tests.api.cli.conftest import Run
+from tests.pipeline.snapshots_at_hand import assert_whole
+from tests.pipeline.working_store import a_purchase, a_working_store, an_exposure
+
+# Owns the store, as a running service does, until its input ends.
+OWNER = """
+import sys
+from pathlib import Path
+from pipeline.settings import Settings
+from pipeline.store.warehouse import Warehouse
+warehouse = Warehouse.open(Settings(data_dir=Path(sys.argv[1])))
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def owned_by_another_process(data_dir: Path) -> Iterator[None]:
+    command = [sys.executable, "-c", OWNER, str(data_dir)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as owner:
+        assert owner.stdin is not None
+        assert owner.stdout is not None
+        assert owner.stdout.readline() == "ready\n"
+        yield
+        owner.stdin.close()
+
+
+def a_store_in(folder: Path) -> str:
+    """Two visitors, not counted yet; returns the id of their project."""
+    with a_working_store(folder) as store:
+        project = store.add_project()
+        experiment = store.add_experiment(project)
+        store.write(project, an_exposure(experiment, 0, "v1"), an_exposure(experiment, 1, "v2"))
+        store.write(project, a_purchase("v2", minute=1))
+    return project.id
+
+
+def test_a_snapshot_is_brought_up_to_date_and_written(run: Run, tmp_path: Path) -> None:
+    project_id = a_store_in(tmp_path)
+    ran = run("snapshot", "--data-dir", tmp_path)
+    assert (ran.status, ran.err) == (0, "")
+    assert "Shop: 3 events and 1 experiments" in ran.out
+    assert_whole(tmp_path / "snapshots" / project_id)
+    assert open_snapshot(tmp_path / "snapshots").visitors("Checkout button").collect().height == 2
+
+
+def test_another_folder_can_be_named(run: Run, tmp_path: Path) -> None:
+    project_id = a_store_in(tmp_path / "store")
+    assert run("snapshot", "--data-dir", tmp_path / "store", "--out", tmp_path / "copy").status == 0
+    assert_whole(tmp_path / "copy" / project_id)
+    assert not (tmp_path / "store" / "snapshots").exists()
+
+
+def test_while_the_service_runs_it_says_where_its_snapshots_are(run: Run, tmp_path: Path) -> None:
+    project_id = a_store_in(tmp_path)
+    with owned_by_another_process(tmp_path):
+        assert "none is there yet" in " ".join(run("snapshot", "--data-dir", tmp_path).err.split())
+    assert run("snapshot", "--data-dir", tmp_path).status == 0
+    taken = open_snapshot(tmp_path / "snapshots" / project_id).manifest.taken_at
+    with owned_by_another_process(tmp_path):
+        ran = run("snapshot", "--data-dir", tmp_path)
+    assert ran.status == 1
+    said = " ".join(ran.err.split())
+    assert f"the newest is of {taken:%Y-%m-%d %H:%M:%S} UTC" in said
+    assert "TRUELIFT_SNAPSHOT_SECONDS" in said

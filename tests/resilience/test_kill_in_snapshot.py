@@ -1,0 +1,64 @@
+"""A kill while a snapshot is written leaves the one before it whole, and no more and more litter."""
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.pipeline.snapshots_at_hand import assert_whole, files_in, manifest_of
+from tests.pipeline.working_store import a_working_store, an_exposure
+
+KILLS = 5
+# New events, counted and copied, over and over.
+WRITER = """
+import sys
+from pathlib import Path
+from tests.pipeline.working_store import a_working_store, an_exposure
+with a_working_store(Path(sys.argv[1])) as store:
+    project = store.catalog.projects.find(sys.argv[2])
+    experiment, = store.catalog.experiments.of_project(project.id)
+    number = store.ingest.last_seq_of(project.id)
+    for told in ("ready", *[""] * 10_000):
+        number += 1
+        store.write(project, an_exposure(experiment, number % 2, f"v{number}"))
+        store.rollup.refresh(project.id)
+        store.snapshots.write(project.id)
+        print(told, flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_kill_at_any_moment_leaves_a_whole_snapshot(tmp_path: Path) -> None:
+    with a_working_store(tmp_path) as store:
+        project = store.add_project()
+        experiment = store.add_experiment(project)
+        store.write(project, *(an_exposure(experiment, number % 2, f"w{number}") for number in range(3000)))
+        store.rollup.refresh(project.id)
+        store.snapshots.write(project.id)
+        folder = store.snapshots.folder / project.id
+    moments = random.Random(9)  # noqa: S311 (moments, not secrets)
+    for _ in range(KILLS):
+        before = manifest_of(folder)["last_seq"]
+        write_and_be_killed(tmp_path, project.id, moments.uniform(0, 0.3))
+        manifest = assert_whole(folder)
+        assert manifest["last_seq"] >= before
+        assert all((folder / path).exists() for path in manifest["retired"])
+        # What is not named is of the one snapshot that was being written.
+        assert len(files_in(folder)) < 20
+    with a_working_store(tmp_path) as store:
+        store.snapshots.write(project.id)
+        store.snapshots.write(project.id)
+    assert len(files_in(folder)) == 5
+    assert assert_whole(folder)["last_seq"] > 3000
+
+
+def write_and_be_killed(data_dir: Path, project_id: str, delay: float) -> None:
+    command = [sys.executable, "-c", WRITER, str(data_dir), project_id]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+        time.sleep(delay)
+        writer.kill()
