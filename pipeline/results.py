@@ -7,17 +7,21 @@ from typing import Any, Final
 
 import polars as pl
 
+from engine.analysis.epochs import EpochEvidence
 from engine.analysis.evidence import Evidence
 from engine.analysis.report import Report, analyze
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.design.reweighting import epochs_of
 from pipeline.rollup.choices import segment_choices
+from pipeline.rollup.epochs import SETTLING, epochs_from
 from pipeline.rollup.evidence import days_of, evidence_of, placed_as
 from pipeline.rollup.rules import microseconds
 from pipeline.rollup.run import Rollup
 from pipeline.segment_filters import FILTERS, InvalidFilterError, SegmentFilters
 from pipeline.settings import Settings
 from pipeline.store import aggregates, rollups
+from pipeline.store.epoch_sums import read_epochs
 from pipeline.store.frames import Cursor
 from pipeline.store.rollups import Published
 from pipeline.store.visitor_sums import read_segment
@@ -83,9 +87,11 @@ class Results:
             if published is None:
                 return _nothing(experiment, days)
             cells = _cells(cursor, published, filters.segment)
+            epochs = _epochs(cursor, experiment, published, filters.segment)
         placed = placed_as(experiment, cells, variants=published.variants, goals=published.goals)
         return replace(
             evidence_of(experiment, placed, days),
+            epochs=epochs,
             as_of=now if is_fresh else _moment(published.as_of),
             last_exposure_at=_moment(published.last_exposed_at),
         )
@@ -128,6 +134,19 @@ def _cells(cursor: Cursor, published: Published, segment: dict[str, str]) -> pl.
     if not others and dimension in published.dimensions:
         return aggregates.read_value(cursor, experiment_id, dimension, value)
     return read_segment(cursor, experiment_id, len(published.goals), segment)
+
+
+def _epochs(
+    cursor: Cursor, experiment: Experiment, published: Published, segment: dict[str, str]
+) -> EpochEvidence | None:
+    """Sums over visitors by what split them; None where that never changed."""
+    began = [epoch.started_at for epoch in epochs_of(experiment)]
+    if len(began) < 2:
+        return None
+    starts = [(microseconds(start), microseconds(start + SETTLING)) for start in began]
+    cells = read_epochs(cursor, experiment.id, len(published.goals), starts, segment)
+    placed = placed_as(experiment, cells, variants=published.variants, goals=published.goals)
+    return epochs_from(experiment, placed)
 
 
 def _counted(experiment: Experiment, published: Published) -> CountedExperiment:

@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from engine.analysis.epochs import EpochEvidence
 from engine.analysis.moments import Moments
 from engine.errors import InvalidEvidenceError
 
@@ -41,7 +42,8 @@ class Evidence:
     `visitors[v]` is the number of distinct visitors counted; `conversions[g, v]` of those with at least
     one conversion; `revenue[g, v]` the moments of cents per visitor (every visitor counted, zeros
     included; all zero for a goal that carries no money). `several_variants` visitors were seen in more
-    than one variant and `bots` were flagged: neither is counted anywhere else.
+    than one variant and `bots` were flagged: neither is counted anywhere else. `epochs` are the same
+    totals by what split the visitors, where their weights changed; None where they never did.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 
@@ -53,9 +55,11 @@ class Evidence:
     bots: int = 0
     as_of: datetime | None = None
     last_exposure_at: datetime | None = None
+    epochs: EpochEvidence | None = None
 
     def __post_init__(self) -> None:
         goals, variants = self.conversions.shape
+        _demand_same_totals(self)
         _demand_shape("visitors", self.visitors, (variants,))
         _demand_shape("revenue", self.revenue.n, (goals, variants))
         _demand_shape("daily conversions", self.daily.conversions, (len(self.daily.days), goals, variants))
@@ -89,6 +93,16 @@ class Evidence:
                 revenue_cents=np.zeros((len(days), goals, variants), np.int64),
             ),
         )
+
+
+def _demand_same_totals(evidence: Evidence) -> None:
+    epochs = evidence.epochs
+    if epochs is None:
+        return
+    _demand_shape("conversions by epoch", epochs.conversions, (len(epochs), *evidence.conversions.shape))
+    for name in ("visitors", "conversions"):
+        if (getattr(epochs, name).sum(axis=0) != getattr(evidence, name)).any():
+            raise InvalidEvidenceError(f"{name} of the epochs must add up to the {name} of the experiment")
 
 
 def _demand_shape(name: str, array: npt.NDArray[np.generic], shape: tuple[int, ...]) -> None:

@@ -28,6 +28,7 @@ from engine.design.reading import (
     without_ids,
 )
 from engine.design.records import Record, problems_in
+from engine.design.reweighting import with_epoch
 from engine.errors import InvalidDesignError, Problem, TransitionError
 
 __all__ = [
@@ -157,7 +158,8 @@ def revise_experiment(
         record["status"] = "draft"
     if locked:
         _refuse(experiment, locked, [*problems, *problems_in(record, Experiment)])
-    return _in_order_of_creation(_built(record, problems), experiment)
+    revised = _in_order_of_creation(_built(record, problems), experiment)
+    return with_epoch(experiment, revised, now=now)
 
 
 def _in_order_of_creation(revised: Experiment, before: Experiment) -> Experiment:

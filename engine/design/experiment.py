@@ -40,6 +40,7 @@ from engine.design.vocabulary import (
     UrlRuleType,
     words,
 )
+from engine.design.weight_epochs import HEAVIEST, WeightEpoch, in_order
 
 Id = Annotated[str, text(64)]
 Name = Annotated[str, text(255)]
@@ -49,7 +50,6 @@ Moment = Annotated[datetime | None, optional(moment)]
 Flag = Annotated[bool, flag]
 Targeting = Annotated[Mapping[str, Any], targeting_rules]
 VisitorLimit = Annotated[int | None, optional(whole(1, 10**12))]
-HEAVIEST = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +139,8 @@ class Experiment:
     """An experiment, whole: saved, assigned and analysed as this one value.
 
     Variants stand in order of creation, which is what assignment walks. Times are aware, in UTC.
-    `salt` seeds assignment (the id, unless imported) and never changes.
+    `salt` seeds assignment (the id, unless imported) and never changes. `weight_epochs` are those since
+    the start, once weights have changed; until then the variants' weights are all there were.
     """
 
     RULES: ClassVar[tuple[RecordRule, ...]] = EXPERIMENT_RULES
@@ -201,6 +202,9 @@ class Experiment:
     bucketing_version: Annotated[int, whole(1, 10**6)] = 1
     started_at: Moment = None
     completed_at: Moment = None
+    weight_epochs: Annotated[
+        tuple[WeightEpoch, ...], records_of(WeightEpoch, in_order, at_most=10_000, name="weight epoch")
+    ] = ()
 
     def __post_init__(self) -> None:
         enforce(self)

@@ -1,0 +1,56 @@
+"""What was observed while each set of weights split the visitors: evidence by epoch."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.analysis.moments import FloatArray, Moments
+from engine.errors import InvalidEvidenceError
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochEvidence:
+    """Totals by the epoch of the first exposure: E epochs in order of time, G goals, V variants.
+
+    `weights[e, v]` split new visitors from `started_at[e]` on, until the next epoch began. `visitors[e, v]`,
+    `conversions[e, g, v]` and `revenue[e, g, v]` are as in Evidence, and add up over e to what is there.
+    `settled[e, v]` of the visitors came so long after the change that the epoch before can't have assigned
+    them. Raises InvalidEvidenceError for numbers that can't have been observed together.
+    """
+
+    started_at: tuple[datetime, ...]
+    weights: FloatArray
+    visitors: IntArray
+    settled: IntArray
+    conversions: IntArray
+    revenue: Moments
+
+    def __post_init__(self) -> None:
+        epochs, goals, variants = self.conversions.shape
+        shape = (epochs, variants)
+        counts = (len(self.started_at), variants), self.visitors.shape, self.settled.shape, self.weights.shape
+        if any(one != shape for one in counts) or self.revenue.n.shape != (epochs, goals, variants):
+            raise InvalidEvidenceError(
+                f"evidence by epoch must be of {epochs} epochs, {goals} goals and {variants} variants"
+            )
+        if (self.settled < 0).any() or (self.settled > self.visitors).any():
+            raise InvalidEvidenceError("settled visitors must lie between 0 and the visitors of their epoch")
+        converted = self.conversions
+        if (converted < 0).any() or (converted > self.visitors[:, None, :]).any():
+            raise InvalidEvidenceError("conversions must lie between 0 and the visitors of their epoch")
+        if not np.isfinite(self.weights).all() or (self.weights < 0).any():
+            raise InvalidEvidenceError("weights must be finite and not negative")
+
+    def __len__(self) -> int:
+        return len(self.started_at)
+
+    @property
+    def shares(self) -> FloatArray:
+        """The share of visitors that each variant should get in each epoch; zeros where all weights are."""
+        total = self.weights.sum(axis=1, keepdims=True)
+        shares: FloatArray = np.divide(self.weights, total, out=np.zeros_like(self.weights), where=total > 0)
+        return shares

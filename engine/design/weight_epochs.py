@@ -1,0 +1,44 @@
+"""Since when visitors have been split by which weights: an epoch begins whenever the split changes."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from typing import Annotated, ClassVar
+
+from engine.design.checks import at, moment, number, shown, text
+from engine.design.records import Record, RecordRule, enforce
+from engine.errors import Problem
+
+HEAVIEST = 1e9
+_check_weight = number(0, HEAVIEST)
+_check_id = text(64)
+
+
+def _weights_by_variant(value: object) -> Iterator[Problem]:
+    if not isinstance(value, Mapping):
+        yield Problem("", f"must be an object, not {shown(value)}")
+        return
+    for variant_id, weight in value.items():
+        yield from _check_id(variant_id)
+        yield from at(str(variant_id), _check_weight(weight))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightEpoch:
+    """From `started_at` on, until the next epoch, new visitors were split by `weights`, by variant id."""
+
+    RULES: ClassVar[tuple[RecordRule, ...]] = ()
+
+    started_at: Annotated[datetime, moment]
+    weights: Annotated[Mapping[str, float], _weights_by_variant]
+
+    def __post_init__(self) -> None:
+        enforce(self)
+
+
+def in_order(records: Sequence[Record]) -> Iterable[Problem]:
+    """No epoch begins before the one ahead of it."""
+    for index, (before, after) in enumerate(pairwise(records), start=1):
+        if "started_at" in before and "started_at" in after and after["started_at"] < before["started_at"]:
+            yield Problem(f"[{index}].started_at", "is before the start of the epoch ahead of it")

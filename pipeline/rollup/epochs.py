@@ -1,0 +1,53 @@
+"""Visitors by the weights that split them, as the evidence that is analysed."""
+
+from datetime import timedelta
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from engine.analysis.epochs import EpochEvidence, IntArray
+from engine.analysis.moments import Moments
+from engine.design.experiment import Experiment
+from engine.design.reweighting import epochs_of
+
+# A visitor is assigned on arrival and counted once the variant is seen: for so long after a change, some of
+# those who are counted were still assigned by the weights before.
+SETTLING: Final = timedelta(minutes=10)
+
+
+def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:
+    """Lay sums by epoch out over the experiment's epochs, goals and variants.
+
+    `cells` are those of `read_epochs`, by the positions of the experiment's own variants and goals.
+    """
+    epochs = epochs_of(experiment)
+    shape = (len(epochs), len(experiment.goals), len(experiment.variants))
+    counted = cells.filter((pl.col("variant") < shape[2]) & (pl.col("goal") < shape[1]))
+    place = tuple(counted[name].to_numpy() for name in ("epoch", "goal", "variant"))
+    by_goal = {name: np.zeros(shape, np.int64) for name in ("visitors", "settled", "conversions")}
+    for name, counts in by_goal.items():
+        counts[place] = counted[name].to_numpy()
+    # Every goal that was counted has the same visitors; one that is new has none yet.
+    visitors = by_goal["visitors"].max(axis=1)
+    return EpochEvidence(
+        started_at=tuple(epoch.started_at for epoch in epochs),
+        weights=np.array(
+            [[epoch.weights.get(one.id, 0.0) for one in experiment.variants] for epoch in epochs], np.float64
+        ),
+        visitors=visitors,
+        settled=by_goal["settled"].max(axis=1),
+        conversions=by_goal["conversions"],
+        revenue=_revenue(counted, visitors, shape),
+    )
+
+
+def _revenue(cells: pl.DataFrame, visitors: IntArray, shape: tuple[int, int, int]) -> Moments:
+    """Moments of cents per visitor: whole numbers up to the last division, so that nothing cancels."""
+    n = np.broadcast_to(visitors[:, None, :].astype(np.float64), shape)
+    mean, m2 = np.zeros(shape), np.zeros(shape)
+    sums = cells.select("epoch", "goal", "variant", "visitors", "cents", "cents_squared")
+    for epoch, goal, variant, count, total, squares in sums.iter_rows():
+        mean[epoch, goal, variant] = total / count
+        m2[epoch, goal, variant] = (count * squares - total * total) / count
+    return Moments(n.copy(), mean, m2)
