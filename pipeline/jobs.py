@@ -23,6 +23,7 @@ from pipeline.results import Results
 from pipeline.rollup.run import Outcome, Rollup, utc_now
 from pipeline.settings import Settings
 from pipeline.snapshots import Snapshots
+from pipeline.steering import move_weights
 from pipeline.store import nights
 from pipeline.store.catalog import Catalog
 from pipeline.store.warehouse import Warehouse
@@ -113,6 +114,11 @@ def complete_with_a_winner(workplace: Workplace) -> None:
     complete_with_winner(workplace.catalog, workplace.results, now=workplace.clock())
 
 
+def move_bandit_weights(workplace: Workplace) -> None:
+    """Send new visitors of bandits to what is best so far."""
+    move_weights(workplace.catalog, workplace.results, clock=workplace.clock)
+
+
 def remove_deleted_projects(workplace: Workplace) -> None:
     """Remove what deleted projects had collected, wherever that is not done yet."""
     remove_deleted(
@@ -141,6 +147,7 @@ JOBS: Final = (
     Job("complete_at_visitor_limit", lambda _: _MINUTE // 4, complete_at_visitor_limit),
     Job("complete_at_conversion_limit", lambda _: _MINUTE // 4, complete_at_conversion_limit),
     Job("complete_with_a_winner", lambda _: _MINUTE // 4, complete_with_a_winner),
+    Job("move_bandit_weights", lambda settings: settings.bandit_seconds, move_bandit_weights),
     REMOVE_DELETED,
     Job("write_snapshots", lambda settings: settings.snapshot_seconds, write_snapshots),
     Job("forget_expired_replies", lambda _: 60 * _MINUTE, forget_expired_replies),

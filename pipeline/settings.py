@@ -44,6 +44,7 @@ class Settings(BaseSettings):
     refresh_seconds: int = Field(
         60, gt=0, description="How often running experiments are brought up to date."
     )
+    bandit_seconds: int = Field(3600, gt=0, description="How often the weights of running bandits may move.")
     fresh_read_seconds: float = Field(
         2.0, ge=0, description="How long a results read waits for newer events."
     )

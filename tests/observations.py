@@ -1,11 +1,12 @@
 """Evidence for tests: counts in, everything a test does not care about left at nothing."""
 
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import numpy as np
 
+from engine.analysis.epochs import EpochEvidence
 from engine.analysis.evidence import DailyEvidence, Evidence
 from engine.analysis.moments import Moments
 
@@ -47,4 +48,33 @@ def spread_over(days: int, visitors: Any, conversions: Any) -> DailyEvidence:
         visitors=by_day,
         conversions=hits,
         revenue_cents=np.zeros(shape, np.int64),
+    )
+
+
+def observed_by_epoch(
+    weights: Any,
+    visitors: Any,
+    conversions: Any,
+    *,
+    settled: Any = None,
+    cents: Moments | None = None,
+    **overrides: Any,
+) -> Evidence:
+    """Build evidence of one goal by epochs of an hour: all numbers by epoch and variant.
+
+    `cents` are the moments of revenue, of shape (epochs, 1, variants).
+    """
+    n, hits = np.array(visitors, np.int64), np.array(conversions, np.int64)[:, None, :]
+    none = np.zeros(hits.shape)
+    revenue = cents or Moments(np.broadcast_to(n[:, None, :], hits.shape).astype(np.float64), none, none)
+    epochs = EpochEvidence(
+        started_at=tuple(datetime(2026, 3, 1, 9, tzinfo=UTC) + timedelta(hours=i) for i in range(len(n))),
+        weights=np.array(weights, np.float64),
+        visitors=n,
+        settled=n if settled is None else np.array(settled, np.int64),
+        conversions=hits,
+        revenue=revenue,
+    )
+    return observed(
+        n.sum(axis=0), hits.sum(axis=0), cents=revenue.sum_over(0), **{"epochs": epochs, **overrides}
     )

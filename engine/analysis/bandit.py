@@ -39,13 +39,21 @@ def stratify(control: Moments, variant: Moments) -> Stratified:
     and Murphy (2020), "Inference for batched bandits", NeurIPS 33.
     """
     usable = (control.n > 1) & (variant.n > 1)
-    visitors = control.n + variant.n
-    counted = np.where(usable, visitors, 0.0)
-    total = counted.sum(axis=0)
-    share = np.divide(counted, total, out=np.zeros_like(counted), where=total > 0)
-    everyone = visitors.sum(axis=0)
-    covered = np.divide(total, everyone, out=np.zeros_like(everyone), where=everyone > 0)
+    share, covered = _shares(control.n + variant.n, usable)
     return Stratified(_averaged(control, share, usable), _averaged(variant, share, usable), covered)
+
+
+def stratify_arms(arms: Moments) -> tuple[Estimate, FloatArray]:
+    """The same of all arms at once, along the last axis, over the epochs in which each had visitors.
+
+    With each arm's effective size: that of the plain sample which would be as sure, 1 / sum(w_e² / n_e), as
+    in Kish (1965), "Survey Sampling", section 11.7.
+    """
+    usable = np.broadcast_to((arms.n > 1).all(axis=-1, keepdims=True), arms.n.shape)
+    share, _ = _shares(np.broadcast_to(arms.n.sum(axis=-1, keepdims=True), arms.n.shape), usable)
+    noise = np.divide(share**2, arms.n, out=np.zeros_like(share), where=usable).sum(axis=0)
+    size = np.divide(1.0, noise, out=np.zeros_like(noise), where=noise > 0)
+    return _averaged(arms, share, usable), size
 
 
 def thompson_weights(chance_best: npt.ArrayLike, *, floor: float = FLOOR) -> FloatArray:
@@ -61,6 +69,14 @@ def thompson_weights(chance_best: npt.ArrayLike, *, floor: float = FLOOR) -> Flo
     even = 1.0 / chance.shape[-1]
     share = np.divide(chance, total, out=np.full(chance.shape, even), where=total > 0)
     return np.asarray(floor * even + (1.0 - floor) * share)
+
+
+def _shares(visitors: FloatArray, usable: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Each usable epoch's share of the visitors of such epochs, and the share of all who came in these."""
+    counted = np.where(usable, visitors, 0.0)
+    total, everyone = counted.sum(axis=0), visitors.sum(axis=0)
+    share = np.divide(counted, total, out=np.zeros_like(counted), where=total > 0)
+    return share, np.divide(total, everyone, out=np.zeros_like(total), where=everyone > 0)
 
 
 def _averaged(arm: Moments, share: FloatArray, usable: BoolArray) -> Estimate:

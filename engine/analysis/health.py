@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import numpy as np
-from scipy import special
 
 from engine.analysis.checking import Finding, Subject
 from engine.analysis.event_health import bots, goals_fire
@@ -12,13 +11,9 @@ from engine.analysis.evidence import Evidence
 from engine.analysis.figures import share
 from engine.analysis.planning import POWER, RELEVANT_CHANGE, detectable_change
 from engine.analysis.result import CheckStatus, HealthCheck
-from engine.analysis.sequential_srm import check_split
+from engine.analysis.split_health import sample_ratio, unweighted_arms
 from engine.design.experiment import Experiment
 
-# A split this unlikely under the configured weights is a fault, not chance.
-SAMPLE_RATIO_ALARM = 0.001
-# The chi-square approximation needs this many expected visitors in every arm.
-MIN_EXPECTED = 5
 # Visitors set aside are not like the others, so the rest is biased once they are this share of all.
 SEVERAL_VARIANTS_WARNING = 0.005
 SEVERAL_VARIANTS_ALARM = 0.01
@@ -36,62 +31,6 @@ def check_health(experiment: Experiment, evidence: Evidence, now: datetime) -> t
         HealthCheck(check=name, status=found.status, message=found.message, details=dict(found.details))
         for name, found in findings
     )
-
-
-def expected_shares(experiment: Experiment) -> list[float]:
-    """The share of visitors each variant should get; zeros while all weights are."""
-    total = sum(variant.weight for variant in experiment.variants)
-    return [variant.weight / total if total > 0 else 0.0 for variant in experiment.variants]
-
-
-def sample_ratio(subject: Subject) -> Finding:
-    """Chi-square test of the visitors per variant against the weights; alarm at p < 0.001.
-
-    `always_valid_p_value` is for whoever looks every day: below 0.001 in at most one sound test of a
-    thousand, whenever one looks (see `sequential_srm`).
-    """
-    if subject.experiment.traffic_strategy == "bandit":
-        return Finding("not_applicable", "A bandit moves the split on purpose, so it is not tested.", {})
-    names = [variant.name for variant in subject.experiment.variants]
-    shares, visitors = np.array(expected_shares(subject.experiment)), subject.evidence.visitors
-    weighted = np.flatnonzero(shares > 0)
-    seen = visitors[weighted].astype(np.float64)
-    expected = shares[weighted] * seen.sum()
-    if len(seen) < 2 or expected.min() < MIN_EXPECTED:
-        return Finding("not_applicable", "Too few visitors yet to test how they are split.", {})
-    chi_square = float(((seen - expected) ** 2 / expected).sum())
-    p = float(special.chdtrc(len(seen) - 1, chi_square))
-    details = {
-        "p_value": p,
-        "always_valid_p_value": float(np.exp(check_split(seen, shares[weighted]).log_p)),
-        "chi_square": chi_square,
-        "visitors": dict(zip(names, visitors.tolist(), strict=True)),
-        "expected_shares": dict(zip(names, shares.tolist(), strict=True)),
-    }
-    if p >= SAMPLE_RATIO_ALARM:
-        return Finding("ok", "Visitors are split as planned.", details)
-    worst = int(np.abs(seen - expected).argmax())
-    message = (
-        f"Visitors are not split as planned: '{names[weighted[worst]]}' has {share(seen[worst] / seen.sum())}"
-        f" of them instead of {share(shares[weighted[worst]])}. Chance does this less than once in 1,000"
-        " tests, so something sends, loses or counts visitors unevenly."
-    )
-    return Finding("alarm", message, details)
-
-
-def unweighted_arms(subject: Subject) -> Finding:
-    """Alarm where a variant of weight zero has visitors: the split is not the one configured."""
-    if subject.experiment.traffic_strategy == "bandit":
-        return Finding(
-            "not_applicable", "A bandit may have given a variant traffic that it no longer has.", {}
-        )
-    counted = zip(subject.experiment.variants, subject.evidence.visitors.tolist(), strict=True)
-    wrong = {variant.name: count for variant, count in counted if variant.weight == 0 and count > 0}
-    if not wrong:
-        return Finding("ok", "Only variants that get traffic have visitors.", {})
-    arms = ", ".join(f"'{arm}' ({count:,})" for arm, count in wrong.items())
-    message = f"Visitors were counted in variants that get no traffic: {arms}."
-    return Finding("alarm", message, {"visitors": wrong})
 
 
 def several_variants(subject: Subject) -> Finding:

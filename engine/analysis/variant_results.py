@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass, replace
 
 from engine.analysis.evidence import Evidence
-from engine.analysis.health import expected_shares
 from engine.analysis.impact import revenue_lift, yearly_impact
 from engine.analysis.judgement import Judgement
 from engine.analysis.moments import FloatArray
@@ -12,6 +11,7 @@ from engine.analysis.multiplicity import effective_alpha
 from engine.analysis.reasons import Cell, why_missing
 from engine.analysis.result import Interval, VariantResult
 from engine.analysis.sequential import ConfidenceSequence
+from engine.analysis.split_health import expected_shares
 from engine.analysis.watching import watch
 from engine.design.experiment import Experiment
 

@@ -61,10 +61,8 @@ def test_an_arm_without_weight_is_not_part_of_the_split_and_may_have_no_visitors
     assert alarm.details == {"visitors": {"Treatment 2": 3}}
 
 
-def test_a_few_visitors_or_a_bandit_have_no_split_to_test() -> None:
+def test_a_few_visitors_have_no_split_to_test() -> None:
     assert found("sample_ratio", observed([3, 1], [0, 0])).status == "not_applicable"
-    bandit = an_experiment(traffic_strategy="bandit")
-    assert found("sample_ratio", observed([9000, 1000], [1, 1]), bandit).status == "not_applicable"
 
 
 def test_an_honest_split_alarms_once_in_a_thousand() -> None:
