@@ -8,6 +8,11 @@ from engine.analysis.evidence import Evidence
 from engine.analysis.result import CheckStatus
 from engine.design.experiment import Experiment
 
+# A split this unlikely under the configured weights is a fault, not chance.
+SAMPLE_RATIO_ALARM = 0.001
+# The chi-square approximation needs this many expected visitors in every arm.
+MIN_EXPECTED = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:

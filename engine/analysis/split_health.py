@@ -6,7 +6,7 @@ from typing import TypeVar
 import numpy as np
 from scipy import special
 
-from engine.analysis.checking import Finding, Subject
+from engine.analysis.checking import MIN_EXPECTED, SAMPLE_RATIO_ALARM, Finding, Subject
 from engine.analysis.epochs import EpochEvidence, IntArray
 from engine.analysis.figures import share
 from engine.analysis.moments import BoolArray, FloatArray
@@ -15,10 +15,6 @@ from engine.design.experiment import Experiment
 
 Value = TypeVar("Value")
 
-# A split this unlikely under the configured weights is a fault, not chance.
-SAMPLE_RATIO_ALARM = 0.001
-# The chi-square approximation needs this many expected visitors in every arm.
-MIN_EXPECTED = 5
 # Visitors may see a variant long after they were given it: up to this share of an epoch's, or so many, may
 # come to one that has no weight any more.
 LATE_SHARE = 0.01

@@ -252,6 +252,7 @@ def test_the_job_is_scheduled_by_its_setting(store: WorkingStore, project: Proje
         ingest=store.ingest,
         rollup=store.rollup,
         results=store.results,
+        snapshots=store.snapshots,
         clock=lambda: STARTED + HOUR,
     )
     job.run(workplace)
