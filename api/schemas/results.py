@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from api.schemas.decisions import DecisionSummary, GoalDecision
+from api.schemas.estimands import Estimand
 from api.schemas.experiments import described
 from api.schemas.segments import AvailableSegments
 from api.schemas.timeseries import Day, days_of
@@ -72,6 +73,9 @@ class Results(BaseModel):
     available_segments: AvailableSegments
     active_segment: dict[str, str] | None = Field(description="The filters applied, as given.")
     health: list[HealthCheck]
+    estimand: Estimand | None = Field(
+        description="What is compared where weights changed on the way; null where they never did."
+    )
     as_of: datetime | None = Field(description="Events received until then are counted; null without any.")
 
     @classmethod
@@ -89,6 +93,7 @@ class Results(BaseModel):
             available_segments=AvailableSegments(**available),
             active_segment=dict(active) or None,
             health=[HealthCheck(**asdict(check)) for check in report.health],
+            estimand=Estimand.of(report),
             as_of=report.as_of,
         )
 

@@ -8,11 +8,11 @@ from scipy import special
 from engine.analysis.comparisons import holm
 from engine.analysis.dunnett import critical_dunnett, log_p_dunnett, shared_noise
 from engine.analysis.effects import Effects, effects_of
-from engine.analysis.estimates import Estimate
 from engine.analysis.evidence import Evidence
-from engine.analysis.metrics import control_column, metric_moments
+from engine.analysis.metrics import control_column
 from engine.analysis.moments import FloatArray
 from engine.analysis.multiplicity import effective_alpha
+from engine.analysis.pairs import paired_with
 from engine.analysis.watching import watch
 from engine.design.experiment import Experiment
 
@@ -68,9 +68,8 @@ def _dunnett(
     experiment: Experiment, evidence: Evidence, log_p: FloatArray, family: float
 ) -> tuple[FloatArray, FloatArray]:
     """Adjusted p values, and the level that each goal's critical value means for a single comparison."""
-    variance = Estimate.of(metric_moments(experiment, evidence)).variance
-    control = control_column(experiment)
-    shared = shared_noise(variance[:, control or 0], variance)
+    control, variant = paired_with(control_column(experiment) or 0, experiment, evidence)
+    shared = shared_noise(control.variance, variant.variance[..., None])[..., 0]
     shared = np.where(np.isnan(log_p), np.nan, shared)
     z = np.where(np.isnan(log_p), np.nan, -special.ndtri_exp(log_p - np.log(2.0)))
     adjusted = log_p_dunnett(z, shared)

@@ -99,7 +99,7 @@ def _is_equivalent(lead: VariantResult) -> bool:
 
 def _incremental_revenue(facts: Facts) -> int | None:
     """Cents that the lead's visitors brought beyond what as many of the control's did."""
-    lead, control = facts.lead, facts.control
-    if lead is None or control is None or not lead.visitors or not control.visitors:
+    lead = facts.lead
+    if lead is None or lead.revenue_difference_cents is None:
         return None
-    return round((lead.revenue_per_visitor_cents - control.revenue_per_visitor_cents) * lead.visitors)
+    return round(lead.revenue_difference_cents * lead.visitors)

@@ -12,6 +12,7 @@ from engine.analysis.estimates import Estimate
 from engine.analysis.evidence import Evidence
 from engine.analysis.metrics import control_column, is_revenue
 from engine.analysis.moments import BoolArray, FloatArray
+from engine.analysis.pairs import paired_with
 from engine.analysis.tables import Tables
 from engine.design.experiment import Experiment
 
@@ -69,6 +70,12 @@ def _compare(
     others = np.arange(len(experiment.variants)) != control
     money = is_revenue(experiment)
     bayesian_intervals = experiment.analysis_method == "bayesian"
+    if evidence.epochs is not None:
+        # Means of epochs are averaged, and an average of shares is no share of a number of visitors.
+        controls, variants = paired_with(control, experiment, evidence)
+        found = _mean_effects(controls, variants, alpha, bayesian_intervals=bayesian_intervals)
+        effects.put(np.ones(len(money), bool), others, found)
+        return
     if (~money).any():
         hits = evidence.conversions[~money]
         tables = Tables.of(hits[:, [control]], evidence.visitors[control], hits, evidence.visitors)

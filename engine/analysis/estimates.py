@@ -1,7 +1,7 @@
 """A mean per arm and how sure it is: what a comparison needs, however the mean was estimated."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,12 @@ class Estimate:
     def defined(self) -> BoolArray:
         """Where there is an estimate."""
         return np.isfinite(self.value) & np.isfinite(self.variance)
+
+    def __getitem__(self, key: Any) -> Self:  # noqa: ANN401  # whatever indexes an array
+        """The estimates of the cells that `key` picks, as it would from an array."""
+        return type(self)(
+            np.asarray(self.value[key]), np.asarray(self.variance[key]), np.asarray(self.n[key])
+        )
 
     def minus(self, control: Self) -> Self:
         """The difference from `control`, an independent estimate; `n` is of both together."""

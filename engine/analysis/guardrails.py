@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from engine.analysis.estimates import Estimate
 from engine.analysis.evidence import Evidence
-from engine.analysis.metrics import control_column, metric_moments, wanted_directions
+from engine.analysis.metrics import control_column, wanted_directions
 from engine.analysis.multiplicity import effective_alpha
 from engine.analysis.noninferiority import judge_guardrail
+from engine.analysis.pairs import paired_with
 from engine.design.experiment import Experiment
 
 
@@ -21,10 +21,8 @@ def broken_guardrails(experiment: Experiment, evidence: Evidence) -> dict[str, t
     guards = ~np.isnan(margins)
     if control is None or not guards.any():
         return {}
-    moments = metric_moments(experiment, evidence)[guards]
     found = judge_guardrail(
-        Estimate.of(moments[:, [control]].broadcast_to(moments.n.shape)),
-        Estimate.of(moments),
+        *(one[guards] for one in paired_with(control, experiment, evidence)),
         margin=margins[guards, None] / 100,
         alpha=effective_alpha(experiment.confidence_level, len(experiment.variants)),
         wanted=wanted_directions(experiment)[guards],

@@ -5,6 +5,7 @@ import numpy as np
 from engine.analysis.effects import relative_change
 from engine.analysis.evidence import Evidence
 from engine.analysis.moments import FloatArray
+from engine.analysis.pairs import revenue_means
 from engine.design.experiment import Experiment
 
 DAYS_A_YEAR = 365
@@ -24,10 +25,18 @@ def revenue_lift(evidence: Evidence, control: int | None) -> FloatArray:
 
     NaN without visitors, or where the control brought no revenue.
     """
-    mean = evidence.revenue.mean
     if control is None:
-        return np.full(mean.shape, np.nan)
-    return np.where(evidence.visitors > 0, relative_change(mean[:, [control]], mean), np.nan)
+        return np.full(evidence.conversions.shape, np.nan)
+    return np.where(evidence.visitors > 0, relative_change(*revenue_means(control, evidence)), np.nan)
+
+
+def revenue_difference(evidence: Evidence, control: int | None) -> FloatArray:
+    """Cents per visitor more than the control's, goals by variants; NaN where either has no visitors."""
+    if control is None:
+        return np.full(evidence.conversions.shape, np.nan)
+    base, mean = revenue_means(control, evidence)
+    known = np.minimum(evidence.visitors, evidence.visitors[control]) > 0
+    return np.where(known, mean - base, np.nan)
 
 
 def yearly_impact(experiment: Experiment, evidence: Evidence, control: int | None) -> FloatArray:
@@ -36,9 +45,8 @@ def yearly_impact(experiment: Experiment, evidence: Evidence, control: int | Non
     Goals by variants. Visitors in the experiment are `traffic_allocation` percent of the eligible ones.
     NaN where there are no visitors, or no days to tell how many come.
     """
-    mean, days = evidence.revenue.mean, observed_days(evidence)
-    if control is None or days == 0 or evidence.visitors[control] == 0 or experiment.traffic_allocation == 0:
-        return np.full(mean.shape, np.nan)
+    difference, days = revenue_difference(evidence, control), observed_days(evidence)
+    if days == 0 or experiment.traffic_allocation == 0:
+        return np.full(difference.shape, np.nan)
     eligible = evidence.visitors.sum() * 100 / experiment.traffic_allocation
-    impact = (mean - mean[:, [control]]) * eligible / days * DAYS_A_YEAR
-    return np.where(evidence.visitors > 0, impact, np.nan)
+    return np.asarray(difference * eligible / days * DAYS_A_YEAR)

@@ -64,7 +64,7 @@ def judge(experiment: Experiment, evidence: Evidence) -> Judgement:
         significant = effects.log_p <= np.log(alpha)
         better, worse = significant & (gain > 0), significant & (gain < 0)
     enough = _has_enough(experiment, evidence, control)
-    if experiment.statistics.sequential == "always_valid":
+    if experiment.statistics.sequential == "always_valid" or evidence.epochs is not None:
         enough &= ~np.isnan(effects.log_p)
     lead = _lead(gain, better & enough, enough)
     return Judgement(
@@ -86,11 +86,17 @@ def _has_enough(experiment: Experiment, evidence: Evidence, control: int | None)
     if control is None:
         return np.zeros(evidence.conversions.shape, bool)
     together = evidence.conversions + evidence.conversions[:, [control]]
-    needed = np.where(is_revenue(experiment), MIN_PAYING_VISITORS, MIN_CONVERSIONS)[:, None]
+    needed = conversions_needed(experiment, evidence)[:, None]
     enough: BoolArray = (together >= needed) & (
         np.minimum(evidence.visitors, evidence.visitors[control]) >= MIN_VISITORS
     )
     return enough
+
+
+def conversions_needed(experiment: Experiment, evidence: Evidence) -> npt.NDArray[np.int64]:
+    """How many each goal needs: means, of money or of epochs, have no exact test to fall back on."""
+    by_mean = is_revenue(experiment) | (evidence.epochs is not None)
+    return np.where(by_mean, MIN_PAYING_VISITORS, MIN_CONVERSIONS)
 
 
 def _lead(gain: FloatArray, winners: BoolArray, enough: BoolArray) -> npt.NDArray[np.int64]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.analysis.evidence import Evidence
-from engine.analysis.judgement import MIN_CONVERSIONS, MIN_PAYING_VISITORS, MIN_VISITORS, Judgement
+from engine.analysis.judgement import MIN_VISITORS, Judgement, conversions_needed
 from engine.analysis.sequential import FEWEST_CONVERSIONS
 from engine.analysis.watching import fewest_of_a_kind
 from engine.design.experiment import Experiment
@@ -61,7 +61,7 @@ def _too_few_visitors(cell: Cell) -> str | None:
 
 
 def _too_few_conversions(cell: Cell) -> str | None:
-    needed = MIN_PAYING_VISITORS if cell.is_revenue else MIN_CONVERSIONS
+    needed = int(conversions_needed(cell.experiment, cell.evidence)[cell.goal])
     together = int(cell.evidence.conversions[cell.goal, [cell.control, cell.variant]].sum())
     if together >= needed:
         return None
@@ -78,6 +78,14 @@ def _too_few_to_watch(cell: Cell) -> str | None:
         return None
     kind = "paying visitors" if cell.is_revenue else "visitors who convert, and who do not,"
     return f"looking at any time needs {FEWEST_CONVERSIONS} {kind} in each variant, and one has {fewest:.0f}"
+
+
+def _never_at_once(cell: Cell) -> str | None:
+    epochs = cell.evidence.epochs
+    if epochs is None or (epochs.visitors[:, [cell.control, cell.variant]] > 1).all(axis=1).any():
+        return None
+    names = f"{cell.name(cell.control)} and {cell.name(cell.variant)}"
+    return f"{names} never had visitors under the same weights, so there is nothing to compare them by"
 
 
 def _nothing_varies(cell: Cell) -> str | None:
@@ -115,6 +123,7 @@ _REASONS: tuple[Callable[[Cell], str | None], ...] = (
     _too_few_visitors,
     _too_few_conversions,
     _too_few_to_watch,
+    _never_at_once,
     _nothing_varies,
     _no_base,
     _base_near_zero,

@@ -7,6 +7,7 @@ business. A number that does not exist is None.
 from datetime import date, datetime
 
 from engine.analysis.decision import decide
+from engine.analysis.estimand import estimand_of
 from engine.analysis.evidence import Evidence
 from engine.analysis.facts import Facts
 from engine.analysis.guardrails import broken_guardrails
@@ -20,6 +21,7 @@ from engine.analysis.result import (
     CheckStatus,
     DayResult,
     DecisionSummary,
+    Estimand,
     GoalReport,
     GoalSummary,
     HealthCheck,
@@ -29,6 +31,7 @@ from engine.analysis.result import (
     Tone,
     VariantResult,
     VariantStatus,
+    WeightEpochResult,
 )
 from engine.analysis.variant_results import Findings, variant_results
 from engine.design.experiment import Experiment
@@ -38,6 +41,7 @@ __all__ = [
     "CheckStatus",
     "DayResult",
     "DecisionSummary",
+    "Estimand",
     "GoalReport",
     "GoalSummary",
     "HealthCheck",
@@ -47,6 +51,7 @@ __all__ = [
     "Tone",
     "VariantResult",
     "VariantStatus",
+    "WeightEpochResult",
     "analyze",
     "score_words",
 ]
@@ -112,6 +117,7 @@ def analyze(experiment: Experiment, evidence: Evidence, *, now: datetime, curren
         goals=tuple(_goal_report(facts_of_goal, evidence, goal) for goal, facts_of_goal in enumerate(facts)),
         health=health,
         as_of=evidence.as_of,
+        estimand=estimand_of(experiment, evidence),
     )
 
 

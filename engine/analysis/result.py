@@ -55,6 +55,7 @@ class VariantResult:
     sequential_interval: Interval | None = None
     absolute_difference: float | None = None
     rpv_lift: float | None = None
+    revenue_difference_cents: float | None = None
     projected_annual_revenue_impact_cents: int | None = None
     reason: str | None = None
 
@@ -147,8 +148,32 @@ class GoalReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WeightEpochResult:
+    """From `started_at` on new visitors were split by `weights`; `visitors` came of it. By variant id."""
+
+    started_at: datetime
+    weights: dict[str, float]
+    visitors: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimand:
+    """What is estimated where weights changed, in words, and which share of visitors is compared.
+
+    `compared_share` is the least of all variants'; None where nobody is compared.
+    """
+
+    description: str
+    compared_share: float | None
+    epochs: tuple[WeightEpochResult, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The result of an experiment: the same for the API, the CLI, the dashboard and notebooks."""
+    """The result of an experiment: the same for the API, the CLI, the dashboard and notebooks.
+
+    `estimand` is None where weights never changed: there it is the plain mean of each variant's visitors.
+    """
 
     experiment: Experiment
     score_label: str
@@ -157,6 +182,7 @@ class Report:
     goals: tuple[GoalReport, ...]
     health: tuple[HealthCheck, ...]
     as_of: datetime | None
+    estimand: Estimand | None = None
 
     @property
     def primary(self) -> GoalReport | None:

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 
 from engine.analysis.evidence import Evidence
-from engine.analysis.impact import revenue_lift, yearly_impact
+from engine.analysis.impact import revenue_difference, revenue_lift, yearly_impact
 from engine.analysis.judgement import Judgement
 from engine.analysis.moments import FloatArray
 from engine.analysis.multiplicity import effective_alpha
@@ -30,6 +30,7 @@ def variant_results(findings: Findings) -> tuple[tuple[VariantResult, ...], ...]
     """Every variant's result, a row a goal; the control's has counts only."""
     experiment, control = findings.experiment, findings.judgement.control
     lift = revenue_lift(findings.evidence, control)
+    difference = revenue_difference(findings.evidence, control)
     yearly = yearly_impact(experiment, findings.evidence, control)
     sequence = None if experiment.analysis_method == "bayesian" else watch(experiment, findings.evidence)
 
@@ -41,6 +42,7 @@ def variant_results(findings: Findings) -> tuple[tuple[VariantResult, ...], ...]
             _compared(counted, findings, goal, variant),
             sequential_interval=_always_valid(sequence, _each(experiment), goal, variant),
             rpv_lift=_number(lift[goal, variant]),
+            revenue_difference_cents=_number(difference[goal, variant]),
             projected_annual_revenue_impact_cents=_whole(yearly, goal, variant),
         )
 

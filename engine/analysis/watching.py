@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from engine.analysis.estimates import Estimate
 from engine.analysis.evidence import Evidence
-from engine.analysis.metrics import control_column, is_revenue, metric_moments
+from engine.analysis.metrics import control_column, is_revenue
 from engine.analysis.moments import FloatArray
 from engine.analysis.multiplicity import effective_alpha
+from engine.analysis.pairs import paired_with
 from engine.analysis.sequential import PLANNED_BY_DEFAULT, ConfidenceSequence, confidence_sequence
 from engine.design.experiment import Experiment
 
@@ -15,16 +15,14 @@ def watch(experiment: Experiment, evidence: Evidence) -> ConfidenceSequence | No
     """Compare every variant with the control, goals by variants, by intervals that hold at every look.
 
     At the level of one comparison (Bonferroni), tuned to the planned sample. None without a control, and
-    for a bandit, whose arms have different shares of different days: there the difference of their means
-    is no fair comparison.
+    for a bandit, whose next weights follow from what was seen: how sure its estimates are changes in a way
+    that the sequence is not tuned to.
     """
     control = control_column(experiment)
     if control is None or experiment.traffic_strategy == "bandit":
         return None
-    moments = metric_moments(experiment, evidence)
     return confidence_sequence(
-        Estimate.of(moments[:, [control]].broadcast_to(moments.n.shape)),
-        Estimate.of(moments),
+        *paired_with(control, experiment, evidence),
         fewest_conversions=fewest_of_a_kind(experiment, evidence, control),
         alpha=effective_alpha(experiment.confidence_level, len(experiment.variants)),
         planned=_planned(experiment, control),

@@ -85,6 +85,7 @@ def test_whole_payload_has_every_key(observed: Observed) -> None:
         "available_segments",
         "active_segment",
         "health",
+        "estimand",
         "as_of",
     }
     assert set(data["experiment"]) == HEAD
@@ -247,3 +248,29 @@ def test_bayesian_experiment_is_judged_on_chance_to_beat(customer: Customer, pro
     path = customer.an_experiment(project, analysis_method="bayesian", variants=[CONTROL, TREATMENT])
     head = customer.get(f"{path}/results/summary").json()["data"]["experiment"]
     assert head["score_label"] == "Chance to beat control"
+
+
+def test_results_say_what_is_compared_where_weights_changed(observed: Observed) -> None:
+    assert observed.read()["estimand"] is None
+    customer, path, (control, treatment) = observed.customer, observed.path, observed.variants
+    assert customer.post(f"{path}/pause").status_code == 200
+    variants = [{"id": control, "weight": 1}, {"id": treatment, "weight": 3}]
+    edited = customer.patch(path, {"variants": variants})
+    assert edited.status_code == 200, edited.text
+    assert [one["weight"] for one in edited.json()["data"]["variants"]] == [1, 3]
+    assert "weight_epochs" not in edited.json()["data"]
+    assert customer.post(f"{path}/resume").status_code == 200
+    estimand = observed.read()["estimand"]
+    assert estimand["compared_percentage"] == 100
+    assert [one["weights"] for one in estimand["epochs"]] == [
+        {control: 1, treatment: 1},
+        {control: 1, treatment: 3},
+    ]
+    assert [one["visitors"] for one in estimand["epochs"]] == [
+        {control: 120, treatment: 120},
+        {control: 0, treatment: 0},
+    ]
+    assert observed.read(device_type="mobile")["estimand"]["epochs"][0]["visitors"] == {
+        control: 60,
+        treatment: 60,
+    }
