@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from engine.analysis.epochs import EpochEvidence
 from engine.analysis.moments import Moments
+from engine.analysis.segment_evidence import SegmentVisitors
 from engine.errors import InvalidEvidenceError
 
 IntArray = npt.NDArray[np.int64]
@@ -43,7 +44,8 @@ class Evidence:
     one conversion; `revenue[g, v]` the moments of cents per visitor (every visitor counted, zeros
     included; all zero for a goal that carries no money). `several_variants` visitors were seen in more
     than one variant and `bots` were flagged: neither is counted anywhere else. `epochs` are the same
-    totals by what split the visitors, where their weights changed; None where they never did.
+    totals by what split the visitors, where their weights changed; None where they never did. `segments`
+    are the visitors of every segment, where they are known and these are the totals of everybody.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 
@@ -56,6 +58,7 @@ class Evidence:
     as_of: datetime | None = None
     last_exposure_at: datetime | None = None
     epochs: EpochEvidence | None = None
+    segments: SegmentVisitors | None = None
 
     def __post_init__(self) -> None:
         goals, variants = self.conversions.shape
@@ -63,6 +66,10 @@ class Evidence:
         _demand_shape("visitors", self.visitors, (variants,))
         _demand_shape("revenue", self.revenue.n, (goals, variants))
         _demand_shape("daily conversions", self.daily.conversions, (len(self.daily.days), goals, variants))
+        if self.segments is not None:
+            _demand_shape(
+                "segments", self.segments.visitors, (len(self.segments.segments), len(self.visitors))
+            )
         if (self.visitors < 0).any() or self.several_variants < 0 or self.bots < 0:
             raise InvalidEvidenceError("numbers of visitors must not be negative")
         if ((self.conversions < 0) | (self.conversions > self.visitors)).any():

@@ -7,7 +7,7 @@ from scipy import special
 
 from engine.analysis import exact
 from engine.analysis.estimates import Estimate
-from engine.analysis.moments import FloatArray
+from engine.analysis.moments import BoolArray, FloatArray
 from engine.analysis.roots import falling_root
 from engine.analysis.tables import Tables
 from engine.analysis.tails import log_p_normal, log_p_student
@@ -37,11 +37,10 @@ def compare_shares(tables: Tables, alpha: float) -> Comparison:
     conversions; the upper bound is infinite where nothing bounds the ratio.
     """
     z = score_z(tables)
-    log_p, low, high = log_p_normal(z), np.full(z.shape, np.nan), np.full(z.shape, np.nan)
-    small = tables.both_seen & (tables.smallest_cell < exact.SMALL_CELL)
+    log_p, low, high = log_p_shares(tables), np.full(z.shape, np.nan), np.full(z.shape, np.nan)
+    small = _is_small(tables)
     large = tables.both_seen & ~small
     if small.any():
-        log_p[small] = exact.log_p_mid(tables[small])
         low[small], high[small] = exact.lift_interval(tables[small], alpha)
     if large.any():
         low[large], high[large] = _ratio_interval(tables[large], alpha)
@@ -53,6 +52,14 @@ def compare_shares(tables: Tables, alpha: float) -> Comparison:
         low=np.where(has_base, low, np.nan),
         high=np.where(has_base, high, np.nan),
     )
+
+
+def log_p_shares(tables: Tables) -> FloatArray:
+    """The log p of `compare_shares`, without its intervals; NaN without visitors."""
+    log_p, small = log_p_normal(score_z(tables)), _is_small(tables)
+    if small.any():
+        log_p[small] = exact.log_p_mid(tables[small])
+    return log_p
 
 
 def score_z(tables: Tables) -> FloatArray:
@@ -101,6 +108,12 @@ def fieller(
     centre = control * treatment / scale
     reach = critical * np.sqrt(v_t * scale + v_c * treatment**2) / scale
     return centre - reach - 1.0, centre + reach - 1.0
+
+
+def _is_small(tables: Tables) -> BoolArray:
+    """Where a cell is too small for a normal approximation."""
+    small: BoolArray = tables.both_seen & (tables.smallest_cell < exact.SMALL_CELL)
+    return small
 
 
 def _ratio_interval(tables: Tables, alpha: float) -> tuple[FloatArray, FloatArray]:

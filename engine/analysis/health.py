@@ -11,6 +11,7 @@ from engine.analysis.evidence import Evidence
 from engine.analysis.figures import share
 from engine.analysis.planning import POWER, RELEVANT_CHANGE, detectable_change
 from engine.analysis.result import CheckStatus, HealthCheck
+from engine.analysis.segment_health import sample_ratio_by_segment
 from engine.analysis.split_health import sample_ratio, unweighted_arms
 from engine.design.experiment import Experiment
 
@@ -89,6 +90,7 @@ def day_of_week_cover(subject: Subject) -> Finding:
 
 CHECKS: tuple[Callable[[Subject], Finding], ...] = (
     sample_ratio,
+    sample_ratio_by_segment,
     unweighted_arms,
     several_variants,
     bots,

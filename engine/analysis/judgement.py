@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from engine.analysis.corrections import correct
 from engine.analysis.effects import Effects, effects_of
-from engine.analysis.evidence import Evidence
+from engine.analysis.evidence import Evidence, IntArray
 from engine.analysis.metrics import control_column, is_revenue, wanted_directions
 from engine.analysis.moments import BoolArray, FloatArray
 from engine.analysis.multiplicity import decision_alpha, effective_alpha
@@ -85,11 +85,16 @@ def _has_enough(experiment: Experiment, evidence: Evidence, control: int | None)
     """Where both arms have the visitors, and together the conversions, that a verdict needs."""
     if control is None:
         return np.zeros(evidence.conversions.shape, bool)
-    together = evidence.conversions + evidence.conversions[:, [control]]
-    needed = conversions_needed(experiment, evidence)[:, None]
-    enough: BoolArray = (together >= needed) & (
-        np.minimum(evidence.visitors, evidence.visitors[control]) >= MIN_VISITORS
+    return has_enough(
+        evidence.visitors, evidence.conversions, conversions_needed(experiment, evidence), control
     )
+
+
+def has_enough(visitors: IntArray, conversions: IntArray, needed: IntArray, control: int) -> BoolArray:
+    """The same of any number of segments: `visitors` (…, V), `conversions` (…, G, V), `needed` (G)."""
+    together = conversions + conversions[..., [control]]
+    fewest = np.minimum(visitors, visitors[..., [control]])[..., None, :]
+    enough: BoolArray = (together >= needed[:, None]) & (fewest >= MIN_VISITORS)
     return enough
 
 

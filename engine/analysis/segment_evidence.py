@@ -1,0 +1,142 @@
+"""What was observed in every segment: counts with the segments along the first axis."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.analysis.moments import Moments
+from engine.analysis.segments import moments_without
+from engine.errors import InvalidEvidenceError
+
+IntArray = npt.NDArray[np.int64]
+
+
+class Segment(NamedTuple):
+    """The visitors who have one value of one dimension."""
+
+    dimension: str
+    value: str
+
+    def __str__(self) -> str:
+        """How a sentence names it."""
+        return f"{self.dimension.removeprefix('custom:').replace('_', ' ')} '{self.value}'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """Visitors (…, V), conversions (…, G, V) and moments of cents per visitor (…, G, V), as in Evidence.
+
+    Raises InvalidEvidenceError for numbers that can't have been observed together.
+    """
+
+    visitors: IntArray
+    conversions: IntArray
+    revenue: Moments
+
+    def __post_init__(self) -> None:
+        goals = self.conversions.shape[-2]
+        shape = (*self.visitors.shape[:-1], goals, self.visitors.shape[-1])
+        if not self.conversions.shape == self.revenue.n.shape == shape:
+            raise InvalidEvidenceError(
+                f"visitors {self.visitors.shape}, conversions {self.conversions.shape} and revenue "
+                f"{self.revenue.n.shape} are not of the same segments, goals and variants"
+            )
+        most = self.visitors[..., None, :]
+        if (self.visitors < 0).any() or ((self.conversions < 0) | (self.conversions > most)).any():
+            raise InvalidEvidenceError(
+                "conversions must lie between 0 and the visitors of their variant: count each visitor once"
+            )
+
+    def __getitem__(self, rows: npt.NDArray[np.integer]) -> Self:
+        """The counts of some segments."""
+        return type(self)(
+            visitors=self.visitors[rows], conversions=self.conversions[rows], revenue=self.revenue[rows]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentVisitors:
+    """How many visitors each of S segments has of each of V variants, (S, V)."""
+
+    segments: tuple[Segment, ...]
+    visitors: IntArray
+
+    def __post_init__(self) -> None:
+        if self.visitors.shape[0] != len(self.segments) or (self.visitors < 0).any():
+            raise InvalidEvidenceError("every segment has a row of visitors, none of them negative")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentEvidence:
+    """Totals of S segments by G goals and V variants, in the order of the experiment.
+
+    `everyone` has the visitors of unknown value too, who are in no segment of that dimension. The
+    segments of a dimension share no visitor; those of different dimensions do. `left_out` says why of
+    each dimension, or kind of segment, that was seen and is not in here. Raises InvalidEvidenceError for
+    a segment that is named twice or has more than everyone.
+    """
+
+    segments: tuple[Segment, ...]
+    counts: Counts
+    everyone: Counts
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    as_of: datetime | None = None
+
+    def __post_init__(self) -> None:
+        if len(set(self.segments)) != len(self.segments):
+            raise InvalidEvidenceError("a segment is named twice: add its counts up")
+        shape = (len(self.segments), *self.everyone.conversions.shape)
+        if self.counts.conversions.shape != shape:
+            raise InvalidEvidenceError(f"conversions must have the shape {shape}")
+        if (self.counts.visitors > self.everyone.visitors).any() or (
+            self.counts.conversions > self.everyone.conversions
+        ).any():
+            raise InvalidEvidenceError("a segment has more visitors, or conversions, than everyone together")
+
+    def demand(self, *, goals: int, variants: int) -> None:
+        """Raise InvalidEvidenceError unless this is of so many goals and variants."""
+        if self.everyone.conversions.shape != (goals, variants):
+            raise InvalidEvidenceError(f"conversions must be of {goals} goals and {variants} variants")
+
+    @property
+    def rest(self) -> Counts:
+        """Everybody who is not in the segment, those of unknown value among them."""
+        whole = self.everyone.revenue.broadcast_to(self.counts.revenue.n.shape)
+        return Counts(
+            visitors=self.everyone.visitors - self.counts.visitors,
+            conversions=self.everyone.conversions - self.counts.conversions,
+            revenue=moments_without(self.counts.revenue, whole),
+        )
+
+    @property
+    def by_visitors(self) -> SegmentVisitors:
+        """Only the visitors."""
+        return SegmentVisitors(self.segments, self.counts.visitors)
+
+    def largest(self, count: int) -> "SegmentEvidence":
+        """The `count` segments with most visitors, in the order they stand; all, if there are no more."""
+        small = len(self.segments) - count
+        if small <= 0:
+            return self
+        by_size = np.argsort(-self.counts.visitors.sum(axis=1), kind="stable")
+        kept = np.sort(by_size[:count])
+        reason = f"{small:,} segments with the fewest visitors: at most {count:,} are judged at once"
+        return SegmentEvidence(
+            segments=tuple(self.segments[row] for row in kept.tolist()),
+            counts=self.counts[kept],
+            everyone=self.everyone,
+            left_out={**self.left_out, "smallest": reason},
+            as_of=self.as_of,
+        )
+
+
+def dimensions_of(segments: Sequence[Segment]) -> dict[str, IntArray]:
+    """The rows of each dimension, dimensions in order of appearance."""
+    rows: dict[str, list[int]] = {}
+    for row, segment in enumerate(segments):
+        rows.setdefault(segment.dimension, []).append(row)
+    return {dimension: np.array(found, np.int64) for dimension, found in rows.items()}
