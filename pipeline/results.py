@@ -10,15 +10,18 @@ import polars as pl
 from engine.analysis.epochs import EpochEvidence
 from engine.analysis.evidence import Evidence
 from engine.analysis.report import Report, analyze
+from engine.analysis.segment_evidence import SegmentEvidence, SegmentVisitors
+from engine.analysis.segment_report import SegmentReport, analyze_segments
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.design.reweighting import epochs_of
-from pipeline.rollup.choices import segment_choices
+from pipeline.rollup.choices import dimensions_left_out, segment_choices
 from pipeline.rollup.epochs import SETTLING, epochs_from
 from pipeline.rollup.evidence import days_of, evidence_of, placed_as
 from pipeline.rollup.rules import microseconds
 from pipeline.rollup.run import Rollup
-from pipeline.segment_filters import FILTERS, InvalidFilterError, SegmentFilters
+from pipeline.rollup.segment_evidence import segment_evidence_of, segment_visitors_of
+from pipeline.segment_filters import FILTERS, InvalidFilterError, SegmentFilters, demand_dimension
 from pipeline.settings import Settings
 from pipeline.store import aggregates, rollups
 from pipeline.store.epoch_sums import read_epochs
@@ -88,12 +91,52 @@ class Results:
                 return _nothing(experiment, days)
             cells = _cells(cursor, published, filters.segment)
             epochs = _epochs(cursor, experiment, published, filters.segment)
-        placed = placed_as(experiment, cells, variants=published.variants, goals=published.goals)
+            by_segment = None if filters.segment else _visitors_by_segment(cursor, experiment, published)
         return replace(
-            evidence_of(experiment, placed, days),
+            evidence_of(experiment, _placed(experiment, published, cells), days),
             epochs=epochs,
+            segments=by_segment,
             as_of=now if is_fresh else _moment(published.as_of),
             last_exposure_at=_moment(published.last_exposed_at),
+        )
+
+    def segments(
+        self,
+        experiment: Experiment,
+        project: Project,
+        *,
+        now: datetime,
+        goal_id: str | None = None,
+        dimension: str | None = None,
+    ) -> SegmentReport:
+        """Judge every segment on every goal; `goal_id` and `dimension` narrow what is told.
+
+        Raises InvalidFilterError for what can't be a dimension.
+        """
+        demand_dimension(dimension)
+        evidence = self.segment_evidence(experiment, project, now=now)
+        return analyze_segments(experiment, evidence, goal_id=goal_id, dimension=dimension)
+
+    def segment_evidence(self, experiment: Experiment, project: Project, *, now: datetime) -> SegmentEvidence:
+        """What was observed in every segment that is summed up ahead, all read at once.
+
+        `left_out` names the dimensions that are not; `as_of` is that of `evidence`.
+        """
+        nothing = segment_evidence_of(experiment, aggregates.no_totals())
+        if experiment.started_at is None:
+            return nothing
+        is_fresh = self.bring_up_to_date(experiment, project)
+        with self._warehouse.transaction() as cursor:
+            published = rollups.find(cursor, experiment.id)
+            if published is None:
+                return nothing
+            cells = aggregates.read_totals(cursor, experiment.id)
+            left_out = dimensions_left_out(cursor, experiment.id, published)
+        return segment_evidence_of(
+            experiment,
+            _placed(experiment, published, cells),
+            left_out=left_out,
+            as_of=now if is_fresh else _moment(published.as_of),
         )
 
     def available_segments(self, experiment: Experiment) -> dict[str, Any]:
@@ -145,8 +188,16 @@ def _epochs(
         return None
     starts = [(microseconds(start), microseconds(start + SETTLING)) for start in began]
     cells = read_epochs(cursor, experiment.id, len(published.goals), starts, segment)
-    placed = placed_as(experiment, cells, variants=published.variants, goals=published.goals)
-    return epochs_from(experiment, placed)
+    return epochs_from(experiment, _placed(experiment, published, cells))
+
+
+def _placed(experiment: Experiment, published: Published, cells: pl.DataFrame) -> pl.DataFrame:
+    return placed_as(experiment, cells, variants=published.variants, goals=published.goals)
+
+
+def _visitors_by_segment(cursor: Cursor, experiment: Experiment, published: Published) -> SegmentVisitors:
+    cells = aggregates.read_visitors(cursor, experiment.id)
+    return segment_visitors_of(experiment, _placed(experiment, published, cells))
 
 
 def _counted(experiment: Experiment, published: Published) -> CountedExperiment:

@@ -55,6 +55,14 @@ class SegmentFilters:
         return wanted
 
 
+def demand_dimension(name: str | None) -> None:
+    """Raise InvalidFilterError for what is no dimension: neither one of DIMENSIONS nor `custom:<key>`."""
+    is_custom = name is not None and name.startswith(CUSTOM_PREFIX) and name != CUSTOM_PREFIX
+    if name is not None and name not in DIMENSIONS and not is_custom:
+        message = f"{name!r} is none of {', '.join(DIMENSIONS)}, nor a custom dimension such as custom:plan"
+        raise InvalidFilterError((Problem("dimension", message),))
+
+
 def _outside_closed_sets(given: Mapping[str, str]) -> tuple[Problem, ...]:
     return tuple(
         Problem(name, f"{given[name]!r} is none of {', '.join(values)}")

@@ -8,7 +8,8 @@ from api.deps import ExperimentOfReadableResults, Now, ProjectOfReadableResults,
 from api.errors import KEY_CODES, documented
 from api.schemas.envelopes import Single
 from api.schemas.results import Results, Summary
-from api.schemas.segment_query import SegmentQuery, TimeseriesQuery
+from api.schemas.segment_query import SegmentQuery, SegmentsQuery, TimeseriesQuery
+from api.schemas.segment_results import Segments
 from api.schemas.timeseries import Day, days_of
 from engine.design.experiment import Experiment, Goal
 from pipeline.store.catalog import NotFoundError
@@ -59,6 +60,25 @@ def get_results_timeseries(
     report = results.report(experiment, project, query.filters, now=now)
     found = next((result for result in report.goals if result.goal == goal), None)
     return Single(data=days_of(found) if found else [])
+
+
+@router.get("/segments")
+def get_results_segments(
+    project: ProjectOfReadableResults,
+    experiment: ExperimentOfReadableResults,
+    query: Annotated[SegmentsQuery, Query()],
+    results: ResultsDep,
+    now: Now,
+) -> Single[Segments]:
+    """Get every segment on every goal and variant, judged together: where the effect differs, if anywhere.
+
+    Exploratory: of what is called, about one in twenty (at a confidence level of 95) is false, so test it
+    again before acting on it. `goal_id` and `dimension` narrow the answer and change no number in it.
+    """
+    goal = None if query.goal_id is None else _asked_for(experiment, query.goal_id)
+    goal_id = goal.id if goal else None
+    report = results.segments(experiment, project, now=now, goal_id=goal_id, dimension=query.dimension)
+    return Single(data=Segments.of(report))
 
 
 def _asked_for(experiment: Experiment, goal_id: str | None) -> Goal | None:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 PERCENTS: Final = {
     "conversion_rate": "conversion_rate",
     "improvement": "improvement",
+    "rest_improvement": "rest_improvement",
+    "shrunk_improvement": "shrunk_improvement",
     "confidence": "confidence",
     "score_value": "score_value",
     "score_progress": "score_progress_percentage",

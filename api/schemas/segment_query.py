@@ -41,6 +41,13 @@ class TimeseriesQuery(SegmentQuery):
     goal_id: str | None = Field(None, description="One goal instead of the primary goal.")
 
 
+class SegmentsQuery(BaseModel):
+    """What to tell of the segments; all are judged in any case."""
+
+    goal_id: str | None = Field(None, description="One goal instead of all.")
+    dimension: str | None = Field(None, description="One dimension, such as `country` or `custom:plan`.")
+
+
 class ExportQuery(SegmentQuery):
     """The same, and what kind of file."""
 

@@ -56,8 +56,8 @@ class VariantResult(BaseModel):
                 **in_percents(result),
                 "absolute_difference": _scaled(result.absolute_difference, unit),
                 "expected_loss": _scaled(result.expected_loss, unit),
-                "improvement_interval": _relative(result.improvement_interval),
-                "sequential_interval": _relative(result.sequential_interval),
+                "improvement_interval": relative(result.improvement_interval),
+                "sequential_interval": relative(result.sequential_interval),
             }
         )
 
@@ -97,7 +97,8 @@ def _scaled(value: float | None, unit: float) -> float | None:
     return None if value is None else round(unit * value, 4) + 0.0
 
 
-def _relative(interval: judged.Interval | None) -> Interval | None:
+def relative(interval: judged.Interval | None) -> Interval | None:
+    """An interval of shares in percents."""
     if interval is None:
         return None
     return Interval(low=percent(interval.low), high=percent(interval.high), level=percent(interval.level))

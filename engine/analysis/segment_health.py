@@ -7,7 +7,7 @@ import numpy as np
 from engine.analysis.checking import Finding, Subject
 from engine.analysis.figures import share
 from engine.analysis.segment_evidence import SegmentVisitors
-from engine.analysis.segment_split import check_splits, is_split_by_weight
+from engine.analysis.segment_split import check_splits, have_weights_moved, is_split_by_weight
 
 # What is known of visitors before any variant can act, so that only a fault can make it differ. The others
 # come from the page or its sender, and a variant that redirects or acts early may change them.
@@ -31,8 +31,9 @@ def sample_ratio_by_segment(subject: Subject) -> Finding:
     there the split may be off because of who is in it.
     """
     counted, experiment = subject.evidence.segments, subject.experiment
-    if experiment.traffic_strategy == "bandit":
-        return Finding("not_applicable", "A bandit moves the split on purpose, so it is not tested.", {})
+    if have_weights_moved(experiment):
+        message = "Weights move, and segments are not counted by what split them, so they are not tested."
+        return Finding("not_applicable", message, {})
     if counted is None or not counted.segments or not is_split_by_weight(experiment):
         return Finding("not_applicable", "There are no segments here to look at.", {})
     splits = check_splits(experiment, counted)

@@ -1,6 +1,6 @@
 """From counts by segment to a report: `analyze_segments` judges every segment in one go."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from engine.analysis.segment_result import (
     SegmentStatus,
     SegmentVariant,
 )
-from engine.analysis.segment_split import check_splits, is_split_by_weight
+from engine.analysis.segment_split import check_splits, have_weights_moved, is_split_by_weight
 from engine.analysis.segment_wording import sum_up
 from engine.design.experiment import Experiment
 
@@ -64,7 +64,7 @@ def analyze_segments(
         goals=tuple(
             GoalSegments(
                 goal=goal,
-                summary=sum_up(goal, judged, _differing(cells, place), is_tested=_is_tested(cells, place)),
+                summary=_summary(cells, place),
                 segments=tuple(
                     cells.result(row, place)
                     for row, one in enumerate(judged.segments)
@@ -81,15 +81,17 @@ def analyze_segments(
     )
 
 
-def _differing(cells: Cells, goal: int) -> Iterable[SegmentResult]:
-    """The results of the segments in which the effect of some variant differs, largest segments first."""
+def _summary(cells: Cells, goal: int) -> str:
+    """Whether the effect differs anywhere; the segments in which it does are named by size."""
     rows = np.flatnonzero(cells.differs[:, goal].any(axis=-1))
     by_size = rows[np.argsort(-cells.visitors[rows], kind="stable")]
-    return (cells.result(row, goal) for row in by_size.tolist())
-
-
-def _is_tested(cells: Cells, goal: int) -> bool:
-    return bool(cells.tested[:, goal].any())
+    return sum_up(
+        cells.experiment.goals[goal],
+        cells.evidence,
+        [cells.result(row, goal) for row in by_size.tolist()],
+        is_tested=bool(cells.tested[:, goal].any()),
+        have_weights_moved=have_weights_moved(cells.experiment),
+    )
 
 
 def _splits(experiment: Experiment, evidence: SegmentEvidence) -> Iterator[SegmentSplit]:

@@ -11,6 +11,7 @@ from engine.analysis.moments import BoolArray, FloatArray
 from engine.analysis.segment_evidence import IntArray, SegmentVisitors
 from engine.analysis.sequential_srm import check_split
 from engine.design.experiment import Experiment
+from engine.design.reweighting import epochs_of
 
 # Segments are smaller than the whole, and what breaks one of them breaks it badly: a tenth of the weight
 # that the whole's check puts on the promised split finds that with fewer visitors.
@@ -36,9 +37,14 @@ class SegmentSplits:
 
 
 def is_split_by_weight(experiment: Experiment) -> bool:
-    """Whether weights say how visitors split: at least two arms have some, and no bandit moves them."""
+    """Whether weights say how visitors split: at least two arms have some, and they never moved."""
     arms = sum(variant.weight > 0 for variant in experiment.variants)
-    return arms > 1 and experiment.traffic_strategy != "bandit"
+    return arms > 1 and not have_weights_moved(experiment)
+
+
+def have_weights_moved(experiment: Experiment) -> bool:
+    """Whether visitors of one segment were split by several sets of weights, or may be before long."""
+    return experiment.traffic_strategy == "bandit" or len(epochs_of(experiment)) > 1
 
 
 def check_splits(experiment: Experiment, counted: SegmentVisitors) -> SegmentSplits:

@@ -1,7 +1,6 @@
 """Whether an effect differs anywhere, in a sentence for someone who runs a product and not statistics."""
 
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Sequence
 
 from engine.analysis.figures import signed
 from engine.analysis.segment_evidence import Segment, SegmentEvidence
@@ -10,28 +9,43 @@ from engine.design.experiment import Goal
 
 # So many segments are named; the others are in the list below the sentence.
 MOST_NAMED = 3
+_MOVED = (
+    "Weights moved while visitors came in, so the variants of a segment saw different days: part of what"
+    " looks like an effect may be the time."
+)
 _ADVICE = "This was found by looking at many segments: test it again on its own before acting on it."
 
 
 def sum_up(
-    goal: Goal, evidence: SegmentEvidence, differing: Iterable[SegmentResult], *, is_tested: bool
+    goal: Goal,
+    evidence: SegmentEvidence,
+    differing: Sequence[SegmentResult],
+    *,
+    is_tested: bool,
+    have_weights_moved: bool = False,
 ) -> str:
     """Say where the effect on a goal differs from that in the rest, `differing` being those segments."""
     if not evidence.segments:
         return "No segments are known of the visitors so far."
     if not is_tested:
         return f"No segment has enough data yet to say whether the effect on {goal.name} differs in it."
-    found = list(differing)
-    if not found:
-        return (
-            f"No segment differs more than chance explains: what holds of {goal.name} for all visitors holds"
-            " for each kind of them, as far as these data can tell."
-        )
-    named = [sentence for one in islice(found, MOST_NAMED) if (sentence := _where(one))]
-    more = len(found) - min(len(found), MOST_NAMED)
-    others = f" And {more} more." if more else ""
-    count = "1 segment" if len(found) == 1 else f"{len(found)} segments"
-    return f"The effect on {goal.name} differs in {count}. {' '.join(named)}{others} {_ADVICE}"
+    found = _found(goal, differing) if differing else _nothing_found(goal)
+    return f"{found} {_MOVED}" if have_weights_moved else found
+
+
+def _nothing_found(goal: Goal) -> str:
+    return (
+        f"No segment differs more than chance explains: what holds of {goal.name} for all visitors holds"
+        " for each kind of them, as far as these data can tell."
+    )
+
+
+def _found(goal: Goal, differing: Sequence[SegmentResult]) -> str:
+    named = " ".join(_where(one) for one in differing[:MOST_NAMED])
+    more = len(differing) - MOST_NAMED
+    others = f" And {more} more." if more > 0 else ""
+    count = "1 segment" if len(differing) == 1 else f"{len(differing)} segments"
+    return f"The effect on {goal.name} differs in {count}. {named}{others} {_ADVICE}"
 
 
 def _where(result: SegmentResult) -> str:
@@ -45,4 +59,4 @@ def _where(result: SegmentResult) -> str:
         else:
             here, elsewhere = signed(variant.improvement), signed(variant.rest_improvement)
             parts.append(f"'{variant.variant_name}' changes it by {here}, elsewhere by {elsewhere}")
-    return f"In {Segment(result.dimension, result.value)}, {' and '.join(parts)}." if parts else ""
+    return f"In {Segment(result.dimension, result.value)}, {' and '.join(parts)}."

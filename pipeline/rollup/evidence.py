@@ -11,6 +11,7 @@ from engine.analysis.evidence import DailyEvidence, Evidence, IntArray
 from engine.analysis.moments import Moments
 from engine.days import local_day
 from engine.design.experiment import Experiment
+from pipeline.rollup.exact_moments import moments_of_sums, whole_numbers
 from pipeline.rollup.rules import FLAGGED_AS_BOT, SEVERAL_VARIANTS
 
 _EPOCH: Final = date(1970, 1, 1)
@@ -94,14 +95,12 @@ def _by_day(cells: pl.DataFrame, column: str, days: range, goals: int, variants:
 
 def _revenue(cells: pl.DataFrame, visitors: IntArray, goals: int) -> Moments:
     """Moments of cents per visitor: whole numbers up to the last division, so that nothing cancels."""
-    n = np.broadcast_to(visitors.astype(np.float64), (goals, len(visitors)))
-    mean, m2 = np.zeros(n.shape), np.zeros(n.shape)
+    n = np.broadcast_to(visitors, (goals, len(visitors)))
     sums = cells.group_by("goal", "variant").agg(pl.col("cohort_cents", "cohort_cents_squared").sum())
-    for goal, variant, total, squares in sums.iter_rows():
-        count = int(visitors[variant])
-        mean[goal, variant] = total / count
-        m2[goal, variant] = (count * squares - total * total) / count
-    return Moments(n.copy(), mean, m2)
+    place = (sums["goal"].to_numpy(), sums["variant"].to_numpy())
+    return moments_of_sums(
+        n, *(whole_numbers(sums[name], place, n.shape) for name in ("cohort_cents", "cohort_cents_squared"))
+    )
 
 
 def _aside(cells: pl.DataFrame, mark: int) -> int:

@@ -73,11 +73,17 @@ class SegmentValues:
         plain = (name for name in DIMENSIONS if self._values[name].height <= MOST_VALUES)
         return {*plain, *custom[:MOST_CUSTOM_KEYS]}
 
+    def value_count(self, dimension: str) -> int:
+        """How many values a dimension has, custom or not."""
+        return self._values_of(dimension).n_unique()
+
     def first_values(self, dimension: str) -> list[str]:
         """Values of a dimension, custom or not, in order of appearance, at most MOST_VALUES."""
+        return self._values_of(dimension).unique(maintain_order=True).head(MOST_VALUES).to_list()
+
+    def _values_of(self, dimension: str) -> pl.Series:
         custom = self._custom.filter(pl.col("dimension") == dimension)
-        values = self._values.get(dimension, custom)
-        return values["value"].unique(maintain_order=True).head(MOST_VALUES).to_list()
+        return self._values.get(dimension, custom)["value"]
 
     def _encoded(self, name: str, column: pl.Series) -> pl.Series:
         found = column.unique().drop_nulls().alias("value")

@@ -16,8 +16,6 @@ _COLUMNS: Final = (
     "visitors BIGINT, conversions BIGINT, cents BIGINT, "
     "cohort_conversions BIGINT, cohort_cents BIGINT, cohort_cents_squared DECIMAL(38, 0)"
 )
-
-
 _READ: Final = {
     "variant": pl.UInt8,
     "goal": pl.UInt8,
@@ -28,11 +26,19 @@ _READ: Final = {
     "cohort_cents": pl.Int64,
     "cohort_cents_squared": pl.Int128,
 }
+# What means nothing where all days are together.
+_BY_DAY: Final = ("day", "cents")
 
 
 def no_cells() -> pl.DataFrame:
     """What `read_value` returns of a value that nobody has."""
     return pl.DataFrame(schema=_READ)
+
+
+def no_totals() -> pl.DataFrame:
+    """What `read_totals` returns where nobody came."""
+    names = {"dimension": pl.String, "value": pl.String}
+    return pl.DataFrame(schema=names | {name: kind for name, kind in _READ.items() if name not in _BY_DAY})
 
 
 def replace(cursor: Cursor, experiment_id: str, cells: pl.DataFrame) -> None:
@@ -61,6 +67,31 @@ def read_value(cursor: Cursor, experiment_id: str, dimension: str, value: str) -
         [dimension, value],
     )
     return cells.cast({"cohort_cents_squared": pl.Int128})
+
+
+def read_totals(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
+    """All days together: the sums of every value of every dimension, and of EVERYONE."""
+    cells = fetch_frame(
+        cursor,
+        f"""
+        SELECT dimension, value, variant, goal,
+          sum(visitors)::BIGINT AS visitors, sum(conversions)::BIGINT AS conversions,
+          sum(cohort_cents)::BIGINT AS cohort_cents, sum(cohort_cents_squared) AS cohort_cents_squared
+        FROM {result_table("aggregates", experiment_id)} GROUP BY ALL
+        """,
+    )
+    return cells.cast({"cohort_cents_squared": pl.Int128})
+
+
+def read_visitors(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
+    """The same of visitors only, who are of no goal in particular."""
+    return fetch_frame(
+        cursor,
+        f"""
+        SELECT dimension, value, variant, goal, sum(visitors)::BIGINT AS visitors
+        FROM {result_table("aggregates", experiment_id)} WHERE goal IS NULL GROUP BY ALL
+        """,
+    )
 
 
 def goals_with_money(cursor: Cursor, experiment_id: str) -> list[int]:

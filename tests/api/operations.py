@@ -76,7 +76,10 @@ OPERATIONS = (
     Operation("GET", "/openapi.json", (), "nothing"),
 )
 # What the service offers beside them, by the same rules.
-MORE_OPERATIONS = (Operation("GET", f"{_EXPERIMENT}/results/export", ("results:read",), "project"),)
+MORE_OPERATIONS = (
+    Operation("GET", f"{_EXPERIMENT}/results/export", ("results:read",), "project"),
+    Operation("GET", f"{_EXPERIMENT}/results/segments", ("results:read",), "project"),
+)
 STEPS: dict[str, tuple[str, ...]] = {
     "draft": (),
     "running": ("start",),

@@ -5,8 +5,9 @@ import pytest
 
 from engine.analysis import segment_report
 from engine.analysis.segment_report import SegmentReport, SegmentVariant, analyze_segments
+from engine.design.reweighting import reweight
 from engine.errors import InvalidEvidenceError
-from tests.builders import a_goal, an_experiment, variants_of
+from tests.builders import NOW, a_goal, an_experiment, variants_of
 from tests.segment_counts import Tree, counts_of, of_visitors, segmented
 
 PLANTED: Tree = {
@@ -183,10 +184,14 @@ def test_narrowing_tells_less_and_changes_no_number() -> None:
     assert (part.comparisons, part.split_alarms) == (whole.comparisons, whole.split_alarms)
 
 
-def test_a_bandits_splits_are_not_judged() -> None:
-    report = analyze_segments(an_experiment(traffic_strategy="bandit"), segmented(PLANTED))
-    assert (report.splits, report.split_alarms) == ((), ())
-    assert report.comparisons == 4
+def test_where_weights_move_splits_are_not_judged_and_effects_come_with_a_warning() -> None:
+    bandit = an_experiment(traffic_strategy="bandit")
+    moved = reweight(an_experiment(status="running"), (1, 3), now=NOW)
+    for experiment in (bandit, moved):
+        report = analyze_segments(experiment, segmented(PLANTED))
+        assert (report.splits, report.split_alarms) == ((), ())
+        assert report.comparisons == 4
+        assert "Weights moved while visitors came in" in report.goals[0].summary
 
 
 def test_three_variants_are_each_compared_with_the_control() -> None:

@@ -6,7 +6,8 @@ from statsmodels.stats.multitest import multipletests
 from engine.analysis.segment_evidence import Segment, SegmentVisitors
 from engine.analysis.segment_split import CONCENTRATION, check_splits, is_split_by_weight
 from engine.analysis.sequential_srm import check_split
-from tests.builders import an_experiment
+from engine.design.reweighting import reweight
+from tests.builders import NOW, an_experiment
 
 
 def counted(visitors: object) -> SegmentVisitors:
@@ -66,9 +67,11 @@ def test_p_too_small_for_a_float_is_still_a_number() -> None:
     assert splits.alarm.all()
 
 
-def test_bandits_and_single_arms_are_not_split_by_weight() -> None:
+def test_weights_that_move_and_single_arms_are_not_split_by_weight() -> None:
     assert is_split_by_weight(an_experiment())
     assert not is_split_by_weight(an_experiment(traffic_strategy="bandit"))
+    moved = reweight(an_experiment(status="running"), (1, 3), now=NOW)
+    assert not is_split_by_weight(moved)
     assert not is_split_by_weight(an_experiment(weights=(1,)))
     assert not is_split_by_weight(an_experiment(weights=(1, 0)))
     assert not is_split_by_weight(an_experiment(variants=()))
