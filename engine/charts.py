@@ -16,6 +16,7 @@ __all__ = [
     "chart_improvements",
     "chart_rates",
     "chart_segments",
+    "chart_weights",
     "draw_in_notebooks",
     "load_altair",
 ]
@@ -120,6 +121,34 @@ def chart_segments(segments: Sequence[SegmentEffect], *, title: str = "Change by
     """A forest plot: the change in each segment with its interval, a row of panels by dimension."""
     rows = [{**asdict(one), "improvement": one.lift} for one in segments]
     return _forest(rows, label="value", panel="dimension", title=title, coloured=False)
+
+
+def chart_weights(report: Report) -> "Chart":
+    """Which share of new visitors each variant got, from one change of the weights to the next.
+
+    Raises ValueError where weights never changed.
+    """
+    alt = load_altair()
+    if report.estimand is None:
+        raise ValueError(f"the weights of '{report.experiment.name}' never changed: there is nothing to draw")
+    names = {variant.id: variant.name for variant in report.experiment.variants}
+    rows = [
+        {"since": epoch.started_at.isoformat(), "variant": names[variant_id], "weight": weight}
+        for epoch in report.estimand.epochs
+        for variant_id, weight in epoch.weights.items()
+    ]
+    chart: Chart = (
+        alt.Chart(
+            alt.Data(values=rows), title=f"{report.experiment.name}: who gets new visitors", width=_WIDTH
+        )
+        .mark_area(interpolate="step-after")
+        .encode(
+            x=alt.X("since:T", title=None),
+            y=alt.Y("weight:Q", title="share of new visitors", stack="normalize").axis(format=".0%"),
+            color=alt.Color("variant:N", title="variant", sort=list(names.values())),
+        )
+    )
+    return chart
 
 
 def _change(goal: GoalReport, variant: VariantResult) -> dict[str, Any]:

@@ -1,10 +1,13 @@
 """Seeded bandits with known truth: thousands of experiments at once whose weights follow what they saw."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import numpy as np
 
 from engine.analysis.bandit import thompson_weights
+from engine.analysis.epochs import EpochEvidence
+from engine.analysis.evidence import DailyEvidence, Evidence
 from engine.analysis.moments import FloatArray, Moments
 from engine.analysis.steering import chance_best
 
@@ -21,6 +24,29 @@ class Steered:
     def moments(self) -> Moments:
         """Moments of conversions per visitor by epoch."""
         return Moments.of_shares(self.conversions, self.visitors)
+
+
+def evidence_of(run: Steered, number: int, *, started_at: datetime, every: timedelta) -> Evidence:
+    """What one of the experiments observed of its one goal; weights moved `every` so long."""
+    visitors, conversions = (counts[:, number].astype(np.int64) for counts in (run.visitors, run.conversions))
+    hits = conversions[:, None, :]
+    zero = np.zeros(hits.shape)
+    n = np.broadcast_to(visitors[:, None, :].astype(np.float64), hits.shape)
+    money, none = Moments(n, zero, zero), np.zeros((0, *hits.shape[1:]), np.int64)
+    return Evidence(
+        visitors=visitors.sum(axis=0),
+        conversions=hits.sum(axis=0),
+        revenue=money.sum_over(0),
+        daily=DailyEvidence(days=(), visitors=none[:, 0], conversions=none, revenue_cents=none),
+        epochs=EpochEvidence(
+            started_at=tuple(started_at + epoch * every for epoch in range(len(visitors))),
+            weights=run.weights[:, number],
+            visitors=visitors,
+            settled=visitors,
+            conversions=hits,
+            revenue=money,
+        ),
+    )
 
 
 def simulate_bandits(

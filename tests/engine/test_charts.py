@@ -15,7 +15,7 @@ from engine.calibration.scores import calibrate
 from engine.calibration.trials import Setting
 from engine.errors import MissingChartsError
 from tests.builders import NOW, an_experiment
-from tests.observations import observed
+from tests.observations import observed, observed_by_epoch
 
 
 def a_report() -> Report:
@@ -107,3 +107,17 @@ def test_notebooks_keep_a_chart_as_its_data() -> None:
     finally:
         alt.renderers.enable(before)
     assert bundle["application/vnd.vegalite.v6+json"]["mark"] == {"type": "line", "point": True}
+
+
+def test_weights_are_drawn_epoch_by_epoch() -> None:
+    evidence = observed_by_epoch([[1, 1], [0.1, 0.9]], [[500, 500], [100, 900]], [[50, 60], [10, 108]])
+    report = analyze(an_experiment(status="running", weights=(0.1, 0.9)), evidence, now=NOW)
+    rows = rows_of(charts.chart_weights(report))
+    assert [(row["variant"], row["weight"]) for row in rows] == [
+        ("Control", 1.0),
+        ("Treatment 1", 1.0),
+        ("Control", 0.1),
+        ("Treatment 1", 0.9),
+    ]
+    with pytest.raises(ValueError, match="never changed"):
+        charts.chart_weights(a_report())

@@ -1,5 +1,7 @@
 """The proof by simulation: bandits whose base rate has a trend, read by epoch and read pooled."""
 
+from datetime import timedelta
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,10 @@ from engine.analysis.bandit import FLOOR, stratify
 from engine.analysis.estimates import Estimate, FloatArray
 from engine.analysis.frequentist import Comparison, compare_means
 from engine.analysis.moments import Moments
+from engine.analysis.report import analyze
 from engine.analysis.sequential import confidence_sequence
-from engine.simulate_bandit import Steered, simulate_bandits
+from engine.simulate_bandit import Steered, evidence_of, simulate_bandits
+from tests.builders import NOW, STARTED, an_experiment
 
 EPOCHS, EXPERIMENTS, BASE = 12, 600, 0.05
 TREND = np.linspace(0.5, 1.5, EPOCHS)
@@ -110,3 +114,15 @@ def test_watching_an_edited_split_every_day_calls_no_more_than_it_says() -> None
             errors[sequence.log_p < np.log(0.05)] = True
     assert wrong.mean() <= 0.05
     assert wrong_pooled.mean() > 0.9
+
+
+def test_one_experiment_is_evidence_for_a_report() -> None:
+    run = simulate_bandits(np.full((4, 2), 0.1), per_epoch=2000, experiments=3, seed=7)
+    evidence = evidence_of(run, 1, started_at=STARTED, every=timedelta(days=1))
+    report = analyze(an_experiment(status="running", traffic_strategy="bandit"), evidence, now=NOW)
+    found = stratify(run.moments[:, 1, 0], run.moments[:, 1, 1])
+    assert report.goals[0].variants[1].absolute_difference == pytest.approx(
+        found.variant.value - found.control.value
+    )
+    assert report.estimand is not None
+    assert [epoch.started_at.day for epoch in report.estimand.epochs] == [1, 2, 3, 4]
