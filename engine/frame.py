@@ -2,13 +2,15 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from engine.analysis.report import Report, analyze
 from engine.design.experiment import Experiment, Goal, Variant
-from engine.design.vocabulary import AnalysisMethod
+from engine.design.vocabulary import AnalysisMethod, TrafficStrategy
 from engine.errors import InvalidEvidenceError
 from engine.frame_counts import count, moment
+from engine.frame_epochs import WeightEpochs, with_epochs
 from engine.frame_rows import Columns, GoalKind, read_rows
 
 __all__ = ["Columns", "GoalKind", "analyze_frame"]
@@ -27,6 +29,8 @@ def analyze_frame(  # noqa: PLR0913  # what a test needs told; all but the contr
     timestamp: str | None = None,
     timezone: str = "UTC",
     weights: Mapping[str, float] | None = None,
+    weight_epochs: WeightEpochs = (),
+    traffic_strategy: TrafficStrategy = "fixed",
     less_is_better: Collection[str] = (),
     analysis_method: AnalysisMethod = "frequentist",
     confidence_level: int = 95,
@@ -42,7 +46,8 @@ def analyze_frame(  # noqa: PLR0913  # what a test needs told; all but the contr
     values. `goals` are columns: a list of conversions (1 or 0, true or false), or a mapping to
     `custom_event` for those and `revenue` for amounts in major units; the first is the primary goal.
     `timestamp` gives days, in `timezone`, and with them the impact in a year. `weights` say how visitors
-    were meant to be split, by variant: evenly by default. `less_is_better` names goals to be lowered.
+    were meant to be split, by variant: evenly by default. Where weights changed, `weight_epochs` say since
+    when there were which, as by a bandit (`traffic_strategy`). `less_is_better` names goals to be lowered.
 
     Raises InvalidEvidenceError where a column is missing or holds what it can't mean, and
     InvalidDesignError where there can be no such experiment, as with more than 20 variants.
@@ -67,10 +72,12 @@ def analyze_frame(  # noqa: PLR0913  # what a test needs told; all but the contr
         completed_at=moment(rows["at"].max()) or _NO_TIME,
         analysis_method=analysis_method,
         confidence_level=confidence_level,
+        traffic_strategy=traffic_strategy,
         variants=_variants(arms, weights),
         goals=_goals(kinds, less_is_better),
     )
-    evidence = count(rows, variants=arms, kinds=list(kinds.values()), timezone=timezone)
+    count_rows = partial(count, variants=arms, kinds=list(kinds.values()), timezone=timezone)
+    evidence = with_epochs(count_rows(rows), rows, weight_epochs, variants=arms, count=count_rows)
     return analyze(experiment, evidence, now=experiment.updated_at, currency=currency)
 
 

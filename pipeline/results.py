@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from engine.analysis.epochs import EpochEvidence
+from engine.analysis.epochs import SETTLING, EpochEvidence
 from engine.analysis.evidence import Evidence
 from engine.analysis.report import Report, analyze
 from engine.analysis.segment_evidence import SegmentEvidence, SegmentVisitors
@@ -16,7 +16,7 @@ from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.design.reweighting import epochs_of
 from pipeline.rollup.choices import dimensions_left_out, segment_choices
-from pipeline.rollup.epochs import SETTLING, epochs_from
+from pipeline.rollup.epochs import epochs_from
 from pipeline.rollup.evidence import days_of, evidence_of, placed_as
 from pipeline.rollup.rules import microseconds
 from pipeline.rollup.run import Rollup

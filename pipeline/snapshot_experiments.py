@@ -66,6 +66,8 @@ def write_experiment(
         completed_at=experiment.completed_at,
         analysis_method=experiment.analysis_method,
         confidence_level=experiment.confidence_level,
+        traffic_strategy=experiment.traffic_strategy,
+        weight_epochs=experiment.weight_epochs,
         variants=variants,
         goals=_goals(experiment, project, published),
         covered_seq=published.covered_seq,

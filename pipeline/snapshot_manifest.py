@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from engine.design.weight_epochs import WeightEpoch
 from pipeline.snapshot_files import placed
 
 MANIFEST: Final = "manifest.json"
@@ -67,7 +68,8 @@ class SnapshotExperiment:
     """An experiment's results: what its events numbered up to `covered_seq` came to at `as_of`.
 
     `several_variants` visitors saw more than one variant, `bots` were flagged; neither has a row.
-    Variants and goals are those the experiment was counted by.
+    Variants and goals are those the experiment was counted by. `weight_epochs` are there once weights have
+    changed.
     """
 
     id: str
@@ -77,6 +79,8 @@ class SnapshotExperiment:
     completed_at: datetime | None
     analysis_method: str
     confidence_level: int
+    traffic_strategy: str = "fixed"
+    weight_epochs: tuple[WeightEpoch, ...] = ()
     variants: tuple[SnapshotVariant, ...]
     goals: tuple[SnapshotGoal, ...]
     covered_seq: int

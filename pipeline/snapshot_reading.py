@@ -154,6 +154,11 @@ class Snapshot:
             "timestamp": "first_exposed_at",
             "timezone": self.manifest.timezone,
             "weights": {variant.name: variant.weight for variant in seen},
+            "weight_epochs": [
+                (epoch.started_at, {one.name: epoch.weights.get(one.id, 0.0) for one in seen})
+                for epoch in chosen.weight_epochs
+            ],
+            "traffic_strategy": chosen.traffic_strategy,
             "less_is_better": [names[goal.id] for goal in chosen.goals if goal.less_is_better],
             "analysis_method": chosen.analysis_method,
             "confidence_level": chosen.confidence_level,

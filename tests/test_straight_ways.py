@@ -11,6 +11,7 @@ import pytest
 
 from engine.analysis.report import DayResult, GoalReport, VariantResult
 from engine.design.vocabulary import AnalysisMethod
+from engine.design.weight_epochs import WeightEpoch
 from engine.frame import GoalKind, analyze_frame
 from pipeline.importing import VisitorFile, import_visitors
 from pipeline.snapshot_reading import open_snapshot
@@ -125,4 +126,44 @@ def test_the_service_and_its_snapshot_give_the_same_numbers(tmp_path: Path, meth
         for one, other in variants:
             expected = approximately(other)
             for name in (*JUDGED, *COUNTED[kind]):
+                assert asdict(one)[name] == expected[name], name
+
+
+@pytest.mark.parametrize("method", ["frequentist", "bayesian"])
+def test_weights_that_moved_are_known_on_every_way(tmp_path: Path, method: AnalysisMethod) -> None:
+    visits().write_csv(tmp_path / "visits.csv")
+    columns = VisitorColumns(variant="variant", goals=GOALS, visitor="visitor", timestamp="at")
+    file = VisitorFile(path=tmp_path / "visits.csv", columns=columns, name="Visits", control="old")
+    with a_working_store(tmp_path / "store") as store:
+        project = store.add_project(reporting_timezone=ZONE)
+        imported = import_visitors(
+            file, project, catalog=store.catalog, ingest=store.ingest, on_progress=lambda _: None
+        )
+        assert imported.experiment is not None
+        old, new = (variant.id for variant in imported.experiment.variants)
+        epochs = tuple(
+            WeightEpoch(started_at=FIRST + timedelta(days=day), weights={old: 1.0, new: weight})
+            for day, weight in ((0, 1.0), (3, 1.5), (3.5, 1.2), (20, 2.0))
+        )
+        experiment = store.change(
+            imported.experiment, analysis_method=method, traffic_strategy="bandit", weight_epochs=epochs
+        )
+        served = store.results.report(experiment, project, now=datetime.now(UTC))
+        store.snapshots.write(project.id)
+        snapshot = open_snapshot(store.snapshots.folder)
+        analysed = analyze_frame(snapshot.visitors("Visits"), **snapshot.analysis("Visits"))
+    assert served.estimand is not None
+    assert analysed.estimand is not None
+    assert served.estimand.compared_share == analysed.estimand.compared_share == 1.0
+    assert [list(epoch.visitors.values()) for epoch in served.estimand.epochs] == [
+        list(epoch.visitors.values()) for epoch in analysed.estimand.epochs
+    ]
+    split = ("sample_ratio", "unweighted_arms")
+    assert [one.details.get("epochs") for one in served.health if one.check in split] == [
+        one.details.get("epochs") for one in analysed.health if one.check in split
+    ]
+    for ours, theirs in zip(served.goals, analysed.goals, strict=True):
+        for one, other in zip(comparable(ours)[0], comparable(theirs)[0], strict=True):
+            expected = approximately(other)
+            for name in (*JUDGED, *COUNTED[GOALS[theirs.goal.name]]):
                 assert asdict(one)[name] == expected[name], name

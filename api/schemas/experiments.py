@@ -70,7 +70,9 @@ class Variant(BaseModel):
 
     id: str
     name: str
-    weight: float = Field(description="Relative: shares are weights over their sum.")
+    weight: float = Field(
+        description="Relative: shares are weights over their sum. Of a bandit, those that assign now."
+    )
     is_control: bool
     changes: list[Change]
 

@@ -1,7 +1,7 @@
 """What was observed while each set of weights split the visitors: evidence by epoch."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,10 @@ from engine.errors import InvalidEvidenceError
 
 IntArray = npt.NDArray[np.int64]
 
+# A visitor is assigned on arrival and counted once the variant is seen: for so long after a change, some of
+# those who are counted were still assigned by the weights before.
+SETTLING = timedelta(minutes=10)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochEvidence:
@@ -18,8 +22,8 @@ class EpochEvidence:
 
     `weights[e, v]` split new visitors from `started_at[e]` on, until the next epoch began. `visitors[e, v]`,
     `conversions[e, g, v]` and `revenue[e, g, v]` are as in Evidence, and add up over e to what is there.
-    `settled[e, v]` of the visitors came so long after the change that the epoch before can't have assigned
-    them. Raises InvalidEvidenceError for numbers that can't have been observed together.
+    `settled[e, v]` of the visitors came at least SETTLING after the change; in the first epoch, all.
+    Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 
     started_at: tuple[datetime, ...]

@@ -8,6 +8,7 @@ from scipy import special
 
 from engine.analysis.checking import MIN_EXPECTED, SAMPLE_RATIO_ALARM, Finding, Subject
 from engine.analysis.epochs import EpochEvidence, IntArray
+from engine.analysis.evidence import Evidence
 from engine.analysis.figures import share
 from engine.analysis.moments import BoolArray, FloatArray
 from engine.analysis.sequential_srm import check_split_over_epochs
@@ -25,6 +26,16 @@ def expected_shares(experiment: Experiment) -> list[float]:
     """The share of visitors each variant should get now; zeros while all weights are."""
     total = sum(variant.weight for variant in experiment.variants)
     return [variant.weight / total if total > 0 else 0.0 for variant in experiment.variants]
+
+
+def expected_overall(experiment: Experiment, evidence: Evidence) -> list[float]:
+    """The share of all visitors each variant should have: the epochs' shares by how many came in them."""
+    epochs = evidence.epochs
+    if epochs is None or not evidence.visitors.any():
+        return expected_shares(experiment)
+    came = epochs.visitors.sum(axis=1)
+    overall: list[float] = (came @ epochs.shares / came.sum()).tolist()
+    return overall
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +90,7 @@ def sample_ratio(subject: Subject) -> Finding:
         "always_valid_p_value": float(np.exp(always_valid.log_p)),
         "chi_square": chi_square,
         "visitors": _by_name(subject, subject.evidence.visitors.tolist()),
-        "expected_shares": _by_name(subject, expected_shares(subject.experiment)),
+        "expected_shares": _by_name(subject, expected_overall(subject.experiment, subject.evidence)),
         **({} if epochs is None else {"epochs": _by_epoch(subject, epochs, split)}),
     }
     if p >= SAMPLE_RATIO_ALARM:

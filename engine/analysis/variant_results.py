@@ -11,7 +11,7 @@ from engine.analysis.multiplicity import effective_alpha
 from engine.analysis.reasons import Cell, why_missing
 from engine.analysis.result import Interval, VariantResult
 from engine.analysis.sequential import ConfidenceSequence
-from engine.analysis.split_health import expected_shares
+from engine.analysis.split_health import expected_overall
 from engine.analysis.watching import watch
 from engine.design.experiment import Experiment
 
@@ -65,7 +65,7 @@ def _counted(findings: Findings, goal: int, variant: int) -> VariantResult:
         revenue_cents=round(revenue_per_visitor * float(evidence.revenue.n[goal, variant])),
         revenue_per_visitor_cents=revenue_per_visitor,
         status=findings.judgement.status[goal, variant].item(),
-        sample_ratio_expected=expected_shares(findings.experiment)[variant],
+        sample_ratio_expected=expected_overall(findings.experiment, evidence)[variant],
     )
 
 

@@ -1,8 +1,5 @@
 """Visitors by the weights that split them, as the evidence that is analysed."""
 
-from datetime import timedelta
-from typing import Final
-
 import numpy as np
 import polars as pl
 
@@ -10,10 +7,6 @@ from engine.analysis.epochs import EpochEvidence, IntArray
 from engine.analysis.moments import Moments
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
-
-# A visitor is assigned on arrival and counted once the variant is seen: for so long after a change, some of
-# those who are counted were still assigned by the weights before.
-SETTLING: Final = timedelta(minutes=10)
 
 
 def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:

@@ -8,6 +8,7 @@ from scipy import stats
 
 from engine.analysis.evidence import Evidence
 from engine.analysis.health import check_health
+from engine.analysis.report import analyze
 from engine.analysis.result import HealthCheck
 from engine.analysis.sequential_srm import check_split_over_epochs
 from tests.builders import NOW, an_experiment
@@ -46,6 +47,15 @@ def test_a_split_as_planned_in_each_epoch_is_sound_though_no_single_weights_expl
     assert found("sample_ratio", evidence, weights=(9, 1)).status == "ok"
     pooled = observed([13_990, 6_050], [0, 0])
     assert found("sample_ratio", pooled, weights=(9, 1)).status == "alarm"
+
+
+def test_the_share_expected_of_all_visitors_is_that_of_the_epochs_they_came_in() -> None:
+    evidence = of_epochs([[1, 1], [9, 1]], [[1000, 1000], [5400, 600]])
+    expected = [(2000 * 0.5 + 6000 * 0.9) / 8000, (2000 * 0.5 + 6000 * 0.1) / 8000]
+    shares = found("sample_ratio", evidence, weights=(9, 1)).details["expected_shares"]
+    assert list(shares.values()) == pytest.approx(expected)
+    report = analyze(an_experiment(status="running", weights=(9, 1)), evidence, now=NOW)
+    assert [one.sample_ratio_expected for one in report.goals[0].variants] == pytest.approx(expected)
 
 
 def test_a_broken_epoch_alarms_and_is_named() -> None:

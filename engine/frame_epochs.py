@@ -1,0 +1,70 @@
+"""Rows of a DataFrame by the weights that split their visitors."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import numpy as np
+import polars as pl
+
+from engine.analysis.epochs import SETTLING, EpochEvidence
+from engine.analysis.evidence import Evidence
+from engine.analysis.moments import Moments
+from engine.errors import InvalidEvidenceError
+
+# When new visitors began to be split by which weights, by variant.
+WeightEpochs = Sequence[tuple[datetime, Mapping[str, float]]]
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def with_epochs(
+    evidence: Evidence,
+    rows: pl.DataFrame,
+    epochs: WeightEpochs,
+    *,
+    variants: Sequence[str],
+    count: Callable[[pl.DataFrame], Evidence],
+) -> Evidence:
+    """Add what came of each epoch to the evidence of all `rows`, which `count` counts.
+
+    A visitor belongs to the epoch of the first row. Raises InvalidEvidenceError where rows tell no time,
+    epochs none of a zone or not in order, or weights are not of every variant.
+    """
+    if len(epochs) < 2:
+        return evidence
+    _demand_sense(rows, epochs, variants)
+    starts = pl.Series([int(start.timestamp()) * 1_000_000 + start.microsecond for start, _ in epochs[1:]])
+    first = rows.with_columns(pl.col("at").min().over("visitor").alias("first"))
+    numbered = first.with_columns(starts.search_sorted(first["first"], "right").alias("epoch"))
+    began = pl.concat([pl.Series([-(2**62)]), starts + SETTLING // _MICROSECOND])
+    settled = numbered.filter(pl.col("first") >= began.gather(numbered["epoch"]))
+    parts, kept = (
+        [count(some.filter(pl.col("epoch") == epoch)) for epoch in range(len(epochs))]
+        for some in (numbered, settled)
+    )
+    return replace(
+        evidence,
+        epochs=EpochEvidence(
+            started_at=tuple(start for start, _ in epochs),
+            weights=np.array([[weights[arm] for arm in variants] for _, weights in epochs], np.float64),
+            visitors=np.stack([part.visitors for part in parts]),
+            settled=np.stack([part.visitors for part in kept]),
+            conversions=np.stack([part.conversions for part in parts]),
+            revenue=Moments(
+                *(np.stack([getattr(part.revenue, name) for part in parts]) for name in ("n", "mean", "m2"))
+            ),
+        ),
+    )
+
+
+def _demand_sense(rows: pl.DataFrame, epochs: WeightEpochs, variants: Sequence[str]) -> None:
+    if rows["at"].null_count():
+        raise InvalidEvidenceError("weight_epochs need a timestamp column, to tell who came in which")
+    starts = [start for start, _ in epochs]
+    if any(start.tzinfo is None for start in starts) or starts != sorted(starts):
+        raise InvalidEvidenceError("weight_epochs start at times of a time zone, each after the one before")
+    for start, weights in epochs:
+        if missing := [arm for arm in variants if arm not in weights]:
+            raise InvalidEvidenceError(
+                f"weights since {start.isoformat()} say nothing of {', '.join(map(repr, missing))}"
+            )
