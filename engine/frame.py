@@ -1,22 +1,17 @@
 """The verdict on an experiment that lies in a DataFrame: the same report that the service gives."""
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from engine.analysis.report import Report, analyze
-from engine.design.experiment import Experiment, Goal, Variant
 from engine.design.vocabulary import AnalysisMethod, TrafficStrategy
-from engine.errors import InvalidEvidenceError
-from engine.frame_counts import count, moment
+from engine.frame_counts import count
 from engine.frame_epochs import WeightEpochs, with_epochs
+from engine.frame_experiment import experiment_of
 from engine.frame_rows import Columns, GoalKind, read_rows
 
 __all__ = ["Columns", "GoalKind", "analyze_frame"]
-
-# When everything happened where no column says so.
-_NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def analyze_frame(  # noqa: PLR0913  # what a test needs told; all but the control and the goals have defaults
@@ -56,63 +51,18 @@ def analyze_frame(  # noqa: PLR0913  # what a test needs told; all but the contr
         goals if isinstance(goals, Mapping) else dict.fromkeys(goals, "custom_event")
     )
     rows = read_rows(df, Columns(variant=variant, goals=kinds, visitor=visitor, timestamp=timestamp))
-    arms = _arms(rows["variant"].unique().to_list(), str(control))
-    experiment = Experiment(
-        id="frame",
-        project_id="frame",
-        name=name,
-        test_key="frame",
-        salt="frame",
-        url="https://frame.invalid/",
-        created_at=moment(rows["at"].min()) or _NO_TIME,
-        updated_at=moment(rows["at"].max()) or _NO_TIME,
-        # The data is all there will be.
-        status="completed",
-        started_at=moment(rows["at"].min()) or _NO_TIME,
-        completed_at=moment(rows["at"].max()) or _NO_TIME,
+    experiment = experiment_of(
+        rows,
+        control=str(control),
+        kinds=kinds,
+        weights=weights,
+        less_is_better=less_is_better,
         analysis_method=analysis_method,
         confidence_level=confidence_level,
         traffic_strategy=traffic_strategy,
-        variants=_variants(arms, weights),
-        goals=_goals(kinds, less_is_better),
+        name=name,
     )
+    arms = [one.name for one in experiment.variants]
     count_rows = partial(count, variants=arms, kinds=list(kinds.values()), timezone=timezone)
     evidence = with_epochs(count_rows(rows), rows, weight_epochs, variants=arms, count=count_rows)
     return analyze(experiment, evidence, now=experiment.updated_at, currency=currency)
-
-
-def _arms(seen: Sequence[str], control: str) -> list[str]:
-    """The control first, the others by name."""
-    if control not in seen:
-        arms = ", ".join(map(repr, sorted(seen)[:20]))
-        raise InvalidEvidenceError(f"the control {control!r} is none of the variants seen: {arms}")
-    return [control, *sorted(set(seen) - {control})]
-
-
-def _variants(arms: Sequence[str], weights: Mapping[str, float] | None) -> tuple[Variant, ...]:
-    if weights is not None and set(weights) != set(arms):
-        raise InvalidEvidenceError(f"weights must be of the variants seen, {', '.join(map(repr, arms))}")
-    return tuple(
-        Variant(
-            id=f"variant_{i}", name=arm, is_control=i == 0, weight=1.0 if weights is None else weights[arm]
-        )
-        for i, arm in enumerate(arms)
-    )
-
-
-def _goals(kinds: Mapping[str, GoalKind], less_is_better: Collection[str]) -> tuple[Goal, ...]:
-    if unknown := set(less_is_better) - set(kinds):
-        raise InvalidEvidenceError(f"less_is_better names no goals: {', '.join(map(repr, sorted(unknown)))}")
-    return tuple(
-        Goal(
-            id=f"goal_{i}",
-            name=name,
-            goal_type=kind,
-            is_primary=i == 0,
-            config={
-                "event_name": name,
-                "direction": "decrease" if name in less_is_better else "increase",
-            },
-        )
-        for i, (name, kind) in enumerate(kinds.items())
-    )

@@ -23,12 +23,9 @@ def count(
     A visitor converts if any row says so, on the day of the first one that does; revenue adds up.
     Visitors seen in several variants are set aside. Without times there are no days.
     """
-    codes = {name: code for code, name in enumerate(variants)}
-    coded = rows.with_columns(
-        pl.col("variant").replace_strict(codes, return_dtype=pl.Int64), _days(rows["at"], timezone)
-    )
-    everyone = _by_visitor(coded, len(kinds))
-    visitors = everyone.filter(pl.col("variant") == pl.col("last_variant"))
+    coded = with_codes(rows, variants, timezone)
+    everyone = by_visitor(coded, len(kinds))
+    visitors = of_one_variant(everyone)
     counted = coded.join(visitors.select("visitor"), on="visitor", how="semi")
     arms, columns = visitors["variant"].to_numpy(), range(len(kinds))
     return Evidence(
@@ -47,6 +44,19 @@ def count(
     )
 
 
+def with_codes(rows: pl.DataFrame, variants: Sequence[str], timezone: str = "UTC") -> pl.DataFrame:
+    """The same rows with the number of their variant, and their local day."""
+    codes = {name: code for code, name in enumerate(variants)}
+    return rows.with_columns(
+        pl.col("variant").replace_strict(codes, return_dtype=pl.Int64), _days(rows["at"], timezone)
+    )
+
+
+def of_one_variant(everyone: pl.DataFrame) -> pl.DataFrame:
+    """Those of `by_visitor` who are counted."""
+    return everyone.filter(pl.col("variant") == pl.col("last_variant"))
+
+
 def moment(at: object) -> datetime | None:
     """Microseconds since the epoch as a time in UTC; None for none."""
     return _EPOCH + timedelta(microseconds=at) if isinstance(at, int) else None
@@ -59,7 +69,7 @@ def _days(at: pl.Series, timezone: str) -> pl.Series:
     return pl.Series("day", local_days(at.to_numpy(), timezone))
 
 
-def _by_visitor(coded: pl.DataFrame, goals: int) -> pl.DataFrame:
+def by_visitor(coded: pl.DataFrame, goals: int) -> pl.DataFrame:
     """One row a visitor: the lowest and the highest variant, the first day, and what was done."""
     of_goals = [
         expression

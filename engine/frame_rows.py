@@ -1,6 +1,6 @@
 """What the rows of a DataFrame mean, whatever kind of frame it is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal
@@ -19,27 +19,30 @@ class Columns:
 
     `goals` maps a column to its kind: `custom_event` (did it happen: 1 or 0, true or false) or `revenue`
     (how much, in major units such as dollars; below 0 for money paid back). Without `visitor` each row is
-    a visitor. `timestamp` is when the row happened, in UTC unless it has a zone of its own.
+    a visitor. `timestamp` is when the row happened, in UTC unless it has a zone of its own. `segments` say
+    what kind of visitor it was.
     """
 
     variant: str
     goals: Mapping[str, GoalKind]
     visitor: str | None = None
     timestamp: str | None = None
+    segments: Sequence[str] = ()
 
     @property
     def named(self) -> list[str]:
         """Every column that is used, once."""
         optional = [name for name in (self.visitor, self.timestamp) if name is not None]
-        return list(dict.fromkeys([self.variant, *optional, *self.goals]))
+        return list(dict.fromkeys([self.variant, *optional, *self.goals, *self.segments]))
 
 
 def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any frame that narwhals knows
     """Take the meaning of every row.
 
     Returns `visitor` (text, or the number of the row), `variant` (text), `at` (microseconds since the
-    epoch in UTC; null throughout without timestamps) and a whole number `goal_<i>` for each goal: 1 or 0,
-    or cents. Raises InvalidEvidenceError where a column is missing or a value means nothing.
+    epoch in UTC; null throughout without timestamps), a whole number `goal_<i>` for each goal: 1 or 0, or
+    cents, and the text `segment_<i>` for each segment, null where it is unknown. Raises
+    InvalidEvidenceError where a column is missing or a value means nothing.
     """
     if not columns.goals:
         raise InvalidEvidenceError("name at least one column as a goal")
@@ -56,6 +59,7 @@ def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any
             _MEANINGS[kind](frame, name).alias(f"goal_{i}")
             for i, (name, kind) in enumerate(columns.goals.items())
         ),
+        *(_text(frame, name).alias(f"segment_{i}") for i, name in enumerate(columns.segments)),
     )
     needed = {"variant": columns.variant, "visitor": columns.visitor, "at": columns.timestamp}
     for column, name in needed.items():
@@ -95,6 +99,12 @@ def _microseconds(frame: pl.DataFrame, name: str | None) -> pl.Expr:
     elif not isinstance(dtype, pl.Datetime):
         raise InvalidEvidenceError(f"{name!r} holds {dtype}, not times; make it a datetime column")
     return column.dt.epoch("us")
+
+
+def _text(frame: pl.DataFrame, name: str) -> pl.Expr:
+    """Values as words; nothing written, or what is no number, is nothing known."""
+    column = pl.col(name).fill_nan(None) if frame.schema[name].is_float() else pl.col(name)
+    return column.cast(pl.String).replace("", None)
 
 
 def _flag(frame: pl.DataFrame, name: str) -> pl.Expr:

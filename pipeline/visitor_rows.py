@@ -60,7 +60,8 @@ def read_visitors(chunk: Chunk, columns: VisitorColumns, *, now_us: int) -> Read
         pl.col(columns.variant).cast(pl.String).alias("variant"),
         _microseconds(chunk.rows, columns.timestamp, now_us).alias("occurred_at"),
         *(_amount(name, kind).alias(f"goal:{name}") for name, kind in columns.goals.items()),
-        *(pl.col(name).cast(pl.String).alias(name) for name in columns.segments),
+        # Nothing written is nothing known.
+        *(pl.col(name).cast(pl.String).replace("", None).alias(name) for name in columns.segments),
     )
     judged = meaning.with_columns(_first_fault(columns).alias("fault"))
     faulty = judged.filter(pl.col("fault").is_not_null()).select("line", "fault")

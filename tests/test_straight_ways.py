@@ -10,9 +10,11 @@ import polars as pl
 import pytest
 
 from engine.analysis.report import DayResult, GoalReport, VariantResult
+from engine.analysis.segment_report import SegmentReport
 from engine.design.vocabulary import AnalysisMethod
 from engine.design.weight_epochs import WeightEpoch
 from engine.frame import GoalKind, analyze_frame
+from engine.frame_segments import segments_of_frame
 from pipeline.importing import VisitorFile, import_visitors
 from pipeline.snapshot_reading import open_snapshot
 from pipeline.visitor_rows import VisitorColumns
@@ -88,6 +90,79 @@ def test_the_service_and_a_data_frame_give_the_same_numbers(tmp_path: Path, meth
         assert served_days == frame_days
         for one, other in zip(served_variants, frame_variants, strict=True):
             assert asdict(one) == approximately(other)
+
+
+def visits_of_kinds() -> pl.DataFrame:
+    """The same visits, of whom much is known, which may be another thing on the next one."""
+    rng = np.random.default_rng(43)
+    frame = visits()
+    local = frame["at"].str.to_datetime(time_zone="UTC").dt.convert_time_zone(ZONE)
+    return frame.with_columns(
+        pl.Series("country", np.array(["US", "DE", None])[rng.choice(3, ROWS, p=[0.6, 0.3, 0.1])]),
+        pl.Series("plan", np.array(["pro", "free", None])[rng.integers(0, 3, ROWS)]),
+        # The service knows this one by itself.
+        pl.when(local.dt.weekday() > 5)
+        .then(pl.lit("weekend"))
+        .otherwise(pl.lit("weekday"))
+        .alias("day_of_week"),
+    )
+
+
+def told(report: SegmentReport) -> dict[tuple[str, str, str], Any]:
+    """Everything about every segment and goal but the ids, by names that both know."""
+    splits = {
+        (one.dimension, one.value): {**asdict(one), "visitors": sorted(one.visitors.values())}
+        for one in report.splits
+    }
+    found: dict[tuple[str, str, str], Any] = {}
+    for goal in report.goals:
+        for one in goal.segments:
+            dimension = one.dimension.removeprefix("custom:")
+            assert one.control is not None
+            found[goal.goal.name, dimension, one.value] = [
+                {**splits[one.dimension, one.value], "dimension": dimension},
+                *({**asdict(arm), "variant_id": ""} for arm in (one.control, *one.variants)),
+            ]
+    return found
+
+
+def nearly(value: Any) -> Any:
+    """Equal but for the last digits."""
+    if isinstance(value, dict):
+        return {name: nearly(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [nearly(one) for one in value]
+    return pytest.approx(value, rel=1e-7, abs=1e-9) if isinstance(value, float) else value
+
+
+def test_the_service_and_a_data_frame_judge_segments_the_same(tmp_path: Path) -> None:
+    frame = visits_of_kinds()
+    frame.drop("day_of_week").write_csv(tmp_path / "visits.csv")
+    columns = VisitorColumns(
+        variant="variant", goals=GOALS, visitor="visitor", timestamp="at", segments=("country", "plan")
+    )
+    file = VisitorFile(path=tmp_path / "visits.csv", columns=columns, name="Visits", control="old")
+    with a_working_store(tmp_path / "store") as store:
+        project = store.add_project(reporting_timezone=ZONE)
+        imported = import_visitors(
+            file, project, catalog=store.catalog, ingest=store.ingest, on_progress=lambda _: None
+        )
+        assert imported.experiment is not None
+        served = store.results.segments(imported.experiment, project, now=datetime.now(UTC))
+    analysed = segments_of_frame(
+        frame,
+        segments=["plan", "country", "day_of_week"],
+        control="old",
+        goals=GOALS,
+        visitor="visitor",
+        timestamp="at",
+    )
+    assert served.comparisons == analysed.comparisons > 0
+    assert {goal.goal.name: goal.summary for goal in served.goals} == {
+        goal.goal.name: goal.summary for goal in analysed.goals
+    }
+    assert len(told(served)) == 12
+    assert told(served) == nearly(told(analysed))
 
 
 # What one row a visitor can say: not which days they bought on, nor that a refund undid a conversion.

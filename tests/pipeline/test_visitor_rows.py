@@ -120,3 +120,10 @@ def test_a_known_segment_is_a_column_and_another_a_custom_dimension() -> None:
     exposure = events_of(read({}).rows, EXPERIMENT, COLUMNS).filter(type="exposure").row(0, named=True)
     assert exposure["country"] == "DE"
     assert exposure["custom"] == '{"shoe_size":"42"}'
+
+
+def test_a_segment_that_nothing_is_written_of_is_unknown() -> None:
+    rows = read({"country": "", "shoe_size": ""}).rows
+    exposure = events_of(rows, EXPERIMENT, COLUMNS).filter(type="exposure").row(0, named=True)
+    assert exposure["country"] is None
+    assert exposure["custom"] == '{"shoe_size":null}'
