@@ -135,3 +135,18 @@ def test_nothing_counted_yet_is_no_evidence_by_epoch(store: WorkingStore, projec
     experiment = moved(store, store.add_experiment(project), (3, 1), HOUR)
     evidence = store.observe(experiment, project)
     assert evidence.visitors.tolist() == [0, 0]
+
+
+def test_epochs_that_are_over_at_once_or_never_began_hold_whom_they_should(
+    store: WorkingStore, project: Project
+) -> None:
+    experiment = store.add_experiment(project)
+    # Two edits at one moment, one five minutes later, and one that takes hold for good.
+    for weights, minute in (((2, 1), 60), ((3, 1), 60), ((4, 1), 65), ((5, 1), 120)):
+        experiment = moved(store, experiment, weights, minute)
+    for visitor, minute in (("a", 59), ("b", 60), ("c", 64), ("d", 65), ("e", 75), ("f", 129), ("g", 130)):
+        store.write(project, an_exposure(experiment, 0, visitor, minute=minute))
+    evidence = store.observe(experiment, project)
+    assert evidence.epochs is not None
+    assert evidence.epochs.visitors[:, 0].tolist() == [1, 0, 2, 2, 2]
+    assert evidence.epochs.settled[:, 0].tolist() == [1, 0, 0, 1, 1]
