@@ -1,6 +1,6 @@
 """Rows of a DataFrame as evidence: every visitor counted once, in the one variant that they saw."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
@@ -10,19 +10,26 @@ import polars as pl
 from engine.analysis.evidence import DailyEvidence, Evidence, IntArray
 from engine.analysis.moments import Moments
 from engine.days import local_days
-from engine.frame_rows import GoalKind
+from engine.frame_rows import NO_MORE, GoalKind, ValueColumns
+from engine.frame_values import values_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def count(
-    rows: pl.DataFrame, *, variants: Sequence[str], kinds: Sequence[GoalKind], timezone: str
+    rows: pl.DataFrame,
+    *,
+    variants: Sequence[str],
+    goals: Mapping[str, GoalKind],
+    timezone: str,
+    more: ValueColumns = NO_MORE,
 ) -> Evidence:
-    """Count what `read_rows` read, for these variants and goals.
+    """Count what `read_rows` read, for these variants and goals; `more` says what else is asked for.
 
     A visitor converts if any row says so, on the day of the first one that does; revenue adds up.
     Visitors seen in several variants are set aside. Without times there are no days.
     """
+    kinds = list(goals.values())
     coded = with_codes(rows, variants, timezone)
     everyone = by_visitor(coded, len(kinds))
     visitors = of_one_variant(everyone)
@@ -41,6 +48,7 @@ def count(
         several_variants=everyone.height - visitors.height,
         as_of=moment(rows["at"].max()),
         last_exposure_at=moment(counted["at"].max()),
+        values=values_of(visitors, goals, more, len(variants)),
     )
 
 
@@ -78,6 +86,10 @@ def by_visitor(coded: pl.DataFrame, goals: int) -> pl.DataFrame:
             (pl.col(f"goal_{goal}") > 0).any().alias(f"done_{goal}"),
             pl.col(f"goal_{goal}").sum().alias(f"sum_{goal}"),
             pl.col("day").filter(pl.col(f"goal_{goal}") > 0).min().alias(f"day_{goal}"),
+            pl.col(f"before_{goal}").max(),
+            pl.when(pl.col(f"orders_{goal}").count() > 0)
+            .then(pl.col(f"orders_{goal}").sum())
+            .alias(f"orders_{goal}"),
         )
     ]
     return coded.group_by("visitor").agg(

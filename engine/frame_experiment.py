@@ -5,14 +5,16 @@ from datetime import UTC, datetime
 
 import polars as pl
 
+from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal, Variant
 from engine.design.vocabulary import AnalysisMethod, TrafficStrategy
 from engine.errors import InvalidEvidenceError
 from engine.frame_counts import moment
-from engine.frame_rows import GoalKind
+from engine.frame_rows import NO_MORE, GoalKind, ValueColumns
 
 # When everything happened where no column says so.
 _NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+_DEFAULTS = Statistics()
 
 
 def experiment_of(  # noqa: PLR0913  # what the caller of a notebook's function may say
@@ -26,6 +28,8 @@ def experiment_of(  # noqa: PLR0913  # what the caller of a notebook's function 
     confidence_level: int,
     name: str,
     traffic_strategy: TrafficStrategy = "fixed",
+    statistics: Statistics = _DEFAULTS,
+    more: ValueColumns = NO_MORE,
 ) -> Experiment:
     """The experiment behind `read_rows`: the control first, the other variants by name, goals as given.
 
@@ -51,7 +55,8 @@ def experiment_of(  # noqa: PLR0913  # what the caller of a notebook's function 
         confidence_level=confidence_level,
         traffic_strategy=traffic_strategy,
         variants=_variants(arms, weights),
-        goals=_goals(kinds, less_is_better),
+        statistics=statistics,
+        goals=_goals(kinds, less_is_better, more),
     )
 
 
@@ -74,7 +79,9 @@ def _variants(arms: Sequence[str], weights: Mapping[str, float] | None) -> tuple
     )
 
 
-def _goals(kinds: Mapping[str, GoalKind], less_is_better: Collection[str]) -> tuple[Goal, ...]:
+def _goals(
+    kinds: Mapping[str, GoalKind], less_is_better: Collection[str], more: ValueColumns
+) -> tuple[Goal, ...]:
     if unknown := set(less_is_better) - set(kinds):
         raise InvalidEvidenceError(f"less_is_better names no goals: {', '.join(map(repr, sorted(unknown)))}")
     return tuple(
@@ -86,6 +93,8 @@ def _goals(kinds: Mapping[str, GoalKind], less_is_better: Collection[str]) -> tu
             config={
                 "event_name": name,
                 "direction": "decrease" if name in less_is_better else "increase",
+                **({"cap_percentile": more.caps[name]} if name in more.caps else {}),
+                **({"per": "order"} if name in more.orders else {}),
             },
         )
         for i, (name, kind) in enumerate(kinds.items())

@@ -1,7 +1,7 @@
 """What the rows of a DataFrame mean, whatever kind of frame it is."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal
 
@@ -11,6 +11,40 @@ import polars as pl
 from engine.errors import InvalidEvidenceError
 
 GoalKind = Literal["custom_event", "revenue"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueColumns:
+    """Which columns say more of goals: each maps a goal's column to another one, `caps` to a percentile.
+
+    `covariates` hold what the visitor did before the first exposure, in any unit, `orders` how many orders
+    the revenue of the row is of.
+    """
+
+    covariates: Mapping[str, str] = field(default_factory=dict)
+    orders: Mapping[str, str] = field(default_factory=dict)
+    caps: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def goals(self) -> set[str]:
+        """The goals of which more is said."""
+        return {*self.covariates, *self.orders, *self.caps}
+
+    @property
+    def named(self) -> list[str]:
+        """Every column that is used."""
+        return [*self.covariates.values(), *self.orders.values()]
+
+    def demand_sense(self, kinds: Mapping[str, GoalKind]) -> None:
+        """Raise InvalidEvidenceError where something is said of what is no goal, or not of that kind."""
+        for name in sorted(self.goals):
+            if name not in kinds:
+                raise InvalidEvidenceError(f"{name!r} has a covariate, orders or a cap, but is no goal")
+            if kinds[name] != "revenue" and name in {*self.orders, *self.caps}:
+                raise InvalidEvidenceError(f"{name!r} is no revenue goal, so it has neither orders nor a cap")
+
+
+NO_MORE = ValueColumns()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,21 +62,23 @@ class Columns:
     visitor: str | None = None
     timestamp: str | None = None
     segments: Sequence[str] = ()
+    more: ValueColumns = NO_MORE
 
     @property
     def named(self) -> list[str]:
         """Every column that is used, once."""
         optional = [name for name in (self.visitor, self.timestamp) if name is not None]
-        return list(dict.fromkeys([self.variant, *optional, *self.goals, *self.segments]))
+        return list(dict.fromkeys([self.variant, *optional, *self.goals, *self.segments, *self.more.named]))
 
 
 def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any frame that narwhals knows
     """Take the meaning of every row.
 
     Returns `visitor` (text, or the number of the row), `variant` (text), `at` (microseconds since the
-    epoch in UTC; null throughout without timestamps), a whole number `goal_<i>` for each goal: 1 or 0, or
-    cents, and the text `segment_<i>` for each segment, null where it is unknown. Raises
-    InvalidEvidenceError where a column is missing or a value means nothing.
+    epoch in UTC; null throughout without timestamps), for each goal a whole number `goal_<i>` (1 or 0, or
+    cents), `before_<i>` and `orders_<i>` (null where there are none), and the text `segment_<i>` for each
+    segment, null where it is unknown. Raises InvalidEvidenceError where a column is missing or a value
+    means nothing.
     """
     if not columns.goals:
         raise InvalidEvidenceError("name at least one column as a goal")
@@ -60,6 +96,11 @@ def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any
             for i, (name, kind) in enumerate(columns.goals.items())
         ),
         *(_text(frame, name).alias(f"segment_{i}") for i, name in enumerate(columns.segments)),
+        *(
+            _number(frame, named.get(name)).alias(f"{what}_{i}")
+            for what, named in (("before", columns.more.covariates), ("orders", columns.more.orders))
+            for i, name in enumerate(columns.goals)
+        ),
     )
     needed = {"variant": columns.variant, "visitor": columns.visitor, "at": columns.timestamp}
     for column, name in needed.items():
@@ -105,6 +146,18 @@ def _text(frame: pl.DataFrame, name: str) -> pl.Expr:
     """Values as words; nothing written, or what is no number, is nothing known."""
     column = pl.col(name).fill_nan(None) if frame.schema[name].is_float() else pl.col(name)
     return column.cast(pl.String).replace("", None)
+
+
+def _number(frame: pl.DataFrame, name: str | None) -> pl.Expr:
+    """A number of any kind; null where there is none, and throughout without a column."""
+    if name is None:
+        return pl.lit(None, pl.Float64)
+    if not (frame.schema[name].is_numeric() or frame.schema[name] == pl.Boolean):
+        raise InvalidEvidenceError(f"{name!r} holds {frame.schema[name]}, not numbers")
+    numbers = frame[name].cast(pl.Float64).fill_nan(None)
+    if not numbers.is_finite().all():
+        raise InvalidEvidenceError(f"{name!r} holds infinite numbers")
+    return pl.lit(numbers)
 
 
 def _flag(frame: pl.DataFrame, name: str) -> pl.Expr:

@@ -16,6 +16,7 @@ from engine.design.vocabulary import (
     Correction,
     ExperimentType,
     GoalType,
+    Prior,
     SequentialMethod,
     Status,
     Trigger,
@@ -54,6 +55,21 @@ class Statistics(BaseModel):
         description="For several variants. With `holm` or `dunnett` p values are adjusted, and held against "
         "the confidence level itself.",
     )
+    cuped: bool = Field(
+        False,
+        description="Takes away what visitors did before their first exposure: the same answer from fewer "
+        "visitors, with the unadjusted one beside it.",
+    )
+    pre_period_days: int = Field(
+        14, ge=1, le=365, description="How long before counts, for `cuped` and `prior`."
+    )
+    prior: Prior = Field(
+        "flat",
+        description="For Bayesian experiments: `pre_period` expects conversion rates like those before, "
+        "`lift` a normal relative change as given here.",
+    )
+    prior_lift_percent: float = Field(0, ge=-50, le=100)
+    prior_deviation_percent: float = Field(10, ge=0.1, le=1000)
 
 
 class Change(BaseModel):

@@ -18,6 +18,42 @@ class Interval(BaseModel):
     level: float
 
 
+class Unadjusted(BaseModel):
+    """The comparison without what visitors did before their first exposure."""
+
+    improvement: float | None = Field(description="Percent over the control.")
+    improvement_interval: Interval | None
+    p_value: float | None
+    score_value: float | None = Field(description="Percent.")
+    status: VariantStatus
+    variance_reduction: float = Field(description="Percent of the variance that the adjustment takes away.")
+
+    @classmethod
+    def of(cls, found: judged.Unadjusted) -> "Unadjusted":
+        """Describe it."""
+        return cls(
+            **{
+                **in_percents(found),
+                "improvement_interval": _relative(found.improvement_interval),
+                "variance_reduction": percent(found.variance_reduction),
+            }
+        )
+
+
+class Capped(BaseModel):
+    """Amounts above `cap_cents` count as that, in every variant alike."""
+
+    cap_cents: float
+    visitors: int = Field(description="Visitors of this variant who had more.")
+
+
+class RevenuePart(BaseModel):
+    """A factor of revenue per visitor against the control's: percents, under a flat prior."""
+
+    improvement: float | None
+    chance_to_beat: float | None
+
+
 class VariantResult(BaseModel):
     """One variant on one goal; comparisons are null for the control and where there is nothing to compare."""
 
@@ -46,6 +82,15 @@ class VariantResult(BaseModel):
     )
     expected_loss: float | None = Field(description=f"What choosing it would cost on average. {UNIT}")
     sample_ratio_expected: float = Field(description="Share of the visitors that it should see.")
+    chance_to_be_best: float | None = Field(description="Percent: to be the best of all variants.")
+    orders: int | None = Field(description="Of goals judged per order.")
+    revenue_per_order_cents: float | None
+    unadjusted: Unadjusted | None = Field(description="Where `statistics.cuped` is on and adjusts this goal.")
+    capped: Capped | None = Field(description="Of revenue goals with a `cap_percentile`.")
+    conversion_part: RevenuePart | None = Field(
+        description="Of revenue goals, to explain them: how the share of visitors who pay changed."
+    )
+    spending_part: RevenuePart | None = Field(description="And how much each who pays brings.")
 
     @classmethod
     def of(cls, result: judged.VariantResult, goal_type: GoalType) -> "VariantResult":
@@ -58,6 +103,10 @@ class VariantResult(BaseModel):
                 "expected_loss": _scaled(result.expected_loss, unit),
                 "improvement_interval": relative(result.improvement_interval),
                 "sequential_interval": relative(result.sequential_interval),
+                "chance_to_be_best": percent(result.chance_to_be_best),
+                "unadjusted": Unadjusted.of(result.unadjusted) if result.unadjusted else None,
+                "conversion_part": _part(result.conversion_part),
+                "spending_part": _part(result.spending_part),
             }
         )
 
@@ -95,6 +144,10 @@ class GoalSummary(BaseModel):
 
 def _scaled(value: float | None, unit: float) -> float | None:
     return None if value is None else round(unit * value, 4) + 0.0
+
+
+def _part(part: judged.RevenuePart | None) -> RevenuePart | None:
+    return None if part is None else RevenuePart(**in_percents(part))
 
 
 def relative(interval: judged.Interval | None) -> Interval | None:

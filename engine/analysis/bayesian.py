@@ -1,8 +1,9 @@
-"""How likely a variant is to be better, and what choosing it wrongly would cost: flat priors throughout."""
+"""How likely a variant is to be better, and what choosing it wrongly would cost: flat priors by default."""
 
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy import special
 
 from engine.analysis import beta
@@ -10,8 +11,12 @@ from engine.analysis.beta import Beta
 from engine.analysis.estimates import Estimate
 from engine.analysis.frequentist import fieller
 from engine.analysis.hypergeometric import log_overlap
-from engine.analysis.moments import FloatArray
+from engine.analysis.moments import BoolArray, FloatArray
 from engine.analysis.tables import Tables
+
+# The shapes of a Beta prior, which broadcast to the tables that it is of.
+Shapes = tuple[npt.ArrayLike, npt.ArrayLike]
+FLAT: Shapes = (1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +31,8 @@ class Posterior:
     loss: FloatArray
 
 
-def compare_shares(tables: Tables) -> Posterior:
-    """Beta posteriors of two shares under the flat prior Beta(1, 1).
+def compare_shares(tables: Tables, prior: Shapes = FLAT) -> Posterior:
+    """Beta posteriors of two shares under one `prior` for both, the shapes of a Beta distribution.
 
     The loss in closed form: with g the chance that the control C ~ Beta(c, d) is above the variant
     T ~ Beta(a, b), and h = B(a+c, b+d) / (B(a, b) B(c, d)), it is
@@ -37,7 +42,7 @@ def compare_shares(tables: Tables) -> Posterior:
     seen = tables.both_seen
     chance, loss = (np.full(seen.shape, np.nan) for _ in range(2))
     if seen.any():
-        variant, control = _posteriors(tables[seen])
+        variant, control = _posteriors(tables, prior, seen)
         chance[seen] = beta.chance(variant, control)
         overlap = np.exp(log_overlap(variant.a, variant.b, control.a, control.b))
         spread = overlap * (1.0 / (variant.a + variant.b) + 1.0 / (control.a + control.b))
@@ -45,7 +50,7 @@ def compare_shares(tables: Tables) -> Posterior:
     return Posterior(chance, loss)
 
 
-def share_lift(tables: Tables, tail: float) -> tuple[FloatArray, FloatArray]:
+def share_lift(tables: Tables, tail: float, prior: Shapes = FLAT) -> tuple[FloatArray, FloatArray]:
     """Credible interval of the relative lift of a share that leaves out `tail` on each side.
 
     It excludes 0 exactly where the chance to beat is above 1 - tail or below tail. NaN without visitors.
@@ -53,7 +58,7 @@ def share_lift(tables: Tables, tail: float) -> tuple[FloatArray, FloatArray]:
     seen = tables.both_seen
     low, high = (np.full(seen.shape, np.nan) for _ in range(2))
     if seen.any():
-        bounds = beta.ratios_with_chance(*_posteriors(tables[seen]), (1.0 - tail, tail))
+        bounds = beta.ratios_with_chance(*_posteriors(tables, prior, seen), (1.0 - tail, tail))
         low[seen], high[seen] = bounds[0] - 1.0, bounds[1] - 1.0
     return low, high
 
@@ -80,7 +85,9 @@ def mean_lift(control: Estimate, treatment: Estimate, tail: float) -> tuple[Floa
     return fieller(control.value, control.variance, treatment.value, treatment.variance, critical)
 
 
-def _posteriors(tables: Tables) -> tuple[Beta, Beta]:
-    """The variant's and the control's."""
-    variant = Beta(tables.hits + 1.0, tables.n - tables.hits + 1.0)
-    return variant, Beta(tables.control_hits + 1.0, tables.control_n - tables.control_hits + 1.0)
+def _posteriors(tables: Tables, prior: Shapes, where: BoolArray) -> tuple[Beta, Beta]:
+    """The variant's and the control's, of the tables that a mask picks."""
+    a, b = (np.broadcast_to(shape, where.shape)[where] for shape in prior)
+    chosen = tables[where]
+    variant = Beta(chosen.hits + a, chosen.n - chosen.hits + b)
+    return variant, Beta(chosen.control_hits + a, chosen.control_n - chosen.control_hits + b)

@@ -18,8 +18,10 @@ _EDGES = np.array([-9.0, -7.0, -5.5, -4.5, -3.5, -2.5, -1.5, -0.5, 0.5, 1.5, 2.5
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 # Nothing is certain to the last bit: logs of probabilities stay finite.
 _NEARLY_ONE = 1.0 - 2.0**-53
-# Rows worked through at once, to bound memory.
-_BLOCK = 256
+# Widths below this share of the largest mean are beyond the precision of numbers.
+_RESOLUTION = 1e-12
+# So many densities are worked through at once, to bound memory.
+_AT_ONCE = 2_000_000
 
 # From nodes, with an axis for arms after them, to the log density of each arm up to a constant.
 LogDensity = Callable[[FloatArray], FloatArray]
@@ -72,7 +74,9 @@ def _means(centre: FloatArray, variance: FloatArray) -> Best:
     lender = known.argmax(axis=-1)[..., None]
     middle = np.where(known, centre, np.nan_to_num(np.take_along_axis(centre, lender, axis=-1)))
     spread = np.where(known, variance, np.take_along_axis(np.where(known, variance, 1.0), lender, axis=-1))
-    deviation = np.sqrt(spread)
+    # Panels below the spacing of numbers have no width: nothing this close is told apart.
+    closest = _RESOLUTION * np.abs(middle).max(axis=-1, keepdims=True)
+    deviation = np.maximum(np.sqrt(spread), closest)
 
     def log_density(x: FloatArray) -> FloatArray:
         return np.asarray(-0.5 * ((x - middle[:, None, None]) / deviation[:, None, None]) ** 2)
@@ -123,10 +127,9 @@ def _by_blocks(rows: Callable[[FloatArray, FloatArray], Best], first: FloatArray
     """Answer blocks of rows one after another, for arrays of any shape."""
     shape = first.shape
     flat = first.reshape(-1, shape[-1]), second.reshape(-1, shape[-1])
-    blocks = [
-        rows(*(part[at : at + _BLOCK] for part in flat)) for at in range(0, max(len(flat[0]), 1), _BLOCK)
-    ]
+    block = max(1, _AT_ONCE // (shape[-1] ** 2 * len(_EDGES) * len(_NODES)))
+    blocks = [rows(*(part[at : at + block] for part in flat)) for at in range(0, max(len(flat[0]), 1), block)]
     return Best(
-        np.concatenate([block.chance for block in blocks]).reshape(shape),
-        np.concatenate([block.loss for block in blocks]).reshape(shape),
+        np.concatenate([found.chance for found in blocks]).reshape(shape),
+        np.concatenate([found.loss for found in blocks]).reshape(shape),
     )

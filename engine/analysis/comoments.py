@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,32 @@ class PairedMoments:
         of_x, of_y = Moments.of(first, axis), Moments.of(second, axis)
         products = (first - np.expand_dims(of_x.mean, axis)) * (second - np.expand_dims(of_y.mean, axis))
         return cls(of_x.n, of_x.mean, of_y.mean, of_x.m2, of_y.m2, np.asarray(products.sum(axis=axis)))
+
+    @classmethod
+    def of_groups(
+        cls, x: npt.ArrayLike, y: npt.ArrayLike, groups: npt.NDArray[np.integer], count: int
+    ) -> Self:
+        """Moments of the pairs of each of `count` groups, `groups` giving the number of each pair's."""
+        first, second = np.asarray(x, np.float64), np.asarray(y, np.float64)
+        of_x, of_y = Moments.of_groups(first, groups, count), Moments.of_groups(second, groups, count)
+        products = (first - of_x.mean[groups]) * (second - of_y.mean[groups])
+        co = np.bincount(groups, products, count).astype(np.float64)
+        return cls(of_x.n, of_x.mean, of_y.mean, of_x.m2, of_y.m2, co)
+
+    @classmethod
+    def below_each_other(cls, parts: Sequence[Self]) -> Self:
+        """Put moments below each other, along the first axis."""
+        names = ("n", "mean_x", "mean_y", "m2_x", "m2_y", "co")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+    def __getitem__(self, key: Any) -> Self:  # noqa: ANN401  # whatever indexes an array
+        """The moments of the cells that `key` picks, as it would from an array."""
+        return type(self)(
+            *(
+                np.asarray(values[key])
+                for values in (self.n, self.mean_x, self.mean_y, self.m2_x, self.m2_y, self.co)
+            )
+        )
 
     @property
     def x(self) -> Moments:

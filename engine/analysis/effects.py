@@ -3,16 +3,18 @@
 In here NaN stands where there is no number.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from engine.analysis import bayesian, frequentist
 from engine.analysis.estimates import Estimate
 from engine.analysis.evidence import Evidence
-from engine.analysis.metrics import control_column, is_revenue
-from engine.analysis.moments import BoolArray, FloatArray
+from engine.analysis.metrics import control_column, is_revenue, metrics_of
+from engine.analysis.moments import BoolArray, FloatArray, Moments
 from engine.analysis.pairs import paired_with
+from engine.analysis.pre_period import beta_priors
+from engine.analysis.priors import update_lift
 from engine.analysis.tables import Tables
 from engine.design.experiment import Experiment
 
@@ -21,10 +23,10 @@ from engine.design.experiment import Experiment
 class Effects:
     """Every variant against the control, goals by variants; NaN in the control's own column.
 
-    `improvement`, `low` and `high` are relative changes of the goal's metric (conversion rate, or revenue
-    per visitor), `difference` the absolute one. `chance` is that of the variant's metric being better:
-    higher, or lower where the goal wants less; `loss` what choosing it costs on average where it is not,
-    in the metric's unit.
+    `improvement`, `low` and `high` are relative changes of the goal's metric (see `metrics.metrics_of`),
+    `difference` the absolute one; under a prior on the lift all four are the posterior's. `chance` is that
+    of the variant's metric being better: higher, or lower where the goal wants less; `loss` what choosing
+    it costs on average where it is not, in the metric's unit.
     """
 
     improvement: FloatArray
@@ -68,34 +70,48 @@ def _compare(
 ) -> None:
     """Put the effects of every other variant into `effects`."""
     others = np.arange(len(experiment.variants)) != control
-    money = is_revenue(experiment)
-    bayesian_intervals = experiment.analysis_method == "bayesian"
+    how = _How(experiment, alpha)
     if evidence.epochs is not None:
         # Means of epochs are averaged, and an average of shares is no share of a number of visitors.
-        controls, variants = paired_with(control, experiment, evidence)
-        found = _mean_effects(controls, variants, alpha, bayesian_intervals=bayesian_intervals)
-        effects.put(np.ones(len(money), bool), others, found)
+        found = _mean_effects(*paired_with(control, experiment, evidence), how)
+        effects.put(np.ones(len(experiment.goals), bool), others, found)
         return
-    if (~money).any():
-        hits = evidence.conversions[~money]
+    metrics = metrics_of(experiment, evidence)
+    means = is_revenue(experiment) | metrics.is_adjusted
+    if (~means).any():
+        hits = evidence.conversions[~means]
         tables = Tables.of(hits[:, [control]], evidence.visitors[control], hits, evidence.visitors)
-        effects.put(~money, others, _share_effects(tables, alpha, bayesian_intervals=bayesian_intervals))
-    if money.any():
-        moments = evidence.revenue[money]
-        variants, controls = (
-            Estimate.of(moments),
-            Estimate.of(moments[:, [control]].broadcast_to(moments.n.shape)),
-        )
-        effects.put(
-            money, others, _mean_effects(controls, variants, alpha, bayesian_intervals=bayesian_intervals)
-        )
+        prior = beta_priors(experiment, evidence)[~means]
+        effects.put(~means, others, _share_effects(tables, how, prior))
+    if means.any():
+        moments = metrics.moments[means]
+        controls = Estimate.of(moments[:, [control]].broadcast_to(moments.n.shape))
+        effects.put(means, others, _mean_effects(controls, Estimate.of(moments), how))
 
 
-def _share_effects(tables: Tables, alpha: float, *, bayesian_intervals: bool) -> Effects:
-    test, posterior = frequentist.compare_shares(tables, alpha), bayesian.compare_shares(tables)
-    low, high = bayesian.share_lift(tables, alpha) if bayesian_intervals else (test.low, test.high)
+@dataclass(frozen=True, slots=True)
+class _How:
+    """By which method and at which level the effects of an experiment are found."""
+
+    experiment: Experiment
+    alpha: float
+
+    @property
+    def is_bayesian(self) -> bool:
+        return self.experiment.analysis_method == "bayesian"
+
+    @property
+    def believes_in_lifts(self) -> bool:
+        return self.is_bayesian and self.experiment.statistics.prior == "lift"
+
+
+def _share_effects(tables: Tables, how: _How, prior: FloatArray) -> Effects:
+    test = frequentist.compare_shares(tables, how.alpha)
+    shapes = prior[:, :1], prior[:, 1:]
+    posterior = bayesian.compare_shares(tables, shapes)
+    low, high = bayesian.share_lift(tables, how.alpha, shapes) if how.is_bayesian else (test.low, test.high)
     has_base = tables.control_hits > 0
-    return Effects(
+    found = Effects(
         improvement=relative_change(tables.control_share, tables.share),
         difference=tables.share - tables.control_share,
         log_p=test.log_p,
@@ -104,17 +120,22 @@ def _share_effects(tables: Tables, alpha: float, *, bayesian_intervals: bool) ->
         chance=posterior.chance,
         loss=posterior.loss,
     )
-
-
-def _mean_effects(
-    controls: Estimate, variants: Estimate, alpha: float, *, bayesian_intervals: bool
-) -> Effects:
-    test, posterior = (
-        frequentist.compare_means(controls, variants, alpha),
-        bayesian.compare_means(controls, variants),
+    if not how.believes_in_lifts:
+        return found
+    controls, variants = (
+        Estimate.of(Moments.of_shares(*counts))
+        for counts in ((tables.control_hits, tables.control_n), (tables.hits, tables.n))
     )
-    low, high = bayesian.mean_lift(controls, variants, alpha) if bayesian_intervals else (test.low, test.high)
-    return Effects(
+    return _with_belief(found, controls, variants, how)
+
+
+def _mean_effects(controls: Estimate, variants: Estimate, how: _How) -> Effects:
+    test = frequentist.compare_means(controls, variants, how.alpha)
+    posterior = bayesian.compare_means(controls, variants)
+    low, high = test.low, test.high
+    if how.is_bayesian:
+        low, high = bayesian.mean_lift(controls, variants, how.alpha)
+    found = Effects(
         improvement=relative_change(controls.value, variants.value),
         difference=variants.value - controls.value,
         log_p=test.log_p,
@@ -122,4 +143,26 @@ def _mean_effects(
         high=high,
         chance=posterior.chance,
         loss=posterior.loss,
+    )
+    return _with_belief(found, controls, variants, how) if how.believes_in_lifts else found
+
+
+def _with_belief(found: Effects, controls: Estimate, variants: Estimate, how: _How) -> Effects:
+    """The same under the experiment's prior on the lift: every number of a posterior is of that one."""
+    statistics = how.experiment.statistics
+    posterior = update_lift(
+        controls,
+        variants,
+        prior_mean=statistics.prior_lift_percent / 100,
+        prior_deviation=statistics.prior_deviation_percent / 100,
+        alpha=2.0 * how.alpha,
+    )
+    return replace(
+        found,
+        improvement=posterior.mean,
+        difference=posterior.mean * controls.value,
+        low=posterior.low,
+        high=posterior.high,
+        chance=posterior.chance,
+        loss=posterior.loss * controls.value,
     )

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from engine.analysis.epochs import EpochEvidence
 from engine.analysis.moments import Moments
 from engine.analysis.segment_evidence import SegmentVisitors
+from engine.analysis.visitor_values import VisitorValues
 from engine.errors import InvalidEvidenceError
 
 IntArray = npt.NDArray[np.int64]
@@ -45,7 +46,8 @@ class Evidence:
     included; all zero for a goal that carries no money). `several_variants` visitors were seen in more
     than one variant and `bots` were flagged: neither is counted anywhere else. `epochs` are the same
     totals by what split the visitors, where their weights changed; None where they never did. `segments`
-    are the visitors of every segment, where they are known and these are the totals of everybody.
+    are the visitors of every segment, where they are known and these are the totals of everybody. `values`
+    are there where a goal is judged on more than counts and revenue, or what visitors did before matters.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 
@@ -59,6 +61,7 @@ class Evidence:
     last_exposure_at: datetime | None = None
     epochs: EpochEvidence | None = None
     segments: SegmentVisitors | None = None
+    values: VisitorValues | None = None
 
     def __post_init__(self) -> None:
         goals, variants = self.conversions.shape
@@ -70,6 +73,8 @@ class Evidence:
             _demand_shape(
                 "segments", self.segments.visitors, (len(self.segments.segments), len(self.visitors))
             )
+        if self.values is not None:
+            _demand_shape("values", self.values.value.n, (goals, variants))
         if (self.visitors < 0).any() or self.several_variants < 0 or self.bots < 0:
             raise InvalidEvidenceError("numbers of visitors must not be negative")
         if ((self.conversions < 0) | (self.conversions > self.visitors)).any():

@@ -9,6 +9,7 @@ from engine.analysis.checking import Finding, Subject
 from engine.analysis.event_health import bots, goals_fire
 from engine.analysis.evidence import Evidence
 from engine.analysis.figures import share
+from engine.analysis.past_health import alike_before
 from engine.analysis.planning import POWER, RELEVANT_CHANGE, detectable_change
 from engine.analysis.result import CheckStatus, HealthCheck
 from engine.analysis.segment_health import sample_ratio_by_segment
@@ -93,6 +94,7 @@ CHECKS: tuple[Callable[[Subject], Finding], ...] = (
     sample_ratio_by_segment,
     unweighted_arms,
     several_variants,
+    alike_before,
     bots,
     freshness,
     goals_fire,

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from engine.analysis.adjustment import Metrics, adjusted_metrics, judged_values
 from engine.analysis.evidence import Evidence
 from engine.analysis.moments import BoolArray, FloatArray, Moments
 from engine.design.experiment import Experiment
@@ -28,9 +29,22 @@ def wanted_directions(experiment: Experiment) -> FloatArray:
     return np.where(np.array(less, bool), -1.0, 1.0)[:, None]
 
 
-def metric_moments(experiment: Experiment, evidence: Evidence) -> Moments:
-    """Moments per visitor of each goal's metric, goals by variants: shares, or cents for revenue goals."""
+def metrics_of(experiment: Experiment, evidence: Evidence) -> Metrics:
+    """What each goal is judged on, goals by variants: shares, or cents per visitor or order for revenue.
+
+    Revenue is cut where the goal caps it, and what visitors did before is taken away where the experiment's
+    statistics ask for that and it is known.
+    """
+    money = is_revenue(experiment)
+    if evidence.values is not None and experiment.statistics.cuped:
+        return adjusted_metrics(evidence.values, is_share=~money)
     shares = Moments.of_shares(evidence.conversions, evidence.visitors)
-    money = is_revenue(experiment)[:, None]
-    parts = ((getattr(evidence.revenue, name), getattr(shares, name)) for name in ("n", "mean", "m2"))
-    return Moments(*(np.where(money, cents, share) for cents, share in parts))
+    cents = evidence.revenue if evidence.values is None else judged_values(evidence.values)
+    parts = ((getattr(cents, name), getattr(shares, name)) for name in ("n", "mean", "m2"))
+    moments = Moments(*(np.where(money[:, None], cent, share) for cent, share in parts))
+    return Metrics(moments, np.zeros(len(money), bool), np.zeros(len(money)))
+
+
+def metric_moments(experiment: Experiment, evidence: Evidence) -> Moments:
+    """Moments per visitor of each goal's metric, goals by variants (see `metrics_of`)."""
+    return metrics_of(experiment, evidence).moments

@@ -66,6 +66,11 @@ class Moments:
         m2: FloatArray = np.bincount(groups, (array - mean[groups]) ** 2, count).astype(np.float64)
         return cls(n, mean, m2)
 
+    @classmethod
+    def below_each_other(cls, parts: Sequence[Self]) -> Self:
+        """Put moments below each other, along the first axis."""
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("n", "mean", "m2")))
+
     @property
     def total(self) -> FloatArray:
         """The sum of the values."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from engine.analysis.evidence import Evidence
 from engine.analysis.impact import observed_days
-from engine.analysis.metrics import control_column, metric_moments, primary_row
+from engine.analysis.metrics import control_column, is_revenue, metrics_of, primary_row
 from engine.design.experiment import Experiment
 from engine.design.sample_size import Mean, Metric, Plan, Share, days_to_go, detectable_lift, visitors_needed
 from engine.design.stopping import Stopping
@@ -54,11 +54,11 @@ def _metric_and_plan(experiment: Experiment, evidence: Evidence) -> tuple[Metric
     if goal is None or control is None or len(experiment.variants) < 2:
         return None
     n, smallest = int(evidence.visitors[control]), int(np.delete(evidence.visitors, control).min())
-    moments = metric_moments(experiment, evidence)
-    mean, deviation = moments.mean[goal, control], np.sqrt(moments.variance[goal, control])
+    metrics = metrics_of(experiment, evidence)
+    mean, deviation = metrics.moments.mean[goal, control], np.sqrt(metrics.moments.variance[goal, control])
     rate = evidence.conversions[goal, control] / max(n, 1)
-    is_revenue = experiment.goals[goal].goal_type == "revenue"
-    if min(n, smallest) < 2 or (is_revenue and not (mean > 0 and deviation > 0)) or not 0 < rate < 1:
+    is_mean = is_revenue(experiment)[goal] or metrics.is_adjusted[goal]
+    if min(n, smallest) < 2 or (is_mean and not (mean > 0 and deviation > 0)) or not 0 < rate < 1:
         return None
     plan = Plan(
         alpha=(100 - experiment.confidence_level) / 100,
@@ -67,4 +67,4 @@ def _metric_and_plan(experiment: Experiment, evidence: Evidence) -> tuple[Metric
         ratio=smallest / n,
         stopping=Stopping("always_valid" if experiment.statistics.sequential == "always_valid" else "fixed"),
     )
-    return Mean(mean, deviation) if is_revenue else Share(rate), plan, n
+    return Mean(mean, deviation) if is_mean else Share(rate), plan, n

@@ -18,6 +18,7 @@ from engine.analysis.leads import discoveries, of_leads, wins_at_any_look
 from engine.analysis.multiplicity import decision_threshold
 from engine.analysis.planning import days_left
 from engine.analysis.result import (
+    Capped,
     CheckStatus,
     DayResult,
     DecisionSummary,
@@ -28,7 +29,9 @@ from engine.analysis.result import (
     Interval,
     Recommendation,
     Report,
+    RevenuePart,
     Tone,
+    Unadjusted,
     VariantResult,
     VariantStatus,
     WeightEpochResult,
@@ -38,6 +41,7 @@ from engine.design.experiment import Experiment
 from engine.design.vocabulary import AnalysisMethod
 
 __all__ = [
+    "Capped",
     "CheckStatus",
     "DayResult",
     "DecisionSummary",
@@ -48,7 +52,9 @@ __all__ = [
     "Interval",
     "Recommendation",
     "Report",
+    "RevenuePart",
     "Tone",
+    "Unadjusted",
     "VariantResult",
     "VariantStatus",
     "WeightEpochResult",

@@ -25,12 +25,45 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unadjusted:
+    """The comparison without what visitors did before: shares, and the interval of `improvement`.
+
+    `variance_reduction` is the share of the variance within arms that the adjustment takes away.
+    """
+
+    improvement: float | None
+    improvement_interval: Interval | None
+    p_value: float | None
+    score_value: float | None
+    status: VariantStatus
+    variance_reduction: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capped:
+    """Amounts above `cap_cents` count as that, in every variant alike; `visitors` of this one had more."""
+
+    cap_cents: float
+    visitors: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevenuePart:
+    """A factor of revenue per visitor: its relative change, and the chance that it is higher. Shares."""
+
+    improvement: float | None
+    chance_to_beat: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VariantResult:
     """One variant on one goal. Shares are 0 to 1; comparisons are None for the control.
 
     Both intervals are of `improvement`. `improvement_interval` holds for one look at the end,
     `sequential_interval` for all looks together; it is None for Bayesian experiments and bandits, and
-    before both arms have the conversions it needs.
+    before both arms have the conversions it needs. `unadjusted` stands beside a comparison from which the
+    past was taken away, `capped` where amounts are cut. Revenue is conversion rate times revenue per
+    converted visitor: `conversion_part` and `spending_part` say which of them changed.
     """
 
     variant_id: str
@@ -57,6 +90,13 @@ class VariantResult:
     rpv_lift: float | None = None
     revenue_difference_cents: float | None = None
     projected_annual_revenue_impact_cents: int | None = None
+    chance_to_be_best: float | None = None
+    orders: int | None = None
+    revenue_per_order_cents: float | None = None
+    unadjusted: Unadjusted | None = None
+    capped: Capped | None = None
+    conversion_part: RevenuePart | None = None
+    spending_part: RevenuePart | None = None
     reason: str | None = None
 
 

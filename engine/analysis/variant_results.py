@@ -3,11 +3,13 @@
 import math
 from dataclasses import dataclass, replace
 
+from engine.analysis.asides import asides_of
 from engine.analysis.evidence import Evidence
 from engine.analysis.impact import revenue_difference, revenue_lift, yearly_impact
 from engine.analysis.judgement import Judgement
 from engine.analysis.moments import FloatArray
 from engine.analysis.multiplicity import effective_alpha
+from engine.analysis.presenting import between, improvement_interval, number
 from engine.analysis.reasons import Cell, why_missing
 from engine.analysis.result import Interval, VariantResult
 from engine.analysis.sequential import ConfidenceSequence
@@ -34,15 +36,17 @@ def variant_results(findings: Findings) -> tuple[tuple[VariantResult, ...], ...]
     yearly = yearly_impact(experiment, findings.evidence, control)
     sequence = None if experiment.analysis_method == "bayesian" else watch(experiment, findings.evidence)
 
+    asides = asides_of(experiment, findings.evidence)
+
     def result(goal: int, variant: int) -> VariantResult:
-        counted = _counted(findings, goal, variant)
+        counted = asides.put_beside(_counted(findings, goal, variant), goal, variant)
         if variant == control:
             return counted
         return replace(
             _compared(counted, findings, goal, variant),
             sequential_interval=_always_valid(sequence, _each(experiment), goal, variant),
-            rpv_lift=_number(lift[goal, variant]),
-            revenue_difference_cents=_number(difference[goal, variant]),
+            rpv_lift=number(lift[goal, variant]),
+            revenue_difference_cents=number(difference[goal, variant]),
             projected_annual_revenue_impact_cents=_whole(yearly, goal, variant),
         )
 
@@ -72,29 +76,20 @@ def _counted(findings: Findings, goal: int, variant: int) -> VariantResult:
 def _compared(counted: VariantResult, findings: Findings, goal: int, variant: int) -> VariantResult:
     """The same with its comparison with the control."""
     effects, cell = findings.judgement.effects, (goal, variant)
-    log_p, score = _number(effects.log_p[cell]), _number(findings.judgement.score[cell])
+    log_p, score = number(effects.log_p[cell]), number(findings.judgement.score[cell])
     return replace(
         counted,
-        improvement=_number(effects.improvement[cell]),
+        improvement=number(effects.improvement[cell]),
         p_value=None if log_p is None else math.exp(log_p),
         log_p_value=log_p,
-        confidence=_number(findings.judgement.confidence[cell]),
+        confidence=number(findings.judgement.confidence[cell]),
         score_value=score,
         score_progress=None if score is None else min(1.0, score / findings.threshold),
-        chance_to_beat=_number(effects.chance[cell]),
-        expected_loss=_number(effects.loss[cell]),
-        improvement_interval=_interval(findings.judgement, goal, variant),
-        absolute_difference=_number(effects.difference[cell]),
+        chance_to_beat=number(effects.chance[cell]),
+        expected_loss=number(effects.loss[cell]),
+        improvement_interval=improvement_interval(findings.judgement, goal, variant),
+        absolute_difference=number(effects.difference[cell]),
         reason=why_missing(Cell(findings.experiment, findings.evidence, findings.judgement, goal, variant)),
-    )
-
-
-def _interval(judgement: Judgement, goal: int, variant: int) -> Interval | None:
-    effects = judgement.effects
-    return _between(
-        effects.low[goal, variant],
-        effects.high[goal, variant],
-        float(judgement.interval_levels[goal, variant]),
     )
 
 
@@ -107,20 +102,9 @@ def _always_valid(
 ) -> Interval | None:
     if sequence is None:
         return None
-    return _between(sequence.lift_low[goal, variant], sequence.lift_high[goal, variant], 1.0 - alpha)
-
-
-def _between(low: float, high: float, level: float) -> Interval | None:
-    if math.isnan(low) or math.isnan(high):
-        return None
-    return Interval(low=_number(low), high=_number(high), level=level)
-
-
-def _number(value: float) -> float | None:
-    """The number, or None for one that does not exist or is infinite."""
-    return float(value) if math.isfinite(value) else None
+    return between(sequence.lift_low[goal, variant], sequence.lift_high[goal, variant], 1.0 - alpha)
 
 
 def _whole(values: FloatArray, goal: int, variant: int) -> int | None:
-    value = _number(values[goal, variant])
+    value = number(values[goal, variant])
     return None if value is None else round(value)

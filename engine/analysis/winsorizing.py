@@ -34,7 +34,7 @@ def winsorize(arms: Sequence[npt.ArrayLike], percentile: float) -> Winsorized:
     if not 0 < percentile <= 100:
         raise ValueError(f"percentile is above 0 and at most 100; got {percentile}")
     values = [np.asarray(arm, np.float64) for arm in arms]
-    cap = _cap([arm[arm > 0] for arm in values], percentile)
+    cap = cap_of(np.concatenate(values) if values else np.zeros(0), percentile)
     cut = [arm if cap is None else np.minimum(arm, cap) for arm in values]
     before, after = (np.array([arm.sum() for arm in each]) for each in (values, cut))
     lost = before - after
@@ -47,8 +47,7 @@ def winsorize(arms: Sequence[npt.ArrayLike], percentile: float) -> Winsorized:
     )
 
 
-def _cap(positive: Sequence[FloatArray], percentile: float) -> float | None:
-    together = np.concatenate(positive) if positive else np.zeros(0)
-    if together.size == 0:
-        return None
-    return float(np.percentile(together, percentile, method="inverted_cdf"))
+def cap_of(values: FloatArray, percentile: float) -> float | None:
+    """Where `winsorize` cuts: the percentile of the values above 0; None without any."""
+    positive = values[values > 0]
+    return float(np.percentile(positive, percentile, method="inverted_cdf")) if positive.size else None

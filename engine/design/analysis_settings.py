@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from engine.design.checks import choice, optional, whole
+from engine.design.checks import choice, flag, number, optional, shown, whole
 from engine.design.records import Record, RecordRule, enforce, view_of
-from engine.design.vocabulary import Correction, SequentialMethod, words
+from engine.design.vocabulary import Correction, Prior, SequentialMethod, words
 from engine.errors import Problem
 
 
@@ -15,30 +15,55 @@ def _one_guard_at_a_time(statistics: Record) -> Iterator[Problem]:
         yield Problem("correction", "must be bonferroni where sequential is always_valid; or look only once")
 
 
+def _the_past_once(statistics: Record) -> Iterator[Problem]:
+    if statistics.get("cuped") and statistics.get("prior") == "pre_period":
+        yield Problem("prior", "must not be pre_period where cuped is on: both use what visitors did before")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
     """The defaults need no statistician: one look at the end, and Bonferroni over the variants.
 
-    `planned_sample` is how many visitors of all variants together the test was planned for.
+    `planned_sample` is how many visitors of all variants together the test was planned for. `cuped` takes
+    away what visitors did in the `pre_period_days` before their first exposure. `prior` is what is believed
+    beforehand: nothing (`flat`), that the conversion rate is about that of the pre-period, or that the
+    relative lift is normal around `prior_lift_percent` with `prior_deviation_percent`.
     """
 
-    RULES: ClassVar[tuple[RecordRule, ...]] = (_one_guard_at_a_time,)
+    RULES: ClassVar[tuple[RecordRule, ...]] = (_one_guard_at_a_time, _the_past_once)
 
     sequential: Annotated[SequentialMethod, choice(words(SequentialMethod))] = "none"
     planned_sample: Annotated[int | None, optional(whole(100, 10**12))] = None
     correction: Annotated[Correction, choice(words(Correction))] = "bonferroni"
+    cuped: Annotated[bool, flag] = False
+    pre_period_days: Annotated[int, whole(1, 365)] = 14
+    prior: Annotated[Prior, choice(words(Prior))] = "flat"
+    prior_lift_percent: Annotated[float, number(-50, 100)] = 0.0
+    prior_deviation_percent: Annotated[float, number(0.1, 1000)] = 10.0
 
     def __post_init__(self) -> None:
         enforce(self)
 
+    @property
+    def looks_back(self) -> bool:
+        """Whether what visitors did before their first exposure matters."""
+        return self.cuped or self.prior == "pre_period"
+
 
 def statistics_fit(experiment: Record) -> Iterator[Problem]:
-    """What is chosen for p values is of no use to a posterior, nor daily looking to weights that move."""
+    """A prior is for posteriors, corrections are for p values; looks and past need weights that stay."""
     chosen = view_of(experiment.get("statistics", {}))
+    refused: dict[str, tuple[object, str]] = {}
+    if experiment.get("traffic_strategy") == "bandit":
+        refused["sequential"] = ("none", "for a bandit, whose weights move")
+        refused["cuped"] = (False, "for a bandit, which is judged epoch by epoch")
     if experiment.get("analysis_method") == "bayesian":
-        for name, plain in (("sequential", "none"), ("correction", "bonferroni")):
-            if chosen.get(name, plain) != plain:
-                message = f"must be {plain} for a bayesian experiment, or make the experiment frequentist"
-                yield Problem(f"statistics.{name}", message)
-    elif experiment.get("traffic_strategy") == "bandit" and chosen.get("sequential") == "always_valid":
-        yield Problem("statistics.sequential", "must be none for a bandit, whose weights move")
+        why = "for a bayesian experiment, or make the experiment frequentist"
+        refused |= {"sequential": ("none", why), "correction": ("bonferroni", why)}
+    else:
+        why = "for a frequentist experiment, or make the experiment bayesian"
+        refused["prior"] = ("flat", why)
+    for name, (plain, why) in refused.items():
+        if chosen.get(name, plain) != plain:
+            word = plain if isinstance(plain, str) else shown(plain)
+            yield Problem(f"statistics.{name}", f"must be {word} {why}")

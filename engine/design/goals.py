@@ -7,7 +7,7 @@ from engine.design.checks import Check, at, choice, number, shown, text, whole
 from engine.design.currencies import currency
 from engine.design.records import Record, keys_of
 from engine.design.url_patterns import url_pattern_problem
-from engine.design.vocabulary import Direction, GoalType, UrlMatchType, words
+from engine.design.vocabulary import Direction, GoalType, RevenuePer, UrlMatchType, words
 from engine.errors import Problem
 
 DEFAULT_REVENUE_EVENT = "purchase"
@@ -31,6 +31,7 @@ CONFIG_KEYS: dict[str, dict[str, Check]] = {
         "max_cents": whole(0, _LARGEST_CENTS),
         # Below the median a cap would cut the ordinary orders, not the outliers.
         "cap_percentile": number(50, 100),
+        "per": choice(words(RevenuePer)),
         **_OF_ALL,
     },
     "ga4_event": {"event_name": _EVENT_NAME, "value_param": text(100), **_OF_ALL},

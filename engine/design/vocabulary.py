@@ -13,6 +13,8 @@ AnalysisMethod = Literal["frequentist", "bayesian"]
 GoalType = Literal["pageview", "click", "custom_event", "revenue", "ga4_event"]
 SequentialMethod = Literal["none", "always_valid"]
 Correction = Literal["bonferroni", "holm", "dunnett"]
+Prior = Literal["flat", "pre_period", "lift"]
+RevenuePer = Literal["visitor", "order"]
 Direction = Literal["increase", "decrease"]
 ChangeAction = Literal[
     "modify_text",

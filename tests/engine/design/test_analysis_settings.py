@@ -40,6 +40,12 @@ def test_settings_are_taken_one_by_one() -> None:
         ({"correction": "tukey"}, "statistics.correction"),
         ({"sequential": "always_valid", "correction": "holm"}, "statistics.correction"),
         ({"alpha": 0.05}, "statistics.alpha"),
+        ({"cuped": 1}, "statistics.cuped"),
+        ({"pre_period_days": 0}, "statistics.pre_period_days"),
+        ({"prior": "pre_period"}, "statistics.prior"),
+        ({"prior": "sceptical"}, "statistics.prior"),
+        ({"prior_deviation_percent": 0}, "statistics.prior_deviation_percent"),
+        ({"cuped": True, "prior": "pre_period"}, "statistics.prior"),
         ([], "statistics"),
         (None, "statistics"),
     ],
@@ -57,6 +63,12 @@ def test_bayesian_experiments_take_no_settings_for_p_values(statistics: dict[str
 def test_bandit_is_not_watched_daily() -> None:
     asked = {"sequential": "always_valid"}
     assert fields_refused(traffic_strategy="bandit", statistics=asked) == ["statistics.sequential"]
+
+
+@pytest.mark.parametrize("method", ["frequentist", "bayesian"])
+def test_bandit_is_judged_epoch_by_epoch_and_not_by_the_past(method: str) -> None:
+    refused = fields_refused(traffic_strategy="bandit", analysis_method=method, statistics={"cuped": True})
+    assert refused == ["statistics.cuped"]
 
 
 def revised(status: str, statistics: dict[str, Any]) -> Statistics:

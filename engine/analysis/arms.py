@@ -1,0 +1,37 @@
+"""Every arm's chance to be the best one, the control among them."""
+
+import numpy as np
+
+from engine.analysis.best_arm import best_of_means, best_of_shares
+from engine.analysis.estimates import Estimate
+from engine.analysis.evidence import Evidence
+from engine.analysis.metrics import is_revenue, metrics_of, wanted_directions
+from engine.analysis.moments import FloatArray
+from engine.analysis.pre_period import beta_priors
+from engine.design.experiment import Experiment
+
+
+def chances_to_be_best(experiment: Experiment, evidence: Evidence) -> FloatArray:
+    """The chance of each variant to be the best of all on each goal, goals by variants.
+
+    Beta posteriors of conversion rates, normal ones of means; where a goal wants less, the lowest is best.
+    NaN for a goal on which an arm has no visitors: nobody is best before everybody was seen.
+    """
+    metrics, wanted = metrics_of(experiment, evidence), wanted_directions(experiment)
+    means = is_revenue(experiment) | metrics.is_adjusted
+    chances = np.full(evidence.conversions.shape, np.nan)
+    if evidence.visitors.size == 0 or not evidence.visitors.all():
+        return chances
+    estimates = Estimate.of(metrics.moments)
+    if means.any():
+        chances[means] = best_of_means((wanted * estimates.value)[means], estimates.variance[means]).chance
+    if (~means).any():
+        hits = np.where(wanted > 0, evidence.conversions, evidence.visitors - evidence.conversions)
+        shapes = np.where(
+            wanted > 0, beta_priors(experiment, evidence), beta_priors(experiment, evidence)[:, ::-1]
+        )
+        for shape in np.unique(shapes[~means], axis=0):
+            rows = ~means & (shapes == shape).all(axis=1)
+            prior = float(shape[0]), float(shape[1])
+            chances[rows] = best_of_shares(hits[rows], evidence.visitors, prior=prior).chance
+    return chances

@@ -1,0 +1,85 @@
+"""What counts alone don't tell of each visitor: amounts that were cut, orders, and what was done before."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.analysis.comoments import PairedMoments
+from engine.analysis.moments import FloatArray, Moments
+from engine.errors import InvalidEvidenceError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisitorValues:
+    """Moments per visitor of the value each goal is judged on, goals by variants.
+
+    `value` is 1 or 0 for a conversion and cents for revenue, cut at `caps` (one a goal, in cents; NaN where
+    nothing is cut); `capped` visitors had more. For goals judged per order `orders` pairs the number of
+    orders, x, with the value, y. `before` pairs the same value in the time before the first exposure, x,
+    with the value, y; `before_orders` pairs it with the number of orders. `without_before` are values of
+    visitors of whom nothing is known before, which `before` leaves out. A cell of a pair with n = 0 says
+    that the goal has no such pair.
+    """
+
+    value: Moments
+    caps: FloatArray
+    capped: npt.NDArray[np.int64]
+    orders: PairedMoments
+    before: PairedMoments
+    before_orders: PairedMoments
+    without_before: Moments
+
+    def __post_init__(self) -> None:
+        shape = self.value.n.shape
+        for name in ("capped", "orders", "before", "before_orders", "without_before"):
+            part = getattr(self, name)
+            found = part.shape if isinstance(part, np.ndarray) else part.n.shape
+            if found != shape:
+                raise InvalidEvidenceError(f"{name} must have the shape {shape}, not {found}")
+        if self.caps.shape != shape[:1]:
+            raise InvalidEvidenceError(f"caps must have the shape {shape[:1]}, not {self.caps.shape}")
+        known = self.before.n > 0
+        if (known & (self.before.n + self.without_before.n != self.value.n)).any():
+            raise InvalidEvidenceError(
+                "before and without_before must be of every visitor, each in one of them"
+            )
+
+    @classmethod
+    def of(cls, value: Moments) -> Self:
+        """Values without a cap, orders or a past."""
+        nothing = no_pairs(value.n.shape)
+        return cls(
+            value=value,
+            caps=np.full(value.n.shape[:1], np.nan),
+            capped=np.zeros(value.n.shape, np.int64),
+            orders=nothing,
+            before=nothing,
+            before_orders=nothing,
+            without_before=nothing.x,
+        )
+
+    @classmethod
+    def below_each_other(cls, goals: Sequence[Self]) -> Self:
+        """Put values of goals below each other."""
+        return cls(
+            value=Moments.below_each_other([goal.value for goal in goals]),
+            caps=np.concatenate([goal.caps for goal in goals]),
+            capped=np.concatenate([goal.capped for goal in goals]),
+            orders=PairedMoments.below_each_other([goal.orders for goal in goals]),
+            before=PairedMoments.below_each_other([goal.before for goal in goals]),
+            before_orders=PairedMoments.below_each_other([goal.before_orders for goal in goals]),
+            without_before=Moments.below_each_other([goal.without_before for goal in goals]),
+        )
+
+    def without_past(self) -> Self:
+        """The same, but nothing known of the time before the first exposure."""
+        nothing = no_pairs(self.value.n.shape)
+        return replace(self, before=nothing, before_orders=nothing, without_before=nothing.x)
+
+
+def no_pairs(shape: tuple[int, ...]) -> PairedMoments:
+    """Moments of no pairs at all."""
+    return PairedMoments(*(np.zeros(shape) for _ in range(6)))
