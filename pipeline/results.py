@@ -21,6 +21,7 @@ from pipeline.rollup.evidence import days_of, evidence_of, placed_as
 from pipeline.rollup.rules import microseconds
 from pipeline.rollup.run import Rollup
 from pipeline.rollup.segment_evidence import segment_evidence_of, segment_visitors_of
+from pipeline.rollup.values import goals_to_ask, values_of
 from pipeline.segment_filters import FILTERS, InvalidFilterError, SegmentFilters, demand_dimension
 from pipeline.settings import Settings
 from pipeline.store import aggregates, rollups
@@ -29,6 +30,7 @@ from pipeline.store.frames import Cursor
 from pipeline.store.rollups import Published
 from pipeline.store.visitor_sums import read_segment
 from pipeline.store.visitor_totals import CountedExperiment, Totals, read_totals
+from pipeline.store.visitor_values import ValueSums, read_value_sums
 from pipeline.store.visitors import CUSTOM_PREFIX, DIMENSIONS
 from pipeline.store.warehouse import Warehouse
 
@@ -92,12 +94,17 @@ class Results:
             cells = _cells(cursor, published, filters.segment)
             epochs = _epochs(cursor, experiment, published, filters.segment)
             by_segment = None if filters.segment else _visitors_by_segment(cursor, experiment, published)
+            # Means of epochs are averaged, and only counts and revenue are known of each.
+            sums = [] if epochs else _value_sums(cursor, published, experiment, filters.segment)
+        evidence = evidence_of(experiment, _placed(experiment, published, cells), days)
+        ids = {"variants": published.variants, "goals": published.goals}
         return replace(
-            evidence_of(experiment, _placed(experiment, published, cells), days),
+            evidence,
             epochs=epochs,
             segments=by_segment,
             as_of=now if is_fresh else _moment(published.as_of),
             last_exposure_at=_moment(published.last_exposed_at),
+            values=values_of(experiment, evidence, sums, **ids) if sums else None,
         )
 
     def segments(
@@ -198,6 +205,17 @@ def _placed(experiment: Experiment, published: Published, cells: pl.DataFrame) -
 def _visitors_by_segment(cursor: Cursor, experiment: Experiment, published: Published) -> SegmentVisitors:
     cells = aggregates.read_visitors(cursor, experiment.id)
     return segment_visitors_of(experiment, _placed(experiment, published, cells))
+
+
+def _value_sums(
+    cursor: Cursor, published: Published, experiment: Experiment, segment: dict[str, str]
+) -> list[ValueSums]:
+    """What sums taken ahead don't tell, of goals that are judged on it; straight from the visitors."""
+    asked = goals_to_ask(experiment, published.goals)
+    if not asked:
+        return []
+    variants = len(published.variants)
+    return read_value_sums(cursor, published.experiment_id, asked, segment, variants=variants)
 
 
 def _counted(experiment: Experiment, published: Published) -> CountedExperiment:

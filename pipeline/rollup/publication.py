@@ -7,6 +7,7 @@ import polars as pl
 from engine.design.experiment import Experiment
 from pipeline.rollup.aggregates import add_up, cells_of, taken_away
 from pipeline.rollup.reading import Counted
+from pipeline.rollup.rules import values_told
 from pipeline.rollup.segments import SegmentValues
 from pipeline.store import aggregates, rollups, visitors
 from pipeline.store.frames import Cursor
@@ -27,7 +28,7 @@ class Publication:
             self._cells = aggregates.read_all(cursor, self._id)
             self._left_out = self._values.dimensions() - set(before.dimensions)
         else:
-            visitors.recreate(cursor, self._id, goals=self._goals)
+            visitors.recreate(cursor, self._id, goals=self._goals, told=values_told(experiment))
             self._values = SegmentValues()
             self._cells = add_up([])
             self._left_out = set[str]()

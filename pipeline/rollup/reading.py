@@ -8,7 +8,7 @@ import polars as pl
 from engine.design.experiment import Experiment
 from pipeline.rollup.matching import match_goals, types_of
 from pipeline.rollup.repeats import no_repeated_orders, repeated, repeated_orders
-from pipeline.rollup.rules import CountingRules, arms_of, goals_of
+from pipeline.rollup.rules import CountingRules, arms_of, goals_of, values_told
 from pipeline.rollup.segments import as_categories, with_day_of_week
 from pipeline.rollup.visitors import Outcomes, counted_events, first_exposures, outcomes, visitor_rows
 from pipeline.store.event_reads import Bucket, EventReads, buckets
@@ -68,19 +68,23 @@ class Reading:
         counted = counted_events(self._hits.of_visitors(bucket), self._goals, self._repeated_orders)
         done = outcomes(counted, exposed, self._rules)
         return [
-            _counted(number, len(experiment.goals), exposed, done)
-            for number, experiment in enumerate(self._experiments)
+            _counted(number, experiment, exposed, done) for number, experiment in enumerate(self._experiments)
         ]
 
 
-def _counted(number: int, goals: int, exposed: pl.DataFrame, done: Outcomes) -> Counted:
+def _counted(number: int, experiment: Experiment, exposed: pl.DataFrame, done: Outcomes) -> Counted:
     """The part of one experiment."""
     place = exposed["experiment"]
     first, following = place.search_sorted(number), place.search_sorted(number + 1)
     rows = exposed[first:following]
     is_this = pl.col("experiment") == number
     return Counted(
-        visitors=visitor_rows(rows.drop("last_exposed_at"), done.firsts.filter(is_this), goals),
+        visitors=visitor_rows(
+            rows.drop("last_exposed_at"),
+            done.firsts.filter(is_this),
+            len(experiment.goals),
+            values_told(experiment),
+        ),
         orders=done.orders.filter(is_this).drop("experiment"),
         last_exposed_at=rows.select(pl.col("last_exposed_at").max()).item(),
     )

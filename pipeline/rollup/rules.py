@@ -13,7 +13,7 @@ from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 
 # Part of every fingerprint: raise it when the same events would count differently from now on.
-RULES_VERSION: Final = 1
+RULES_VERSION: Final = 2
 # Instead of the number of a variant: a visitor who is counted in none of them.
 FLAGGED_AS_BOT: Final = 254
 SEVERAL_VARIANTS: Final = 255
@@ -61,6 +61,7 @@ def fingerprint(experiment: Experiment, rules: CountingRules) -> str:
         "variants": [variant.id for variant in experiment.variants],
         "goals": [(goal.id, goal.goal_type, goal.tracking) for goal in experiment.goals],
         "period": period_of(experiment),
+        "pre_period": pre_period_us(experiment),
     }
     return hashlib.sha256(msgspec.json.encode(facts, order="deterministic")).hexdigest()
 
@@ -70,6 +71,29 @@ def period_of(experiment: Experiment) -> tuple[int, int]:
     edges = (experiment.started_at, experiment.completed_at)
     first, last = (FOREVER if edge is None else microseconds(edge) for edge in edges)
     return first, last
+
+
+def pre_period_us(experiment: Experiment) -> int:
+    """How long before the first exposure events tell of the visitor's past, in microseconds; 0 for never."""
+    statistics = experiment.statistics
+    return statistics.pre_period_days * DAY_US if statistics.looks_back else 0
+
+
+def values_told(experiment: Experiment) -> tuple[str, ...]:
+    """What is kept of each visitor for each goal, besides when and how much: columns of the visitor rows.
+
+    `before` is what the goal counts before the first exposure (1 or 0; cents for revenue), `orders` how many
+    orders there were since.
+    """
+    return tuple(
+        f"g{position}_{name}"
+        for position, goal in enumerate(experiment.goals)
+        for name, is_kept in (
+            ("before", experiment.statistics.looks_back),
+            ("orders", goal.tracking.get("per") == "order"),
+        )
+        if is_kept
+    )
 
 
 def arms_of(experiments: Sequence[Experiment]) -> pl.DataFrame:
@@ -96,11 +120,12 @@ def goals_of(experiments: Sequence[Experiment], rules: CountingRules) -> pl.Data
     """One row per goal, in the order of the experiments: its numbers, and which money it counts.
 
     A revenue goal counts orders of its currency between its bounds, and nothing else. Every other goal
-    counts each of its events, and the money of those that are in the project's currency.
+    counts each of its events, and the money of those that are in the project's currency. `before_us` is how
+    long before the first exposure its events tell of the visitor's past.
     """
     return pl.DataFrame(
         [
-            (number, position, period_of(experiment)[1], *_money(goal, rules))
+            (number, position, period_of(experiment)[1], *_money(goal, rules), pre_period_us(experiment))
             for number, experiment in enumerate(experiments)
             for position, goal in enumerate(experiment.goals)
         ],
@@ -113,6 +138,7 @@ def goals_of(experiments: Sequence[Experiment], rules: CountingRules) -> pl.Data
             "goal_currency": pl.String,
             "min_cents": pl.Int64,
             "max_cents": pl.Int64,
+            "before_us": pl.Int64,
         },
         orient="row",
     ).with_row_index("rule")

@@ -1,5 +1,6 @@
 """One row per experiment and visitor: what was seen first, and what was done after that."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -9,6 +10,7 @@ from pipeline.rollup.rules import FLAGGED_AS_BOT, SEVERAL_VARIANTS, CountingRule
 
 VISITOR = ("experiment", "visitor_key")
 _ROW_BITS = 40
+_ALWAYS_TOLD = ("at", "day", "cents")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +18,8 @@ class Outcomes:
     """What visitors did about each goal.
 
     `firsts`: one row per `experiment`, `visitor_key` and `goal`, when the first conversion was (`at`, in
-    microseconds; null where only refunds count) and its local `day`, and the `cents` of all orders together.
+    microseconds; null where only refunds count) and its local `day`, the `cents` of all orders together and
+    how many `orders` those are, and what was done `before` (1 or 0; cents for revenue).
     `orders`: one row per experiment, visitor, goal and local `day` of orders on other days than that of the
     first conversion, `from_day` (null where only refunds count), with their `cents`.
     """
@@ -81,26 +84,35 @@ def counted_events(hits: pl.DataFrame, goals: pl.DataFrame, repeated_orders: pl.
         .filter(is_of_goal & (pl.col("received_at") <= pl.col("received_until")))
         .join(repeated_orders.lazy(), on=["rule", "seq"], how="anti")
         .with_columns((cents * sign).alias("cents"))
-        .drop("is_revenue", "takes_value", "goal_currency", "min_cents", "max_cents", "received_until")
+        .drop("takes_value", "goal_currency", "min_cents", "max_cents", "received_until")
         .collect(engine="streaming")
     )
 
 
 def outcomes(counted: pl.DataFrame, exposed: pl.DataFrame, rules: CountingRules) -> Outcomes:
-    """Sum up the counted events of the visitors in `exposed` at or after their first exposure."""
+    """Sum up the counted events of the visitors in `exposed` at or after their first exposure, and before."""
     since = pl.col("occurred_at") - pl.col("first_exposed_at")
+    is_before = since < 0
     who = exposed.filter(pl.col("variant") < FLAGGED_AS_BOT).select(*VISITOR, "first_exposed_at")
     events = (
         counted.lazy()
         .join(who.lazy(), on=VISITOR)
-        .filter(since.is_between(0, rules.window_us))
+        .filter(since.is_between(0, rules.window_us) | since.is_between(-pl.col("before_us"), -1))
         .select(
-            *(*VISITOR, "goal", "occurred_at", "cents"),
-            pl.when(~pl.col("is_refund")).then("occurred_at").alias("at"),
+            *(*VISITOR, "goal", "occurred_at", "is_revenue"),
+            pl.when(~is_before).then("cents").otherwise(0).alias("cents"),
+            pl.when(~is_before & ~pl.col("is_refund")).then("occurred_at").alias("at"),
+            pl.when(is_before).then(_past()).otherwise(0).alias("before"),
         )
         .collect(engine="streaming")
     )
-    firsts = events.group_by(*VISITOR, "goal").agg(pl.col("at").min(), pl.col("cents").sum())
+    firsts = events.group_by(*VISITOR, "goal").agg(
+        pl.col("at").min(),
+        pl.col("cents").sum(),
+        pl.col("at").count().cast(pl.Int64).alias("orders"),
+        # Done before is done, however often; only money adds up.
+        pl.when(pl.col("is_revenue").any()).then(pl.col("before").sum()).otherwise(pl.col("before").max()),
+    )
     paid = events.filter(pl.col("cents") != 0)
     dated = paid.with_columns(pl.Series("day", local_days(paid["occurred_at"].to_numpy(), rules.timezone)))
     firsts = _with_day(firsts, rules.timezone)
@@ -115,19 +127,27 @@ def outcomes(counted: pl.DataFrame, exposed: pl.DataFrame, rules: CountingRules)
     return Outcomes(firsts=firsts, orders=orders)
 
 
-def visitor_rows(exposed: pl.DataFrame, done: pl.DataFrame, goals: int) -> pl.DataFrame:
+def visitor_rows(exposed: pl.DataFrame, done: pl.DataFrame, goals: int, told: Sequence[str]) -> pl.DataFrame:
     """The rows of one experiment: `exposed` with `g{i}_at`, `g{i}_day` and `g{i}_cents` of each goal i.
 
-    Visitors who did nothing about a goal have nulls for the times, and 0 cents.
+    Visitors who did nothing about a goal have nulls for the times, and 0 cents. Columns that are `told`
+    (see `rules.values_told`) follow.
     """
     # Each visitor has one row a goal, so the greatest of the goal's is the goal's.
     wide = done.group_by("visitor_key").agg(
         pl.when(pl.col("goal") == goal).then(name).max().alias(f"g{goal}_{name}")
         for goal in range(goals)
-        for name in ("at", "day", "cents")
+        for name in ("at", "day", "cents", "orders", "before")
+        if name in _ALWAYS_TOLD or f"g{goal}_{name}" in told
     )
     rows = exposed.drop("experiment").join(wide, on="visitor_key", how="left")
-    return rows.with_columns(pl.col(f"g{goal}_cents").fill_null(0) for goal in range(goals))
+    numbers = (*(f"g{goal}_cents" for goal in range(goals)), *told)
+    return rows.with_columns(pl.col(name).fill_null(0) for name in numbers)
+
+
+def _past() -> pl.Expr:
+    """What an event says of a visitor's past: its cents for revenue; for others 1, unless it is a refund."""
+    return pl.when("is_revenue").then("cents").otherwise((~pl.col("is_refund")).cast(pl.Int64))
 
 
 def _seen_variant() -> pl.Expr:

@@ -1,7 +1,7 @@
 """How visitors are kept: a table of them for each experiment, one of their orders, one of segment values."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import polars as pl
@@ -48,8 +48,8 @@ def result_table(kind: str, experiment_id: str) -> str:
     return f'"{kind}_{experiment_id}"'
 
 
-def recreate(cursor: Cursor, experiment_id: str, *, goals: int) -> None:
-    """Make the tables anew and empty, for that many goals."""
+def recreate(cursor: Cursor, experiment_id: str, *, goals: int, told: Sequence[str] = ()) -> None:
+    """Make the tables anew and empty, for that many goals; `told` names further columns of whole numbers."""
     columns = ", ".join(
         [
             "visitor_key UBIGINT NOT NULL",
@@ -61,6 +61,7 @@ def recreate(cursor: Cursor, experiment_id: str, *, goals: int) -> None:
                 f"g{goal}_at BIGINT, g{goal}_day INTEGER, g{goal}_cents BIGINT NOT NULL"
                 for goal in range(goals)
             ),
+            *(f"{name} BIGINT NOT NULL" for name in told),
         ]
     )
     tables = {"visitors": columns, "orders": _ORDER_COLUMNS, "segment_values": _VALUE_COLUMNS}
@@ -103,10 +104,15 @@ def within_segment(cursor: Cursor, experiment_id: str, segment: Mapping[str, str
     return " AND ".join(conditions) or "true"
 
 
+def columns_of(cursor: Cursor, experiment_id: str) -> list[str]:
+    """The columns of the experiment's visitors, in order."""
+    rows = cursor.execute(f"DESCRIBE {result_table('visitors', experiment_id)}").fetchall()
+    return [name for name, *_ in rows]
+
+
 def goals_of(cursor: Cursor, experiment_id: str) -> int:
     """How many goals the experiment's visitors were counted for."""
-    columns = cursor.execute(f"DESCRIBE {result_table('visitors', experiment_id)}").fetchall()
-    return sum(name.startswith("g") and name.endswith("_at") for name, *_ in columns)
+    return sum(name.startswith("g") and name.endswith("_at") for name in columns_of(cursor, experiment_id))
 
 
 def _codes(cursor: Cursor, experiment_id: str, dimension: str, value: str) -> list[int]:
@@ -140,7 +146,7 @@ def write_values(cursor: Cursor, experiment_id: str, values: pl.DataFrame) -> No
 def digest(cursor: Cursor, experiment_id: str) -> tuple[int, ...]:
     """Numbers that differ when a visitor or an order does; segments aside, whose codes are arbitrary."""
     visitors, orders = (result_table(kind, experiment_id) for kind in ("visitors", "orders"))
-    columns = [name for name, *_ in cursor.execute(f"DESCRIBE {visitors}").fetchall()]
+    columns = columns_of(cursor, experiment_id)
     told = ", ".join(name for name in columns if name not in {*DIMENSIONS, CUSTOM})
     rows = cursor.execute(
         f"""

@@ -209,6 +209,11 @@ def test_statistics_are_kept_and_changed_one_by_one(customer: Customer, project:
         "sequential": "always_valid",
         "planned_sample": None,
         "correction": "bonferroni",
+        "cuped": False,
+        "pre_period_days": 14,
+        "prior": "flat",
+        "prior_lift_percent": 0.0,
+        "prior_deviation_percent": 10.0,
     }
     changed = customer.patch(path, {"statistics": {"planned_sample": 20_000}}).json()["data"]
     assert (changed["statistics"]["sequential"], changed["statistics"]["planned_sample"]) == (

@@ -16,7 +16,7 @@ def drawn_chances(shares: list[int], *, wants_less: bool = False) -> list[float]
         [rng.beta(1 + hit, 1 + n - hit, 400_000) for hit, n in zip(shares, VISITORS, strict=True)]
     )
     best = draws.argmin(axis=0) if wants_less else draws.argmax(axis=0)
-    return (np.bincount(best, minlength=3) / best.size).tolist()
+    return [float((best == arm).mean()) for arm in range(3)]
 
 
 def test_chances_of_shares_are_those_of_draws_whichever_way_is_wanted() -> None:
