@@ -22,6 +22,8 @@ class Person:
     variants: set[str]
     converted: dict[str, datetime] = field(default_factory=dict)
     orders: dict[str, list[tuple[datetime, int]]] = field(default_factory=lambda: defaultdict(list))
+    before: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    purchases: dict[str, int] = field(default_factory=lambda: defaultdict(int))
 
 
 @dataclass
@@ -112,14 +114,29 @@ def _convert(
             transactions.add(row.transaction_id)
         user = str(row.user_id)
         person = people.get(row.visitor_id if row.visitor_id is not None else owner.get(user, user))
-        if person is None or row.occurred_at < person.first.occurred_at:
+        if person is None:
+            continue
+        if row.occurred_at < person.first.occurred_at:
+            _remember(counting, person, row, cents)
             continue
         if window is not None and row.occurred_at > person.first.occurred_at + window * 86_400_000_000:
             continue
         moment = _moment(row.occurred_at)
         person.orders[goal.id].append((moment, -cents if row.is_refund else cents))
         if not row.is_refund:
+            person.purchases[goal.id] += 1
             person.converted[goal.id] = min(moment, person.converted.get(goal.id, moment))
+
+
+def _remember(counting: _Counting, person: Person, row: EventRow, cents: int) -> None:
+    goal, statistics = counting.goal, counting.experiment.statistics
+    since = person.first.occurred_at - statistics.pre_period_days * 86_400_000_000
+    if not statistics.looks_back or row.occurred_at < since:
+        return
+    if goal.goal_type == "revenue":
+        person.before[goal.id] += -cents if row.is_refund else cents
+    elif not row.is_refund:
+        person.before[goal.id] = 1
 
 
 def _is_of(goal: Goal, row: EventRow) -> bool:

@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.analysis.comoments import PairedMoments
 from engine.analysis.evidence import Evidence
+from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from pipeline.store.events import EventRow
 from tests.builders import STARTED
-from tests.pipeline.rollup.naive_counting import local_date, tally
+from tests.pipeline.rollup.naive_counting import Person, local_date, tally
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_event, an_exposure
 
 # Late on the evening of New York's last day of winter time: hours later the day is only 23 hours long.
@@ -96,9 +98,9 @@ QUESTIONS: tuple[tuple[dict[str, str], Callable[[EventRow], bool]], ...] = (
 )
 
 
-def goals(prefix: str) -> tuple[Goal, ...]:
+def goals(prefix: str, **of_revenue: Any) -> tuple[Goal, ...]:
     kinds: list[tuple[Any, dict[str, Any]]] = [
-        ("revenue", {"min_cents": 200}),
+        ("revenue", {"min_cents": 200, **of_revenue}),
         ("custom_event", {"event_name": "purchase"}),
         ("pageview", {"url": "https://shop.example/thanks"}),
         ("click", {"selector": "#buy"}),
@@ -120,8 +122,13 @@ def check(store: WorkingStore, drawn: list[dict[str, Any]], cuts: list[int], win
     rules = {} if window is None else {"attribution_window_days": window}
     project = store.add_project(reporting_timezone="America/New_York", settings=rules)
     experiments = [
-        store.add_experiment(project, weights=(1, 1, 1)[: 2 + number], goals=goals(f"g{number}"))
-        for number in range(2)
+        store.add_experiment(project, goals=goals("g0")),
+        store.add_experiment(
+            project,
+            weights=(1, 1, 1),
+            goals=goals("g1", cap_percentile=80, per="order"),
+            statistics=Statistics(cuped=True, pre_period_days=3),
+        ),
     ]
     # Most visitors never come back: else everybody is touched by each batch, and counting anew is quicker.
     idle = [an_exposure(experiments[0], number % 2, f"idle{number}") for number in range(200)]
@@ -157,6 +164,7 @@ def compare_all(
         for filters, admits in QUESTIONS:
             observed = store.observe(experiment, project, filters, now=now)
             compare(observed, rows, experiment, project, admits)
+            compare_values(observed, rows, experiment, project, admits)
 
 
 def compare(
@@ -199,6 +207,50 @@ def compare(
             np.testing.assert_allclose(observed.revenue.total[g, v], values.sum(), atol=1e-6)
             spread = ((values - values.mean()) ** 2).sum() if values.size else 0.0
             np.testing.assert_allclose(observed.revenue.m2[g, v], spread, rtol=1e-12, atol=1e-3)
+
+
+def compare_values(
+    observed: Evidence,
+    rows: list[EventRow],
+    experiment: Experiment,
+    project: Project,
+    admits: Callable[[EventRow], bool],
+) -> None:
+    people = tally(rows, experiment, project, admits).people
+    if not experiment.statistics.cuped or not people:
+        assert observed.values is None
+        return
+    assert observed.values is not None
+    for g, goal in enumerate(experiment.goals):
+        is_revenue = goal.goal_type == "revenue"
+        cap = cap_over(tally(rows, experiment, project).people, goal) if is_revenue else np.inf
+        for v, variant in enumerate(experiment.variants):
+            them = [one for one in people if one.variants == {variant.id}]
+            done = [spent(one, goal) if is_revenue else float(goal.id in one.converted) for one in them]
+            y, z = np.minimum(done, cap), np.minimum([one.before[goal.id] for one in them], cap)
+            agree(observed.values.before, (g, v), z, y)
+            assert observed.values.capped[g, v] == sum(amount > cap for amount in done)
+            d = np.array([one.purchases[goal.id] for one in them], float)
+            if is_revenue:
+                agree(observed.values.orders, (g, v), d, y)
+                agree(observed.values.before_orders, (g, v), z, d)
+            else:
+                assert observed.values.orders.n[g, v] == 0
+
+
+def spent(person: Person, goal: Goal) -> float:
+    return float(sum(amount for _, amount in person.orders.get(goal.id, [])))
+
+
+def cap_over(people: list[Person], goal: Goal) -> float:
+    paid = [amount for one in people if (amount := spent(one, goal)) > 0]
+    return float(np.percentile(paid, 80, method="inverted_cdf")) if paid else np.inf
+
+
+def agree(observed: PairedMoments, cell: tuple[int, int], x: Any, y: Any) -> None:
+    wanted = PairedMoments.of(np.asarray(x, float), np.asarray(y, float))
+    for name in ("n", "mean_x", "mean_y", "m2_x", "m2_y", "co"):
+        np.testing.assert_allclose(getattr(observed[cell], name), getattr(wanted, name), rtol=1e-9, atol=1e-3)
 
 
 @settings(max_examples=3)
