@@ -34,7 +34,7 @@ class Unadjusted(BaseModel):
         return cls(
             **{
                 **in_percents(found),
-                "improvement_interval": _relative(found.improvement_interval),
+                "improvement_interval": relative(found.improvement_interval),
                 "variance_reduction": percent(found.variance_reduction),
             }
         )

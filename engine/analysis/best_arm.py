@@ -20,6 +20,8 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _NEARLY_ONE = 1.0 - 2.0**-53
 # Widths below this share of the largest mean are beyond the precision of numbers.
 _RESOLUTION = 1e-12
+# Nothing is left of a density this many deviations away.
+_FAR = 1e3
 # So many densities are worked through at once, to bound memory.
 _AT_ONCE = 2_000_000
 
@@ -79,7 +81,9 @@ def _means(centre: FloatArray, variance: FloatArray) -> Best:
     deviation = np.maximum(np.sqrt(spread), closest)
 
     def log_density(x: FloatArray) -> FloatArray:
-        return np.asarray(-0.5 * ((x - middle[:, None, None]) / deviation[:, None, None]) ** 2)
+        with np.errstate(over="ignore"):
+            z = (x - middle[:, None, None]) / deviation[:, None, None]
+        return np.asarray(-0.5 * np.clip(z, -_FAR, _FAR) ** 2)
 
     return _compete(middle[..., None] + deviation[..., None] * _EDGES, log_density, known)
 

@@ -50,6 +50,13 @@ VARIANT_RESULT = {
     "improvement_interval",
     "absolute_difference",
     "sequential_interval",
+    "chance_to_be_best",
+    "orders",
+    "revenue_per_order_cents",
+    "unadjusted",
+    "capped",
+    "conversion_part",
+    "spending_part",
     "expected_loss",
     "sample_ratio_expected",
 }
