@@ -63,12 +63,8 @@ def analyze_frame(  # noqa: PLR0913  # what a test needs told; all but the contr
     kinds: Mapping[str, GoalKind] = (
         goals if isinstance(goals, Mapping) else dict.fromkeys(goals, "custom_event")
     )
-<<<<<<< HEAD
     more = ValueColumns(covariates=covariates, orders=orders, caps=caps)
     more.demand_sense(kinds)
-=======
-    more = _more(kinds, ValueColumns(covariates=covariates, orders=orders, caps=caps))
->>>>>>> 1d0bd6c (Changelog and map: CUPED, caps, orders and priors)
     if more.goals and len(weight_epochs):
         raise InvalidEvidenceError("where weights changed there can be no covariates, orders or caps")
     rows = read_rows(
