@@ -22,8 +22,9 @@ Explain the result of experiment {experiment_id} in project {project_id} to {aud
 5. Go through the other goals in `decision_summaries`. Say where one moved against the primary goal: a win
    that costs revenue is a trade, not a win.
 6. Look at get_results_timeseries only if the days matter to the story: a launch, a holiday, fewer than
-   two full weeks. Look at segments, by the filters of get_results, only to raise questions: a segment
-   that stands out among many is a lead for a new test and not a finding.
+   two full weeks. For whom it works: call get_results_segments with the primary goal's `goal_id`, and take
+   its `summary` at its word. It judges all segments together; never pick one out by its own numbers, and
+   a segment that differs is a lead for a new test and not a finding.
 
 Write at most 200 words: the answer first, then the evidence, then what to do next, then what is not
 known. Use percents and money as the results give them (money is in cents of `revenue_currency`), and no
@@ -77,7 +78,7 @@ PROMPTS: Final[Mapping[str, Guide]] = {
             ],
         ),
         EXPLAIN_RESULT,
-        frozenset({"get_experiment", "get_results", "get_results_timeseries"}),
+        frozenset({"get_experiment", "get_results", "get_results_timeseries", "get_results_segments"}),
         {"audience": "a product manager who has not followed it"},
     ),
     "plan_test": Guide(

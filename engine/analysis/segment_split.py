@@ -26,7 +26,8 @@ class SegmentSplits:
     `log_p` is of the chi-square test, NaN where an arm is expected to have fewer than five visitors;
     `log_p_always_valid` holds at every look. The adjusted ones are by Holm (1979) over all segments,
     whatever depends on what. `alarm` where the adjusted always-valid p is below 0.001: with a sound split
-    that happens in one experiment of a thousand, to any segment, however often one looks.
+    that happens in one experiment of a thousand, to any segment, however often one looks (a little more
+    often while new segments still turn up, as it is adjusted for those seen so far).
     """
 
     log_p: FloatArray

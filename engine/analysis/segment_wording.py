@@ -29,7 +29,7 @@ def sum_up(
         return "No segments are known of the visitors so far."
     if not is_tested:
         return f"No segment has enough data yet to say whether the effect on {goal.name} differs in it."
-    found = _found(goal, differing) if differing else _nothing_found(goal)
+    found = _found(goal, _once(differing, evidence)) if differing else _nothing_found(goal)
     return f"{found} {_MOVED}" if have_weights_moved else found
 
 
@@ -40,12 +40,28 @@ def _nothing_found(goal: Goal) -> str:
     )
 
 
+def _once(differing: Sequence[SegmentResult], evidence: SegmentEvidence) -> list[SegmentResult]:
+    """Leave out a segment that is all the rest of one before: that they differ is one fact, not two."""
+    everyone = int(evidence.everyone.visitors.sum())
+    told: list[SegmentResult] = []
+    for one in differing:
+        mirrored = (_visitors(one) + _visitors(other) for other in told if other.dimension == one.dimension)
+        if everyone not in mirrored:
+            told.append(one)
+    return told
+
+
+def _visitors(result: SegmentResult) -> int:
+    control = 0 if result.control is None else result.control.visitors
+    return control + sum(variant.visitors for variant in result.variants)
+
+
 def _found(goal: Goal, differing: Sequence[SegmentResult]) -> str:
     named = " ".join(_where(one) for one in differing[:MOST_NAMED])
     more = len(differing) - MOST_NAMED
     others = f" And {more} more." if more > 0 else ""
     count = "1 segment" if len(differing) == 1 else f"{len(differing)} segments"
-    return f"The effect on {goal.name} differs in {count}. {named}{others} {_ADVICE}"
+    return f"The effect on {goal.name} differs in {count} from that elsewhere. {named}{others} {_ADVICE}"
 
 
 def _where(result: SegmentResult) -> str:

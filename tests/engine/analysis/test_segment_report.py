@@ -36,8 +36,12 @@ def test_opposite_effects_are_found_named_and_told_in_words() -> None:
     assert mobile.chance_to_beat is not None
     assert mobile.chance_to_beat < 0.001
     summary = report.goals[0].summary
-    assert summary.startswith("The effect on Purchase differs in 2 segments. In device type 'mobile', ")
-    assert "'Treatment 1' changes it by \N{MINUS SIGN}22.7%, elsewhere by +22.9%" in summary
+    assert summary.startswith(
+        "The effect on Purchase differs in 1 segment from that elsewhere. In device type "
+    )
+    # Mobile has more visitors, and that desktop differs from it says nothing new.
+    assert "'mobile', 'Treatment 1' changes it by \N{MINUS SIGN}22.7%, elsewhere by +22.9%" in summary
+    assert "desktop" not in summary
     assert "test it again on its own" in summary
     assert "os" not in summary.split()
 
@@ -47,6 +51,15 @@ def test_segments_that_agree_are_said_to() -> None:
     report = analyze_segments(an_experiment(), segmented(agree))
     assert report.goals[0].summary.startswith("No segment differs more than chance explains: ")
     assert {the_variant(report, "os", value).status for value in agree["os"]} == {"inconclusive"}
+
+
+def test_only_some_of_many_that_differ_are_named_and_the_others_are_counted() -> None:
+    values = {str(n): ([9_000 + n] * 2, [900, 900 + (-1) ** n * 250]) for n in range(8)}
+    report = analyze_segments(an_experiment(), segmented({"country": values}))
+    summary = report.goals[0].summary
+    assert "differs in 8 segments" in summary
+    assert [f"In country '{n}', " in summary for n in range(8)] == [False] * 5 + [True] * 3
+    assert " And 5 more. This was found" in summary
 
 
 def test_an_effect_that_differs_without_being_one_says_so() -> None:
