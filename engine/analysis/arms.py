@@ -3,6 +3,7 @@
 import numpy as np
 
 from engine.analysis.best_arm import best_of_means, best_of_shares
+from engine.analysis.epoch_arms import chance_best, goal_by_epoch
 from engine.analysis.estimates import Estimate
 from engine.analysis.evidence import Evidence
 from engine.analysis.metrics import is_revenue, metrics_of, wanted_directions
@@ -15,6 +16,7 @@ def chances_to_be_best(experiment: Experiment, evidence: Evidence) -> FloatArray
     """The chance of each variant to be the best of all on each goal, goals by variants.
 
     Beta posteriors of conversion rates, normal ones of means; where a goal wants less, the lowest is best.
+    Where weights changed, from flat priors and means within epochs.
     NaN for a goal on which an arm has no visitors: nobody is best before everybody was seen.
     """
     metrics, wanted = metrics_of(experiment, evidence), wanted_directions(experiment)
@@ -22,6 +24,17 @@ def chances_to_be_best(experiment: Experiment, evidence: Evidence) -> FloatArray
     chances = np.full(evidence.conversions.shape, np.nan)
     if evidence.visitors.size == 0 or not evidence.visitors.all():
         return chances
+    if evidence.epochs is not None:
+        return np.stack(
+            [
+                chance_best(
+                    goal_by_epoch(experiment, evidence, goal),
+                    money=bool(means[goal]),
+                    wanted=float(wanted[goal, 0]),
+                )
+                for goal in range(len(chances))
+            ]
+        )
     estimates = Estimate.of(metrics.moments)
     if means.any():
         chances[means] = best_of_means((wanted * estimates.value)[means], estimates.variance[means]).chance

@@ -19,7 +19,7 @@ def estimand_of(experiment: Experiment, evidence: Evidence) -> Estimand | None:
         f"Weights changed {len(epochs) - 1:,} times, so visitors are compared with those who came under the"
         " same weights, and these comparisons are averaged by how many visitors came. Improvements, intervals"
         " and scores are of the mean had every visitor of the epochs compared seen the variant; rates are of"
-        f" the visitors who did.{left_out}"
+        f" the visitors who did.{left_out}{_unused(experiment)}"
     )
     return Estimand(
         description=description.replace("changed 1 times", "changed once"),
@@ -35,3 +35,15 @@ def estimand_of(experiment: Experiment, evidence: Evidence) -> Estimand | None:
             )
         ),
     )
+
+
+def _unused(experiment: Experiment) -> str:
+    """Say which settings apply to all visitors together only."""
+    settings = [goal.tracking for goal in experiment.goals]
+    unused = {
+        "what visitors did before": experiment.statistics.cuped,
+        "caps": any(one.get("cap_percentile") is not None for one in settings),
+        "orders as the unit": any(one.get("per") == "order" for one in settings),
+    }
+    named = ", ".join(name for name, is_set in unused.items() if is_set)
+    return f" Not known by epoch, and so not used: {named}." if named else ""

@@ -110,6 +110,22 @@ def test_epochs_of_one_arm_only_are_not_compared_and_said_so() -> None:
     assert report.estimand.description.endswith("50% of them are compared.")
 
 
+def test_settings_that_are_not_used_are_named() -> None:
+    evidence = observed_by_epoch(WEIGHTS, VISITORS, HITS)
+    goals = (a_goal(goal_type="revenue", config={"cap_percentile": 99}),)
+    report = report_of(evidence, goals=goals, statistics=Statistics(cuped=True), traffic_strategy="fixed")
+    assert report.estimand is not None
+    assert report.estimand.description.endswith(
+        "Not known by epoch, and so not used: what visitors did before, caps."
+    )
+
+
+def test_the_best_arm_is_the_best_within_epochs() -> None:
+    result = variant_of(report_of(observed_by_epoch(WEIGHTS, VISITORS, HITS)))
+    assert result.chance_to_be_best is not None
+    assert result.chance_to_be_best > 0.999
+
+
 def test_arms_that_never_met_have_no_comparison_and_a_reason() -> None:
     evidence = observed_by_epoch([[1, 0], [0, 1]], [[5_000, 0], [0, 5_000]], [[500, 0], [0, 600]])
     result = variant_of(report_of(evidence, weights=(0, 1)))

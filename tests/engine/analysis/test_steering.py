@@ -5,9 +5,10 @@ import pytest
 from scipy import stats
 
 from engine.analysis.bandit import FLOOR, stratify, stratify_arms
+from engine.analysis.epoch_arms import chance_best
 from engine.analysis.evidence import Evidence
 from engine.analysis.moments import Moments
-from engine.analysis.steering import LEAST_GROWTH, VISITORS_PER_VARIANT, Move, chance_best, next_move
+from engine.analysis.steering import LEAST_GROWTH, VISITORS_PER_VARIANT, Move, next_move
 from engine.design.experiment import Experiment
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed, observed_by_epoch
