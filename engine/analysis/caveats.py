@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Literal
 
+from engine.analysis.contrasts import by_how_much, comparison
 from engine.analysis.facts import Facts, Words, both_arms
 from engine.analysis.figures import share
-from engine.analysis.wording import by_how_much, comparison
 
 Caveat = Literal["breaks_guardrail", "harms_only", "too_early", "one_of_many"]
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
+from engine.analysis.contrasts import by_how_much, comparison
 from engine.analysis.facts import Facts, Words, both_arms
-from engine.analysis.figures import chance, money, share, signed
+from engine.analysis.figures import chance, money, share
 from engine.analysis.result import Recommendation, VariantResult
 
 DAYS_A_WEEK = 7
@@ -156,33 +157,6 @@ _WORDS: Mapping[Recommendation, Callable[[Facts], Words]] = {
     "insufficient_data": _insufficient_data,
     "fix_data": _fix_data,
 }
-
-
-def by_how_much(lead: VariantResult) -> str:
-    """The relative change in brackets; nothing where there is none."""
-    return f" ({signed(lead.improvement)})" if lead.improvement is not None else ""
-
-
-def comparison(facts: Facts, lead: VariantResult, control: VariantResult) -> str:
-    """What each arm did, the change, and its range."""
-    if facts.goal.goal_type == "revenue":
-        brought = money(lead.revenue_per_visitor_cents, facts.currency)
-        did = f"'{lead.variant_name}' brought {brought} per visitor"
-        against = f"'{control.variant_name}' {money(control.revenue_per_visitor_cents, facts.currency)}"
-    else:
-        rate = f"{share(lead.conversion_rate)} of {lead.visitors:,} visitors"
-        did = f"{rate} converted with '{lead.variant_name}'"
-        against = f"{share(control.conversion_rate)} of {control.visitors:,} with '{control.variant_name}'"
-    if lead.improvement is None:
-        return f"{did}, and {against}."
-    return f"{did}, and {against}: a change of {signed(lead.improvement)}{_range(lead)}."
-
-
-def _range(lead: VariantResult) -> str:
-    interval = lead.improvement_interval
-    if interval is None or interval.low is None or interval.high is None:
-        return ""
-    return f", most likely between {signed(interval.low)} and {signed(interval.high)}"
 
 
 def _yearly(facts: Facts, lead: VariantResult) -> str:

@@ -254,3 +254,14 @@ def test_history_makes_the_email_experiment_surer() -> None:
             assert 0 < found.unadjusted.variance_reduction < 0.05
             assert found.status == "winner"
     assert {check.check: check.status for check in report.health}["alike_before"] == "ok"
+
+
+def test_the_words_say_what_was_done_to_the_values() -> None:
+    df = shoppers()
+    more: dict[str, Any] = {"covariates": {"spent": "before"}, "caps": {"spent": 95}}
+    report = analyze_frame(df, control="old", goals={"spent": "revenue"}, **more)
+    said = report.goals[0].decision.explanation
+    assert "(what visitors did before is taken into account, and amounts above" in said
+    assert "per visitor" in said
+    per_order = analyze_frame(df, control="old", goals={"spent": "revenue"}, orders={"spent": "orders"})
+    assert "per order, and 'old'" in per_order.goals[0].decision.explanation
