@@ -86,26 +86,36 @@ def draw(data: dict[str, Any], how: Sampling, sampler: Sampler) -> dict[str, npt
     settings: dict[str, Any] = {**asdict(how), "sampler": sampler}
     np.savez(request, **settings, **data)
     try:
-        # Also where it is interrupted, run() ends the process and waits for it.
-        done = subprocess.run(  # noqa: S603  # this interpreter and a module of ours
-            # -P: a file in the working folder can't take a package's place.
-            [sys.executable, "-P", "-m", _PROCESS],
-            input=request.getvalue(),
-            capture_output=True,
-            check=False,
-            timeout=how.timeout_seconds,
-            env=_environment(),
-        )
+        code, answer, complaints = _run(request.getvalue(), how.timeout_seconds)
     except subprocess.TimeoutExpired:
         raise SamplingError(
             f"the model was not sampled within {how.timeout_seconds:g} seconds: allow more in "
             "timeout_seconds, take fewer segments, or use the closed form"
         ) from None
-    if done.returncode:
-        last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        raise SamplingError(f"the process that samples ended with code {done.returncode}: {last}")
-    with np.load(io.BytesIO(done.stdout), allow_pickle=False) as archive:
+    if code:
+        last = complaints.decode(errors="replace").strip().rpartition("\n")[2]
+        raise SamplingError(f"the process that samples ended with code {code}: {last}")
+    with np.load(io.BytesIO(answer), allow_pickle=False) as archive:
         return dict(archive)
+
+
+def _run(request: bytes, timeout_seconds: float) -> tuple[int, bytes, bytes]:
+    """How the process ended, what it answered, and what it complained of."""
+    with subprocess.Popen(  # noqa: S603  # this interpreter and a module of ours
+        # -P: a file in the working folder can't take a package's place.
+        [sys.executable, "-P", "-m", _PROCESS],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=_environment(),
+    ) as process:
+        try:
+            answer, complaints = process.communicate(request, timeout=timeout_seconds)
+        finally:
+            # Where all went well it has ended already. run() would not wait for it when interrupted.
+            process.kill()
+            process.wait()
+    return process.returncode, answer, complaints
 
 
 def _environment() -> dict[str, str]:

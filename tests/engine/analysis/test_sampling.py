@@ -55,14 +55,17 @@ def test_a_process_that_breaks_off_says_why() -> None:
 def test_interrupting_a_script_leaves_no_process_behind(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as asking:
+    with subprocess.Popen(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as asking:
         watched = psutil.Process(asking.pid)
         while not (children := watched.children()):
             assert asking.poll() is None
             time.sleep(0.05)
         asking.send_signal(signal.SIGINT)
-        printed, _ = asking.communicate()
+        printed, complaints = asking.communicate()
     assert asking.returncode != 0
+    assert complaints.endswith("KeyboardInterrupt\n")
     assert printed == "once\n"
     assert not any(child.is_running() for child in children)
 
