@@ -8,6 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from engine.analysis.evidence import DailyEvidence, Evidence, IntArray
+from engine.analysis.follow_up import FollowUp
 from engine.analysis.moments import Moments
 from engine.days import local_days
 from engine.frame_rows import NO_MORE, GoalKind, ValueColumns
@@ -49,6 +50,7 @@ def count(
         as_of=moment(rows["at"].max()),
         last_exposure_at=moment(counted["at"].max()),
         values=values_of(visitors, goals, more, len(variants)),
+        follow_up=_follow_up(visitors, coded["day"].max(), len(variants)),
     )
 
 
@@ -134,6 +136,21 @@ def _daily(
         conversions=conversions,
         revenue_cents=cents,
     )
+
+
+def _follow_up(visitors: pl.DataFrame, today: object, variants: int) -> FollowUp | None:
+    """The first goal's conversions by days between a visitor's first row and the one that says so.
+
+    The last day of the frame may not be over. None without times; with one row a visitor nobody is seen
+    to convert later, and there is nothing to follow.
+    """
+    if not isinstance(today, int):
+        return None
+    since = pl.col("day_0") - pl.col("day")
+    came = visitors.select("day", "variant", pl.lit(1, pl.Int64).alias("visitors"))
+    done = visitors.filter(pl.col("day_0").is_not_null()).select("day", since, "variant", pl.lit(1, pl.Int64))
+    columns = ([column.to_numpy() for column in frame.get_columns()] for frame in (came, done))
+    return FollowUp.of_counts(*columns, variants=variants, today=today)
 
 
 def _spread(

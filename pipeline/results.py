@@ -9,6 +9,7 @@ import polars as pl
 
 from engine.analysis.epochs import SETTLING, EpochEvidence
 from engine.analysis.evidence import Evidence
+from engine.analysis.follow_up import FollowUp
 from engine.analysis.report import Report, analyze
 from engine.analysis.segment_evidence import SegmentEvidence, SegmentVisitors
 from engine.analysis.segment_report import SegmentReport, analyze_segments
@@ -18,6 +19,7 @@ from engine.design.reweighting import epochs_of
 from pipeline.rollup.choices import dimensions_left_out, segment_choices
 from pipeline.rollup.epochs import epochs_from
 from pipeline.rollup.evidence import days_of, evidence_of, placed_as
+from pipeline.rollup.follow_up import follow_up_of
 from pipeline.rollup.rules import microseconds
 from pipeline.rollup.run import Rollup
 from pipeline.rollup.segment_evidence import segment_evidence_of, segment_visitors_of
@@ -96,13 +98,19 @@ class Results:
             by_segment = None if filters.segment else _visitors_by_segment(cursor, experiment, published)
             # Means of epochs are averaged, and only counts and revenue are known of each.
             sums = [] if epochs else _value_sums(cursor, published, experiment, filters.segment)
-        evidence = evidence_of(experiment, _placed(experiment, published, cells), days)
+            as_of = now if is_fresh else _EPOCH + timedelta(microseconds=published.as_of)
+            placed = _placed(experiment, published, cells)
+            today = days_of(experiment, project.timezone, as_of)[-1]
+            # Sums by segment have no days since exposure.
+            followed = None if filters.segment else _followed(cursor, experiment, published, placed, today)
+        evidence = evidence_of(experiment, placed, days)
         ids = {"variants": published.variants, "goals": published.goals}
         return replace(
             evidence,
             epochs=epochs,
             segments=by_segment,
-            as_of=now if is_fresh else _moment(published.as_of),
+            follow_up=followed,
+            as_of=as_of,
             last_exposure_at=_moment(published.last_exposed_at),
             values=values_of(experiment, evidence, sums, **ids) if sums else None,
         )
@@ -216,6 +224,14 @@ def _value_sums(
         return []
     variants = len(published.variants)
     return read_value_sums(cursor, published.experiment_id, asked, segment, variants=variants)
+
+
+def _followed(
+    cursor: Cursor, experiment: Experiment, published: Published, cells: pl.DataFrame, today: int
+) -> FollowUp | None:
+    """Conversions of the primary goal by days since exposure, before `today`, which is not over."""
+    later = _placed(experiment, published, aggregates.read_since_exposure(cursor, experiment.id))
+    return follow_up_of(experiment, cells, later, today=today)
 
 
 def _counted(experiment: Experiment, published: Published) -> CountedExperiment:

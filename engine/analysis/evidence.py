@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.analysis.epochs import EpochEvidence
+from engine.analysis.follow_up import FollowUp
 from engine.analysis.moments import Moments
 from engine.analysis.segment_evidence import SegmentVisitors
 from engine.analysis.visitor_values import VisitorValues
@@ -48,6 +49,7 @@ class Evidence:
     totals by what split the visitors, where their weights changed; None where they never did. `segments`
     are the visitors of every segment, where they are known and these are the totals of everybody. `values`
     are there where a goal is judged on more than counts and revenue, or what visitors did before matters.
+    `follow_up` is of the primary goal; None where it is not known when visitors converted after exposure.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 
@@ -62,10 +64,13 @@ class Evidence:
     epochs: EpochEvidence | None = None
     segments: SegmentVisitors | None = None
     values: VisitorValues | None = None
+    follow_up: FollowUp | None = None
 
     def __post_init__(self) -> None:
         goals, variants = self.conversions.shape
         _demand_same_totals(self)
+        if self.follow_up is not None:
+            _demand_shape("visitors followed", self.follow_up.at_risk[:0], (0, variants))
         _demand_shape("visitors", self.visitors, (variants,))
         _demand_shape("revenue", self.revenue.n, (goals, variants))
         _demand_shape("daily conversions", self.daily.conversions, (len(self.daily.days), goals, variants))

@@ -9,6 +9,7 @@ from engine.analysis.checking import Finding, Subject
 from engine.analysis.event_health import bots, goals_fire
 from engine.analysis.evidence import Evidence
 from engine.analysis.figures import share
+from engine.analysis.novelty_health import novelty
 from engine.analysis.past_health import alike_before
 from engine.analysis.planning import POWER, RELEVANT_CHANGE, detectable_change
 from engine.analysis.result import CheckStatus, HealthCheck
@@ -100,4 +101,5 @@ CHECKS: tuple[Callable[[Subject], Finding], ...] = (
     goals_fire,
     underpowered,
     day_of_week_cover,
+    novelty,
 )

@@ -10,8 +10,9 @@ from typing import Final
 
 import polars as pl
 
+from engine.analysis.follow_up import MOST_DAYS
 from pipeline.rollup.segments import SegmentValues
-from pipeline.store.aggregates import EVERYONE
+from pipeline.store.aggregates import EVERYONE, SINCE_EXPOSURE
 from pipeline.store.visitors import CUSTOM, DIMENSIONS
 
 CELL: Final = ("dimension", "value", "variant", "goal", "day")
@@ -57,6 +58,29 @@ def cells_of(
     if custom.height:
         parts += [_by_custom_value(fact, custom) for fact in facts]
     return add_up(pl.collect_all(parts, engine="streaming"))
+
+
+def cells_since_exposure(visitors: pl.DataFrame, goal: int) -> pl.DataFrame:
+    """Sum up who first converted how many days after the first exposure, that day included: SCHEMA.
+
+    The dimension is SINCE_EXPOSURE, the value the number of local calendar days between, 0 to 27.
+    """
+    days = pl.col(f"g{goal}_day") - pl.col("first_day")
+    cells = (
+        visitors.lazy()
+        .select("variant", pl.col("first_day").alias("day"), days.alias("days"))
+        .filter(pl.col("days") < MOST_DAYS)
+        .group_by("variant", "day", "days")
+        .agg(pl.len().cast(pl.Int64).alias("cohort_conversions"))
+        .with_columns(
+            pl.lit(SINCE_EXPOSURE).alias("dimension"),
+            pl.col("days").cast(pl.String).alias("value"),
+            pl.lit(goal, pl.UInt8).alias("goal"),
+        )
+        .drop("days")
+        .collect(engine="streaming")
+    )
+    return add_up([cells])
 
 
 def add_up(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:

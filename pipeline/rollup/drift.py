@@ -25,6 +25,7 @@ class Snapshot:
     def agrees_with(self, other: Self) -> bool:
         """Whether both say the same of every visitor, and of every segment that both sum up."""
         shared = set(self.cells["dimension"]) & set(other.cells["dimension"])
+        shared |= {aggregates.EVERYONE, aggregates.SINCE_EXPOSURE}
         difference = add_up([self._of(shared), taken_away(other._of(shared))])
         return self.digest == other.digest and difference.is_empty()
 

@@ -13,7 +13,7 @@ from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 
 # Part of every fingerprint: raise it when the same events would count differently from now on.
-RULES_VERSION: Final = 2
+RULES_VERSION: Final = 3
 # Instead of the number of a variant: a visitor who is counted in none of them.
 FLAGGED_AS_BOT: Final = 254
 SEVERAL_VARIANTS: Final = 255
@@ -60,6 +60,8 @@ def fingerprint(experiment: Experiment, rules: CountingRules) -> str:
         "rules": asdict(rules),
         "variants": [variant.id for variant in experiment.variants],
         "goals": [(goal.id, goal.goal_type, goal.tracking) for goal in experiment.goals],
+        # Its conversions are followed by days since exposure.
+        "primary": [goal.id for goal in experiment.goals if goal.is_primary],
         "period": period_of(experiment),
         "pre_period": pre_period_us(experiment),
     }

@@ -9,6 +9,9 @@ from pipeline.store.visitors import result_table
 
 # The dimension, and the value, of the cells that sum up all visitors.
 EVERYONE: Final = ""
+# The dimension of the cells that sum up first conversions of the primary goal by days since first exposure:
+# no segment, though kept like one. Their value is the number of days.
+SINCE_EXPOSURE: Final = "days_since_exposure"
 # 128 bits travel through Arrow as a decimal without places.
 _WIDE: Final = pl.Decimal(38, 0)
 _COLUMNS: Final = (
@@ -77,8 +80,9 @@ def read_totals(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
         SELECT dimension, value, variant, goal,
           sum(visitors)::BIGINT AS visitors, sum(conversions)::BIGINT AS conversions,
           sum(cohort_cents)::BIGINT AS cohort_cents, sum(cohort_cents_squared) AS cohort_cents_squared
-        FROM {result_table("aggregates", experiment_id)} GROUP BY ALL
+        FROM {result_table("aggregates", experiment_id)} WHERE dimension <> ? GROUP BY ALL
         """,
+        [SINCE_EXPOSURE],
     )
     return cells.cast({"cohort_cents_squared": pl.Int128})
 
@@ -91,6 +95,18 @@ def read_visitors(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
         SELECT dimension, value, variant, goal, sum(visitors)::BIGINT AS visitors
         FROM {result_table("aggregates", experiment_id)} WHERE goal IS NULL GROUP BY ALL
         """,
+    )
+
+
+def read_since_exposure(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
+    """First `conversions` of the primary goal, by `day` of first exposure and `days_since` it."""
+    return fetch_frame(
+        cursor,
+        f"""
+        SELECT variant, goal, day, value::INTEGER AS days_since, cohort_conversions AS conversions
+        FROM {result_table("aggregates", experiment_id)} WHERE dimension = ?
+        """,
+        [SINCE_EXPOSURE],
     )
 
 
@@ -111,7 +127,7 @@ def read_values(cursor: Cursor, experiment_id: str) -> list[tuple[str, str]]:
     return cursor.execute(
         f"""
         SELECT DISTINCT dimension, value FROM {result_table("aggregates", experiment_id)}
-        WHERE visitors > 0 AND dimension <> ? ORDER BY dimension, value
+        WHERE visitors > 0 AND dimension NOT IN (?, ?) ORDER BY dimension, value
         """,
-        [EVERYONE],
+        [EVERYONE, SINCE_EXPOSURE],
     ).fetchall()

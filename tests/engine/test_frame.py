@@ -218,3 +218,40 @@ def test_both_e_mails_of_hillstroms_challenge_win(shared_data: Path) -> None:
     assert spend["Womens E-Mail"].p_value == pytest.approx(1.129397102e-03, rel=1e-9)
     assert {v.status for v in visits.values()} == {"control", "winner"}
     assert report.goals[0].summary.winner_variant_name == "Mens E-Mail"
+
+
+def test_an_effect_that_fades_is_seen_where_visitors_have_several_rows() -> None:
+    rng = np.random.default_rng(11)
+    people, days = 30_000, 10
+    arm, came = rng.integers(0, 2, people), rng.integers(0, 5, people)
+    # The variant's odds are threefold on the first day and no better from the third on.
+    rate = np.where(arm[:, None] == 1, 0.02 * np.array([3.0, 2.0] + [1.0] * (days - 2)), 0.02)
+    bought = np.cumsum(rng.random((people, days)) < rate, axis=1)
+    first = (bought == 1) & (np.diff(bought, axis=1, prepend=0) == 1)
+    who, since = np.nonzero(first | (np.arange(days) == 0))
+    rows = pl.DataFrame(
+        {
+            "visitor": who,
+            "variant": np.array(["A", "B"])[arm[who]],
+            "bought": first[who, since].astype(int),
+            "at": [datetime(2026, 3, 1 + int(day), tzinfo=UTC) for day in came[who] + since],
+        }
+    )
+    report = judged(rows, goals=["bought"])
+    check = next(check for check in report.health if check.check == "novelty")
+    assert check.status == "warning"
+    variants: Any = check.details["variants"]
+    today = (came + days - 1).max()
+    lasted = came[:, None] + np.arange(days) < today
+    at_risk = lasted & (bought - first == 0)
+    for name, arm_of in (("control_visitors", 0), ("visitors", 1)):
+        wanted = at_risk[arm == arm_of].sum(axis=0).tolist()
+        assert [day[name] for day in variants["B"]["by_day"]] == wanted
+    assert variants["B"]["first_day"] > 1.2
+    assert abs(variants["B"]["last_day"]) < 0.4
+
+
+def test_one_row_a_visitor_does_not_tell_how_long_an_effect_lasts() -> None:
+    for frame in (ROWS, ROWS.drop("at")):
+        report = judged(frame, timestamp="at" if "at" in frame.columns else None)
+        assert next(check for check in report.health if check.check == "novelty").status == "not_applicable"

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -165,6 +165,33 @@ def compare_all(
             observed = store.observe(experiment, project, filters, now=now)
             compare(observed, rows, experiment, project, admits)
             compare_values(observed, rows, experiment, project, admits)
+            if filters:
+                assert observed.follow_up is None
+            else:
+                compare_followed(observed, rows, experiment, project, today=local_date(now, project))
+
+
+def compare_followed(
+    observed: Evidence, rows: list[EventRow], experiment: Experiment, project: Project, *, today: date
+) -> None:
+    """Follow everyone alone, day by day, up to the day before today."""
+    assert observed.follow_up is not None
+    variants = [variant.id for variant in experiment.variants]
+    (goal,) = (goal.id for goal in experiment.goals if goal.is_primary)
+    at_risk, hits = np.zeros((40, len(variants))), np.zeros((40, len(variants)))
+    for person in tally(rows, experiment, project).people:
+        (variant,) = person.variants
+        arm = variants.index(variant)
+        first = local_date(datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC), project)
+        converted = person.converted.get(goal)
+        lag = None if converted is None else (local_date(converted, project) - first).days
+        for day in range((today - first).days):
+            at_risk[day, arm] += lag is None or lag >= day
+            hits[day, arm] += lag == day
+    days = len(observed.follow_up.at_risk)
+    assert observed.follow_up.at_risk.tolist() == at_risk[:days].tolist()
+    assert observed.follow_up.conversions.tolist() == hits[:days].tolist()
+    assert hits[days:].sum() == 0
 
 
 def compare(
