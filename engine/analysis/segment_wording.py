@@ -1,6 +1,6 @@
 """Whether an effect differs anywhere, in a sentence for someone who runs a product and not statistics."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from engine.analysis.figures import signed
 from engine.analysis.segment_evidence import Segment, SegmentEvidence
@@ -30,7 +30,16 @@ def sum_up(
     if not is_tested:
         return f"No segment has enough data yet to say whether the effect on {goal.name} differs in it."
     found = _found(goal, _once(differing, evidence)) if differing else _nothing_found(goal)
-    return f"{found} {_MOVED}" if have_weights_moved else found
+    caveats = [*_differently_judged(goal), *([_MOVED] if have_weights_moved else [])]
+    return " ".join([found, *caveats])
+
+
+def _differently_judged(goal: Goal) -> Iterator[str]:
+    """How the goal is judged for all visitors, where segments can't be."""
+    if goal.tracking.get("per") == "order":
+        yield "By segment it is judged per visitor, not per order."
+    if goal.tracking.get("cap_percentile", 100) < 100:
+        yield "By segment large amounts are not capped."
 
 
 def _nothing_found(goal: Goal) -> str:

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -148,6 +149,24 @@ def test_revenue_that_nobody_brings_has_reasons_and_no_numbers() -> None:
     found = the_variant(report, "os", "iOS")
     assert (found.improvement, found.shrunk_improvement, found.adjusted_p_value) == (None, None, None)
     assert found.reason == "every visitor of a variant brought the same, so chance can't be measured"
+
+
+def test_a_goal_that_segments_judge_in_another_way_says_so() -> None:
+    rng = np.random.default_rng(4)
+    plans, arms = rng.choice(["a", "b"], 4_000), rng.integers(0, 2, 4_000)
+    cents = np.where(rng.random(4_000) < 0.2, rng.lognormal(7, 1, 4_000).round(), 0.0)
+    configs: tuple[dict[str, Any], ...] = ({}, {"per": "order", "cap_percentile": 99})
+    summaries = [
+        analyze_segments(
+            an_experiment(goals=(a_goal(goal_type="revenue", config=config),)),
+            of_visitors({"plan": plans}, arms, cents),
+        )
+        .goals[0]
+        .summary
+        for config in configs
+    ]
+    said = " By segment it is judged per visitor, not per order. By segment large amounts are not capped."
+    assert summaries[1] == summaries[0] + said
 
 
 def test_refunds_beyond_what_was_bought_leave_no_relative_change() -> None:
