@@ -42,3 +42,20 @@ class InvalidEvidenceError(EngineError, ValueError):
 
 class MissingChartsError(EngineError, ImportError):
     """Something is to be drawn, and what draws is not installed."""
+
+
+class MissingSamplerError(EngineError, ImportError):
+    """A model is to be sampled, and what samples is not installed."""
+
+
+class SamplingError(EngineError, RuntimeError):
+    """The process that samples broke off, or was not done in time."""
+
+
+class NotConvergedError(EngineError):
+    """Chains of draws do not agree, so that nothing can be read off them: `reasons` say why."""
+
+    def __init__(self, reasons: Iterable[str], remedy: str) -> None:
+        """Keep the reasons in the order they were found, and what to do about them."""
+        self.reasons = tuple(reasons)
+        super().__init__(f"the sampled model did not converge: {'; '.join(self.reasons)}. {remedy}")

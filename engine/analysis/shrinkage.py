@@ -50,7 +50,8 @@ class _Mixture:
 
     def above(self, value: FloatArray) -> FloatArray:
         z = (self.mean - value[..., None]) / np.sqrt(self.variance)
-        return np.asarray((self.weight * special.ndtr(z)).sum(axis=-1))
+        # Weights add up to 1 but for rounding.
+        return np.asarray(np.minimum((self.weight * special.ndtr(z)).sum(axis=-1), 1.0))
 
     def density(self, value: FloatArray) -> FloatArray:
         squared = (self.mean - value[..., None]) ** 2 / self.variance
