@@ -84,7 +84,7 @@ def analyze_frame(  # noqa: PLR0913  # what a test needs told; all but the contr
         name=name,
     )
     arms = [one.name for one in experiment.variants]
-    count_rows = partial(count, variants=arms, goals=kinds, timezone=timezone)
+    count_rows = partial(count, variants=arms, goals=kinds, timezone=timezone, is_distinct=visitor is None)
     observed = count_rows(rows, more=more)
     evidence = with_epochs(observed, rows, weight_epochs, variants=arms, count=count_rows)
     return analyze(experiment, evidence, now=experiment.updated_at, currency=currency)

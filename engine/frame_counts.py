@@ -12,45 +12,79 @@ from engine.analysis.follow_up import FollowUp
 from engine.analysis.moments import Moments
 from engine.days import local_days
 from engine.frame_rows import NO_MORE, GoalKind, ValueColumns
-from engine.frame_values import values_of
+from engine.frame_values import side_by_side, values_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def count(
+def count(  # noqa: PLR0913  # what the caller of a notebook's function may say
     rows: pl.DataFrame,
     *,
     variants: Sequence[str],
     goals: Mapping[str, GoalKind],
     timezone: str,
     more: ValueColumns = NO_MORE,
+    is_distinct: bool = False,
 ) -> Evidence:
     """Count what `read_rows` read, for these variants and goals; `more` says what else is asked for.
 
     A visitor converts if any row says so, on the day of the first one that does; revenue adds up.
-    Visitors seen in several variants are set aside. Without times there are no days.
+    Visitors seen in several variants are set aside. Without times there are no days. `is_distinct` where
+    each row is a visitor.
     """
+    as_of = moment(rows["at"].max())
     kinds = list(goals.values())
-    coded = with_codes(rows, variants, timezone)
-    everyone = by_visitor(coded, len(kinds))
-    visitors = of_one_variant(everyone)
-    counted = coded.join(visitors.select("visitor"), on="visitor", how="semi")
-    arms, columns = visitors["variant"].to_numpy(), range(len(kinds))
+    if is_distinct and rows["at"].null_count() == rows.height:
+        arms = [_as_visitors(rows, arm, kinds) for arm in variants]
+        daily, several, follow_up = DailyEvidence.none(len(kinds), len(variants)), 0, None
+    else:
+        coded = with_codes(rows, variants, timezone)
+        everyone = by_visitor(coded, len(kinds))
+        each = of_one_variant(everyone)
+        counted = coded.join(each.select("visitor"), on="visitor", how="semi")
+        rows = counted
+        arms = [each.filter(pl.col("variant") == code) for code in range(len(variants))]
+        daily, several = _daily(counted, each, kinds, len(variants)), everyone.height - each.height
+        follow_up = _follow_up(each, coded["day"].max(), len(variants))
+    visitors = np.array([arm.height for arm in arms], np.int64)
+    conversions = np.array([[arm[f"done_{goal}"].sum() for arm in arms] for goal in range(len(kinds))])
+    revenue = Moments.below_each_other([_revenue(arms, goal, kind) for goal, kind in enumerate(kinds)])
     return Evidence(
-        visitors=np.bincount(arms, minlength=len(variants)),
-        conversions=np.array(
-            [
-                np.bincount(arms[visitors[f"done_{goal}"].to_numpy()], minlength=len(variants))
-                for goal in columns
-            ]
-        ),
-        revenue=_revenue(visitors, kinds, len(variants)),
-        daily=_daily(counted, visitors, kinds, len(variants)),
-        several_variants=everyone.height - visitors.height,
-        as_of=moment(rows["at"].max()),
-        last_exposure_at=moment(counted["at"].max()),
-        values=values_of(visitors, goals, more, len(variants)),
-        follow_up=_follow_up(visitors, coded["day"].max(), len(variants)),
+        visitors=visitors,
+        conversions=conversions,
+        revenue=revenue,
+        daily=daily,
+        several_variants=several,
+        as_of=as_of,
+        last_exposure_at=moment(rows["at"].max()),
+        follow_up=follow_up,
+        values=values_of(arms, goals, more, _plain(kinds, revenue, Moments.of_shares(conversions, visitors))),
+    )
+
+
+def _plain(kinds: Sequence[GoalKind], revenue: Moments, shares: Moments) -> Moments:
+    """What each goal is judged on, goals by variants."""
+    return Moments.below_each_other(
+        [(revenue if kind == "revenue" else shares)[place : place + 1] for place, kind in enumerate(kinds)]
+    )
+
+
+def _as_visitors(rows: pl.DataFrame, arm: str, kinds: Sequence[GoalKind]) -> pl.DataFrame:
+    """The rows of a variant, each a visitor, as `by_visitor` has them."""
+    kept = (name for name in rows.columns if name.startswith(("before_", "orders_")))
+    return (
+        rows.lazy()
+        .filter(pl.col("variant") == arm)
+        .select(
+            *((pl.col(f"goal_{goal}") > 0).alias(f"done_{goal}") for goal in range(len(kinds))),
+            *(
+                pl.col(f"goal_{goal}").alias(f"sum_{goal}")
+                for goal, kind in enumerate(kinds)
+                if kind == "revenue"
+            ),
+            *kept,
+        )
+        .collect()
     )
 
 
@@ -88,11 +122,14 @@ def by_visitor(coded: pl.DataFrame, goals: int) -> pl.DataFrame:
             (pl.col(f"goal_{goal}") > 0).any().alias(f"done_{goal}"),
             pl.col(f"goal_{goal}").sum().alias(f"sum_{goal}"),
             pl.col("day").filter(pl.col(f"goal_{goal}") > 0).min().alias(f"day_{goal}"),
-            pl.col(f"before_{goal}").max(),
-            pl.when(pl.col(f"orders_{goal}").count() > 0)
-            .then(pl.col(f"orders_{goal}").sum())
-            .alias(f"orders_{goal}"),
         )
+    ]
+    of_goals += [
+        pl.col(name).max()
+        if name.startswith("before_")
+        else pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name)
+        for name in coded.columns
+        if name.startswith(("before_", "orders_"))
     ]
     return coded.group_by("visitor").agg(
         pl.col("variant").min(),
@@ -102,17 +139,12 @@ def by_visitor(coded: pl.DataFrame, goals: int) -> pl.DataFrame:
     )
 
 
-def _revenue(visitors: pl.DataFrame, kinds: Sequence[GoalKind], variants: int) -> Moments:
-    """Moments of cents per visitor; zeros for goals that carry no money."""
-    arms = visitors["variant"].to_numpy()
-    nothing = np.zeros(visitors.height)
-    of_goals = [
-        Moments.of_groups(
-            visitors[f"sum_{goal}"].to_numpy() if kind == "revenue" else nothing, arms, variants
-        )
-        for goal, kind in enumerate(kinds)
-    ]
-    return Moments(*(np.stack([getattr(part, name) for part in of_goals]) for name in ("n", "mean", "m2")))
+def _revenue(arms: Sequence[pl.DataFrame], goal: int, kind: GoalKind) -> Moments:
+    """Moments of cents per visitor, a column a variant; zeros for a goal that carries no money."""
+    if kind == "revenue":
+        return side_by_side([Moments.of(arm[f"sum_{goal}"].to_numpy()) for arm in arms])
+    n = np.array([[float(arm.height) for arm in arms]])
+    return Moments(n, np.zeros(n.shape), np.zeros(n.shape))
 
 
 def _daily(

@@ -6,10 +6,13 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 
 from engine.errors import InvalidEvidenceError
 
+# Beyond this, doubles skip whole numbers.
+_MOST_CENTS = 2.0**53
 GoalKind = Literal["custom_event", "revenue"]
 
 
@@ -76,7 +79,7 @@ def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any
 
     Returns `visitor` (text, or the number of the row), `variant` (text), `at` (microseconds since the
     epoch in UTC; null throughout without timestamps), for each goal a whole number `goal_<i>` (1 or 0, or
-    cents), `before_<i>` and `orders_<i>` (null where there are none), and the text `segment_<i>` for each
+    cents) and `before_<i>` and `orders_<i>` where columns hold them, and the text `segment_<i>` for each
     segment, null where it is unknown. Raises InvalidEvidenceError where a column is missing or a value
     means nothing.
     """
@@ -97,9 +100,10 @@ def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any
         ),
         *(_text(frame, name).alias(f"segment_{i}") for i, name in enumerate(columns.segments)),
         *(
-            _number(frame, named.get(name)).alias(f"{what}_{i}")
+            _number(frame, named[name]).alias(f"{what}_{i}")
             for what, named in (("before", columns.more.covariates), ("orders", columns.more.orders))
             for i, name in enumerate(columns.goals)
+            if name in named
         ),
     )
     needed = {"variant": columns.variant, "visitor": columns.visitor, "at": columns.timestamp}
@@ -148,10 +152,8 @@ def _text(frame: pl.DataFrame, name: str) -> pl.Expr:
     return column.cast(pl.String).replace("", None)
 
 
-def _number(frame: pl.DataFrame, name: str | None) -> pl.Expr:
-    """A number of any kind; null where there is none, and throughout without a column."""
-    if name is None:
-        return pl.lit(None, pl.Float64)
+def _number(frame: pl.DataFrame, name: str) -> pl.Expr:
+    """A number of any kind; null where there is none."""
     if not (frame.schema[name].is_numeric() or frame.schema[name] == pl.Boolean):
         raise InvalidEvidenceError(f"{name!r} holds {frame.schema[name]}, not numbers")
     numbers = frame[name].cast(pl.Float64).fill_nan(None)
@@ -162,11 +164,13 @@ def _number(frame: pl.DataFrame, name: str | None) -> pl.Expr:
 
 def _flag(frame: pl.DataFrame, name: str) -> pl.Expr:
     """1 where it happened; nothing written is nothing done."""
-    values = frame[name].fill_null(value=False) if frame.schema[name] == pl.Boolean else frame[name]
-    if not (values.dtype == pl.Boolean or values.dtype.is_numeric()):
+    values = frame[name]
+    if values.dtype == pl.Boolean:
+        return pl.col(name).fill_null(value=False).cast(pl.Int64)
+    if not values.dtype.is_numeric():
         raise InvalidEvidenceError(f"{name!r} holds {values.dtype}; a goal is true or false, or 1 or 0")
-    numbers = values.cast(pl.Float64).fill_nan(None).fill_null(0.0)
-    if not numbers.is_in([0.0, 1.0]).all():
+    numbers = (values.fill_nan(None) if values.dtype.is_float() else values).fill_null(0)
+    if not ((numbers == 0) | (numbers == 1)).all():
         raise InvalidEvidenceError(
             f"{name!r} holds other numbers than 0 and 1; if they are amounts, make it a revenue goal"
         )
@@ -177,10 +181,13 @@ def _cents(frame: pl.DataFrame, name: str) -> pl.Expr:
     """Amounts in major units as whole cents; nothing written is nothing spent."""
     if not frame.schema[name].is_numeric():
         raise InvalidEvidenceError(f"{name!r} holds {frame.schema[name]}; revenue is a number, such as 19.95")
-    cents = (frame[name].cast(pl.Float64).fill_nan(None).fill_null(0.0) * 100.0).round()
-    if not cents.is_finite().all() or not cents.abs().lt(2.0**53).all():
+    amounts = frame[name].cast(pl.Float64).fill_null(0.0).to_numpy()
+    cents = np.rint(amounts * 100.0)
+    if np.isnan(cents).any():
+        cents = np.nan_to_num(cents, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    if max(-cents.min(), cents.max()) >= _MOST_CENTS:
         raise InvalidEvidenceError(f"{name!r} holds amounts that are too large to be counted in cents")
-    return pl.lit(cents.cast(pl.Int64))
+    return pl.lit(pl.Series(cents.astype(np.int64)))
 
 
 _MEANINGS = {"custom_event": _flag, "revenue": _cents}

@@ -1,34 +1,49 @@
 """What a DataFrame tells of each visitor beyond counts: amounts cut, orders, and what was done before."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
 
 from engine.analysis.comoments import PairedMoments
-from engine.analysis.moments import Moments
+from engine.analysis.moments import FloatArray, Moments
 from engine.analysis.visitor_values import VisitorValues
 from engine.analysis.winsorizing import cap_of
 from engine.frame_rows import GoalKind, ValueColumns
 
+AnyMoments = TypeVar("AnyMoments", Moments, PairedMoments)
+
 
 def values_of(
-    visitors: pl.DataFrame, kinds: Mapping[str, GoalKind], columns: ValueColumns, variants: int
+    arms: Sequence[pl.DataFrame], kinds: Mapping[str, GoalKind], columns: ValueColumns, plain: Moments
 ) -> VisitorValues | None:
-    """Take the moments of one row a visitor; None where no more than counts and revenue is asked for.
+    """Take the moments of one row a visitor, a frame a variant; None where no more than counts is asked for.
 
-    `visitors` has `variant`, and of goal i `done_i`, `sum_i`, `before_i` (null where nothing is known) and
-    `orders_i`.
+    Each frame has of goal i `done_i` and `sum_i`, and where a column says so `before_i` (null where nothing
+    is known) and `orders_i`. `plain` are the moments of the values as they are, goals by variants.
     """
     if not columns.goals:
         return None
     return VisitorValues.below_each_other(
         [
-            _values_of_goal(visitors, _Goal(number, kind, columns.caps.get(name)), variants)
+            _values_of_goal(
+                arms,
+                _Goal(number, kind, columns.caps.get(name)),
+                VisitorValues.of(plain[number : number + 1]),
+            )
+            if name in columns.goals
+            else VisitorValues.of(plain[number : number + 1])
             for number, (name, kind) in enumerate(kinds.items())
         ]
     )
+
+
+def side_by_side(cells: Sequence[AnyMoments]) -> AnyMoments:
+    """Moments of single cells as those of one goal, a column a variant."""
+    kind = type(cells[0])
+    return kind(*(np.array([[getattr(cell, field.name) for cell in cells]]) for field in fields(kind)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,32 +53,56 @@ class _Goal:
     percentile: float | None
 
 
-def _values_of_goal(visitors: pl.DataFrame, goal: _Goal, variants: int) -> VisitorValues:
-    arms = visitors["variant"].to_numpy()
+def _values_of_goal(arms: Sequence[pl.DataFrame], goal: _Goal, found: VisitorValues) -> VisitorValues:
     column = f"sum_{goal.number}" if goal.kind == "revenue" else f"done_{goal.number}"
-    amounts = visitors[column].cast(pl.Float64).to_numpy()
-    cap = None if goal.percentile is None else cap_of(amounts, goal.percentile)
-    value = amounts if cap is None else np.minimum(amounts, cap)
-    moments = Moments.of_groups(value, arms, variants)[None]
-    plain = VisitorValues.of(moments)
+    amounts = _numbers(arms, column)
+    cap = None if goal.percentile is None else cap_of(np.concatenate(amounts), goal.percentile)
+    values = amounts
     if cap is not None:
-        capped = np.bincount(arms[amounts > cap], minlength=variants)[None]
-        plain = replace(plain, caps=np.array([cap]), capped=capped)
-    orders, before = visitors[f"orders_{goal.number}"], visitors[f"before_{goal.number}"]
-    if not orders.is_null().all():
-        counts = orders.fill_null(0).cast(pl.Float64).to_numpy()
-        plain = replace(plain, orders=PairedMoments.of_groups(counts, value, arms, variants)[None])
-        # What nothing is known of stands where everybody is on average, which adjusts nothing.
-        before = before.fill_null(strategy="mean")
-    if before.is_null().all():
-        return plain
-    known = before.is_not_null().to_numpy()
-    past, places = before.drop_nulls().cast(pl.Float64).to_numpy(), arms[known]
-    plain = replace(
-        plain,
-        before=PairedMoments.of_groups(past, value[known], places, variants)[None],
-        without_before=Moments.of_groups(value[~known], arms[~known], variants)[None],
+        values = [np.minimum(amount, cap) for amount in amounts]
+        found = replace(
+            found,
+            value=side_by_side([Moments.of(value) for value in values]),
+            caps=np.array([cap]),
+            capped=np.array([[(amount > cap).sum() for amount in amounts]], np.int64),
+        )
+    past, orders = _numbers(arms, f"before_{goal.number}"), _numbers(arms, f"orders_{goal.number}")
+    if orders:
+        found = replace(found, orders=_pairs(orders, values))
+        past = _filled(past)
+    known = [~np.isnan(one) for one in past]
+    if not any(one.any() for one in known):
+        return found
+    if all(one.all() for one in known):
+        found = replace(found, before=_pairs(past, values))
+        return replace(found, before_orders=_pairs(past, orders)) if orders else found
+    unknown = [~one for one in known]
+    return replace(
+        found,
+        before=_pairs(_where(past, known), _where(values, known)),
+        without_before=side_by_side([Moments.of(one) for one in _where(values, unknown)]),
     )
-    if orders.is_null().all():
-        return plain
-    return replace(plain, before_orders=PairedMoments.of_groups(past, counts, places, variants)[None])
+
+
+def _numbers(arms: Sequence[pl.DataFrame], column: str) -> list[FloatArray]:
+    """A column of each variant, NaN where it says nothing; none without the column."""
+    if column not in arms[0].columns:
+        return []
+    return [arm[column].cast(pl.Float64).fill_null(np.nan).to_numpy() for arm in arms]
+
+
+def _where(values: Sequence[FloatArray], chosen: Sequence[np.ndarray]) -> list[FloatArray]:
+    return [value[there] for value, there in zip(values, chosen, strict=True)]
+
+
+def _pairs(first: Sequence[FloatArray], second: Sequence[FloatArray]) -> PairedMoments:
+    return side_by_side([PairedMoments.of(x, y) for x, y in zip(first, second, strict=True)])
+
+
+def _filled(past: Sequence[FloatArray]) -> list[FloatArray]:
+    """Where nothing is known, what is known on average: that adjusts nothing."""
+    known = [one[~np.isnan(one)] for one in past]
+    if not any(one.size for one in known):
+        return []
+    average = np.concatenate(known).mean()
+    return [np.where(np.isnan(one), average, one) for one in past]

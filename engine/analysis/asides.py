@@ -98,7 +98,7 @@ def asides_of(experiment: Experiment, evidence: Evidence) -> Asides:
         reduction=metrics.reduction,
         best=chances_to_be_best(experiment, evidence),
         plain=_judged_without_past(experiment, evidence) if metrics.is_adjusted.any() else None,
-        parts=revenue_parts(evidence, control) if control is not None and money.any() else None,
+        parts=revenue_parts(evidence, control, money) if control is not None and money.any() else None,
     )
 
 

@@ -31,9 +31,16 @@ class PairedMoments:
     def of(cls, x: npt.ArrayLike, y: npt.ArrayLike, axis: int = -1) -> Self:
         """Take the moments of pairs along `axis`, in two passes."""
         first, second = np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(y, np.float64))
-        of_x, of_y = Moments.of(first, axis), Moments.of(second, axis)
-        products = (first - np.expand_dims(of_x.mean, axis)) * (second - np.expand_dims(of_y.mean, axis))
-        return cls(of_x.n, of_x.mean, of_y.mean, of_x.m2, of_y.m2, np.asarray(products.sum(axis=axis)))
+        if first.shape[axis] == 0:
+            of_none = Moments.of(first, axis)
+            return cls(of_none.n, *(of_none.mean,) * 5)
+        mean_x, mean_y = (np.asarray(values.mean(axis=axis)) for values in (first, second))
+        x_apart, y_apart = first - np.expand_dims(mean_x, axis), second - np.expand_dims(mean_y, axis)
+        m2_x, m2_y, co = (
+            np.asarray((one * other).sum(axis=axis))
+            for one, other in ((x_apart, x_apart), (y_apart, y_apart), (x_apart, y_apart))
+        )
+        return cls(np.full(mean_x.shape, float(first.shape[axis])), mean_x, mean_y, m2_x, m2_y, co)
 
     @classmethod
     def of_groups(

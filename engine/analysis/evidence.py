@@ -30,6 +30,16 @@ class DailyEvidence:
     conversions: IntArray
     revenue_cents: IntArray
 
+    @classmethod
+    def none(cls, goals: int, variants: int, days: tuple[date, ...] = ()) -> Self:
+        """Counts of nothing, on days that may be known."""
+        return cls(
+            days=days,
+            visitors=np.zeros((len(days), variants), np.int64),
+            conversions=np.zeros((len(days), goals, variants), np.int64),
+            revenue_cents=np.zeros((len(days), goals, variants), np.int64),
+        )
+
     def __post_init__(self) -> None:
         _demand_shape("daily conversions", self.conversions, self.revenue_cents.shape)
         _demand_shape("daily visitors", self.visitors, (len(self.days), *self.revenue_cents.shape[2:]))
@@ -103,12 +113,7 @@ class Evidence:
             visitors=np.zeros(variants, np.int64),
             conversions=np.zeros((goals, variants), np.int64),
             revenue=Moments(zero, zero, zero),
-            daily=DailyEvidence(
-                days=days,
-                visitors=np.zeros((len(days), variants), np.int64),
-                conversions=np.zeros((len(days), goals, variants), np.int64),
-                revenue_cents=np.zeros((len(days), goals, variants), np.int64),
-            ),
+            daily=DailyEvidence.none(goals, variants, days),
         )
 
 

@@ -46,7 +46,7 @@ class Moments:
             return cls(n, np.zeros_like(n), np.zeros_like(n))
         mean = np.asarray(array.mean(axis=axis))
         deviations = array - np.expand_dims(mean, axis)
-        return cls(n, mean, np.asarray((deviations**2).sum(axis=axis)))
+        return cls(n, mean, np.asarray((deviations * deviations).sum(axis=axis)))
 
     @classmethod
     def of_shares(cls, successes: npt.ArrayLike, n: npt.ArrayLike) -> Self:

@@ -8,7 +8,7 @@ from engine.analysis import bayesian
 from engine.analysis.effects import relative_change
 from engine.analysis.estimates import Estimate
 from engine.analysis.evidence import Evidence
-from engine.analysis.moments import FloatArray, Moments
+from engine.analysis.moments import BoolArray, FloatArray, Moments
 from engine.analysis.tables import Tables
 
 
@@ -27,21 +27,24 @@ class RevenueParts:
     chance_spent: FloatArray
 
 
-def revenue_parts(evidence: Evidence, control: int) -> RevenueParts:
+def revenue_parts(evidence: Evidence, control: int, goals: BoolArray) -> RevenueParts:
     """Take revenue apart, for explanation only: a test changes who pays, so `spent` compares unlike people.
 
     A hurdle model in two parts: Beta posteriors of the conversion rates, normal ones of the mean cents of
-    those who converted. (1 + converted) (1 + spent) = 1 + the lift of revenue per visitor.
+    those who converted. (1 + converted) (1 + spent) = 1 + the lift of revenue per visitor. `goals` flags
+    those to be taken apart; the others are NaN.
     """
-    hits, visitors = evidence.conversions.astype(np.float64), evidence.visitors.astype(np.float64)
+    hits, visitors = evidence.conversions[goals].astype(np.float64), evidence.visitors.astype(np.float64)
     tables = Tables.of(hits[:, [control]], visitors[control], hits, visitors)
-    paid = _of_converted(evidence.revenue, hits)
+    paid = _of_converted(evidence.revenue[goals], hits)
     spent = Estimate.of(paid)
     spent_control = Estimate.of(paid[:, [control]].broadcast_to(hits.shape))
     is_control = np.arange(len(visitors)) == control
 
     def others(values: FloatArray) -> FloatArray:
-        return np.where(is_control, np.nan, values)
+        spread = np.full(evidence.conversions.shape, np.nan)
+        spread[goals] = np.where(is_control, np.nan, values)
+        return spread
 
     return RevenueParts(
         converted=others(relative_change(tables.control_share, tables.share)),
