@@ -34,7 +34,7 @@ class Scheduler:
         threads = ThreadPoolExecutor(max(1, len(jobs)))
         self._scheduler = BackgroundScheduler(timezone=UTC, executors={"default": threads})
         for job in jobs:
-            # None is how often: it is turned off.
+            # It is turned off.
             if not job.seconds(settings):
                 continue
             # A run that is late still takes place, and several that are late are one.

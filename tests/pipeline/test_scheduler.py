@@ -119,3 +119,16 @@ def test_job_that_fails_is_tried_again_and_one_that_hangs_blocks_no_other(workpl
     finally:
         released.set()
         scheduler.stop()
+
+
+def test_a_job_that_is_turned_off_never_runs(workplace: Workplace) -> None:
+    ran = Event()
+    jobs = [
+        Job("off", lambda settings: settings.snapshot_seconds, fail),
+        a_job("on", lambda _: ran.set()),
+    ]
+    scheduler = Scheduler(workplace, Settings(snapshot_seconds=0), jobs)
+    scheduler.start()
+    assert ran.wait(10)
+    scheduler.stop()
+    assert set(scheduler.last_runs) == {"on"}
