@@ -119,7 +119,11 @@ def _run(request: bytes, timeout_seconds: float) -> tuple[int, bytes, bytes]:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, and where this engine lies, so that the process finds the same one."""
+    """Ours, and where this engine lies, so that the process finds the same one.
+
+    Chains have a thread each: threads of the linear algebra on top of them would only wait for one another.
+    """
     root = str(Path(engine.__file__).parent.parent)
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    return {**os.environ, **single, "PYTHONPATH": os.pathsep.join(paths)}
