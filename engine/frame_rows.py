@@ -85,7 +85,7 @@ def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any
     """
     if not columns.goals:
         raise InvalidEvidenceError("name at least one column as a goal")
-    frame = _collected(df, columns.named)
+    frame = collected(df, columns.named)
     if frame.is_empty():
         raise InvalidEvidenceError("the frame has no rows")
     rows = frame.select(
@@ -115,7 +115,7 @@ def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any
     return rows
 
 
-def _collected(df: Any, names: list[str]) -> pl.DataFrame:  # noqa: ANN401  # any frame that narwhals knows
+def collected(df: Any, names: list[str]) -> pl.DataFrame:  # noqa: ANN401  # any frame that narwhals knows
     """The named columns, in memory."""
     try:
         frame = nw.from_native(df)
