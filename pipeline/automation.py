@@ -17,6 +17,7 @@ from engine.design.schedule import (
     end_is_due,
     start_is_due,
     visitor_limit_is_reached,
+    visitors_to_end_at,
 )
 from pipeline.results import Results
 from pipeline.store.catalog import Catalog, NotFoundError
@@ -46,7 +47,7 @@ def _conversions(experiment: Experiment, evidence: Evidence) -> int:
 
 VISITOR_LIMIT: Final = Limit(
     "visitor limit",
-    lambda experiment: experiment.stop_conditions.visitor_limit is not None,
+    lambda experiment: visitors_to_end_at(experiment) is not None,
     _visitors,
     visitor_limit_is_reached,
 )

@@ -45,7 +45,9 @@ class Statistics(BaseModel):
     """How results are judged beyond method and level; fixed once visitors are counted."""
 
     sequential: SequentialMethod = Field(
-        "none", description="`always_valid` judges by intervals that hold however often one looks."
+        "none",
+        description="`always_valid` judges by intervals that hold however often one looks, "
+        "`group_sequential` by those that hold up to the planned sample, where the experiment ends.",
     )
     planned_sample: int | None = Field(
         None, ge=100, description="Visitors of all variants together that the test is planned for."

@@ -25,7 +25,7 @@ def correct(experiment: Experiment, evidence: Evidence, effects: Effects) -> tup
     """
     each = effective_alpha(experiment.confidence_level, len(experiment.variants))
     levels = np.full(effects.log_p.shape, each)
-    if experiment.statistics.sequential == "always_valid":
+    if experiment.statistics.sequential != "none":
         return _always_valid(experiment, evidence, effects), levels
     correction = experiment.statistics.correction
     if correction == "bonferroni" or experiment.analysis_method == "bayesian":

@@ -64,7 +64,7 @@ def judge(experiment: Experiment, evidence: Evidence) -> Judgement:
         significant = effects.log_p <= np.log(alpha)
         better, worse = significant & (gain > 0), significant & (gain < 0)
     enough = _has_enough(experiment, evidence, control)
-    if experiment.statistics.sequential == "always_valid" or evidence.epochs is not None:
+    if experiment.statistics.sequential != "none" or evidence.epochs is not None:
         enough &= ~np.isnan(effects.log_p)
     lead = _lead(gain, better & enough, enough)
     return Judgement(

@@ -65,6 +65,8 @@ def _metric_and_plan(experiment: Experiment, evidence: Evidence) -> tuple[Metric
         power=POWER,
         comparisons=len(experiment.variants) - 1,
         ratio=smallest / n,
-        stopping=Stopping("always_valid" if experiment.statistics.sequential == "always_valid" else "fixed"),
+        stopping=Stopping(
+            "fixed" if experiment.statistics.sequential == "none" else experiment.statistics.sequential
+        ),
     )
     return Mean(mean, deviation) if is_mean else Share(rate), plan, n

@@ -71,7 +71,7 @@ def _too_few_conversions(cell: Cell) -> str | None:
 
 
 def _too_few_to_watch(cell: Cell) -> str | None:
-    if cell.experiment.statistics.sequential != "always_valid" or not cell.lacks("log_p"):
+    if cell.experiment.statistics.sequential == "none" or not cell.lacks("log_p"):
         return None
     fewest = fewest_of_a_kind(cell.experiment, cell.evidence, cell.control)[cell.goal, cell.variant]
     if fewest >= FEWEST_CONVERSIONS:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from engine.analysis.estimates import BoolArray, Estimate, FloatArray
 from engine.analysis.frequentist import fieller
-from engine.design import always_valid
+from engine.design import always_valid, continuous_looks
 
 # Before this many conversions an arm, the normal approximation behind the sequence is not to be trusted.
 FEWEST_CONVERSIONS = 25
@@ -34,33 +34,41 @@ class ConfidenceSequence:
     defined: BoolArray
 
 
-def confidence_sequence(
+def confidence_sequence(  # noqa: PLR0913  # a comparison, and how it is watched
     control: Estimate,
     variant: Estimate,
     *,
     fewest_conversions: npt.ArrayLike,
-    alpha: npt.ArrayLike,
+    alpha: float,
     planned: npt.ArrayLike = PLANNED_BY_DEFAULT,
+    ends_as_planned: bool = False,
 ) -> ConfidenceSequence:
     """The asymptotic confidence sequence of the difference and of the lift at the present sample.
 
     Estimate ± critical value · standard error, the critical value of Waudby-Smith, Arbour, Sinha, Kennedy
     and Ramdas (2024), tuned to `planned` visitors in both arms together, which is fixed before the data.
-    The lift is Fieller's interval (1954, JRSS B 16) with that critical value. Not defined before the arm
+    With `ends_as_planned` the critical value is O'Brien and Fleming's (`continuous_looks`), which asks for
+    much early and for little more than a single look at the end, but promises nothing beyond it. The lift
+    is Fieller's interval (1954, JRSS B 16) with the critical value. Not defined before the arm
     with the fewest conversions has FEWEST_CONVERSIONS of them.
     """
     change = variant.minus(control)
     z = change.z
     defined = np.isfinite(z) & (np.asarray(fewest_conversions) >= FEWEST_CONVERSIONS)
     fraction = change.n / np.asarray(planned, np.float64)
-    critical = np.where(defined, always_valid.critical_value(np.where(defined, fraction, 1.0), alpha), np.nan)
+    known = np.where(defined, fraction, 1.0)
+    if ends_as_planned:
+        limits, log_p = continuous_looks.critical_value(known, alpha), continuous_looks.log_p_value(z, known)
+    else:
+        limits, log_p = always_valid.critical_value(known, alpha), always_valid.log_p_value(z, known, alpha)
+    critical = np.where(defined, limits, np.nan)
     reach = critical * np.sqrt(change.variance)
     lift_low, lift_high = fieller(control.value, control.variance, variant.value, variant.variance, critical)
     return ConfidenceSequence(
         difference=np.where(defined, change.value, np.nan),
         low=change.value - reach,
         high=change.value + reach,
-        log_p=np.where(defined, always_valid.log_p_value(z, fraction, alpha), np.nan),
+        log_p=np.where(defined, log_p, np.nan),
         lift_low=lift_low,
         lift_high=lift_high,
         defined=defined,

@@ -26,6 +26,7 @@ def watch(experiment: Experiment, evidence: Evidence) -> ConfidenceSequence | No
         fewest_conversions=fewest_of_a_kind(experiment, evidence, control),
         alpha=effective_alpha(experiment.confidence_level, len(experiment.variants)),
         planned=_planned(experiment, control),
+        ends_as_planned=experiment.statistics.sequential == "group_sequential",
     )
 
 

@@ -11,8 +11,14 @@ from engine.errors import Problem
 
 
 def _one_guard_at_a_time(statistics: Record) -> Iterator[Problem]:
-    if statistics.get("sequential") == "always_valid" and statistics.get("correction") in {"holm", "dunnett"}:
-        yield Problem("correction", "must be bonferroni where sequential is always_valid; or look only once")
+    method = statistics.get("sequential", "none")
+    if method != "none" and statistics.get("correction") in {"holm", "dunnett"}:
+        yield Problem("correction", f"must be bonferroni where sequential is {method}; or look only once")
+
+
+def _an_end_to_plan_for(statistics: Record) -> Iterator[Problem]:
+    if statistics.get("sequential") == "group_sequential" and statistics.get("planned_sample") is None:
+        yield Problem("planned_sample", "is required where sequential is group_sequential: it ends there")
 
 
 def _the_past_once(statistics: Record) -> Iterator[Problem]:
@@ -30,7 +36,11 @@ class Statistics:
     relative lift is normal around `prior_lift_percent` with `prior_deviation_percent`.
     """
 
-    RULES: ClassVar[tuple[RecordRule, ...]] = (_one_guard_at_a_time, _the_past_once)
+    RULES: ClassVar[tuple[RecordRule, ...]] = (
+        _one_guard_at_a_time,
+        _an_end_to_plan_for,
+        _the_past_once,
+    )
 
     sequential: Annotated[SequentialMethod, choice(words(SequentialMethod))] = "none"
     planned_sample: Annotated[int | None, optional(whole(100, 10**12))] = None

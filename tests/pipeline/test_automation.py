@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from engine.design import lifecycle
+from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, StopConditions
 from engine.design.project import Project
 from pipeline.automation import (
@@ -83,6 +84,22 @@ def test_experiment_completes_with_its_last_visitor(store: WorkingStore, project
     assert now_of(store, experiment).status == "completed"
     assert now_of(store, other).status == "running"
     assert last_change(store, experiment) == ("visitor limit", ["running", "completed"])
+
+
+def test_planned_sample_of_a_group_sequential_test_is_its_end(store: WorkingStore, project: Project) -> None:
+    ends, goes_on = (
+        store.add_experiment(project, statistics=Statistics(sequential=method, planned_sample=100))
+        for method in ("group_sequential", "always_valid")
+    )
+    for experiment in (ends, goes_on):
+        rows = [an_exposure(experiment, number % 2, f"v{number}") for number in range(100)]
+        store.write(project, *rows[:-1])
+        at_limits(store)
+        assert now_of(store, experiment).status == "running"
+        store.write(project, rows[-1])
+    at_limits(store)
+    assert last_change(store, ends) == ("visitor limit", ["running", "completed"])
+    assert now_of(store, goes_on).status == "running"
 
 
 def test_visitors_who_do_not_count_reach_no_limit(store: WorkingStore, project: Project) -> None:

@@ -7,7 +7,10 @@ from engine.analysis.early_stopping import LARGEST_LOSS, early_winner
 from engine.analysis.evidence import Evidence
 from engine.analysis.moments import Moments
 from engine.analysis.report import VariantResult, analyze
+from engine.analysis.watching import watch
+from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
+from engine.design.vocabulary import SequentialMethod
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed
 
@@ -65,6 +68,34 @@ def test_there_is_no_sequential_interval_where_it_would_not_hold(
     fields: dict[str, Any], evidence: Evidence
 ) -> None:
     assert treatment_of(an_experiment(**fields), evidence).sequential_interval is None
+
+
+def test_a_test_that_ends_as_planned_asks_for_less_near_its_end_and_more_at_its_start() -> None:
+    def level_needed(visitors: int, method: SequentialMethod) -> float:
+        statistics = Statistics(sequential=method, planned_sample=20_000)
+        experiment = an_experiment(statistics=statistics)
+        found = watch(experiment, observed([visitors] * 2, [visitors // 10, visitors // 9]))
+        assert found is not None
+        return float((found.high - found.low)[0, 1])
+
+    early, late = 1_000, 10_000
+    assert level_needed(early, "group_sequential") > level_needed(early, "always_valid")
+    assert level_needed(late, "group_sequential") < 0.8 * level_needed(late, "always_valid")
+
+
+def test_winner_of_a_test_that_ends_as_planned_stops_it_and_ships() -> None:
+    statistics = Statistics(sequential="group_sequential", planned_sample=20_000)
+    # z = 3.0 at half the plan, where 3.17 is asked for, and at 90% of it, where 2.36 is.
+    half, nearly = observed([5_000, 5_000], [500, 593]), observed([9_000, 9_000], [900, 1_024])
+    fields: dict[str, Any] = {"statistics": statistics, "status": "running"}
+    assert winner(half, **fields) is None
+    assert treatment_of(an_experiment(**fields), half).status == "inconclusive"
+    assert winner(nearly, **fields) == "var_1"
+    report = analyze(an_experiment(**fields), nearly, now=NOW)
+    assert report.goals[0].decision.recommendation == "ship"
+    found = report.goals[0].variants[1]
+    # The verdict's p and interval are those of all looks together.
+    assert found.improvement_interval == found.sequential_interval
 
 
 def test_revenue_is_watched_per_visitor() -> None:

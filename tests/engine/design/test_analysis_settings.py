@@ -40,6 +40,11 @@ def test_settings_are_taken_one_by_one() -> None:
         ({"correction": "tukey"}, "statistics.correction"),
         ({"sequential": "always_valid", "correction": "holm"}, "statistics.correction"),
         ({"alpha": 0.05}, "statistics.alpha"),
+        ({"sequential": "group_sequential"}, "statistics.planned_sample"),
+        (
+            {"sequential": "group_sequential", "planned_sample": 5000, "correction": "dunnett"},
+            "statistics.correction",
+        ),
         ({"cuped": 1}, "statistics.cuped"),
         ({"pre_period_days": 0}, "statistics.pre_period_days"),
         ({"prior": "pre_period"}, "statistics.prior"),
