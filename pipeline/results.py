@@ -1,38 +1,27 @@
 """What an experiment's result is: of everyone, of one segment, or of those who are in several at once."""
 
-from collections.abc import Iterable
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
 from typing import Any, Final
 
-import polars as pl
-
-from engine.analysis.epochs import SETTLING, EpochEvidence
 from engine.analysis.evidence import Evidence
-from engine.analysis.follow_up import FollowUp
 from engine.analysis.report import Report, analyze
-from engine.analysis.segment_evidence import SegmentEvidence, SegmentVisitors
+from engine.analysis.segment_evidence import SegmentEvidence
 from engine.analysis.segment_report import SegmentReport, analyze_segments
 from engine.design.experiment import Experiment
 from engine.design.project import Project
-from engine.design.reweighting import epochs_of
-from pipeline.rollup.choices import dimensions_left_out, segment_choices
-from pipeline.rollup.epochs import epochs_from
-from pipeline.rollup.evidence import days_of, evidence_of, placed_as
-from pipeline.rollup.follow_up import follow_up_of
+from pipeline.observing import Observation, published_at
+from pipeline.rollup.choices import segment_choices
+from pipeline.rollup.evidence import days_of, evidence_of
 from pipeline.rollup.rules import microseconds
 from pipeline.rollup.run import Rollup
-from pipeline.rollup.segment_evidence import segment_evidence_of, segment_visitors_of
-from pipeline.rollup.values import goals_to_ask, values_of
+from pipeline.rollup.segment_evidence import segment_evidence_of
 from pipeline.segment_filters import FILTERS, InvalidFilterError, SegmentFilters, demand_dimension
 from pipeline.settings import Settings
 from pipeline.store import aggregates, rollups
-from pipeline.store.epoch_sums import read_epochs
-from pipeline.store.frames import Cursor
 from pipeline.store.rollups import Published
-from pipeline.store.visitor_sums import read_segment
 from pipeline.store.visitor_totals import CountedExperiment, Totals, read_totals
-from pipeline.store.visitor_values import ValueSums, read_value_sums
 from pipeline.store.visitors import CUSTOM_PREFIX, DIMENSIONS
 from pipeline.store.warehouse import Warehouse
 
@@ -47,7 +36,6 @@ _PLURALS: Final = {
 }
 # What stands in totals as of lately.
 RECENTLY: Final = timedelta(days=30)
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_FILTERS: Final = SegmentFilters()
 
 
@@ -85,35 +73,10 @@ class Results:
         `as_of` is when this was all there was to observe; None while nothing was ever published.
         """
         days = days_of(experiment, project.timezone, now)
-        if experiment.started_at is None:
-            return _nothing(experiment, days)
-        is_fresh = self.bring_up_to_date(experiment, project)
-        # A transaction, so that sums and visitors are those of one publication.
-        with self._warehouse.transaction() as cursor:
-            published = rollups.find(cursor, experiment.id)
-            if published is None:
-                return _nothing(experiment, days)
-            cells = _cells(cursor, published, filters.segment)
-            epochs = _epochs(cursor, experiment, published, filters.segment)
-            by_segment = None if filters.segment else _visitors_by_segment(cursor, experiment, published)
-            # Means of epochs are averaged, and only counts and revenue are known of each.
-            sums = [] if epochs else _value_sums(cursor, published, experiment, filters.segment)
-            as_of = now if is_fresh else _EPOCH + timedelta(microseconds=published.as_of)
-            placed = _placed(experiment, published, cells)
-            today = days_of(experiment, project.timezone, as_of)[-1]
-            # Sums by segment have no days since exposure.
-            followed = None if filters.segment else _followed(cursor, experiment, published, placed, today)
-        evidence = evidence_of(experiment, placed, days)
-        ids = {"variants": published.variants, "goals": published.goals}
-        return replace(
-            evidence,
-            epochs=epochs,
-            segments=by_segment,
-            follow_up=followed,
-            as_of=as_of,
-            last_exposure_at=_moment(published.last_exposed_at),
-            values=values_of(experiment, evidence, sums, **ids) if sums else None,
-        )
+        with self._observing(experiment, project, now) as seen:
+            if seen is None:
+                return evidence_of(experiment, aggregates.no_cells(), days)
+            return seen.of_visitors(filters.segment, days=days, timezone=project.timezone)
 
     def segments(
         self,
@@ -137,22 +100,10 @@ class Results:
 
         `left_out` names the dimensions that are not; `as_of` is that of `evidence`.
         """
-        nothing = segment_evidence_of(experiment, aggregates.no_totals())
-        if experiment.started_at is None:
-            return nothing
-        is_fresh = self.bring_up_to_date(experiment, project)
-        with self._warehouse.transaction() as cursor:
-            published = rollups.find(cursor, experiment.id)
-            if published is None:
-                return nothing
-            cells = aggregates.read_totals(cursor, experiment.id)
-            left_out = dimensions_left_out(cursor, experiment.id, published)
-        return segment_evidence_of(
-            experiment,
-            _placed(experiment, published, cells),
-            left_out=left_out,
-            as_of=now if is_fresh else _moment(published.as_of),
-        )
+        with self._observing(experiment, project, now) as seen:
+            if seen is None:
+                return segment_evidence_of(experiment, aggregates.no_totals())
+            return seen.of_segments()
 
     def available_segments(self, experiment: Experiment) -> dict[str, Any]:
         """The values visitors can be filtered by, at most 200 a dimension, under the contract's names."""
@@ -182,56 +133,22 @@ class Results:
             project.id, self._patience
         )
 
-
-def _cells(cursor: Cursor, published: Published, segment: dict[str, str]) -> pl.DataFrame:
-    """Sums taken ahead where there are any for what is asked, and sums over visitors elsewhere."""
-    experiment_id = published.experiment_id
-    if not segment:
-        return aggregates.read_value(cursor, experiment_id, aggregates.EVERYONE, aggregates.EVERYONE)
-    (dimension, value), *others = segment.items()
-    if not others and dimension in published.dimensions:
-        return aggregates.read_value(cursor, experiment_id, dimension, value)
-    return read_segment(cursor, experiment_id, len(published.goals), segment)
-
-
-def _epochs(
-    cursor: Cursor, experiment: Experiment, published: Published, segment: dict[str, str]
-) -> EpochEvidence | None:
-    """Sums over visitors by what split them; None where that never changed."""
-    began = [epoch.started_at for epoch in epochs_of(experiment)]
-    if len(began) < 2:
-        return None
-    starts = [(microseconds(start), microseconds(start + SETTLING)) for start in began]
-    cells = read_epochs(cursor, experiment.id, len(published.goals), starts, segment)
-    return epochs_from(experiment, _placed(experiment, published, cells))
-
-
-def _placed(experiment: Experiment, published: Published, cells: pl.DataFrame) -> pl.DataFrame:
-    return placed_as(experiment, cells, variants=published.variants, goals=published.goals)
-
-
-def _visitors_by_segment(cursor: Cursor, experiment: Experiment, published: Published) -> SegmentVisitors:
-    cells = aggregates.read_visitors(cursor, experiment.id)
-    return segment_visitors_of(experiment, _placed(experiment, published, cells))
-
-
-def _value_sums(
-    cursor: Cursor, published: Published, experiment: Experiment, segment: dict[str, str]
-) -> list[ValueSums]:
-    """What sums taken ahead don't tell, of goals that are judged on it; straight from the visitors."""
-    asked = goals_to_ask(experiment, published.goals)
-    if not asked:
-        return []
-    variants = len(published.variants)
-    return read_value_sums(cursor, published.experiment_id, asked, segment, variants=variants)
-
-
-def _followed(
-    cursor: Cursor, experiment: Experiment, published: Published, cells: pl.DataFrame, today: int
-) -> FollowUp | None:
-    """Conversions of the primary goal by days since exposure, before `today`, which is not over."""
-    later = _placed(experiment, published, aggregates.read_since_exposure(cursor, experiment.id))
-    return follow_up_of(experiment, cells, later, today=today)
+    @contextmanager
+    def _observing(
+        self, experiment: Experiment, project: Project, now: datetime
+    ) -> Iterator[Observation | None]:
+        """What is published, after newer events were waited for; None while nothing is."""
+        if experiment.started_at is None:
+            yield None
+            return
+        is_fresh = self.bring_up_to_date(experiment, project)
+        with self._warehouse.transaction() as cursor:
+            published = rollups.find(cursor, experiment.id)
+            if published is None:
+                yield None
+            else:
+                as_of = now if is_fresh else published_at(published)
+                yield Observation(cursor, experiment, published, as_of)
 
 
 def _counted(experiment: Experiment, published: Published) -> CountedExperiment:
@@ -241,16 +158,8 @@ def _counted(experiment: Experiment, published: Published) -> CountedExperiment:
     return CountedExperiment(experiment.id, len(published.variants), place)
 
 
-def _nothing(experiment: Experiment, days: range) -> Evidence:
-    return evidence_of(experiment, aggregates.no_cells(), days)
-
-
 def _label(key: str) -> str:
     return key.replace("_", " ").replace("-", " ").strip().capitalize() or key
-
-
-def _moment(microseconds: int | None) -> datetime | None:
-    return None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)
 
 
 def _currency(experiment: Experiment, project: Project) -> str:
