@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from engine.analysis import beta
+from engine.analysis import beta_chances
 from engine.analysis.beta import Beta
+from engine.analysis.beta_ratios import ratios_with_chance
 from engine.analysis.estimates import Estimate
 from engine.analysis.frequentist import fieller
 from engine.analysis.hypergeometric import log_overlap
@@ -43,7 +44,7 @@ def compare_shares(tables: Tables, prior: Shapes = FLAT) -> Posterior:
     chance, loss = (np.full(seen.shape, np.nan) for _ in range(2))
     if seen.any():
         variant, control = _posteriors(tables, prior, seen)
-        chance[seen] = beta.chance(variant, control)
+        chance[seen] = beta_chances.chance(variant, control)
         overlap = np.exp(log_overlap(variant.a, variant.b, control.a, control.b))
         spread = overlap * (1.0 / (variant.a + variant.b) + 1.0 / (control.a + control.b))
         loss[seen] = np.maximum((control.mean - variant.mean) * (1.0 - chance[seen]) + spread, 0.0)
@@ -58,7 +59,7 @@ def share_lift(tables: Tables, tail: float, prior: Shapes = FLAT) -> tuple[Float
     seen = tables.both_seen
     low, high = (np.full(seen.shape, np.nan) for _ in range(2))
     if seen.any():
-        bounds = beta.ratios_with_chance(*_posteriors(tables, prior, seen), (1.0 - tail, tail))
+        bounds = ratios_with_chance(*_posteriors(tables, prior, seen), (1.0 - tail, tail))
         low[seen], high[seen] = bounds[0] - 1.0, bounds[1] - 1.0
     return low, high
 

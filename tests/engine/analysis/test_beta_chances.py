@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from engine.analysis.beta import Beta, chance, chance_of_ratio, ratios_with_chance
+from engine.analysis.beta import Beta
+from engine.analysis.beta_chances import chance, chance_of_ratio
+from engine.analysis.beta_ratios import ratios_with_chance
 
 SHAPES = [
     (119, 1295, 120, 1300),
@@ -104,3 +106,15 @@ def test_one_of_the_two_is_higher(a: int, b: int, c: int, d: int) -> None:
 def test_equal_posteriors_are_even() -> None:
     for size in (1, 30, 51, 10**8):
         assert chance(beta(size, 3 * size), beta(size, 3 * size))[0] == pytest.approx(0.5, abs=1e-11)
+
+
+def test_many_rows_are_each_what_they_are_alone() -> None:
+    rng = np.random.default_rng(4)
+    a, b, c, d = rng.integers(30, 3000, (4, 600)).astype(np.float64)
+    x, y = Beta(a, b), Beta(c, d)
+    together = [chance(x, y), *ratios_with_chance(x, y, (0.95, 0.05))]
+    for row in range(0, 600, 37):
+        one = Beta(a[row : row + 1], b[row : row + 1]), Beta(c[row : row + 1], d[row : row + 1])
+        alone = [chance(*one), *ratios_with_chance(*one, (0.95, 0.05))]
+        for many, single in zip(together, alone, strict=True):
+            assert many[row] == pytest.approx(single[0], rel=1e-10)
