@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 
 from engine.analysis.moments import Moments
+from engine.analysis.pooling import by_sampling, in_closed_form
+from engine.analysis.sampling import Sampling
 from engine.analysis.segment_evidence import Counts, IntArray, Segment, SegmentEvidence
 from engine.analysis.segment_report import SegmentReport, analyze_segments
 from engine.design.experiment import Experiment
@@ -36,13 +38,17 @@ def segments_of_frame(  # noqa: PLR0913  # as `analyze_frame`
     traffic_strategy: TrafficStrategy = "fixed",
     less_is_better: Collection[str] = (),
     confidence_level: int = 95,
+    sampling: Sampling | None = None,
     name: str = "Data frame",
 ) -> SegmentReport:
     """Judge every value of the columns `segments`, on every goal and variant, all together.
 
     A visitor of several rows is in the segments of the earliest one, or of the first in the frame where
     there are no times; where that says nothing, in none of that column. Everything else is as in
-    `analyze_frame`. Raises InvalidEvidenceError and InvalidDesignError as that does.
+    `analyze_frame`. With `sampling` the effects of segments are drawn to one another by a sampled
+    hierarchical model (PyMC, from the extra `bayes`) instead of in closed form. Raises
+    InvalidEvidenceError and InvalidDesignError as that does, and NotConvergedError, MissingSamplerError
+    and SamplingError where nothing can be said by sampling.
     """
     if not segments:
         raise InvalidEvidenceError("name at least one column as a segment")
@@ -70,7 +76,8 @@ def segments_of_frame(  # noqa: PLR0913  # as `analyze_frame`
     )
     experiment = replace(experiment, weight_epochs=tuple(_epochs(experiment, weight_epochs)))
     arms = [one.name for one in experiment.variants]
-    return analyze_segments(experiment, _count(rows, arms, columns))
+    pool = in_closed_form if sampling is None else by_sampling(sampling)
+    return analyze_segments(experiment, _count(rows, arms, columns), pool=pool)
 
 
 def _epochs(experiment: Experiment, epochs: WeightEpochs) -> Iterator[WeightEpoch]:

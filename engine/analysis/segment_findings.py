@@ -4,8 +4,7 @@ Arrays are S segments by G goals by C challengers, the variants that are not the
 stands where there is no number.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -16,15 +15,12 @@ from engine.analysis.frequentist import compare_means, log_p_shares
 from engine.analysis.judgement import MIN_CONVERSIONS, MIN_PAYING_VISITORS, has_enough
 from engine.analysis.metrics import is_revenue, wanted_directions
 from engine.analysis.moments import BoolArray, FloatArray
+from engine.analysis.pooling import Families, Pool, Pooled, in_closed_form
 from engine.analysis.segment_evidence import Counts, IntArray, SegmentEvidence, dimensions_of
 from engine.analysis.segments import lift_of_log_odds, log_odds_ratios, relative_effects
-from engine.analysis.shrinkage import shrink
 from engine.analysis.tables import Tables
 from engine.analysis.tails import log_p_normal
 from engine.design.experiment import Experiment
-
-# Families of effects are shrunk so many effects at a time: each takes a grid of over a hundred numbers.
-_AT_A_TIME = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +62,14 @@ class _Effects:
     log_p: FloatArray
 
 
-def find(experiment: Experiment, evidence: SegmentEvidence, control: int, alpha: float) -> SegmentFindings:
-    """Judge all segments together, at the false discovery rate `alpha`.
+def find(
+    experiment: Experiment,
+    evidence: SegmentEvidence,
+    control: int,
+    alpha: float,
+    pool: Pool = in_closed_form,
+) -> SegmentFindings:
+    """Judge all segments together, at the false discovery rate `alpha`; `pool` draws them to one another.
 
     p of an effect: the tests of the whole experiment. Differences: segment and rest share no visitor, so z
     is taken with both variances. Adjusted by Benjamini and Hochberg (1995) over every segment, goal and
@@ -84,14 +86,19 @@ def find(experiment: Experiment, evidence: SegmentEvidence, control: int, alpha:
     )
     wanted = wanted_directions(experiment)
     differs = log_p_normal(here.estimate.minus(rest.estimate).z)
-    mean, low, high, chance = _shrunk(_where(enough, here.estimate), evidence, alpha)
+    segments = Families(
+        _where(enough, here.estimate),
+        _tables(evidence.counts, control, others, enough),
+        ~is_revenue(experiment),
+    )
+    believed = _pooled(segments, evidence, alpha, pool)
     return SegmentFindings(
         improvement=here.improvement,
         rest_improvement=rest.improvement,
-        shrunk=_as_lift(experiment, here, mean),
-        low=_as_lift(experiment, here, low),
-        high=_as_lift(experiment, here, high),
-        chance=np.where(wanted < 0, 1.0 - chance, chance),
+        shrunk=_as_lift(experiment, here, believed.mean),
+        low=_as_lift(experiment, here, believed.low),
+        high=_as_lift(experiment, here, believed.high),
+        chance=np.where(wanted < 0, 1.0 - believed.chance, believed.chance),
         is_gain=wanted * np.nan_to_num(here.estimate.value) > 0,
         log_p=benjamini_hochberg(np.where(enough, here.log_p, np.nan), axis=None),
         log_p_differs=benjamini_hochberg(np.where(enough & enough_rest, differs, np.nan), axis=None),
@@ -129,6 +136,13 @@ def _effects(experiment: Experiment, counts: Counts, control: int, others: IntAr
     return _Effects(Estimate(value, variance, n.astype(np.float64)), improvement, share, unit, log_p)
 
 
+def _tables(counts: Counts, control: int, others: IntArray, there: BoolArray) -> Tables:
+    """Conversions of every challenger beside the control's; nobody where there is not enough data."""
+    hits, visitors = counts.conversions, counts.visitors[:, None]
+    found = (hits[..., [control]], visitors[..., [control]], hits[..., others], visitors[..., others])
+    return Tables.of(*(np.where(there, part, 0) for part in found))
+
+
 def _where(there: BoolArray, estimate: Estimate) -> Estimate:
     return replace(
         estimate,
@@ -143,31 +157,31 @@ def _as_lift(experiment: Experiment, effects: _Effects, value: FloatArray) -> Fl
     return np.where(money, value * effects.unit, lift_of_log_odds(value, effects.control_share))
 
 
-def _shrunk(effects: Estimate, evidence: SegmentEvidence, alpha: float) -> FloatArray:
-    """Mean, both ends of the interval, and the chance to be above 0: the values of a dimension a family."""
-    found = np.full((4, *effects.value.shape), np.nan)
-    defined = effects.defined
+def _pooled(segments: Families, evidence: SegmentEvidence, alpha: float, pool: Pool) -> Pooled:
+    """What to believe of each effect: for each goal and challenger the values of a dimension are a family."""
+    shape = segments.effects.value.shape
+    found = Pooled(*(np.full(shape, np.nan) for _ in fields(Pooled)))
+    defined = segments.effects.defined
     for rows in dimensions_of(evidence.segments).values():
         known = rows[defined[rows].any(axis=(1, 2))]
         if len(known) < 2:
             continue
-        families = _families(effects, known)
-        parts = [shrink(block, alpha=alpha) for block in _blocks(families)]
-        for place, name in enumerate(("mean", "low", "high", "chance")):
-            by_family = np.concatenate([getattr(part, name) for part in parts])
-            found[place, known] = by_family.T.reshape(len(known), *effects.value.shape[1:])
+        believed = pool(_families(segments, known), alpha)
+        for field in fields(Pooled):
+            by_family = getattr(believed, field.name)
+            getattr(found, field.name)[known] = by_family.T.reshape(len(known), *shape[1:])
     return found
 
 
-def _families(effects: Estimate, rows: IntArray) -> Estimate:
-    """Goals and challengers along the first axis, the values of the dimension along the second."""
-    parts = (effects.value, effects.variance, effects.n)
-    return Estimate(*(part[rows].reshape(len(rows), -1).T for part in parts))
+def _families(segments: Families, rows: IntArray) -> Families:
+    """Goals and challengers along the first axis, those rows along the second."""
 
+    def turned(values: FloatArray) -> FloatArray:
+        return values[rows].reshape(len(rows), -1).T
 
-def _blocks(families: Estimate) -> Iterator[Estimate]:
-    count, size = families.value.shape
-    step = max(_AT_A_TIME // size, 1)
-    for first in range(0, count, step):
-        block = slice(first, first + step)
-        yield Estimate(families.value[block], families.variance[block], families.n[block])
+    effects, tables = segments.effects, segments.tables
+    return Families(
+        Estimate(*(turned(part) for part in (effects.value, effects.variance, effects.n))),
+        Tables(*(turned(getattr(tables, field.name)) for field in fields(Tables))),
+        np.repeat(segments.is_share, effects.value.shape[-1]),
+    )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from engine.analysis.metrics import control_column
+from engine.analysis.pooling import Pool, in_closed_form
 from engine.analysis.segment_cells import Cells
 from engine.analysis.segment_evidence import SegmentEvidence
 from engine.analysis.segment_findings import find
@@ -42,11 +43,13 @@ def analyze_segments(
     *,
     goal_id: str | None = None,
     dimension: str | None = None,
+    pool: Pool = in_closed_form,
 ) -> SegmentReport:
     """Judge every segment on every goal and variant, with all the others in mind.
 
     `goal_id` and `dimension` narrow what is told, not what is judged: no number depends on them. Where
-    there are more than MOST_COMPARISONS, the segments with the fewest visitors are left out. Raises
+    there are more than MOST_COMPARISONS, the segments with the fewest visitors are left out. `pool` draws
+    effects to one another: in closed form, or `pooling.by_sampling`. Raises
     InvalidEvidenceError where the evidence is not of this experiment's goals and variants.
     """
     evidence.demand(goals=len(experiment.goals), variants=len(experiment.variants))
@@ -54,7 +57,7 @@ def analyze_segments(
     judged = evidence.largest(MOST_COMPARISONS // each)
     alpha = (100 - experiment.confidence_level) / 100
     control = control_column(experiment)
-    findings = None if control is None else find(experiment, judged, control, alpha)
+    findings = None if control is None else find(experiment, judged, control, alpha, pool)
     cells = Cells.of(experiment, judged, control, findings, alpha)
     splits = tuple(_splits(experiment, judged))
     return SegmentReport(
