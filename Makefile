@@ -55,4 +55,4 @@ format: dev ## format the code and mend what the linter can
 
 bench: dev ## print every benchmark's ratios
 	@$(UV) sync --frozen --quiet --inexact --group dev --group bench --python "$$(command -v python3)"
-	@$(RUN)python benchmarks/run.py
+	@UV=$(UV) $(RUN)python benchmarks/run.py

@@ -1,6 +1,8 @@
 """Which multiple of one Beta variable another exceeds with a given chance: what lifts may be."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy import special
@@ -11,8 +13,8 @@ from engine.analysis.moments import FloatArray
 from engine.analysis.roots import falling_root
 
 _NEWTON_STEPS = 30
-# A step this small, in standard deviations, leaves an error below a tenth of its square.
-_NEWTON_TOLERANCE = 3e-5
+# A step this small, in standard deviations, leaves an error below a hundredth of its square.
+_NEWTON_TOLERANCE = 1e-4
 
 
 def ratios_with_chance(x: Beta, y: Beta, chances: Sequence[float]) -> list[FloatArray]:
@@ -43,19 +45,22 @@ def _search_smooth(x: Beta, y: Beta, chances: Sequence[float]) -> list[FloatArra
     """By Newton's method, on the normal scale: there the chance falls almost in a straight line."""
     ratios = [np.empty(x.a.shape) for _ in chances]
     for rows in blocks(x.a.size):
-        some, others = x[rows], y[rows]
-        smooth = Smooth.of(some, others, some.mean / others.mean)
+        smooth = Smooth.of(x[rows], y[rows], x[rows].mean / y[rows].mean)
+        shape = _Skewed.of(x[rows], y[rows])
         for ratio, target in zip(ratios, special.ndtri(chances), strict=True):
-            ratio[rows] = np.exp(_newton(smooth, target, *_skewed_guess(some, others, target)))
+            ratio[rows] = np.exp(_newton(smooth, target, shape))
     return ratios
 
 
-def _newton(smooth: Smooth, target: float, log_ratio: FloatArray, spread: FloatArray) -> FloatArray:
-    """Move log ratios to where the chance is that of a normal variable to be below `target`."""
+def _newton(smooth: Smooth, target: float, shape: "_Skewed") -> FloatArray:
+    """The log ratios at which the chance is that of a normal variable to be below `target`."""
+    log_ratio, spread = shape.quantile(-target), shape.spread
     for _ in range(_NEWTON_STEPS):
         above, fall = smooth.chance(np.exp(log_ratio))
         z = special.ndtri(np.clip(above, 1e-300, 1.0 - 1e-16))
         step = (z - target) * np.exp(-0.5 * z * z) / (np.sqrt(2.0 * np.pi) * np.maximum(fall, 1e-300))
+        # What skewness bends the line by.
+        step += spread * shape.skewness / 6.0 * np.clip(z - target, -1.0, 1.0) ** 2
         log_ratio = log_ratio + np.clip(step, -spread, spread)
         if np.all(np.abs(step) <= _NEWTON_TOLERANCE * spread):
             break
@@ -68,16 +73,30 @@ def _first_guess(x: Beta, y: Beta, target: float) -> tuple[FloatArray, FloatArra
     return np.log(x.mean / y.mean) - target * spread, spread
 
 
-def _skewed_guess(x: Beta, y: Beta, target: float) -> tuple[FloatArray, FloatArray]:
-    """The same more closely, from the first four cumulants of the log ratio; no shape may be small.
+@dataclass(frozen=True, slots=True)
+class _Skewed:
+    """How the log ratio is distributed, by its first four cumulants; no shape may be small."""
 
-    Cornish and Fisher (1938), "Moments and cumulants in the specification of distributions".
-    """
-    of_x, of_y = x.log_cumulants, y.log_cumulants
-    variance = of_x[1] + of_y[1]
-    spread = np.sqrt(variance)
-    skewness, excess = (of_x[2] - of_y[2]) / (variance * spread), (of_x[3] + of_y[3]) / variance**2
-    z = -target
-    bent = (z * z - 1.0) / 6.0 * skewness
-    bent += (z**3 - 3.0 * z) / 24.0 * excess - (2.0 * z**3 - 5.0 * z) / 36.0 * skewness**2
-    return of_x[0] - of_y[0] + spread * (z + bent), spread
+    centre: FloatArray
+    spread: FloatArray
+    skewness: FloatArray
+    excess: FloatArray
+
+    @classmethod
+    def of(cls, x: Beta, y: Beta) -> Self:
+        """Of log X - log Y."""
+        of_x, of_y = x.log_cumulants, y.log_cumulants
+        variance = of_x[1] + of_y[1]
+        spread = np.sqrt(variance)
+        skewness, excess = (of_x[2] - of_y[2]) / (variance * spread), (of_x[3] + of_y[3]) / variance**2
+        return cls(of_x[0] - of_y[0], spread, skewness, excess)
+
+    def quantile(self, z: float) -> FloatArray:
+        """About where a normal variable would be at `z`.
+
+        Cornish and Fisher (1938), "Moments and cumulants in the specification of distributions".
+        """
+        bent = (z * z - 1.0) / 6.0 * self.skewness
+        bent += (z**3 - 3.0 * z) / 24.0 * self.excess - (2.0 * z**3 - 5.0 * z) / 36.0 * self.skewness**2
+        quantile: FloatArray = self.centre + self.spread * (z + bent)
+        return quantile

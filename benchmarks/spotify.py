@@ -1,0 +1,65 @@
+"""Asks spotify-confidence, which runs in an environment of its own that uv makes once."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from engine.analysis.moments import FloatArray, Moments
+
+NAME = "spotify-confidence"
+PROGRAM = Path(__file__).with_name("spotify_tests.py")
+
+Arms = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Processor seconds inside its process, and what it found for each comparison."""
+
+    seconds: float
+    p: FloatArray
+    difference: FloatArray
+
+
+def arms(control: Moments, treatment: Moments, *, is_share: bool = False) -> Arms:
+    """The arms as it takes them: visitors, sums and sums of squares, one row each.
+
+    Moments are comparisons, or looks by comparisons.
+    """
+    columns = [_columns(control, is_share=is_share), _columns(treatment, is_share=is_share)]
+    asked = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
+    return asked | {"is_control": np.repeat([True, False], control.n.size)}
+
+
+def answer(test: str, asked: Arms) -> Answer:
+    """Run one of its tests on these arms; raises RuntimeError without uv, which brings its environment."""
+    uv = os.environ.get("UV") or shutil.which("uv")
+    if uv is None:
+        raise RuntimeError(f"{NAME} runs in an environment that uv makes; put uv on the path or in UV")
+    with tempfile.NamedTemporaryFile(suffix=".npz") as file:
+        np.savez(file, allow_pickle=False, **asked)
+        file.flush()
+        command = [uv, "run", "--quiet", "--no-project", "--python", sys.executable, "--script", str(PROGRAM)]
+        output = subprocess.run([*command, test, file.name], check=True, stdout=subprocess.PIPE).stdout
+    found = json.loads(output)
+    return Answer(found["seconds"], np.array(found["p"]), np.array(found["difference"]))
+
+
+def _columns(moments: Moments, *, is_share: bool) -> Arms:
+    sums = moments.n * moments.mean
+    look, comparison = np.indices((moments.n.size // moments.n.shape[-1], moments.n.shape[-1]))
+    return {
+        "comparison": comparison.ravel(),
+        "look": look.ravel(),
+        "n": moments.n.ravel(),
+        # Sums of what is 0 or 1 have to be those of their squares.
+        "sum": np.round(sums).ravel() if is_share else sums.ravel(),
+        "squares": np.round(sums).ravel() if is_share else (moments.m2 + sums * moments.mean).ravel(),
+    }
