@@ -37,6 +37,18 @@ def analyze(
         Literal["frequentist", "bayesian"], typer.Option("--method", help="How to judge.")
     ] = "frequentist",
     confidence: Annotated[int, typer.Option("--confidence", min=50, max=99, help="Percent.")] = 95,
+    covariate: Annotated[
+        list[str] | None,
+        typer.Option("--covariate", help="`spend=spend_before`: what the visitor did before, to adjust by."),
+    ] = None,
+    orders: Annotated[
+        list[str] | None,
+        typer.Option("--orders", help="`spend=orders`: judge revenue per order, counted by that column."),
+    ] = None,
+    cap: Annotated[
+        list[str] | None,
+        typer.Option("--cap", help="`spend=99`: cut amounts at that percentile of those who paid."),
+    ] = None,
 ) -> None:
     """Print a verdict straight from a file; no service, no store."""
     from api.cli.verdict_table import render_report
@@ -56,6 +68,27 @@ def analyze(
         timestamp=timestamp,
         analysis_method=method,
         confidence_level=confidence,
+        covariates=_by_goal(covariate, "--covariate spend=spend_before"),
+        orders=_by_goal(orders, "--orders spend=orders"),
+        caps={goal: _percentile(text) for goal, text in _by_goal(cap, "--cap spend=99").items()},
         name=file.stem,
     )
     out.print(render_report(report))
+
+
+def _by_goal(given: list[str] | None, example: str) -> dict[str, str]:
+    """What is said of each goal, as GOAL=VALUE."""
+    found = {}
+    for text in given or ():
+        goal, equals, value = text.partition("=")
+        if not (goal and equals and value):
+            raise typer.BadParameter(f"{text!r} names no goal and value, such as {example}")
+        found[goal] = value
+    return found
+
+
+def _percentile(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no percentile, such as 99") from None
