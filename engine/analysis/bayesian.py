@@ -25,11 +25,12 @@ class Posterior:
     """What is believed about a variant against its control, elementwise; NaN where there is no number.
 
     `chance` is that of the variant's mean being the higher one; `loss` what choosing the variant costs on
-    average, E[max(control - variant, 0)], in the metric's unit.
+    average, E[max(control - variant, 0)], in the metric's unit, and `change` is E[variant - control].
     """
 
     chance: FloatArray
     loss: FloatArray
+    change: FloatArray
 
 
 def compare_shares(tables: Tables, prior: Shapes = FLAT) -> Posterior:
@@ -41,14 +42,15 @@ def compare_shares(tables: Tables, prior: Shapes = FLAT) -> Posterior:
     of beta inequalities".
     """
     seen = tables.both_seen
-    chance, loss = (np.full(seen.shape, np.nan) for _ in range(2))
+    chance, loss, change = (np.full(seen.shape, np.nan) for _ in range(3))
     if seen.any():
         variant, control = _posteriors(tables, prior, seen)
         chance[seen] = beta_chances.chance(variant, control)
         overlap = np.exp(log_overlap(variant.a, variant.b, control.a, control.b))
         spread = overlap * (1.0 / (variant.a + variant.b) + 1.0 / (control.a + control.b))
-        loss[seen] = np.maximum((control.mean - variant.mean) * (1.0 - chance[seen]) + spread, 0.0)
-    return Posterior(chance, loss)
+        change[seen] = variant.mean - control.mean
+        loss[seen] = np.maximum(spread - change[seen] * (1.0 - chance[seen]), 0.0)
+    return Posterior(chance, loss, change)
 
 
 def share_lift(tables: Tables, tail: float, prior: Shapes = FLAT) -> tuple[FloatArray, FloatArray]:
@@ -74,7 +76,7 @@ def compare_means(control: Estimate, treatment: Estimate) -> Posterior:
     # From 40 deviations on the density is 0 to every digit, and the square of more may overflow.
     density = np.exp(-0.5 * np.clip(z, -40.0, 40.0) ** 2) / np.sqrt(2.0 * np.pi)
     loss = np.maximum(error * density - change.value * special.ndtr(-z), 0.0)
-    return Posterior(chance=special.ndtr(z), loss=loss)
+    return Posterior(chance=special.ndtr(z), loss=loss, change=change.value)
 
 
 def mean_lift(control: Estimate, treatment: Estimate, tail: float) -> tuple[FloatArray, FloatArray]:

@@ -26,7 +26,8 @@ class Effects:
     `improvement`, `low` and `high` are relative changes of the goal's metric (see `metrics.metrics_of`),
     `difference` the absolute one; under a prior on the lift all four are the posterior's. `chance` is that
     of the variant's metric being better: higher, or lower where the goal wants less; `loss` what choosing
-    it costs on average where it is not, in the metric's unit.
+    it costs on average where it is not, in the metric's unit, and `expected` the difference that the
+    posterior of both expects: a prior draws it away from the one observed.
     """
 
     improvement: FloatArray
@@ -36,6 +37,7 @@ class Effects:
     high: FloatArray
     chance: FloatArray
     loss: FloatArray
+    expected: FloatArray
 
     @classmethod
     def none(cls, shape: tuple[int, ...]) -> "Effects":
@@ -119,6 +121,7 @@ def _share_effects(tables: Tables, how: _How, prior: FloatArray) -> Effects:
         high=np.where(has_base, high, np.nan),
         chance=posterior.chance,
         loss=posterior.loss,
+        expected=posterior.change,
     )
     if not how.believes_in_lifts:
         return found
@@ -143,6 +146,7 @@ def _mean_effects(controls: Estimate, variants: Estimate, how: _How) -> Effects:
         high=high,
         chance=posterior.chance,
         loss=posterior.loss,
+        expected=posterior.change,
     )
     return _with_belief(found, controls, variants, how) if how.believes_in_lifts else found
 
@@ -165,4 +169,5 @@ def _with_belief(found: Effects, controls: Estimate, variants: Estimate, how: _H
         high=posterior.high,
         chance=posterior.chance,
         loss=posterior.loss * controls.value,
+        expected=posterior.mean * controls.value,
     )

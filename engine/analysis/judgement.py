@@ -54,7 +54,8 @@ def judge(experiment: Experiment, evidence: Evidence) -> Judgement:
     each = effective_alpha(experiment.confidence_level, len(experiment.variants))
     effects, levels = correct(experiment, evidence, effects_of(experiment, evidence, each))
     wanted = wanted_directions(experiment)
-    effects.loss[:] = np.where(wanted < 0, np.maximum(effects.loss + effects.difference, 0.0), effects.loss)
+    # E[max(d, 0)] = E[max(-d, 0)] + E[d], all of one posterior.
+    effects.loss[:] = np.where(wanted < 0, np.maximum(effects.loss + effects.expected, 0.0), effects.loss)
     effects.chance[:] = np.where(wanted < 0, 1.0 - effects.chance, effects.chance)
     gain = wanted * effects.difference
     confidence = -np.expm1(effects.log_p)

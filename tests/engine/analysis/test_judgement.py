@@ -43,6 +43,16 @@ def test_where_less_is_better_the_lower_rate_wins(method: str) -> None:
 
 
 @METHODS
+def test_lowering_a_rate_costs_what_raising_its_complement_does(method: str) -> None:
+    # Unequal arms, so that flat priors move the expected difference away from the observed one.
+    goal = a_goal(config={"event_name": "return", "direction": "decrease"})
+    less = judged([400, 4000], [30, 250], analysis_method=method, goals=(goal,))
+    more = judged([400, 4000], [370, 3750], analysis_method=method)
+    assert less.effects.chance[0, 1] == pytest.approx(more.effects.chance[0, 1], rel=1e-9)
+    assert less.effects.loss[0, 1] == pytest.approx(more.effects.loss[0, 1], rel=1e-9)
+
+
+@METHODS
 def test_every_variant_that_beats_the_control_wins_and_the_best_of_them_leads(method: str) -> None:
     found = judged([20_000] * 4, [2000, 2400, 2600, 1400], analysis_method=method)
     assert statuses(found) == ["control", "winner", "winner", "loser"]

@@ -11,7 +11,7 @@ from engine.analysis.visitor_values import VisitorValues
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.errors import InvalidEvidenceError
-from tests.builders import NOW, an_experiment
+from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed
 
 VISITORS, HITS = np.array([200, 210]), np.array([[4, 9]])
@@ -48,6 +48,19 @@ def test_chance_under_the_prior_is_that_of_draws_and_closer_to_even() -> None:
     assert interval is not None
     tails = (1 - interval.level) / 2
     assert interval.low == pytest.approx(np.quantile(draws[1] / draws[0], tails) - 1, abs=0.02)
+
+
+def test_loss_under_the_prior_is_that_of_draws_whichever_way_is_wanted() -> None:
+    evidence = observed(VISITORS.tolist(), HITS.tolist(), values=values_with([20, 21]))
+    rng = np.random.default_rng(2)
+    draws = [rng.beta(11 + hit, 91 + n - hit, 400_000) for hit, n in zip(HITS[0], VISITORS, strict=True)]
+    for direction, sign in (("increase", 1.0), ("decrease", -1.0)):
+        goal = a_goal(config={"event_name": "x", "direction": direction})
+        experiment = replace(bayesian(prior="pre_period"), goals=(goal,))
+        found = analyze(experiment, evidence, now=NOW).goals[0].variants[1].expected_loss
+        lost = np.maximum(sign * (draws[0] - draws[1]), 0.0)
+        # Four standard errors of the draws.
+        assert found == pytest.approx(lost.mean(), abs=4 * lost.std() / np.sqrt(lost.size))
 
 
 def test_values_that_cannot_be_of_the_same_visitors_are_refused() -> None:
