@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from engine.analysis.comoments import PairedMoments
-from engine.analysis.estimates import Estimate
-from engine.analysis.moments import Moments
+from engine.analysis.frequentist import log_p_shares
+from engine.analysis.moments import BoolArray, FloatArray, Moments
+from engine.analysis.tables import Tables
 from engine.analysis.tails import log_p_normal
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +55,33 @@ def adjust(paired: PairedMoments, *, axis: int = -1, without: Moments | None = N
 def log_p_before(paired: PairedMoments, *, control: int = 0, axis: int = -1) -> FloatArray:
     """Whether the arms differed before anybody saw anything: log p of each arm's x against the control's.
 
-    An A/A test on the covariate, normal and two-sided; NaN for the control itself and where nothing
-    varies. A small p means that the arms were not alike to begin with, so the adjusted result is suspect.
+    An A/A test on the covariate, two-sided; NaN for the control itself and where nothing varies. Ones and
+    zeros are tested as conversions are, exactly where they are few; other values by the score
+    z = difference / sqrt(s² (1/n + 1/n_c)), s² of both arms together. Not each by its own: a small arm in
+    which next to nobody did anything would be the surest of all. A small p means that the arms were not
+    alike to begin with, so the adjusted result is suspect.
     """
-    before = Estimate.of(paired.x)
-    baseline = Estimate(
-        *(np.take(part, [control], axis=axis) for part in (before.value, before.variance, before.n))
-    )
-    z = before.minus(baseline).z
-    is_control = np.arange(z.shape[axis]) == control
-    shape = [1] * z.ndim
-    shape[axis] = -1
-    return log_p_normal(np.where(is_control.reshape(shape), np.nan, z))
+    x = Moments(*(np.moveaxis(part, axis, -1) for part in (paired.n, paired.mean_x, paired.m2_x)))
+    baseline = x[..., [control]].broadcast_to(x.n.shape)
+    both = x.merge(baseline)
+    seen = np.minimum(x.n, baseline.n) > 0
+    error = np.sqrt(both.variance * (1.0 / np.maximum(x.n, 1.0) + 1.0 / np.maximum(baseline.n, 1.0)))
+    z = np.divide(x.mean - baseline.mean, error, out=np.full(error.shape, np.nan), where=seen & (error > 0))
+    log_p = log_p_normal(z)
+    shares = _are_shares(x) & ~np.isnan(z)
+    hits = np.rint(np.where(shares, x.total, 0.0))
+    tables = Tables.of(np.where(shares, np.rint(baseline.total), 0.0), baseline.n, hits, x.n)
+    log_p[shares] = log_p_shares(tables[shares])
+    log_p[..., control] = np.nan
+    return np.moveaxis(log_p, -1, axis)
+
+
+def _are_shares(x: Moments) -> BoolArray:
+    """Where all arms along the last axis hold ones and zeros only: such values equal their squares."""
+    squares = x.m2 + x.n * x.mean**2
+    alike = np.isclose(squares, x.total, rtol=1e-9, atol=1e-9) & (x.mean >= 0) & (x.mean <= 1)
+    whole = np.isclose(x.total, np.rint(x.total), rtol=0.0, atol=1e-6)
+    return np.asarray((alike & whole).all(axis=-1, keepdims=True))
 
 
 def _for_the_slope(n: FloatArray, axis: int) -> FloatArray:

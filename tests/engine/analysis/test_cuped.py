@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 import statsmodels.api as sm
+from scipy import stats
 
 from engine.analysis.comoments import PairedMoments
 from engine.analysis.cuped import adjust, log_p_before
@@ -103,6 +104,39 @@ def test_arms_that_differed_before_are_noticed() -> None:
     log_p = log_p_before(arms(same, other, (same[0] + 0.3, same[1])))
     assert np.isnan(log_p[0])
     assert log_p[1] > np.log(0.001) > log_p[2]
+
+
+def test_an_alarm_about_a_small_arm_is_as_rare_as_it_says() -> None:
+    # One in ten sees the variant, and one in 500 did anything before.
+    rng, repeats = np.random.default_rng(8), 20_000
+    n = np.array([20_000.0, 2_000.0])
+    past = Moments.of_shares(rng.binomial(n.astype(int), 0.002, (repeats, 2)), n)
+    none = np.zeros((repeats, 2))
+    log_p = log_p_before(PairedMoments(past.n, past.mean, none, past.m2, none, none))
+    alarms = (np.nan_to_num(log_p[:, 1]) < np.log(0.001)).mean()
+    # Four Monte-Carlo standard errors of 0.0002; exact tests of so few stay below their level.
+    assert alarms <= 0.001 + 0.0009
+
+
+def test_amounts_of_a_small_arm_that_bought_next_to_nothing_are_no_alarm() -> None:
+    rng, repeats, alarms = np.random.default_rng(9), 2_000, 0
+    for _ in range(repeats):
+        past = [np.zeros(9_000), np.zeros(1_000)]
+        for arm in past:
+            buyers = rng.binomial(arm.size, 0.004)
+            arm[:buyers] = rng.lognormal(3.0, 0.5, buyers)
+        found = log_p_before(arms(*((arm, arm) for arm in past)))
+        alarms += bool(found[1] < np.log(0.001))
+    # With variances of their own it were over one in twenty.
+    assert alarms / repeats < 0.008
+
+
+def test_ones_and_zeros_before_are_compared_exactly_where_they_are_few() -> None:
+    past = [np.r_[np.ones(hits), np.zeros(200 - hits)] for hits in (9, 1)]
+    found = log_p_before(arms(*((arm, arm) for arm in past)))
+    table = stats.hypergeom(400, 10, 200)
+    mid_p = table.cdf(1) - 0.5 * table.pmf(1)
+    assert found[1] == pytest.approx(np.log(2 * mid_p), rel=1e-9)
 
 
 @pytest.mark.skipif(
