@@ -17,6 +17,10 @@ BENCHMARKS = {
     "ingest": "acknowledged events over HTTP",
     "rest_api": "requests of 64 clients, against no authentication and no store",
     "engine_comparisons": "15,000 comparisons in one call",
+    "bayesian_comparisons": "15,000 pairs of Beta posteriors",
+    "sequential_comparisons": "15,000 comparisons that may be looked at early",
+    "cuped_comparisons": "15,000 comparisons with a covariate",
+    "frames": "a DataFrame of a million visitors to a verdict",
 }
 
 

@@ -21,7 +21,7 @@ Arms = dict[str, np.ndarray]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Processor seconds inside its process, and what it found for each comparison."""
+    """Processor seconds inside its process, and what it found for each comparison; at looks it has no p."""
 
     seconds: float
     p: FloatArray
@@ -49,7 +49,7 @@ def answer(test: str, asked: Arms) -> Answer:
         command = [uv, "run", "--quiet", "--no-project", "--python", sys.executable, "--script", str(PROGRAM)]
         output = subprocess.run([*command, test, file.name], check=True, stdout=subprocess.PIPE).stdout
     found = json.loads(output)
-    return Answer(found["seconds"], np.array(found["p"]), np.array(found["difference"]))
+    return Answer(found["seconds"], np.array(found["p"], np.float64), np.array(found["difference"]))
 
 
 def _columns(moments: Moments, *, is_share: bool) -> Arms:

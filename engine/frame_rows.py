@@ -169,7 +169,9 @@ def _flag(frame: pl.DataFrame, name: str) -> pl.Expr:
         return pl.col(name).fill_null(value=False).cast(pl.Int64)
     if not values.dtype.is_numeric():
         raise InvalidEvidenceError(f"{name!r} holds {values.dtype}; a goal is true or false, or 1 or 0")
-    numbers = (values.fill_nan(None) if values.dtype.is_float() else values).fill_null(0)
+    numbers = values.fill_nan(None) if values.dtype.is_float() else values
+    if numbers.null_count():
+        numbers = numbers.fill_null(0)
     if not ((numbers == 0) | (numbers == 1)).all():
         raise InvalidEvidenceError(
             f"{name!r} holds other numbers than 0 and 1; if they are amounts, make it a revenue goal"
@@ -181,8 +183,8 @@ def _cents(frame: pl.DataFrame, name: str) -> pl.Expr:
     """Amounts in major units as whole cents; nothing written is nothing spent."""
     if not frame.schema[name].is_numeric():
         raise InvalidEvidenceError(f"{name!r} holds {frame.schema[name]}; revenue is a number, such as 19.95")
-    amounts = frame[name].cast(pl.Float64).fill_null(0.0).to_numpy()
-    cents = np.rint(amounts * 100.0)
+    # Nothing written is not a number here.
+    cents = np.rint(frame[name].cast(pl.Float64).to_numpy() * 100.0)
     if np.isnan(cents).any():
         cents = np.nan_to_num(cents, nan=0.0, posinf=np.inf, neginf=-np.inf)
     if max(-cents.min(), cents.max()) >= _MOST_CENTS:

@@ -88,7 +88,7 @@ def _numbers(arms: Sequence[pl.DataFrame], column: str) -> list[FloatArray]:
     """A column of each variant, NaN where it says nothing; none without the column."""
     if column not in arms[0].columns:
         return []
-    return [arm[column].cast(pl.Float64).fill_null(np.nan).to_numpy() for arm in arms]
+    return [arm[column].cast(pl.Float64).to_numpy() for arm in arms]
 
 
 def _where(values: Sequence[FloatArray], chosen: Sequence[np.ndarray]) -> list[FloatArray]:

@@ -32,9 +32,9 @@ class Moments:
             raise InvalidEvidenceError(
                 f"n, mean and m2 must have one shape; got {self.n.shape}, {self.mean.shape}, {self.m2.shape}"
             )
-        if not (np.isfinite(self.n).all() and np.isfinite(self.mean).all() and np.isfinite(self.m2).all()):
+        if not (np.isfinite(self.n) & np.isfinite(self.mean) & np.isfinite(self.m2)).all():
             raise InvalidEvidenceError("n, mean and m2 must be finite: leave out values that are missing")
-        if (self.n < 0).any() or (self.m2 < 0).any():
+        if ((self.n < 0) | (self.m2 < 0)).any():
             raise InvalidEvidenceError("n and m2 must not be negative")
 
     @classmethod

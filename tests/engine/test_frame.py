@@ -112,6 +112,20 @@ def test_without_visitors_each_row_is_one_and_without_times_there_are_no_days() 
     assert report.as_of is None
 
 
+@pytest.mark.parametrize("count", [2, 4, 5, 9])
+def test_every_variant_is_found_wherever_it_first_stands(count: int) -> None:
+    rng = np.random.default_rng(count)
+    names = [f"arm {number}" for number in range(count)]
+    seen = rng.permutation(names * 30)
+    report = analyze_frame(
+        pl.DataFrame({"variant": seen, "bought": rng.integers(0, 2, len(seen))}),
+        control="arm 0",
+        goals=["bought"],
+    )
+    assert [variant.name for variant in report.experiment.variants] == names
+    assert [one.visitors for one in report.goals[0].variants] == [30] * count
+
+
 def test_a_list_of_goals_is_of_conversions_and_the_first_is_primary() -> None:
     report = analyze_frame(ROWS, control="A", goals=["bought"])
     assert report.primary is not None
