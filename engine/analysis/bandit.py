@@ -13,6 +13,8 @@ from engine.analysis.moments import Moments
 
 # What an arm keeps at least, as a share of an even split: less, and its intervals miss more than they say.
 FLOOR = 0.2
+# With fewer visitors who did something, or did not, an epoch says little of how much they differ.
+FEW_ACTIVE = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +83,27 @@ def _shares(visitors: FloatArray, usable: BoolArray) -> tuple[FloatArray, FloatA
 
 def _averaged(arm: Moments, share: FloatArray, usable: BoolArray) -> Estimate:
     some = usable.any(axis=0)
-    variance = np.divide(arm.variance, arm.n, out=np.zeros_like(arm.m2), where=usable)
+    variance = np.divide(_spread(arm, usable), arm.n, out=np.zeros_like(arm.m2), where=usable)
     return Estimate(
         value=np.where(some, (share * arm.mean).sum(axis=0), np.nan),
         variance=np.where(some, (share**2 * variance).sum(axis=0), np.nan),
         n=np.where(usable, arm.n, 0.0).sum(axis=0),
     )
+
+
+def _spread(arm: Moments, usable: BoolArray) -> FloatArray:
+    """The variance of a visitor in each epoch; where next to nobody, or all but a few, did something in it,
+    at least that within the arm's epochs together.
+
+    Ten visitors of whom none converts do not show that nobody does, and an epoch counts by all who came,
+    however few of them saw this arm. How many did something: (sum y)² / sum y², for ones and zeros their
+    sum (Kish (1965), "Survey Sampling", section 11.7).
+    """
+    squares = arm.m2 + arm.n * arm.mean**2
+    active = np.divide(arm.total**2, squares, out=np.zeros_like(squares), where=squares > 0)
+    few = np.minimum(active, arm.n - active) < FEW_ACTIVE
+    left = np.where(usable, arm.n - 1.0, 0.0).sum(axis=0)
+    within = np.divide(
+        np.where(usable, arm.m2, 0.0).sum(axis=0), left, out=np.zeros_like(left), where=left > 0
+    )
+    return np.where(few, np.maximum(arm.variance, within), arm.variance)

@@ -52,6 +52,23 @@ def test_pooling_over_epochs_would_mistake_a_good_season_for_a_good_arm() -> Non
     assert pooled.mean() > 0.006
 
 
+@pytest.mark.parametrize("late", [10, 100, 500])
+def test_an_epoch_in_which_an_arm_had_next_to_nobody_makes_no_loser(late: int) -> None:
+    rng, repeats = np.random.default_rng(5), 4_000
+    n = np.array([[5_000, 10_000 - late], [5_000, late]])[..., None] * np.ones(repeats)
+    hits = rng.binomial(n.astype(int), 0.02)
+    result = stratify(Moments.of_shares(hits[0], n[0]), Moments.of_shares(hits[1], n[1]))
+    # With the variance of ten visitors of whom none converts, 0, four in five tests were lost.
+    assert missed(result, 0.0) <= 0.05 + 3 * 0.0034
+
+
+def test_an_epoch_with_enough_of_both_kinds_keeps_its_own_variance() -> None:
+    arm = Moments.of_shares([10.0, 400.0], [1_000.0, 1_000.0])
+    own = arm.variance / arm.n
+    within = arm.m2.sum() / (arm.n.sum() - 2) / 1_000.0
+    assert stratify(arm, arm).variant.variance == pytest.approx(0.25 * (within + own[1]))
+
+
 def test_one_epoch_is_the_plain_comparison() -> None:
     values = np.random.default_rng(4).normal(3, 2, 200)
     moments = Moments.of(values[None, :])
