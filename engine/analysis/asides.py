@@ -91,6 +91,8 @@ def asides_of(experiment: Experiment, evidence: Evidence) -> Asides:
         is_revenue(experiment),
         control_column(experiment),
     )
+    # The parts are of all visitors together, which moving weights mix up.
+    apart = control is not None and money.any() and evidence.epochs is None
     return Asides(
         evidence=evidence,
         is_revenue=money,
@@ -98,7 +100,7 @@ def asides_of(experiment: Experiment, evidence: Evidence) -> Asides:
         reduction=metrics.reduction,
         best=chances_to_be_best(experiment, evidence),
         plain=_judged_without_past(experiment, evidence) if metrics.is_adjusted.any() else None,
-        parts=revenue_parts(evidence, control, money) if control is not None and money.any() else None,
+        parts=revenue_parts(evidence, control, money) if control is not None and apart else None,
     )
 
 

@@ -92,9 +92,9 @@ def _averaged(arm: Moments, share: FloatArray, usable: BoolArray) -> Estimate:
 
 
 def _spread(arm: Moments, usable: BoolArray) -> FloatArray:
-    """The variance of a visitor in each epoch; where next to nobody, or all but a few, did something in it,
-    at least that within the arm's epochs together.
+    """The variance of a visitor in each epoch, or within all of the arm's epochs where one says too little.
 
+    Too little is an epoch in which next to nobody did anything, or all but a few; the larger one counts.
     Ten visitors of whom none converts do not show that nobody does, and an epoch counts by all who came,
     however few of them saw this arm. How many did something: (sum y)² / sum y², for ones and zeros their
     sum (Kish (1965), "Survey Sampling", section 11.7).

@@ -136,6 +136,16 @@ def test_arms_that_never_met_have_no_comparison_and_a_reason() -> None:
     )
 
 
+def test_a_prior_from_before_that_is_not_used_is_named() -> None:
+    report = report_of(
+        observed_by_epoch(WEIGHTS, VISITORS, HITS),
+        analysis_method="bayesian",
+        statistics=Statistics(prior="pre_period"),
+    )
+    assert report.estimand is not None
+    assert report.estimand.description.endswith("and so not used: what visitors did before.")
+
+
 def test_nobody_yet_is_nothing_to_compare() -> None:
     evidence = observed_by_epoch(WEIGHTS, [[0, 0], [0, 0]], [[0, 0], [0, 0]])
     report = report_of(evidence)
@@ -175,6 +185,8 @@ def test_money_is_compared_within_epochs_too() -> None:
     assert result.improvement == pytest.approx(means[1] / means[0] - 1)
     assert result.rpv_lift == pytest.approx(result.improvement)
     assert result.revenue_difference_cents == pytest.approx(means[1] - means[0])
+    # Taken apart over all visitors, the variant would have its worse day held against it.
+    assert (result.conversion_part, result.spending_part) == (None, None)
     decision = report_of(evidence, goals=goals).goals[0].decision
     assert decision.incremental_revenue_impact_cents == round((means[1] - means[0]) * 28_000)
 
