@@ -47,7 +47,7 @@ def calibrate(
     broken = [score for score in scores if score.method.is_safe and not score.keeps_its_promise]
     if broken:
         listed = "; ".join(f"{score.method.name} ({score.setting.name})" for score in broken)
-        raise CommandError(f"more false positives than promised, beyond chance: {listed}")
+        raise CommandError(f"more false positives than promised, or less coverage, beyond chance: {listed}")
 
 
 def _check_charts() -> None:
@@ -83,7 +83,7 @@ def _table(scores: "Sequence[Score]") -> "Table":
             _percent(score.false_positives),
             f"{score.method.errs * 100:g}",
             _percent(score.coverage),
-            f"{_covers(score) * 100:.1f}" if score.coverage else "",
+            _promised(score),
             _percent(score.power),
             _percent(score.bias, signed=True),
             style="" if score.keeps_its_promise else "red",
@@ -108,7 +108,7 @@ def _record(score: "Score") -> dict[str, object]:
     """A score as a row of the CSV: shares, and empty where there is no figure."""
     setting = score.setting
     record: dict[str, object] = {
-        "metric": setting.orders or "conversion",
+        "metric": setting.metric,
         "rate": setting.rate,
         "arms": setting.arms,
         "visitors_per_arm": setting.visitors,
@@ -122,11 +122,17 @@ def _record(score: "Score") -> dict[str, object]:
         figure: Figure | None = getattr(score, name)
         record[name] = figure.value if figure else None
         record[f"{name}_error"] = figure.error if figure else None
-    return record
+    return record | {"setting": setting.name}
 
 
-def _covers(score: "Score") -> float:
+def _covers(score: "Score") -> float | None:
     return score.method.covers(score.setting.arms - 1)
+
+
+def _promised(score: "Score") -> str:
+    """What share its intervals hold; empty where there are none, or no promise."""
+    covers = _covers(score)
+    return "" if covers is None or score.coverage is None else f"{covers * 100:.1f}"
 
 
 def _percent(figure: "Figure | None", *, signed: bool = False) -> str:

@@ -32,7 +32,7 @@ def correct(experiment: Experiment, evidence: Evidence, effects: Effects) -> tup
         return effects, levels
     family = (100 - experiment.confidence_level) / 100
     if correction == "holm":
-        log_p, wanted = holm(effects.log_p), _holm_levels(effects.log_p, family)
+        log_p, wanted = holm(effects.log_p), holm_levels(effects.log_p, family)
     else:
         log_p, wanted = _dunnett(experiment, evidence, effects.log_p, family)
     levels = np.where(np.isnan(wanted), levels, wanted)
@@ -55,7 +55,7 @@ def _always_valid(experiment: Experiment, evidence: Evidence, effects: Effects) 
     return replace(effects, **dict(zip(("log_p", "low", "high"), found, strict=True)))
 
 
-def _holm_levels(log_p: FloatArray, family: float) -> FloatArray:
+def holm_levels(log_p: FloatArray, family: float) -> FloatArray:
     """The level of the step at which Holm (1979) judged each comparison, or would have, had it not ended."""
     count = (~np.isnan(log_p)).sum(axis=-1, keepdims=True)
     ranks = np.argsort(np.argsort(log_p, axis=-1, kind="stable"), axis=-1, kind="stable")
@@ -64,17 +64,26 @@ def _holm_levels(log_p: FloatArray, family: float) -> FloatArray:
     return np.where(np.isnan(log_p), np.nan, family / np.maximum(count - np.minimum(ranks, last_step), 1))
 
 
+def adjust_dunnett(log_p: FloatArray, shared: FloatArray, family: float) -> tuple[FloatArray, FloatArray]:
+    """Dunnett's p values, and the level that each row's critical value means for a single comparison.
+
+    `log_p` is that of each comparison's own test and `shared` the control's share of its noise
+    (`dunnett.shared_noise`), comparisons along the last axis. NaN where either is.
+    """
+    there = np.isfinite(log_p) & np.isfinite(shared)
+    known = np.where(there, shared, np.nan)
+    z = np.where(there, -special.ndtri_exp(log_p - np.log(2.0)), np.nan)
+    levels = 2.0 * special.ndtr(-critical_dunnett(family, known)[..., None])
+    return log_p_dunnett(z, known), np.where(there, levels, np.nan)
+
+
 def _dunnett(
     experiment: Experiment, evidence: Evidence, log_p: FloatArray, family: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Adjusted p values, and the level that each goal's critical value means for a single comparison."""
+    """The same of an experiment's comparisons with its control."""
     control, variant = paired_with(control_column(experiment) or 0, experiment, evidence)
     shared = shared_noise(control.variance, variant.variance[..., None])[..., 0]
-    shared = np.where(np.isnan(log_p), np.nan, shared)
-    z = np.where(np.isnan(log_p), np.nan, -special.ndtri_exp(log_p - np.log(2.0)))
-    adjusted = log_p_dunnett(z, shared)
+    adjusted, levels = adjust_dunnett(log_p, shared, family)
     # Where nothing varies there is no noise to share.
     plain = np.minimum(log_p + np.log(max(len(experiment.variants) - 1, 1)), 0.0)
-    critical = critical_dunnett(family, shared)[:, None]
-    levels = np.where(np.isnan(adjusted), np.nan, 2.0 * special.ndtr(-critical))
     return np.where(np.isnan(adjusted), plain, adjusted), levels

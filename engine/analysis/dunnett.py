@@ -15,6 +15,8 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 # Nodes and weights on [0, 1], in panels.
 _UNIT_NODES = ((np.arange(_PANELS)[:, None] + 0.5 * (1.0 + _NODES)) / _PANELS).ravel()
 _UNIT_WEIGHTS = np.tile(0.5 * _WEIGHTS / _PANELS, _PANELS)
+# By how much a search starts beyond where the critical value can lie, so that rounding leaves it inside.
+_MARGIN = 0.01
 _LOG_SQRT_TWO_OVER_PI = 0.5 * np.log(2.0 / np.pi)
 
 
@@ -54,8 +56,10 @@ def critical_dunnett(alpha: float, shared: FloatArray) -> FloatArray:
         excess: FloatArray = _log_beyond(critical[..., None], rows)[..., 0] - np.log(alpha)
         return excess
 
-    low = np.zeros(some.shape)
-    return np.where(some, falling_root(log_excess, low, low + 5.0), np.nan)
+    # It lies between the critical value of one comparison alone and that of Bonferroni.
+    count = np.isfinite(rows).sum(axis=-1)
+    low, high = -special.ndtri(alpha / 2.0) - _MARGIN, -special.ndtri(alpha / 2.0 / count) + _MARGIN
+    return np.where(some, falling_root(log_excess, np.full(some.shape, low), high), np.nan)
 
 
 def _log_beyond(limit: FloatArray, shared: FloatArray) -> FloatArray:

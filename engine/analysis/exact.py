@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy import special
 
 from engine.analysis.hypergeometric import log_hypergeometric
@@ -37,20 +38,21 @@ def log_p_mid(tables: Tables) -> FloatArray:
     return log_p
 
 
-def lift_interval(tables: Tables, alpha: float) -> tuple[FloatArray, FloatArray]:
+def lift_interval(tables: Tables, alpha: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Interval of the relative lift at level 1 - alpha that excludes 0 exactly where mid-p < alpha.
 
     The odds ratios whose one-sided mid-p given the margins is at least alpha / 2, each turned into the
-    lift of the table with the observed margins and that odds ratio. Takes one row of tables; -1 and
-    infinity where unbounded.
+    lift of the table with the observed margins and that odds ratio. Takes one row of tables and one
+    `alpha`, or one each; -1 and infinity where unbounded.
     """
     seen = _Corner.of(tables)
     low, high = np.full(seen.x.shape, -np.inf), np.full(seen.x.shape, np.inf)
-    log_tail_odds = np.log1p(-alpha / 2.0) - np.log(alpha / 2.0)
+    each = np.broadcast_to(np.asarray(alpha, np.float64), seen.x.shape)
+    log_tail_odds = np.log1p(-each / 2.0) - np.log(each / 2.0)
     bounded = seen.x > 0
-    low[bounded] = _log_odds_where(tables[bounded], log_tail_odds, alpha)
+    low[bounded] = _log_odds_where(tables[bounded], log_tail_odds[bounded], each[bounded])
     bounded = seen.x < np.minimum(seen.row, seen.column)
-    high[bounded] = _log_odds_where(tables[bounded], -log_tail_odds, alpha)
+    high[bounded] = _log_odds_where(tables[bounded], -log_tail_odds[bounded], each[bounded])
     at_low, at_high = seen.lift_at(tables, low), seen.lift_at(tables, high)
     return np.where(seen.raises, at_low, at_high), np.where(seen.raises, at_high, at_low)
 
@@ -116,7 +118,7 @@ class _Corner:
         return lift - 1.0
 
 
-def _log_odds_where(tables: Tables, log_tail_odds: float, alpha: float) -> FloatArray:
+def _log_odds_where(tables: Tables, log_tail_odds: FloatArray, alpha: FloatArray) -> FloatArray:
     """The log odds ratio of the smallest cell at which its lower tail, over its upper one, has these odds."""
     seen = _Corner.of(tables)
     steps = np.cumsum(seen.log_ratios(np.zeros_like(seen.x), _TERMS), axis=-1)
@@ -140,7 +142,7 @@ def _log_odds_where(tables: Tables, log_tail_odds: float, alpha: float) -> Float
     return falling_root(excess, centre - np.maximum(side, 0.0), centre - np.minimum(side, 0.0))
 
 
-def _rough_log_odds(tables: Tables, seen: _Corner, alpha: float) -> tuple[FloatArray, FloatArray]:
+def _rough_log_odds(tables: Tables, seen: _Corner, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Log odds ratio with half a visitor added to each cell, and about the half-width of its interval."""
     hits, misses = tables.hits + 0.5, tables.n - tables.hits + 0.5
     control_hits = tables.control_hits + 0.5

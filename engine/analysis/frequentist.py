@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy import special
 
 from engine.analysis import exact
@@ -28,22 +29,23 @@ class Comparison:
     high: FloatArray
 
 
-def compare_shares(tables: Tables, alpha: float) -> Comparison:
+def compare_shares(tables: Tables, alpha: npt.ArrayLike) -> Comparison:
     """Pooled score z of two shares; Fisher's exact mid-p where a cell is below 10.
 
     z = (p_t - p_c) / sqrt(p (1 - p) (1/n_t + 1/n_c)), p of both arms together. The interval holds the
     ratios r for which the score test of p_t = r p_c gives p >= alpha: Koopman (1984), Biometrics 40, which
     is Fieller's construction with the variance that holds under each r. It is NaN where the control has no
-    conversions; the upper bound is infinite where nothing bounds the ratio.
+    conversions; the upper bound is infinite where nothing bounds the ratio. `alpha` is one for all, or one
+    each.
     """
     z = score_z(tables)
     log_p, low, high = log_p_shares(tables), np.full(z.shape, np.nan), np.full(z.shape, np.nan)
-    small = _is_small(tables)
+    small, each = _is_small(tables), np.broadcast_to(np.asarray(alpha, np.float64), z.shape)
     large = tables.both_seen & ~small
     if small.any():
-        low[small], high[small] = exact.lift_interval(tables[small], alpha)
+        low[small], high[small] = exact.lift_interval(tables[small], each[small])
     if large.any():
-        low[large], high[large] = _ratio_interval(tables[large], alpha)
+        low[large], high[large] = _ratio_interval(tables[large], each[large])
     has_base = tables.control_hits > 0
     return Comparison(
         statistic=z,
@@ -73,12 +75,13 @@ def score_z(tables: Tables) -> FloatArray:
     return z
 
 
-def compare_means(control: Estimate, treatment: Estimate, alpha: float) -> Comparison:
+def compare_means(control: Estimate, treatment: Estimate, alpha: npt.ArrayLike) -> Comparison:
     """Welch's t-test of two means, with Fieller's interval of their ratio.
 
     t = (m_t - m_c) / sqrt(v_t + v_c) with the variances of the means, Welch-Satterthwaite degrees of
     freedom: Welch (1947), Biometrika 34. No test where an estimate is not defined (fewer than two
-    visitors) or no value differs from another in its arm. The interval has the critical t of the test.
+    visitors) or no value differs from another in its arm. The interval has the critical t of the test
+    at `alpha`, one for all or one each.
     """
     change = treatment.minus(control)
     t, testable = change.z, np.isfinite(change.z)
@@ -89,7 +92,8 @@ def compare_means(control: Estimate, treatment: Estimate, alpha: float) -> Compa
         part**2 / (treatment.n[testable] - 1.0) + (1.0 - part) ** 2 / (control.n[testable] - 1.0)
     )
     log_p[testable] = log_p_student(t[testable], df[testable])
-    critical[testable] = special.stdtrit(df[testable], 1.0 - alpha / 2.0)
+    each = np.broadcast_to(np.asarray(alpha, np.float64), t.shape)
+    critical[testable] = special.stdtrit(df[testable], 1.0 - each[testable] / 2.0)
     low, high = fieller(control.value, control.variance, treatment.value, treatment.variance, critical)
     return Comparison(statistic=t, df=df, log_p=log_p, low=low, high=high)
 
@@ -116,7 +120,7 @@ def _is_small(tables: Tables) -> BoolArray:
     return small
 
 
-def _ratio_interval(tables: Tables, alpha: float) -> tuple[FloatArray, FloatArray]:
+def _ratio_interval(tables: Tables, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Koopman's score interval of the ratio of two shares, less 1; every cell is at least 10."""
     share, control = tables.share, tables.control_share
     centre = np.log(share / control)

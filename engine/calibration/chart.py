@@ -24,6 +24,8 @@ def chart_scores(scores: Sequence[Score]) -> "FacetChart":
             "low": max(score.false_positives.value - _NINETEEN_IN_TWENTY * score.false_positives.error, 0.0),
             "high": score.false_positives.value + _NINETEEN_IN_TWENTY * score.false_positives.error,
             "promised": score.method.errs,
+            "coverage": score.coverage.value if score.coverage else None,
+            "covers": score.method.covers(score.setting.arms - 1),
             "kept": score.keeps_its_promise,
         }
         for score in scores
@@ -33,12 +35,15 @@ def chart_scores(scores: Sequence[Score]) -> "FacetChart":
         "kept:N", title="promise kept", scale=alt.Scale(domain=[True, False], range=["#2a9d5c", "#d1495b"])
     )
     bars = base.mark_rule(strokeWidth=3, opacity=0.6).encode(
-        x=alt.X("low:Q", title="A/A tests that were called").axis(format=".0%"), x2="high:Q", color=colour
+        # By its root, so that a few percent are told apart beside half of all.
+        x=alt.X("low:Q", title="false positives").axis(format=".0%").scale(type="sqrt"),
+        x2="high:Q",
+        color=colour,
     )
     dots = base.mark_point(filled=True, size=70, opacity=1).encode(
         x="false_positives:Q",
         color=colour,
-        tooltip=["setting:N", "method:N", "false_positives:Q", "promised:Q"],
+        tooltip=["setting:N", "method:N", "false_positives:Q", "promised:Q", "coverage:Q", "covers:Q"],
     )
     ticks = base.mark_tick(color="black", thickness=2, size=16).encode(x="promised:Q")
     chart: FacetChart = (

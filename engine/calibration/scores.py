@@ -2,20 +2,27 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from engine.analysis.moments import BoolArray, FloatArray
-from engine.calibration.methods import Method, Reading
-from engine.calibration.trials import Setting, Trials, draw_trials
+from engine.calibration.amounts import Amounts
+from engine.calibration.bandits import Bandit
+from engine.calibration.beliefs import Believed
+from engine.calibration.guardrails import Guardrail
+from engine.calibration.reading import Case, Method, Reading, Sample
+from engine.calibration.segments import Segments
+from engine.calibration.shop import Shop
+from engine.calibration.trials import Setting
 
 IntArray = npt.NDArray[np.intp]
 
 # A promise is broken where the count is this many standard errors beyond it.
 _BEYOND_CHANCE = 4.0
 
-DEFAULT_SETTINGS: tuple[Setting, ...] = (
+DEFAULT_SETTINGS: tuple[Case, ...] = (
     Setting(rate=0.001, visitors=28_000),
     Setting(rate=0.01, visitors=14_000),
     Setting(rate=0.05, visitors=5_600),
@@ -27,6 +34,20 @@ DEFAULT_SETTINGS: tuple[Setting, ...] = (
     Setting(rate=0.05, visitors=14_000, orders="lognormal"),
     Setting(rate=0.05, visitors=14_000, orders="lognormal", arms=3),
     Setting(rate=0.05, visitors=14_000, orders="pareto"),
+    Setting(rate=0.2, visitors=196, orders="lognormal"),
+    Shop(rate=2.0, visitors=1_000),
+    Shop(rate=0.5, visitors=200),
+    Amounts(rate=0.3, visitors=1_000, orders="lognormal"),
+    Amounts(rate=0.3, visitors=1_000, orders="pareto"),
+    Amounts(rate=0.1, visitors=1_800, orders="lognormal", uneven=9),
+    Believed(rate=0.1, visitors=5_000, deviation=0.1, drawn=True),
+    Believed(rate=0.1, visitors=5_000, deviation=0.1, drawn=False),
+    Bandit(rate=0.05, visitors=10_000),
+    Bandit(rate=0.05, visitors=10_000, arms=3),
+    Guardrail(rate=0.1, visitors=14_000, margin=0.1, harms=False),
+    Guardrail(rate=0.1, visitors=14_000, margin=0.1, harms=True),
+    Segments(rate=0.1, visitors=2_000),
+    Segments(rate=0.1, visitors=2_000, affected=5),
 )
 
 
@@ -48,7 +69,7 @@ class Score:
     method stopped lies above the truth on average.
     """
 
-    setting: Setting
+    setting: Case
     method: Method
     runs: int
     lift: float
@@ -58,45 +79,74 @@ class Score:
     bias: Figure
 
     @property
-    def keeps_its_promise(self) -> bool:
+    def errs_as_promised(self) -> bool:
         """Whether there are no more false positives than promised, chance aside."""
-        errs = self.method.errs
+        return self.false_positives.value <= self.method.errs + self._allowance(self.method.errs)
+
+    @property
+    def covers_as_promised(self) -> bool:
+        """Whether intervals hold the truth as often as promised, chance aside, if they promise that."""
+        covers = self.method.covers(self.setting.arms - 1)
+        if covers is None or self.coverage is None:
+            return True
+        return self.coverage.value >= covers - self._allowance(covers)
+
+    @property
+    def keeps_its_promise(self) -> bool:
+        """Whether it neither errs more often than promised nor covers more rarely."""
+        return self.errs_as_promised and self.covers_as_promised
+
+    def _allowance(self, promised: float) -> float:
         # The error that the promise itself would have: a count of nothing has none of its own.
-        allowance = _BEYOND_CHANCE * np.sqrt(errs * (1.0 - errs) / self.runs)
-        return bool(self.false_positives.value <= errs + allowance)
+        return _BEYOND_CHANCE * float(np.sqrt(promised * (1.0 - promised) / self.runs))
 
 
 def calibrate(
-    settings: Sequence[Setting], methods: Sequence[Method], *, runs: int, seed: int
+    cases: Sequence[Case], methods: Sequence[Method], *, runs: int, seed: int
 ) -> Iterator[tuple[Score, ...]]:
-    """Score every method in one setting after the other; the same seed gives the same scores.
+    """Score every method in one case after the other; the same seed gives the same scores.
 
-    Each setting is run `runs` times without any effect and as often with the lift that a single look finds
-    four times in five.
+    Each case is run `runs` times with nothing to find and as often with what it calls detectable.
     """
-    for index, setting in enumerate(settings):
-        # A generator of its own: what comes before a setting changes nothing in it.
+    for index, case in enumerate(cases):
+        # A generator of its own: what comes before a case changes nothing in it.
         rng = np.random.default_rng([seed, index])
-        null = draw_trials(setting, lift=0.0, runs=runs, rng=rng)
-        true = draw_trials(setting, lift=setting.detectable, runs=runs, rng=rng)
-        yield tuple(score(method, null, true) for method in methods if method.fits(null))
+        null = case.draw(lift=0.0, runs=runs, rng=rng)
+        true = case.draw(lift=case.detectable, runs=runs, rng=rng)
+        yield tuple(score(case, method, null, true) for method in methods if method.fits(case))
 
 
-def score(method: Method, null: Trials, true: Trials) -> Score:
-    """Score a method on trials without an effect and on trials with one."""
+def score(case: Case, method: Method, null: Sample, true: Sample) -> Score:
+    """Score a method on runs with nothing to find and on runs with something."""
     false, found = method.read(null), method.read(true)
-    looks = _stops(found)
-    calls = np.take_along_axis(found.called, looks, axis=1)[:, 0]
+    truth = _truth(found, true)
+    stops = _stops(found)
+    calls, seen, there = (
+        np.take_along_axis(part, stops, axis=1)[:, 0] for part in (found.called, found.seen, truth)
+    )
+    real = there != 0
     return Score(
-        setting=null.setting,
+        setting=case,
         method=method,
         runs=len(false.called),
         lift=true.lift,
-        false_positives=_share((false.called != 0).any(axis=(1, 2))),
-        coverage=_coverage(found, true.lifts),
-        power=_share(calls[:, -1] == 1),
-        bias=_bias(true, looks + true.moments.n.shape[1] - found.called.shape[1]),
+        false_positives=_mean(_false_discoveries(false, _truth(false, null))),
+        coverage=_coverage(found, truth, together=method.intervals == "all"),
+        power=_mean(_by_run(calls == np.sign(there), real)),
+        bias=_mean(_by_run(seen - there, real & np.isfinite(seen))),
     )
+
+
+def _truth(reading: Reading, sample: Sample) -> FloatArray:
+    """What the method's verdicts and intervals are about: runs by looks by comparisons."""
+    return np.broadcast_to(sample.lifts if reading.truth is None else reading.truth, reading.called.shape)
+
+
+def _false_discoveries(reading: Reading, truth: FloatArray) -> FloatArray:
+    """The share of what each run calls, at any look, where there is nothing; 0 where it calls nothing."""
+    decided = (reading.called != 0).any(axis=1)
+    wrong = decided & (truth == 0).all(axis=1)
+    return np.asarray(wrong.sum(axis=-1) / np.maximum(decided.sum(axis=-1), 1))
 
 
 def _stops(reading: Reading) -> IntArray:
@@ -107,27 +157,29 @@ def _stops(reading: Reading) -> IntArray:
     return first
 
 
-def _coverage(reading: Reading, lifts: FloatArray) -> Figure | None:
+def _coverage(reading: Reading, truth: FloatArray, *, together: bool) -> Figure | None:
     said = ~np.isnan(reading.low)
     if not said.any():
         return None
     # Nothing said is nothing wrong, but a comparison about which nothing ever was said does not count.
-    holds: BoolArray = np.all(~said | ((reading.low <= lifts) & (lifts <= reading.high)), axis=1)
+    right = (reading.low <= truth) & (truth <= reading.high)
+    holds: BoolArray = np.all(~said | right, axis=1)
     counted: BoolArray = np.any(said, axis=1)
+    if together:
+        holds = np.asarray((holds | ~counted).all(axis=-1, keepdims=True))
+        counted = np.asarray(counted.any(axis=-1, keepdims=True))
     value = float(holds[counted].mean())
     # Comparisons of one run share their control, so runs are what is independent.
-    independent = np.any(counted, axis=1).sum()
-    return Figure(value, float(np.sqrt(value * (1.0 - value) / independent)))
+    apart = np.where(counted, holds - value, 0.0).sum(axis=-1)
+    return Figure(value, float(np.sqrt((apart**2).sum()) / counted.sum()))
 
 
-def _bias(trials: Trials, days: IntArray) -> Figure:
-    """Of the last arm's lift on the day the method stopped, over the control's true mean."""
-    means = trials.moments.mean
-    gap = np.take_along_axis(means[..., 1:] - means[..., :1], days, axis=1)[:, 0, -1]
-    off = gap / trials.setting.mean - trials.lift
-    return Figure(float(off.mean()), float(off.std(ddof=1) / np.sqrt(off.size)))
+def _by_run(values: npt.NDArray[Any], counted: BoolArray) -> FloatArray:
+    """The average of each run over the comparisons that count, of runs that have any."""
+    some = counted.any(axis=-1)
+    total = np.where(counted, values, 0.0).sum(axis=-1)
+    return np.asarray(total[some] / counted.sum(axis=-1)[some])
 
 
-def _share(happened: BoolArray) -> Figure:
-    value = float(happened.mean())
-    return Figure(value, float(np.sqrt(value * (1.0 - value) / happened.size)))
+def _mean(by_run: FloatArray) -> Figure:
+    return Figure(float(by_run.mean()), float(by_run.std() / np.sqrt(by_run.size)))

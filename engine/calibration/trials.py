@@ -17,22 +17,25 @@ OrderShape = Literal["lognormal", "pareto"]
 LEVEL = 95
 DAYS = 28
 
+# Experiments with fewer visitors an arm say how many in their name.
+_FEW = 500
+
 # Shape 2.5 has a variance but no skewness: about as heavy as a tail may be for a test of means.
-_PARETO_SHAPE = 2.5
+PARETO_SHAPE = 2.5
 # The orders of a shop of ours spread like this on the log scale, see engine.simulate.
-_LOG_DEVIATION = 1.0
+LOG_DEVIATION = 1.0
 # From a generator and a count to orders with a mean of 1.
-_ORDERS: Mapping[OrderShape, Callable[[np.random.Generator, int], FloatArray]] = MappingProxyType(
+ORDERS: Mapping[OrderShape, Callable[[np.random.Generator, int], FloatArray]] = MappingProxyType(
     {
-        "lognormal": lambda rng, count: rng.lognormal(-(_LOG_DEVIATION**2) / 2, _LOG_DEVIATION, count),
-        "pareto": lambda rng, count: (1.0 + rng.pareto(_PARETO_SHAPE, count)) * (1.0 - 1.0 / _PARETO_SHAPE),
+        "lognormal": lambda rng, count: rng.lognormal(-(LOG_DEVIATION**2) / 2, LOG_DEVIATION, count),
+        "pareto": lambda rng, count: (1.0 + rng.pareto(PARETO_SHAPE, count)) * (1.0 - 1.0 / PARETO_SHAPE),
     }
 )
 # The mean of the square of an order, where its mean is 1.
 _ORDER_SQUARES: Mapping[OrderShape, float] = MappingProxyType(
     {
-        "lognormal": float(np.exp(_LOG_DEVIATION**2)),
-        "pareto": (_PARETO_SHAPE - 1.0) ** 2 / (_PARETO_SHAPE * (_PARETO_SHAPE - 2.0)),
+        "lognormal": float(np.exp(LOG_DEVIATION**2)),
+        "pareto": (PARETO_SHAPE - 1.0) ** 2 / (PARETO_SHAPE * (PARETO_SHAPE - 2.0)),
     }
 )
 
@@ -58,8 +61,13 @@ class Setting:
     @property
     def name(self) -> str:
         """What it is, in a few words."""
-        metric = f"{self.orders}" if self.orders else f"{self.rate * 100:g}% convert"
-        return f"{metric}, {self.arms} arms"
+        metric = self.orders or f"{self.rate * 100:g}% convert"
+        return f"{metric}, {self.arms} {'arms' if self.visitors >= _FEW else f'x {self.visitors}'}"
+
+    @property
+    def metric(self) -> str:
+        """What is measured."""
+        return self.orders or "conversion"
 
     @property
     def mean(self) -> float:
@@ -74,6 +82,10 @@ class Setting:
             metric = Mean(self.rate, np.sqrt(self.rate * _ORDER_SQUARES[self.orders] - self.rate**2))
         plan = Plan(alpha=1.0 - LEVEL / 100, power=0.8, comparisons=self.arms - 1)
         return detectable_lift(metric, self.visitors, plan).item()
+
+    def draw(self, *, lift: float, runs: int, rng: np.random.Generator) -> "Trials":
+        """Run it `runs` times; the last arm has the lift."""
+        return draw_trials(self, lift=lift, runs=runs, rng=rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +107,11 @@ class Trials:
         lifts = np.zeros(self.setting.arms - 1)
         lifts[-1] = self.lift
         return lifts
+
+    @property
+    def seen(self) -> FloatArray:
+        """The lift by each day, over the control's true mean."""
+        return (self.moments.mean[..., 1:] - self.moments.mean[..., :1]) / self.setting.mean
 
     @property
     def tables(self) -> Tables:
@@ -131,7 +148,7 @@ def draw_trials(setting: Setting, *, lift: float, runs: int, rng: np.random.Gene
     if setting.orders is None:
         moments = Moments.of_shares(converted, visitors)
     else:
-        orders = _ORDERS[setting.orders](rng, int(hits.sum()))
+        orders = ORDERS[setting.orders](rng, int(hits.sum()))
         cells = np.repeat(np.arange(hits.size), hits.ravel())
         spent = Moments.of_groups(orders * lifts[cells % setting.arms], cells, hits.size)
         daily = Moments(*(part.reshape(shape) for part in (spent.n, spent.mean, spent.m2)))

@@ -1,6 +1,7 @@
 """The calibration prints a table, saves it, and fails where a method does."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,8 @@ def test_figures_and_chart_are_saved(run: Run, tmp_path: Path) -> None:
 def test_a_method_that_breaks_its_promise_fails_the_command(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = methods.Method(name="peeking, sold as safe", read=methods.METHODS[-1].read)
+    (peeking,) = (method for method in methods.DAILY if not method.is_safe)
+    broken = replace(peeking, name="peeking, sold as safe", is_safe=True)
     monkeypatch.setattr(methods, "METHODS", (broken,))
     ran = run("calibrate", "--quick")
     assert ran.status == 1

@@ -202,3 +202,21 @@ def test_a_a_tests_of_skewed_money_alarm_as_often_as_they_say() -> None:
 
     found = compare_means(Estimate.of(arm()), Estimate.of(arm()), ALPHA)
     assert np.mean(found.log_p < np.log(ALPHA)) == pytest.approx(ALPHA, abs=0.015)
+
+
+def test_a_level_each_is_the_same_as_one_after_the_other() -> None:
+    levels = np.array([0.05, 0.01, 0.2])
+    # The first table is judged exactly, the others by score.
+    tables = Tables.of([3, 50, 70], 1_000, [9, 80, 75], 1_000)
+    moments = Moments.of(np.array([[1.0, 2, 4, 4], [2.0, 2, 3, 9], [0.0, 1, 1, 2]]))
+    control, variant = Estimate.of(moments), Estimate.of(moments[::-1])
+    for together, alone in (
+        (compare_shares(tables, levels), [compare_shares(tables, level) for level in levels]),
+        (
+            compare_means(control, variant, levels),
+            [compare_means(control, variant, level) for level in levels],
+        ),
+    ):
+        for place, one in enumerate(alone):
+            np.testing.assert_allclose(together.low[place], one.low[place])
+            np.testing.assert_allclose(together.high[place], one.high[place])
