@@ -20,8 +20,11 @@ from engine.design.experiment import Experiment
 MIN_VISITORS = 100
 # Four conversions can't reach 95% even if all are in one of two equal arms (p = 1/16); five can (1/32).
 MIN_CONVERSIONS = 5
-# Welch's test of revenue leans on the central limit theorem over paying visitors, few and very unequal.
+# Welch's test of revenue leans on the central limit theorem over paying visitors, few and very unequal. So
+# many of two equal arms; of unequal ones more (`asked_of_unequal`).
 MIN_PAYING_VISITORS = 30
+# A share of visitors below this is that of nobody.
+_LEAST_SHARE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,23 +89,40 @@ def _has_enough(experiment: Experiment, evidence: Evidence, control: int | None)
     """Where both arms have the visitors, and together the conversions, that a verdict needs."""
     if control is None:
         return np.zeros(evidence.conversions.shape, bool)
-    return has_enough(
-        evidence.visitors, evidence.conversions, conversions_needed(experiment, evidence), control
-    )
+    return has_enough(evidence.visitors, evidence.conversions, judged_by_mean(experiment, evidence), control)
 
 
-def has_enough(visitors: IntArray, conversions: IntArray, needed: IntArray, control: int) -> BoolArray:
-    """The same of any number of segments: `visitors` (…, V), `conversions` (…, G, V), `needed` (G)."""
+def has_enough(visitors: IntArray, conversions: IntArray, by_mean: BoolArray, control: int) -> BoolArray:
+    """The same of any number of segments: `visitors` (…, V), `conversions` (…, G, V), `by_mean` (G)."""
     together = conversions + conversions[..., [control]]
     fewest = np.minimum(visitors, visitors[..., [control]])[..., None, :]
-    enough: BoolArray = (together >= needed[:, None]) & (fewest >= MIN_VISITORS)
-    return enough
+    enough: BoolArray = together >= conversions_needed(visitors, by_mean, control)
+    return enough & (fewest >= MIN_VISITORS)
 
 
-def conversions_needed(experiment: Experiment, evidence: Evidence) -> npt.NDArray[np.int64]:
-    """How many each goal needs: means, of money or of epochs, have no exact test to fall back on."""
-    by_mean = is_revenue(experiment) | (evidence.epochs is not None)
-    return np.where(by_mean, MIN_PAYING_VISITORS, MIN_CONVERSIONS)
+def judged_by_mean(experiment: Experiment, evidence: Evidence) -> BoolArray:
+    """Which goals have no exact test to fall back on: those of money, and of epochs all."""
+    return np.asarray(is_revenue(experiment) | (evidence.epochs is not None))
+
+
+def conversions_needed(visitors: IntArray, by_mean: BoolArray, control: int) -> IntArray:
+    """How many conversions a variant and the control need together, (…, G, V): more of means, if unequal."""
+    by_means = np.floor(MIN_PAYING_VISITORS * asked_of_unequal(visitors, control))
+    needed: IntArray = np.where(by_mean[:, None], by_means[..., None, :], MIN_CONVERSIONS).astype(np.int64)
+    return needed
+
+
+def asked_of_unequal(visitors: IntArray, control: int) -> FloatArray:
+    """How many times the conversions of two equal arms a mean needs in arms of unequal size, (…, V).
+
+    Two equal arms are unequally lucky alike, and what is skewed in each cancels. With a share s of the
+    visitors in one of them the skewness of their difference is that of N values times
+    (1 - 2s) / sqrt(N s (1 - s)), so it is 1 + (1 - 2s)² / (s (1 - s)).
+    """
+    of_both = np.maximum(visitors + visitors[..., [control]], 1)
+    share = np.clip(visitors / of_both, _LEAST_SHARE, 1.0 - _LEAST_SHARE)
+    times: FloatArray = 1.0 / (share * (1.0 - share)) - 3.0
+    return times * (1.0 + 1e-12)
 
 
 def _lead(gain: FloatArray, winners: BoolArray, enough: BoolArray) -> npt.NDArray[np.int64]:

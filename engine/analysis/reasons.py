@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.analysis.evidence import Evidence
-from engine.analysis.judgement import MIN_VISITORS, Judgement, conversions_needed
+from engine.analysis.judgement import MIN_VISITORS, Judgement, conversions_needed, judged_by_mean
 from engine.analysis.sequential import FEWEST_CONVERSIONS
 from engine.analysis.watching import fewest_of_a_kind
 from engine.design.experiment import Experiment
@@ -61,7 +61,8 @@ def _too_few_visitors(cell: Cell) -> str | None:
 
 
 def _too_few_conversions(cell: Cell) -> str | None:
-    needed = int(conversions_needed(cell.experiment, cell.evidence)[cell.goal])
+    by_mean = judged_by_mean(cell.experiment, cell.evidence)
+    needed = int(conversions_needed(cell.evidence.visitors, by_mean, cell.control)[cell.goal, cell.variant])
     together = int(cell.evidence.conversions[cell.goal, [cell.control, cell.variant]].sum())
     if together >= needed:
         return None

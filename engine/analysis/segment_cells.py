@@ -138,7 +138,10 @@ def _reasons(experiment: Experiment, evidence: SegmentEvidence, findings: Segmen
     alone = np.broadcast_to((rest.sum(axis=1) == 0)[:, None, None], shape)
     money = np.broadcast_to(is_revenue(experiment)[:, None], shape)
     stands_in_the_way = (
-        (~findings.enough & money, _too_few(f"{MIN_PAYING_VISITORS} paying visitors")),
+        (
+            ~findings.enough & money,
+            _too_few(f"{MIN_PAYING_VISITORS} paying visitors, more where they are unequal"),
+        ),
         (~findings.enough, _too_few(f"{MIN_CONVERSIONS} conversions")),
         (
             np.isnan(findings.log_p),

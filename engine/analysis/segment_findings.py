@@ -12,7 +12,7 @@ from engine.analysis.comparisons import benjamini_hochberg
 from engine.analysis.effects import relative_change
 from engine.analysis.estimates import Estimate
 from engine.analysis.frequentist import compare_means, log_p_shares
-from engine.analysis.judgement import MIN_CONVERSIONS, MIN_PAYING_VISITORS, has_enough
+from engine.analysis.judgement import has_enough
 from engine.analysis.metrics import is_revenue, wanted_directions
 from engine.analysis.moments import BoolArray, FloatArray
 from engine.analysis.pooling import Families, Pool, Pooled, in_closed_form
@@ -79,9 +79,8 @@ def find(
     others = np.flatnonzero(np.arange(len(experiment.variants)) != control)
     rest_counts = evidence.rest
     here, rest = (_effects(experiment, part, control, others) for part in (evidence.counts, rest_counts))
-    needed = np.where(is_revenue(experiment), MIN_PAYING_VISITORS, MIN_CONVERSIONS)
     enough, enough_rest = (
-        has_enough(part.visitors, part.conversions, needed, control)[..., others]
+        has_enough(part.visitors, part.conversions, is_revenue(experiment), control)[..., others]
         for part in (evidence.counts, rest_counts)
     )
     wanted = wanted_directions(experiment)

@@ -155,7 +155,7 @@ def test_nobody_yet_is_nothing_to_compare() -> None:
 
 
 def test_few_conversions_have_no_exact_test_to_fall_back_on() -> None:
-    evidence = observed_by_epoch(WEIGHTS, [[500, 500], [100, 900]], [[2, 10], [1, 16]])
+    evidence = observed_by_epoch(WEIGHTS, [[500, 500], [500, 500]], [[2, 10], [1, 16]])
     result = variant_of(report_of(evidence))
     assert result.status == "insufficient_data"
     assert result.reason is not None
