@@ -3,10 +3,12 @@
 import numpy as np
 
 from engine.analysis.best_arm import best_of_means, best_of_shares
+from engine.analysis.best_lift import best_of_lifts
+from engine.analysis.effects import believes_in_lifts
 from engine.analysis.epoch_arms import chance_best, goal_by_epoch
 from engine.analysis.estimates import Estimate
 from engine.analysis.evidence import Evidence
-from engine.analysis.metrics import is_revenue, metrics_of, wanted_directions
+from engine.analysis.metrics import control_column, is_revenue, metrics_of, wanted_directions
 from engine.analysis.moments import FloatArray
 from engine.analysis.pre_period import beta_priors
 from engine.design.experiment import Experiment
@@ -16,7 +18,8 @@ def chances_to_be_best(experiment: Experiment, evidence: Evidence) -> FloatArray
     """The chance of each variant to be the best of all on each goal, goals by variants.
 
     Beta posteriors of conversion rates, normal ones of means; where a goal wants less, the lowest is best.
-    Where weights changed, from flat priors and means within epochs.
+    Under a prior on the lift, by what it makes of every variant's. Where weights changed, from flat priors
+    and means within epochs.
     NaN for a goal on which an arm has no visitors: nobody is best before everybody was seen.
     """
     metrics, wanted = metrics_of(experiment, evidence), wanted_directions(experiment)
@@ -36,6 +39,16 @@ def chances_to_be_best(experiment: Experiment, evidence: Evidence) -> FloatArray
             ]
         )
     estimates = Estimate.of(metrics.moments)
+    control = control_column(experiment)
+    if believes_in_lifts(experiment) and control is not None:
+        statistics = experiment.statistics
+        return best_of_lifts(
+            estimates,
+            control,
+            prior_mean=statistics.prior_lift_percent / 100,
+            prior_deviation=statistics.prior_deviation_percent / 100,
+            wanted=wanted,
+        )
     if means.any():
         chances[means] = best_of_means((wanted * estimates.value)[means], estimates.variance[means]).chance
     if (~means).any():

@@ -59,6 +59,11 @@ def effects_of(experiment: Experiment, evidence: Evidence, alpha: float) -> Effe
     return effects
 
 
+def believes_in_lifts(experiment: Experiment) -> bool:
+    """Whether posteriors are of the relative lift, which has a prior of its own."""
+    return experiment.analysis_method == "bayesian" and experiment.statistics.prior == "lift"
+
+
 def relative_change(base: FloatArray, value: FloatArray) -> FloatArray:
     """Value over base, less 1; NaN unless base is above 0, and by enough to divide by."""
     positive = base > 0
@@ -104,7 +109,7 @@ class _How:
 
     @property
     def believes_in_lifts(self) -> bool:
-        return self.is_bayesian and self.experiment.statistics.prior == "lift"
+        return believes_in_lifts(self.experiment)
 
 
 def _share_effects(tables: Tables, how: _How, prior: FloatArray) -> Effects:
