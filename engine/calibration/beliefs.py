@@ -1,12 +1,15 @@
-"""Simulated tests that are read with a prior on the lift: drawn from that prior, or with one fixed lift."""
+"""Simulated tests that are read with a prior: lifts are drawn from that of the lift, or all the same."""
 
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from engine.analysis import bayesian
 from engine.analysis.estimates import Estimate
 from engine.analysis.moments import FloatArray, Moments
-from engine.analysis.priors import update_lift
+from engine.analysis.priors import prior_of_past, update_lift
+from engine.analysis.tables import Tables
 from engine.calibration.reading import FAMILY, Method, Reading
 
 
@@ -39,18 +42,23 @@ class Believed:
         lifts = lift * (rng.standard_normal(runs) if self.drawn else np.ones(runs))
         rates = self.rate * np.stack([np.ones(runs), 1.0 + lifts], axis=1)
         hits = rng.binomial(self.visitors, np.clip(rates, 0.0, 1.0))
+        past = rng.binomial(self.visitors, self.rate, runs)
         moments = Moments.of_shares(hits, self.visitors)
-        return Believing(case=self, lift=lift, lifts=lifts[:, None, None], moments=moments)
+        return Believing(case=self, lift=lift, lifts=lifts[:, None, None], moments=moments, past=past)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Believing:
-    """Conversions, runs by arms, and the true lift of each run."""
+    """Conversions, runs by arms, and the true lift of each run.
+
+    `past` is how many converted before the experiment, of as many visitors as an arm has in it.
+    """
 
     case: Believed
     lift: float
     lifts: FloatArray
     moments: Moments
+    past: npt.NDArray[np.int64]
 
 
 def _is_drawn(case: object) -> bool:
@@ -71,12 +79,27 @@ def _read(sample: Believing) -> Reading:
         # A verdict looks to one side, so the interval leaves out the level on each.
         alpha=2.0 * FAMILY,
     )
-    called = (found.chance >= 1.0 - FAMILY).astype(np.int64) - (found.chance <= FAMILY)
-    return Reading(called, found.low, found.high, found.mean)
+    return Reading(_verdict(found.chance), found.low, found.high, found.mean)
+
+
+def _read_with_past(sample: Believing) -> Reading:
+    """By Beta posteriors whose prior is of the time before."""
+    n, hits = sample.moments.n[:, None], sample.moments.total[:, None]
+    tables = Tables.of(hits[..., :1], n[..., :1], hits[..., 1:], n[..., 1:])
+    shapes = np.array([prior_of_past(float(each), float(sample.case.visitors)) for each in sample.past])
+    prior = shapes[:, 0, None, None], shapes[:, 1, None, None]
+    low, high = bayesian.share_lift(tables, FAMILY, prior)
+    seen = (tables.share - tables.control_share) / sample.case.rate
+    return Reading(_verdict(bayesian.compare_shares(tables, prior).chance), low, high, seen)
+
+
+def _verdict(chance: FloatArray) -> npt.NDArray[np.int64]:
+    return (chance >= 1.0 - FAMILY).astype(np.int64) - (chance <= FAMILY)
 
 
 METHODS: tuple[Method, ...] = (
     Method(name="prior on the lift", read=_read, fits=_is_drawn, errs=2.0 * FAMILY),
     # Over the prior intervals hold as often as they say. Over one lift they do not, and are not meant to.
     Method(name="prior on the lift", read=_read, fits=_is_fixed, errs=2.0 * FAMILY, promises_coverage=False),
+    Method(name="prior of past rates", read=_read_with_past, fits=_is_fixed, errs=2.0 * FAMILY),
 )

@@ -13,7 +13,7 @@ from engine.analysis.frequentist import Comparison, compare_means, compare_share
 from engine.analysis.moments import FloatArray
 from engine.analysis.multiplicity import effective_alpha
 from engine.analysis.sequential import confidence_sequence, wins_always_valid
-from engine.calibration import amounts, bandits, beliefs, guardrails, segments, shop
+from engine.calibration import amounts, bandits, beliefs, guardrails, segments, shop, splits
 from engine.calibration.reading import FAMILY, Method, Reading, read_test
 from engine.calibration.trials import DAYS, LEVEL, Setting, Trials
 from engine.design.group_boundaries import obrien_fleming
@@ -135,4 +135,5 @@ METHODS: tuple[Method, ...] = (
     *bandits.METHODS,
     *guardrails.METHODS,
     *segments.METHODS,
+    *splits.METHODS,
 )

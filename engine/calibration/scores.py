@@ -15,6 +15,7 @@ from engine.calibration.guardrails import Guardrail
 from engine.calibration.reading import Case, Method, Reading, Sample
 from engine.calibration.segments import Segments
 from engine.calibration.shop import Shop
+from engine.calibration.splits import Split
 from engine.calibration.trials import Setting
 
 IntArray = npt.NDArray[np.intp]
@@ -48,6 +49,8 @@ DEFAULT_SETTINGS: tuple[Case, ...] = (
     Guardrail(rate=0.1, visitors=14_000, margin=0.1, harms=True),
     Segments(rate=0.1, visitors=2_000),
     Segments(rate=0.1, visitors=2_000, affected=5),
+    Split(visitors=14_000),
+    Split(visitors=14_000, arms=4),
 )
 
 
