@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self
 
+from engine.design.checks import shown
 from engine.errors import Problem
 from pipeline.store.visitors import CUSTOM_PREFIX, DIMENSIONS
 
@@ -59,13 +60,15 @@ def demand_dimension(name: str | None) -> None:
     """Raise InvalidFilterError for what is no dimension: neither one of DIMENSIONS nor `custom:<key>`."""
     is_custom = name is not None and name.startswith(CUSTOM_PREFIX) and name != CUSTOM_PREFIX
     if name is not None and name not in DIMENSIONS and not is_custom:
-        message = f"{name!r} is none of {', '.join(DIMENSIONS)}, nor a custom dimension such as custom:plan"
+        message = (
+            f"{shown(name)} is none of {', '.join(DIMENSIONS)}, nor a custom dimension such as custom:plan"
+        )
         raise InvalidFilterError((Problem("dimension", message),))
 
 
 def _outside_closed_sets(given: Mapping[str, str]) -> tuple[Problem, ...]:
     return tuple(
-        Problem(name, f"{given[name]!r} is none of {', '.join(values)}")
+        Problem(name, f"{shown(given[name])} is none of {', '.join(values)}")
         for name, values in CLOSED_SETS.items()
         if name in given and given[name] not in values
     )

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from api.errors import INVALID, ApiError, error_response
 from api.mcp.in_process import Answer, Asked, ask
 from api.mcp.operations import JSON, Operation
+from engine.design.records import unknown_keys
 from engine.errors import Problem
 
 NOTHING: Final = "Done; there is nothing to return."
@@ -44,10 +45,7 @@ def _problems(operation: Operation, placed: Placed) -> list[Problem]:
     problems = [Problem(name, "is required") for name in in_path if name not in placed["path"]]
     if not operation.has_body:
         # A filter with a slip in its name must not silently select everybody.
-        known = ", ".join(operation.places) or "none"
-        problems += [
-            Problem(name, f"is not an argument of this tool; it takes {known}") for name in placed["body"]
-        ]
+        problems += unknown_keys(placed["body"], operation.places, "the tool's arguments")
     return problems
 
 

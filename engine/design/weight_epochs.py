@@ -10,7 +10,7 @@ from engine.design.checks import at, moment, number, shown, text
 from engine.design.records import Record, RecordRule, enforce
 from engine.errors import Problem
 
-HEAVIEST = 1e9
+HEAVIEST = 1_000_000_000
 _check_weight = number(0, HEAVIEST)
 _check_id = text(64)
 

@@ -193,6 +193,15 @@ def test_another_tenants_experiment_does_not_exist(
     error_of(stranger.get(within), 404, "not_found")
 
 
+@pytest.mark.parametrize("asked", [{"goal_id": "g" * 30_000}, {"dimension": "d" * 30_000}])
+def test_a_refusal_repeats_no_more_than_a_few_characters(
+    customer: Customer, observed: str, asked: dict[str, str]
+) -> None:
+    answer = customer.get(f"{observed}/results/segments", **asked)
+    assert answer.status_code in {404, 422}
+    assert len(answer.content) < 1_000
+
+
 def test_bandits_have_segments_and_no_sample_ratios(customer: Customer, project: str) -> None:
     path = customer.an_experiment(project, traffic_strategy="bandit")
     assert read(customer, path)["sample_ratios"] == []

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from engine.design.checks import shown
 from engine.errors import Problem
 
 
@@ -16,7 +17,7 @@ class NotFoundError(CatalogError):
         """Name the kind (`project`, `experiment`, …) and the id that was asked for."""
         self.kind = kind
         self.object_id = object_id
-        super().__init__(f"there is no {kind} {object_id!r}")
+        super().__init__(f"there is no {kind} {shown(object_id)}")
 
 
 class InvalidRecordError(CatalogError):

@@ -97,6 +97,11 @@ async def test_an_id_leads_nowhere_else(
     assert customer.get(project).status_code == 200
 
 
+async def test_an_argument_with_a_huge_name_is_not_repeated(assistant: Assistant) -> None:
+    error = await assistant.fail("list_projects", "validation_error", **{"x" * 100_000: 1})
+    assert len(str(error)) < 1_000
+
+
 async def test_arguments_of_any_kind_are_answered_for(assistant: Assistant, project: str) -> None:
     project_id = project.rpartition("/")[2]
     for value in ([], {}, 1.5, True, ["a"], {"a": [1]}, 10**30, "\ud7ff", "ключ"):

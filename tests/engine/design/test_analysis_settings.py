@@ -41,6 +41,8 @@ def test_settings_are_taken_one_by_one() -> None:
         ({"sequential": "always_valid", "correction": "holm"}, "statistics.correction"),
         ({"alpha": 0.05}, "statistics.alpha"),
         ({"sequential": "group_sequential"}, "statistics.planned_sample"),
+        ({"sequential": "group_sequential", "planned_sample": None}, "statistics.planned_sample"),
+        ({"sequential": "group_sequential", "planned_sample": 2**53}, "statistics.planned_sample"),
         (
             {"sequential": "group_sequential", "planned_sample": 5000, "correction": "dunnett"},
             "statistics.correction",

@@ -91,7 +91,7 @@ def test_a_weight_too_small_for_any_visitor_is_refused() -> None:
 
 @pytest.mark.parametrize("weight", [float("nan"), float("inf"), -1, True, "1", 10**400, None])
 def test_a_weight_is_a_finite_positive_number(weight: Any) -> None:
-    with pytest.raises(InvalidDesignError, match="weight: must be a number from 0"):
+    with pytest.raises(InvalidDesignError, match="weight: must be a number from 0 to 1,000,000,000, not"):
         a_variant(weight=weight)
 
 
