@@ -34,8 +34,9 @@ def judged_values(values: VisitorValues) -> Moments:
 def adjusted_metrics(values: VisitorValues, *, is_share: BoolArray) -> Metrics:
     """Adjust every goal of whose visitors the past is known by it (`cuped.adjust`).
 
-    `is_share` flags goals of ones and zeros. Those are adjusted once every arm has SMALL_CELL visitors of
-    either kind: below that only exact tests are to be trusted, and they know no adjustment.
+    `is_share` flags goals of ones and zeros. Those are adjusted once every arm that anybody saw has
+    SMALL_CELL visitors of either kind: below that only exact tests are to be trusted, and they know no
+    adjustment.
     """
     plain = judged_values(values)
     per_order = _per_order(values)
@@ -47,8 +48,9 @@ def adjusted_metrics(values: VisitorValues, *, is_share: BoolArray) -> Metrics:
         )
     )
     hits = values.value.total
-    rarer = np.minimum(hits, values.value.n - hits).min(axis=-1)
-    usable = (paired.m2_x.sum(axis=-1) > 0) & (~is_share | (rarer >= SMALL_CELL))
+    rarer = np.minimum(hits, values.value.n - hits)
+    rarest = np.where(values.value.n > 0, rarer, np.inf).min(axis=-1, initial=np.inf)
+    usable = (paired.m2_x.sum(axis=-1) > 0) & (~is_share | (rarest >= SMALL_CELL))
     found = adjust(paired, without=values.without_before)
     return Metrics(
         moments=_either(usable[:, None], found.moments, plain),

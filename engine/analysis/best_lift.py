@@ -8,8 +8,8 @@ from engine.analysis.estimates import Estimate, FloatArray
 # The control's mean is searched for among so many steps within eight standard errors of its estimate, and
 # integrated over by so many nodes within six deviations of what is believed of it then.
 _STEPS, _FAR = 401, 8.0
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
-_REACH = 5.5
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+_REACH = 6.0
 # The control has a lift of 0 for certain: a deviation so much below that of the surest variant.
 _CERTAIN = 1e-6
 # Standard errors below this share of the control's mean are none.

@@ -8,6 +8,7 @@ from engine.analysis.best_lift import best_of_lifts
 from engine.analysis.estimates import Estimate
 from engine.analysis.judgement import judge
 from engine.analysis.moments import FloatArray
+from engine.analysis.priors import update_lift
 from engine.design.analysis_settings import Statistics
 from tests.builders import a_goal, an_experiment
 from tests.observations import observed
@@ -44,6 +45,17 @@ def test_of_two_arms_the_better_one_is_the_best(hits: list[int], direction: str)
     evidence = observed([5000, 4000], hits)
     chance = judge(experiment, evidence).effects.chance[0, 1]
     assert chances_to_be_best(experiment, evidence)[0] == pytest.approx([1 - chance, chance], abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "deviation"),
+    [([1.0, 1.04], [0.05, 0.05], 0.2), ([1.0, 1.2], [0.2, 0.1], 0.2), ([1.0, 1.1], [0.3, 0.3], 0.5)],
+)
+def test_of_two_uncertain_means_too(value: list[float], error: list[float], deviation: float) -> None:
+    both = arms(value, error)
+    alone = update_lift(both[:, [0]], both[:, [1]], prior_mean=0.0, prior_deviation=deviation)
+    found = best_of_lifts(both, 0, prior_mean=0.0, prior_deviation=deviation, wanted=UP)
+    assert found[0, 1] == pytest.approx(alone.chance[0, 0], abs=1e-6)
 
 
 def test_of_several_it_is_the_one_that_draws_say() -> None:
