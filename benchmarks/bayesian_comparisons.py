@@ -1,6 +1,6 @@
 """How fast, and how exactly, 15,000 pairs of Beta posteriors are compared in one call.
 
-No peer comes to the same numbers, as each approximates them: gbstats by normal distributions,
+The packages come to other numbers, as they approximate them: gbstats by normal distributions,
 bayesian-testing by drawing. So each row says how far its chances to beat are from the true ones, which are
 finite sums taken with 40 digits; the run stops where ours are off by more than 1e-9, or a peer's by more
 than it should.
