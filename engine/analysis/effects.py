@@ -24,7 +24,7 @@ class Effects:
     """Every variant against the control, goals by variants; NaN in the control's own column.
 
     `improvement`, `low` and `high` are relative changes of the goal's metric (see `metrics.metrics_of`),
-    `difference` the absolute one; under a prior on the lift all four are the posterior's. `chance` is that
+    `difference` the absolute one; under a prior all four are the posterior's. `chance` is that
     of the variant's metric being better: higher, or lower where the goal wants less; `loss` what choosing
     it costs on average where it is not, in the metric's unit, and `expected` the difference that the
     posterior of both expects: a prior draws it away from the one observed.
@@ -118,9 +118,10 @@ def _share_effects(tables: Tables, how: _How, prior: FloatArray) -> Effects:
     posterior = bayesian.compare_shares(tables, shapes)
     low, high = bayesian.share_lift(tables, how.alpha, shapes) if how.is_bayesian else (test.low, test.high)
     has_base = tables.control_hits > 0
+    control_share, share = _believed_shares(tables, prior)
     found = Effects(
-        improvement=relative_change(tables.control_share, tables.share),
-        difference=tables.share - tables.control_share,
+        improvement=np.where(has_base, relative_change(control_share, share), np.nan),
+        difference=share - control_share,
         log_p=test.log_p,
         low=np.where(has_base, low, np.nan),
         high=np.where(has_base, high, np.nan),
@@ -135,6 +136,23 @@ def _share_effects(tables: Tables, how: _How, prior: FloatArray) -> Effects:
         for counts in ((tables.control_hits, tables.control_n), (tables.hits, tables.n))
     )
     return _with_belief(found, controls, variants, how)
+
+
+def _believed_shares(tables: Tables, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The shares observed; where a prior says more than nothing, those expected under it.
+
+    So that a change lies in its own interval, whatever the prior.
+    """
+    worth = (prior - 1.0).sum(axis=1, keepdims=True)
+    a, both = prior[:, :1], prior.sum(axis=1, keepdims=True)
+    counts = (
+        (tables.control_hits, tables.control_n, tables.control_share),
+        (tables.hits, tables.n, tables.share),
+    )
+    control, variant = (
+        np.where((worth > 0) & (n > 0), (hits + a) / (n + both), observed) for hits, n, observed in counts
+    )
+    return control, variant
 
 
 def _mean_effects(controls: Estimate, variants: Estimate, how: _How) -> Effects:

@@ -58,7 +58,7 @@ def _metric_and_plan(experiment: Experiment, evidence: Evidence) -> tuple[Metric
     mean, deviation = metrics.moments.mean[goal, control], np.sqrt(metrics.moments.variance[goal, control])
     rate = evidence.conversions[goal, control] / max(n, 1)
     is_mean = is_revenue(experiment)[goal] or metrics.is_adjusted[goal]
-    if min(n, smallest) < 2 or (is_mean and not (mean > 0 and deviation > 0)) or not 0 < rate < 1:
+    if min(n, smallest) < 2 or not (mean > 0 and deviation > 0 if is_mean else 0 < rate < 1):
         return None
     plan = Plan(
         alpha=(100 - experiment.confidence_level) / 100,

@@ -127,6 +127,9 @@ def test_detectable_change_of_revenue_needs_its_spread() -> None:
     evidence = observed([5000, 5000], [500, 500], cents=paid)
     # (1.96 + 0.84) · 900 · sqrt(2 / 5000) / 200.
     assert detectable_change(an_experiment(goals=goals), evidence) == pytest.approx(0.2521, rel=1e-2)
+    # However many of them pay, all of them too.
+    everybody = observed([5000, 5000], [5000, 5000], cents=paid)
+    assert detectable_change(an_experiment(goals=goals), everybody) == pytest.approx(0.2521, rel=1e-2)
     assert detectable_change(an_experiment(goals=goals), observed([5000, 5000], [500, 500])) is None
 
 

@@ -63,6 +63,21 @@ def test_loss_under_the_prior_is_that_of_draws_whichever_way_is_wanted() -> None
         assert found == pytest.approx(lost.mean(), abs=4 * lost.std() / np.sqrt(lost.size))
 
 
+def test_a_change_lies_in_its_own_interval_however_far_the_prior_draws_it_back() -> None:
+    visitors, hits = [100, 100], [[10, 45]]
+    now, n = Moments.of_shares(hits, visitors), np.full((1, 2), 100.0)
+    past = Moments.of_shares([[10, 10]], visitors)
+    pairs = PairedMoments(n, past.mean, now.mean, past.m2, now.m2, np.zeros((1, 2)))
+    evidence = observed(visitors, hits, values=replace(VisitorValues.of(now), before=pairs))
+    found = analyze(bayesian(prior="pre_period"), evidence, now=NOW).goals[0].variants[1]
+    # Of 202 visitors, the prior's among them, 21 and 56 converted.
+    assert found.improvement == pytest.approx(56 / 21 - 1)
+    assert found.absolute_difference == pytest.approx(35 / 202)
+    interval = found.improvement_interval
+    assert interval is not None
+    assert (interval.low or 0) < 56 / 21 - 1 < (interval.high or 0) < 45 / 10 - 1
+
+
 def test_values_that_cannot_be_of_the_same_visitors_are_refused() -> None:
     values = values_with([20, 21])
     with pytest.raises(InvalidEvidenceError, match="values must have the shape"):
