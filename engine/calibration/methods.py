@@ -1,6 +1,6 @@
 """How each method reads a trial: what it calls, at which look, and which lifts it holds possible."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -62,7 +62,7 @@ def _bayesian(trials: Trials) -> Reading:
     return Reading((chance >= 1.0 - alpha).astype(np.int64) - (chance <= alpha), low, high, end.seen)
 
 
-def _always_valid(trials: Trials) -> Reading:
+def _watched(trials: Trials, *, ends_as_planned: bool) -> Reading:
     rarer = trials.converted
     if trials.setting.orders is None:
         rarer = np.minimum(rarer, trials.moments.n - rarer)
@@ -72,6 +72,7 @@ def _always_valid(trials: Trials) -> Reading:
         fewest_conversions=np.minimum(rarer[..., 1:], rarer[..., :1]),
         alpha=_alpha(trials),
         planned=planned,
+        ends_as_planned=ends_as_planned,
     )
     called = wins_always_valid(sequence).astype(np.int64) - wins_always_valid(sequence, wanted=-1)
     return Reading(called, sequence.lift_low, sequence.lift_high, trials.seen)
@@ -123,7 +124,8 @@ DAILY: tuple[Method, ...] = (
     Method(name="Dunnett", read=_dunnett, fits=_has_several, intervals="all"),
     # A verdict looks to one side: it may err at the level on either.
     Method(name="Bayesian", read=_bayesian, errs=2.0 * FAMILY),
-    Method(name="always valid", read=_always_valid),
+    Method(name="always valid", read=partial(_watched, ends_as_planned=False)),
+    Method(name="ends as planned", read=partial(_watched, ends_as_planned=True)),
     Method(name="group sequential", read=_group_sequential),
     Method(name="naive peeking", read=_naive_peeking, is_safe=False),
 )
