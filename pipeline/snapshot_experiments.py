@@ -68,6 +68,7 @@ def write_experiment(
         confidence_level=experiment.confidence_level,
         traffic_strategy=experiment.traffic_strategy,
         weight_epochs=experiment.weight_epochs,
+        statistics=experiment.statistics,
         variants=variants,
         goals=_goals(experiment, project, published),
         covered_seq=published.covered_seq,
@@ -111,6 +112,8 @@ def _goals(experiment: Experiment, project: Project, published: Published) -> tu
             is_primary=goal.is_primary,
             less_is_better=goal.config.get("direction") == "decrease",
             currency=str(goal.tracking.get("currency", project.revenue_currency)),
+            cap_percentile=goal.config.get("cap_percentile"),
+            per=str(goal.tracking.get("per", "visitor")),
         )
         for goal in (known[goal_id] for goal_id in published.goals if goal_id in known)
     )

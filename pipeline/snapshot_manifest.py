@@ -1,12 +1,13 @@
 """What a snapshot says about itself: which files it consists of, and what is in them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from engine.design.analysis_settings import Statistics
 from engine.design.weight_epochs import WeightEpoch
 from pipeline.snapshot_files import placed
 
@@ -53,7 +54,7 @@ class SnapshotVariant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotGoal:
-    """A goal; `type` is the API's word, `currency` that of its money."""
+    """A goal; `type` is the API's word, `currency` that of its money, `per` what revenue is counted by."""
 
     id: str
     name: str
@@ -61,6 +62,8 @@ class SnapshotGoal:
     is_primary: bool
     less_is_better: bool
     currency: str
+    cap_percentile: float | None = None
+    per: str = "visitor"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +72,7 @@ class SnapshotExperiment:
 
     `several_variants` visitors saw more than one variant, `bots` were flagged; neither has a row.
     Variants and goals are those the experiment was counted by. `weight_epochs` are there once weights have
-    changed.
+    changed. `statistics` are as the experiment has them.
     """
 
     id: str
@@ -81,6 +84,7 @@ class SnapshotExperiment:
     confidence_level: int
     traffic_strategy: str = "fixed"
     weight_epochs: tuple[WeightEpoch, ...] = ()
+    statistics: Statistics = field(default_factory=Statistics)
     variants: tuple[SnapshotVariant, ...]
     goals: tuple[SnapshotGoal, ...]
     covered_seq: int

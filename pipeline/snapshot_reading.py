@@ -1,7 +1,7 @@
 """Snapshots for notebooks: what was stored, as lazy Polars frames, while the service goes on."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import chain, count
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from engine.design.analysis_settings import Statistics
 from engine.frame import GoalKind
 from pipeline.snapshot_manifest import (
     MANIFEST,
@@ -135,8 +136,9 @@ class Snapshot:
     def analysis(self, experiment: str) -> dict[str, Any]:
         """How the service judges the experiment: what `engine.frame.analyze_frame` takes besides `visitors`.
 
-        Variants that nobody saw are left out. Settings beyond these are the defaults. Raises ValueError
-        where an experiment has nothing to compare, or nothing to compare it by.
+        Variants that nobody saw are left out, and so is what one row a visitor does not tell: what visitors
+        did before (`cuped`, `prior: pre_period`), how many orders they made (`per: order`), guardrails.
+        Raises ValueError where an experiment has nothing to compare, or nothing to compare it by.
         """
         chosen = self.experiment(experiment)
         seen = [variant for variant in chosen.variants if variant.visitors]
@@ -159,6 +161,8 @@ class Snapshot:
                 for epoch in chosen.weight_epochs
             ],
             "traffic_strategy": chosen.traffic_strategy,
+            "caps": {} if chosen.weight_epochs else _caps(chosen.goals, names),
+            "statistics": _without_the_past(chosen.statistics),
             "less_is_better": [names[goal.id] for goal in chosen.goals if goal.less_is_better],
             "analysis_method": chosen.analysis_method,
             "confidence_level": chosen.confidence_level,
@@ -193,6 +197,20 @@ class Snapshot:
     def _scan(self, files: Iterable[DataFile]) -> pl.LazyFrame:
         paths = [self.path(file) for file in files]
         return pl.scan_parquet(paths) if paths else pl.LazyFrame()
+
+
+def _caps(goals: Iterable[SnapshotGoal], names: dict[str, str]) -> dict[str, float]:
+    """Where revenue per visitor is cut, by the goal's column."""
+    return {
+        names[goal.id]: goal.cap_percentile
+        for goal in goals
+        if goal.cap_percentile is not None and goal.per == "visitor"
+    }
+
+
+def _without_the_past(statistics: Statistics) -> Statistics:
+    prior = "flat" if statistics.prior == "pre_period" else statistics.prior
+    return replace(statistics, cuped=False, prior=prior)
 
 
 def _kind(goal: SnapshotGoal) -> GoalKind:

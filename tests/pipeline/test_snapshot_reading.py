@@ -7,12 +7,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.design.vocabulary import AnalysisMethod
 from engine.frame import analyze_frame
+from pipeline.segment_filters import SegmentFilters
 from pipeline.snapshot_manifest import UnreadableSnapshotError
 from pipeline.snapshot_reading import Snapshot, open_snapshot
-from tests.builders import STARTED, a_goal
+from tests.builders import NOW, STARTED, a_goal
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
 
 REVENUE = a_goal(id="goal_2", name="Revenue", goal_type="revenue", is_primary=False)
@@ -129,6 +132,47 @@ def test_analysis_is_as_the_service_does_it(store: WorkingStore) -> None:
     assert list(told["goals"].items()) == [("Revenue", "revenue"), ("Purchase", "custom_event")]
     assert (told["less_is_better"], told["currency"], told["control"]) == (["Revenue"], "EUR", "Control")
     assert told["weights"] == {"Control": 1.0, "Treatment 1": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("method", "statistics"),
+    [
+        ("frequentist", Statistics(sequential="group_sequential", planned_sample=1000)),
+        ("frequentist", Statistics(sequential="always_valid", planned_sample=1000)),
+        ("frequentist", Statistics(correction="dunnett", cuped=True)),
+        ("bayesian", Statistics(prior="lift", prior_deviation_percent=3)),
+    ],
+)
+def test_a_notebook_judges_as_carefully_as_the_service(
+    store: WorkingStore, method: AnalysisMethod, statistics: Statistics
+) -> None:
+    project = store.add_project()
+    goals = (
+        a_goal(),
+        replace(REVENUE, config={"cap_percentile": 90}),
+        replace(REVENUE, id="goal_3", name="Per order", config={"per": "order", "cap_percentile": 90}),
+    )
+    experiment = store.add_experiment(
+        project, weights=(1, 1, 1), goals=goals, analysis_method=method, statistics=statistics
+    )
+    people = [(arm, f"{arm}-{number}") for arm in range(3) for number in range(120)]
+    buys = [who for arm, who in people if int(who[2:]) % (4 - arm) == 0]
+    store.write(
+        project,
+        *(an_exposure(experiment, arm, who) for arm, who in people),
+        *(a_purchase(who, minute=3, cents=100 + 7 * place**2) for place, who in enumerate(buys)),
+    )
+    store.rollup.refresh(project.id)
+    snapshot = opened(store, project)
+    told = analyze_frame(snapshot.visitors(experiment.id), **snapshot.analysis(experiment.id))
+    served = store.results.report(experiment, project, SegmentFilters(), now=NOW)
+    for goal, expected in zip(told.goals[:2], served.goals, strict=False):
+        # The control is compared with nothing.
+        for variant, whole in zip(goal.variants[1:], expected.variants[1:], strict=True):
+            wanted = whole.unadjusted or whole
+            assert variant.status == wanted.status
+            assert variant.score_value == pytest.approx(wanted.score_value, rel=1e-9)
+            assert variant.capped == whole.capped
 
 
 def test_variants_that_nobody_saw_are_not_compared(store: WorkingStore) -> None:
