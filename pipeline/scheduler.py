@@ -43,6 +43,8 @@ class Scheduler:
                 "interval",
                 args=[job],
                 id=job.name,
+                # What a log line about a run that is left out calls it.
+                name=job.name,
                 seconds=job.seconds(settings),
                 max_instances=1,
                 coalesce=True,

@@ -23,6 +23,7 @@ def snapshot(
 ) -> None:
     """Copy events, visitors, orders and sums of every project into Parquet files, for other programs."""
     from pipeline.snapshots import Snapshots
+    from pipeline.store.frames import DISK_FAILURES
     from pipeline.store.warehouse import WarehouseBusyError
 
     folder = out_dir or settings_for(data_dir).snapshots_path
@@ -35,6 +36,8 @@ def snapshot(
                 out.print(_told(written, folder), highlight=False, markup=False, soft_wrap=True)
     except WarehouseBusyError as busy:
         raise CommandError(_how_to_go_on(data_dir)) from busy
+    except DISK_FAILURES as failure:
+        raise CommandError(f"no snapshot could be written into {folder}: {failure}") from failure
 
 
 def _told(written: "Manifest", folder: Path) -> str:

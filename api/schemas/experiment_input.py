@@ -77,7 +77,7 @@ class GoalInput(BaseModel):
     config: dict[str, Any] = Field(
         default={},
         description="By goal type: pageview `{url, match_type?}`; click `{selector, url?}`; custom_event "
-        "`{event_name}`; revenue `{event_name?, currency?, min_cents?, max_cents?, cap_percentile?}`; "
+        "`{event_name}`; revenue `{event_name?, currency?, min_cents?, max_cents?, cap_percentile?, per?}`; "
         "ga4_event `{event_name, value_param?}`. All take `direction`, `increase` or `decrease`, and all but "
         "the primary `guardrail_margin_percent`: how much worse, in percent of the control, is acceptable.",
     )

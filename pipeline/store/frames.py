@@ -1,13 +1,15 @@
 """How frames go in and out of the warehouse."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TypeAlias
+from contextlib import contextmanager, suppress
+from typing import Final, TypeAlias
 
 import duckdb
 import polars as pl
 
 Cursor: TypeAlias = duckdb.DuckDBPyConnection
+# What is raised where a file cannot be written, as in a folder of another user's or on a full disk.
+DISK_FAILURES: Final = (OSError, duckdb.IOException)
 
 
 def fetch_frame(cursor: Cursor, query: str, parameters: Sequence[object] | None = None) -> pl.DataFrame:
@@ -22,5 +24,9 @@ def registered(cursor: Cursor, name: str, rows: pl.DataFrame) -> Iterator[None]:
     cursor.register(name, rows.to_arrow())
     try:
         yield
-    finally:
-        cursor.unregister(name)
+    except BaseException:
+        # In a transaction that is lost even this fails, and would hide what went wrong.
+        with suppress(duckdb.Error):
+            cursor.unregister(name)
+        raise
+    cursor.unregister(name)

@@ -72,3 +72,12 @@ def test_while_the_service_runs_it_says_where_its_snapshots_are(run: Run, tmp_pa
     said = " ".join(ran.err.split())
     assert f"the newest is of {taken:%Y-%m-%d %H:%M:%S} UTC" in said
     assert "TRUELIFT_SNAPSHOT_SECONDS" in said
+
+
+def test_a_folder_that_cannot_be_written_is_said_in_a_sentence(run: Run, tmp_path: Path) -> None:
+    a_store_in(tmp_path / "store")
+    (tmp_path / "taken").write_text("a file")
+    ran = run("snapshot", "--data-dir", tmp_path / "store", "--out", tmp_path / "taken")
+    assert ran.status == 1
+    assert "no snapshot could be written into" in " ".join(ran.err.split())
+    assert "Traceback" not in ran.err
