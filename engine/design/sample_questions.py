@@ -29,15 +29,21 @@ _TINY = 1e-6
 
 
 def _one_metric(question: Record) -> Iterator[Problem]:
-    rate, mean = question.get("baseline_rate"), question.get("baseline_mean")
+    if not {"baseline_rate", "baseline_mean", "standard_deviation"} <= question.keys():
+        # One that makes no sense is left out here, and named already.
+        return
+    rate, mean = question["baseline_rate"], question["baseline_mean"]
     if (rate is None) == (mean is None):
         yield Problem("baseline_rate", "give either baseline_rate, or baseline_mean and standard_deviation")
-    if mean is not None and question.get("standard_deviation") is None:
+    if mean is not None and question["standard_deviation"] is None:
         yield Problem("standard_deviation", "is required with baseline_mean")
 
 
 def _one_unknown(question: Record) -> Iterator[Problem]:
-    known = [question.get(name) is not None for name in ("effect", "visitors_per_variant")]
+    names = ("effect", "visitors_per_variant")
+    if any(name not in question for name in names):
+        return
+    known = [question[name] is not None for name in names]
     if all(known) or not any(known):
         yield Problem("effect", "give either effect, or visitors_per_variant to learn which effect it finds")
 

@@ -71,3 +71,10 @@ def test_what_cannot_be_found_has_no_size() -> None:
 )
 def test_every_problem_of_a_question_is_named(fields: dict[str, Any], problems: set[str]) -> None:
     assert refused(**fields) == problems
+
+
+def test_a_value_out_of_bounds_is_named_once() -> None:
+    for fields in ({"baseline_rate": True, "effect": 10}, {"baseline_rate": 5, "effect": "x"}):
+        with pytest.raises(InvalidDesignError) as error:
+            read_question(fields)
+        assert len(error.value.problems) == 1
