@@ -15,9 +15,10 @@ from engine.design.schedule import (
     OPEN,
     conversion_limit_is_reached,
     end_is_due,
+    planned_end,
+    planned_end_is_reached,
     start_is_due,
     visitor_limit_is_reached,
-    visitors_to_end_at,
 )
 from pipeline.results import Results
 from pipeline.store.catalog import Catalog, NotFoundError
@@ -47,9 +48,17 @@ def _conversions(experiment: Experiment, evidence: Evidence) -> int:
 
 VISITOR_LIMIT: Final = Limit(
     "visitor limit",
-    lambda experiment: visitors_to_end_at(experiment) is not None,
+    lambda experiment: experiment.stop_conditions.visitor_limit is not None,
     _visitors,
+    planned_end,
+    planned_end_is_reached,
     visitor_limit_is_reached,
+)
+PLANNED_SAMPLE: Final = Limit(
+    "planned sample",
+    lambda experiment: planned_end(experiment) is not None,
+    _visitors,
+    planned_end_is_reached,
 )
 CONVERSION_LIMIT: Final = Limit(
     "conversion limit",

@@ -11,6 +11,7 @@ from engine.days import local_day
 from engine.design.project import Project
 from pipeline.automation import (
     CONVERSION_LIMIT,
+    PLANNED_SAMPLE,
     VISITOR_LIMIT,
     complete_at,
     complete_ended,
@@ -104,6 +105,11 @@ def complete_at_visitor_limit(workplace: Workplace) -> None:
     complete_at(VISITOR_LIMIT, workplace.catalog, workplace.results, now=workplace.clock())
 
 
+def complete_at_planned_sample(workplace: Workplace) -> None:
+    """Complete what takes its last look at a planned sample that is there."""
+    complete_at(PLANNED_SAMPLE, workplace.catalog, workplace.results, now=workplace.clock())
+
+
 def complete_at_conversion_limit(workplace: Workplace) -> None:
     """Complete what has as many conversions of its primary goal as it was to have."""
     complete_at(CONVERSION_LIMIT, workplace.catalog, workplace.results, now=workplace.clock())
@@ -145,6 +151,7 @@ JOBS: Final = (
     Job("start_scheduled_experiments", lambda _: _MINUTE // 4, start_scheduled_experiments),
     Job("complete_scheduled_experiments", lambda _: _MINUTE // 4, complete_scheduled_experiments),
     Job("complete_at_visitor_limit", lambda _: _MINUTE // 4, complete_at_visitor_limit),
+    Job("complete_at_planned_sample", lambda _: _MINUTE // 4, complete_at_planned_sample),
     Job("complete_at_conversion_limit", lambda _: _MINUTE // 4, complete_at_conversion_limit),
     Job("complete_with_a_winner", lambda _: _MINUTE // 4, complete_with_a_winner),
     Job("move_bandit_weights", lambda settings: settings.bandit_seconds, move_bandit_weights),

@@ -23,18 +23,22 @@ def end_is_due(experiment: Experiment, *, now: datetime) -> bool:
     return experiment.status in OPEN and end is not None and end <= now
 
 
-def visitors_to_end_at(experiment: Experiment) -> int | None:
-    """The visitors at which an experiment ends: its limit, or a planned sample that is its last look."""
-    statistics = experiment.statistics
-    planned = statistics.planned_sample if statistics.sequential == "group_sequential" else None
-    ends = [end for end in (experiment.stop_conditions.visitor_limit, planned) if end is not None]
-    return min(ends, default=None)
-
-
 def visitor_limit_is_reached(experiment: Experiment, visitors: int) -> bool:
     """Whether as many visitors are counted as an experiment that runs or is paused was to have."""
-    limit = visitors_to_end_at(experiment)
+    limit = experiment.stop_conditions.visitor_limit
     return experiment.status in OPEN and limit is not None and visitors >= limit
+
+
+def planned_end(experiment: Experiment) -> int | None:
+    """The visitors at whom the last of its looks is taken; None for an experiment without a last look."""
+    statistics = experiment.statistics
+    return statistics.planned_sample if statistics.sequential == "group_sequential" else None
+
+
+def planned_end_is_reached(experiment: Experiment, visitors: int) -> bool:
+    """The same of the sample at which the last look is taken."""
+    end = planned_end(experiment)
+    return experiment.status in OPEN and end is not None and visitors >= end
 
 
 def conversion_limit_is_reached(experiment: Experiment, conversions: int) -> bool:

@@ -12,6 +12,7 @@ from engine.design.experiment import Experiment, StopConditions
 from engine.design.project import Project
 from pipeline.automation import (
     CONVERSION_LIMIT,
+    PLANNED_SAMPLE,
     VISITOR_LIMIT,
     complete_at,
     complete_ended,
@@ -41,7 +42,7 @@ def now_of(store: WorkingStore, experiment: Experiment) -> Experiment:
 
 
 def at_limits(store: WorkingStore, *, now: datetime = NOW) -> None:
-    for limit in (VISITOR_LIMIT, CONVERSION_LIMIT):
+    for limit in (VISITOR_LIMIT, CONVERSION_LIMIT, PLANNED_SAMPLE):
         complete_at(limit, store.catalog, store.results, now=now)
 
 
@@ -98,7 +99,7 @@ def test_planned_sample_of_a_group_sequential_test_is_its_end(store: WorkingStor
         assert now_of(store, experiment).status == "running"
         store.write(project, rows[-1])
     at_limits(store)
-    assert last_change(store, ends) == ("visitor limit", ["running", "completed"])
+    assert last_change(store, ends) == ("planned sample", ["running", "completed"])
     assert now_of(store, goes_on).status == "running"
 
 

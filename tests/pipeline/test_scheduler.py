@@ -18,6 +18,7 @@ LIFECYCLE = {
     "complete_at_visitor_limit",
     "complete_at_conversion_limit",
     "complete_with_a_winner",
+    "complete_at_planned_sample",
 }
 
 
