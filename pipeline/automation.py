@@ -50,8 +50,6 @@ VISITOR_LIMIT: Final = Limit(
     "visitor limit",
     lambda experiment: experiment.stop_conditions.visitor_limit is not None,
     _visitors,
-    planned_end,
-    planned_end_is_reached,
     visitor_limit_is_reached,
 )
 PLANNED_SAMPLE: Final = Limit(
