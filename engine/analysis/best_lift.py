@@ -6,10 +6,11 @@ from engine.analysis.best_arm import best_of_means
 from engine.analysis.estimates import Estimate, FloatArray
 
 # The control's mean is searched for among so many steps within eight standard errors of its estimate, and
-# integrated over by so many nodes within six deviations of what is believed of it then.
+# integrated over by Gauss and Hermite's nodes around what is believed of it then: so many, or fewer where
+# there are so many goals and pairs of arms that somebody would wait for seconds.
 _STEPS, _FAR = 401, 8.0
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
-_REACH = 6.0
+_MOST_NODES, _FEWEST_NODES = 24, 4
+_NODES_TIMES_PAIRS = 12_000
 # The control has a lift of 0 for certain: a deviation so much below that of the surest variant.
 _CERTAIN = 1e-6
 # Standard errors below this share of the control's mean are none.
@@ -38,7 +39,9 @@ def best_of_lifts(
     variance = np.maximum(np.where(others, arms.variance, 1.0), floor)
     error = np.sqrt(np.maximum(np.where(usable, noise, 1.0), floor))
     family = _Family(value, variance, others, prior_mean, prior_deviation)
-    means, weights = _control_means(base, error, family)
+    nodes = _NODES_TIMES_PAIRS // max(arms.value.size * arms.value.shape[1], 1)
+    nodes = min(max(nodes, _FEWEST_NODES), _MOST_NODES)
+    means, weights = _control_means(base, error, family, nodes)
     centre, spread = family.lifts(means)
     surest = np.where(others[:, None], spread, np.inf).min(axis=-1, keepdims=True)
     is_control = np.arange(arms.value.shape[1]) == control
@@ -73,18 +76,21 @@ class _Family:
         return pull / precision, 1.0 / precision
 
 
-def _control_means(base: FloatArray, error: FloatArray, family: _Family) -> tuple[FloatArray, FloatArray]:
+def _control_means(
+    base: FloatArray, error: FloatArray, family: _Family, nodes: int
+) -> tuple[FloatArray, FloatArray]:
     """Nodes for the control's mean and weights that add up to 1, goals by nodes."""
 
-    def weighted(means: FloatArray, steps: FloatArray) -> FloatArray:
-        logs = family.log_fit(means) - 0.5 * ((means - base) / error) ** 2
-        weights = steps * np.exp(logs - logs.max(axis=-1, keepdims=True))
+    def weighted(means: FloatArray, log_steps: FloatArray) -> FloatArray:
+        logs = family.log_fit(means) - 0.5 * ((means - base) / error) ** 2 + log_steps
+        weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
         return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
     grid = base + error * np.linspace(-_FAR, _FAR, _STEPS)
-    weights = weighted(grid, np.ones(_STEPS))
+    weights = weighted(grid, np.zeros(_STEPS))
     centre = (weights * grid).sum(axis=-1, keepdims=True)
     deviation = np.sqrt((weights * (grid - centre) ** 2).sum(axis=-1, keepdims=True))
     deviation = np.maximum(deviation, 2.0 * _FAR * error / _STEPS)
-    means = centre + _REACH * deviation * _NODES
-    return means, weighted(means, _WEIGHTS)
+    places, steps = np.polynomial.hermite.hermgauss(nodes)
+    means = centre + np.sqrt(2.0) * deviation * places
+    return means, weighted(means, np.log(steps) + places**2)

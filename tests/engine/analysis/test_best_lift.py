@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from engine.analysis import best_lift
 from engine.analysis.arms import chances_to_be_best
 from engine.analysis.best_lift import best_of_lifts
 from engine.analysis.estimates import Estimate
@@ -102,3 +103,23 @@ def test_twenty_arms_of_very_unequal_size_add_up() -> None:
     value, error = [100.0, *rng.normal(100, 5, 19)], [9.0, *np.geomspace(0.05, 8, 19)]
     found = best_of_lifts(arms(value, error), 7, prior_mean=0.0, prior_deviation=0.1, wanted=UP)
     assert found.sum() == pytest.approx(1.0, abs=1e-6)
+
+
+def test_many_arms_of_many_goals_are_judged_by_fewer_nodes_to_within_half_a_point(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(8)
+    goals, arms = 6, 15
+    shape = (goals, arms)
+    means = Estimate(rng.normal(100.0, 3.0, shape), np.full(shape, 4.0), np.full(shape, 10_000.0))
+
+    def chances() -> FloatArray:
+        wanted = np.ones((goals, 1))
+        return best_of_lifts(means, 0, prior_mean=0.0, prior_deviation=0.05, wanted=wanted)
+
+    few = chances()
+    monkeypatch.setattr(best_lift, "_NODES_TIMES_PAIRS", 10**9)
+    every = chances()
+    assert (few != every).any()
+    np.testing.assert_allclose(few, every, atol=0.005)
+    np.testing.assert_allclose(few.sum(axis=-1), 1.0, atol=1e-9)
