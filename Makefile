@@ -39,15 +39,16 @@ test: dev ## every test, and those of the catalog on PostgreSQL too
 	@$(RUN)python -m pytest -n auto
 	@$(RUN)python -m pytest -n auto --catalog=postgresql tests/api tests/pipeline/store/catalog
 
-# Tests that open a store or serve wait for `make test`: those here take seconds.
-QUICK_TESTS := tests/engine tests/test_architecture.py
+# The promises that nobody may break by a small change, in seconds; everything else waits for `make test`.
+QUICK_TESTS := tests/engine/test_known_mistakes.py tests/engine/analysis/test_decision.py \
+  tests/engine/design/test_assignment.py tests/engine/design/test_lifecycle.py tests/test_architecture.py
 
 check: dev ## format, lint, types, import rules and the quick tests
 	@$(RUN)ruff format --check --quiet . || { echo "run 'make format'"; exit 1; }
 	@$(RUN)ruff check --quiet .
-	@$(RUN)mypy
+	@$(RUN)mypy --num-workers auto
 	@$(RUN)lint-imports --no-logo 2>/dev/null || $(RUN)lint-imports
-	@$(RUN)python -m pytest -q -n auto -m "not slow" $(QUICK_TESTS)
+	@$(RUN)python -m pytest -q -n 0 -m "not slow" $(QUICK_TESTS)
 
 format: dev ## format the code and mend what the linter can
 	@$(RUN)ruff format --quiet .

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from api.app import create_app
 from api.parts import Parts
 from pipeline.settings import Settings
-from tests.api.customers import Customer
+from tests.api.customers import Customer, a_customer_of
 
 
 @pytest.fixture(scope="session")
@@ -47,3 +47,20 @@ def project(customer: Customer) -> str:
 @pytest.fixture
 def experiment(customer: Customer, project: str) -> str:
     return customer.an_experiment(project)
+
+
+@pytest.fixture(scope="module")
+def unlimited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Customer]:
+    """Somebody who may ask as often as a property test does, of a service of its own."""
+    folder = tmp_path_factory.mktemp("store")
+    with TestClient(create_app(Settings(data_dir=folder)), raise_server_exceptions=False) as client:
+        customer = a_customer_of(client)
+        customer.parts.catalog.accounts.update(customer.account.id, rate_limit=10**6, max_projects=10**6)
+        yield customer
+
+
+@pytest.fixture(scope="module")
+def places(unlimited: Customer) -> dict[str, str]:
+    project = unlimited.a_project()
+    experiment = unlimited.an_experiment(project)
+    return {"project": project, "experiment": experiment, "project_id": project.rpartition("/")[2]}
