@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine.analysis.report import GoalReport, Report, VariantResult
+from engine.analysis.segment_result import GoalSegments
 from engine.errors import MissingChartsError
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ __all__ = [
     "chart_segments",
     "chart_weights",
     "draw_in_notebooks",
+    "goal_of",
     "load_altair",
 ]
 
@@ -27,6 +29,8 @@ STATUS_COLOURS = {
     "inconclusive": "#5b7aa6",
     "insufficient_data": "#a0a0a0",
 }
+# What a report holds of one goal.
+OfGoal = TypeVar("OfGoal", GoalReport, GoalSegments)
 _WIDTH = 520
 _ROW_HEIGHT = 34
 
@@ -41,6 +45,14 @@ class SegmentEffect:
     lift: float
     low: float | None
     high: float | None
+
+
+def goal_of(goals: Sequence[OfGoal], goal_id: str | None) -> OfGoal:
+    """What a report holds of the goal named, or of the primary one; ValueError where there is none."""
+    for one in goals:
+        if one.goal.is_primary if goal_id is None else one.goal.id == goal_id:
+            return one
+    raise ValueError(f"the report has no goal {goal_id!r}; it has {[one.goal.id for one in goals]}")
 
 
 def load_altair() -> Any:  # noqa: ANN401  # a module
@@ -92,14 +104,7 @@ def chart_rates(report: Report, goal_id: str | None = None) -> "Chart":
     Raises ValueError for a goal that the report does not have.
     """
     alt = load_altair()
-    goal = next(
-        (one for one in report.goals if goal_id in {None, one.goal.id} and (goal_id or one.goal.is_primary)),
-        None,
-    )
-    if goal is None:
-        raise ValueError(
-            f"the report has no goal {goal_id!r}; it has {[one.goal.id for one in report.goals]}"
-        )
+    goal = goal_of(report.goals, goal_id)
     is_revenue = goal.goal.goal_type == "revenue"
     title = "revenue per visitor so far" if is_revenue else "conversion rate so far"
     chart: Chart = (

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from engine.analysis.segment_report import GoalSegments, SegmentReport
-from engine.charts import load_altair
+from engine.charts import goal_of, load_altair
 
 if TYPE_CHECKING:
     from altair import FacetChart
@@ -33,14 +33,7 @@ def chart_segment_report(
     ValueError for a goal that the report does not have.
     """
     alt = load_altair()
-    goal = next(
-        (one for one in report.goals if goal_id in {None, one.goal.id} and (goal_id or one.goal.is_primary)),
-        None,
-    )
-    if goal is None:
-        raise ValueError(
-            f"the report has no goal {goal_id!r}; it has {[one.goal.id for one in report.goals]}"
-        )
+    goal = goal_of(report.goals, goal_id)
     rows = list(_rows(goal, most_values))
     scale = alt.Scale(domain=list(SEGMENT_COLOURS), range=list(SEGMENT_COLOURS.values()))
     base = alt.Chart().encode(

@@ -11,6 +11,8 @@ import pytest
 
 from engine.analysis.report import DayResult, GoalReport, VariantResult
 from engine.analysis.segment_report import SegmentReport
+from engine.design.experiment import Experiment
+from engine.design.project import Project
 from engine.design.vocabulary import AnalysisMethod
 from engine.design.weight_epochs import WeightEpoch
 from engine.frame import GoalKind, analyze_frame
@@ -18,7 +20,7 @@ from engine.frame_segments import segments_of_frame
 from pipeline.importing import VisitorFile, import_visitors
 from pipeline.snapshot_reading import open_snapshot
 from pipeline.visitor_rows import VisitorColumns
-from tests.pipeline.working_store import a_working_store
+from tests.pipeline.working_store import WorkingStore, a_working_store
 
 ZONE = "America/New_York"
 GOALS: dict[str, GoalKind] = {"signed_up": "custom_event", "spent": "revenue"}
@@ -45,6 +47,21 @@ def visits() -> pl.DataFrame:
     )
 
 
+def brought_in(
+    store: WorkingStore, frame: pl.DataFrame, folder: Path, **more: Any
+) -> tuple[Project, Experiment]:
+    """The frame's experiment, imported from a file into a project of its own."""
+    frame.write_csv(folder / "visits.csv")
+    columns = VisitorColumns(variant="variant", goals=GOALS, visitor="visitor", timestamp="at", **more)
+    file = VisitorFile(path=folder / "visits.csv", columns=columns, name="Visits", control="old")
+    project = store.add_project(reporting_timezone=ZONE)
+    found = import_visitors(
+        file, project, catalog=store.catalog, ingest=store.ingest, on_progress=lambda _: None
+    )
+    assert found.experiment is not None
+    return project, found.experiment
+
+
 def comparable(goal: GoalReport) -> tuple[list[VariantResult], dict[tuple[date, str], DayResult]]:
     """What must agree: everything but the ids, and days that nothing happened on."""
     variants = sorted((replace(v, variant_id="") for v in goal.variants), key=lambda v: v.variant_name)
@@ -64,16 +81,9 @@ def approximately(variant: VariantResult) -> dict[str, Any]:
 @pytest.mark.parametrize("method", ["frequentist", "bayesian"])
 def test_the_service_and_a_data_frame_give_the_same_numbers(tmp_path: Path, method: AnalysisMethod) -> None:
     frame = visits()
-    frame.write_csv(tmp_path / "visits.csv")
-    columns = VisitorColumns(variant="variant", goals=GOALS, visitor="visitor", timestamp="at")
-    file = VisitorFile(path=tmp_path / "visits.csv", columns=columns, name="Visits", control="old")
     with a_working_store(tmp_path / "store") as store:
-        project = store.add_project(reporting_timezone=ZONE)
-        imported = import_visitors(
-            file, project, catalog=store.catalog, ingest=store.ingest, on_progress=lambda _: None
-        )
-        assert imported.experiment is not None
-        experiment = replace(imported.experiment, analysis_method=method)
+        project, imported = brought_in(store, frame, tmp_path)
+        experiment = replace(imported, analysis_method=method)
         served = store.results.report(experiment, project, now=datetime.now(UTC))
     analysed = analyze_frame(
         frame,
@@ -137,18 +147,10 @@ def nearly(value: Any) -> Any:
 
 def test_the_service_and_a_data_frame_judge_segments_the_same(tmp_path: Path) -> None:
     frame = visits_of_kinds()
-    frame.drop("day_of_week").write_csv(tmp_path / "visits.csv")
-    columns = VisitorColumns(
-        variant="variant", goals=GOALS, visitor="visitor", timestamp="at", segments=("country", "plan")
-    )
-    file = VisitorFile(path=tmp_path / "visits.csv", columns=columns, name="Visits", control="old")
     with a_working_store(tmp_path / "store") as store:
-        project = store.add_project(reporting_timezone=ZONE)
-        imported = import_visitors(
-            file, project, catalog=store.catalog, ingest=store.ingest, on_progress=lambda _: None
-        )
-        assert imported.experiment is not None
-        served = store.results.segments(imported.experiment, project, now=datetime.now(UTC))
+        known = frame.drop("day_of_week")
+        project, imported = brought_in(store, known, tmp_path, segments=("country", "plan"))
+        served = store.results.segments(imported, project, now=datetime.now(UTC))
     analysed = segments_of_frame(
         frame,
         segments=["plan", "country", "day_of_week"],
@@ -176,16 +178,9 @@ COUNTED = {"custom_event": ("conversions", "conversion_rate"), "revenue": ("reve
 
 @pytest.mark.parametrize("method", ["frequentist", "bayesian"])
 def test_the_service_and_its_snapshot_give_the_same_numbers(tmp_path: Path, method: AnalysisMethod) -> None:
-    visits().write_csv(tmp_path / "visits.csv")
-    columns = VisitorColumns(variant="variant", goals=GOALS, visitor="visitor", timestamp="at")
-    file = VisitorFile(path=tmp_path / "visits.csv", columns=columns, name="Visits", control="old")
     with a_working_store(tmp_path / "store") as store:
-        project = store.add_project(reporting_timezone=ZONE)
-        imported = import_visitors(
-            file, project, catalog=store.catalog, ingest=store.ingest, on_progress=lambda _: None
-        )
-        assert imported.experiment is not None
-        experiment = store.change(imported.experiment, analysis_method=method, confidence_level=90)
+        project, imported = brought_in(store, visits(), tmp_path)
+        experiment = store.change(imported, analysis_method=method, confidence_level=90)
         served = store.results.report(experiment, project, now=datetime.now(UTC))
         store.snapshots.write(project.id)
         snapshot = open_snapshot(store.snapshots.folder)
@@ -206,22 +201,15 @@ def test_the_service_and_its_snapshot_give_the_same_numbers(tmp_path: Path, meth
 
 @pytest.mark.parametrize("method", ["frequentist", "bayesian"])
 def test_weights_that_moved_are_known_on_every_way(tmp_path: Path, method: AnalysisMethod) -> None:
-    visits().write_csv(tmp_path / "visits.csv")
-    columns = VisitorColumns(variant="variant", goals=GOALS, visitor="visitor", timestamp="at")
-    file = VisitorFile(path=tmp_path / "visits.csv", columns=columns, name="Visits", control="old")
     with a_working_store(tmp_path / "store") as store:
-        project = store.add_project(reporting_timezone=ZONE)
-        imported = import_visitors(
-            file, project, catalog=store.catalog, ingest=store.ingest, on_progress=lambda _: None
-        )
-        assert imported.experiment is not None
-        old, new = (variant.id for variant in imported.experiment.variants)
+        project, imported = brought_in(store, visits(), tmp_path)
+        old, new = (variant.id for variant in imported.variants)
         epochs = tuple(
             WeightEpoch(started_at=FIRST + timedelta(days=day), weights={old: 1.0, new: weight})
             for day, weight in ((0, 1.0), (3, 1.5), (3.5, 1.2), (20, 2.0))
         )
         experiment = store.change(
-            imported.experiment, analysis_method=method, traffic_strategy="bandit", weight_epochs=epochs
+            imported, analysis_method=method, traffic_strategy="bandit", weight_epochs=epochs
         )
         served = store.results.report(experiment, project, now=datetime.now(UTC))
         store.snapshots.write(project.id)

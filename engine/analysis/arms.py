@@ -53,9 +53,8 @@ def chances_to_be_best(experiment: Experiment, evidence: Evidence) -> FloatArray
         chances[means] = best_of_means((wanted * estimates.value)[means], estimates.variance[means]).chance
     if (~means).any():
         hits = np.where(wanted > 0, evidence.conversions, evidence.visitors - evidence.conversions)
-        shapes = np.where(
-            wanted > 0, beta_priors(experiment, evidence), beta_priors(experiment, evidence)[:, ::-1]
-        )
+        priors = beta_priors(experiment, evidence)
+        shapes = np.where(wanted > 0, priors, priors[:, ::-1])
         for shape in np.unique(shapes[~means], axis=0):
             rows = ~means & (shapes == shape).all(axis=1)
             prior = float(shape[0]), float(shape[1])

@@ -1,50 +1,11 @@
-"""Where an effect is different: every segment read with the others in mind.
-
-Arrays have the values of one dimension (the countries, say) along the last axis and goals, variants or
-dimensions along the others; a dimension with fewer values is padded with segments of no visitors.
-"""
-
-from dataclasses import dataclass
+"""Effects of segments on scales where they compare, and everybody who is not in a segment."""
 
 import numpy as np
 from scipy import special
 
-from engine.analysis.comparisons import benjamini_hochberg
 from engine.analysis.estimates import Estimate
 from engine.analysis.moments import FloatArray, Moments
-from engine.analysis.shrinkage import Shrunk, shrink
 from engine.analysis.tables import Tables
-from engine.analysis.tails import log_p_normal
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentReading:
-    """What segments say, exploratory by nature; NaN where a segment says nothing.
-
-    `effects` are shrunk towards one another. `log_p` asks whether a segment has an effect at all and
-    `log_p_differs` whether it is another than that of everybody else: both are adjusted for the whole
-    array, so that of those below log(alpha) at most a share of alpha is false on average.
-    """
-
-    effects: Shrunk
-    log_p: FloatArray
-    log_p_differs: FloatArray
-
-
-def read_segments(
-    effects: Estimate, rest: Estimate, log_p: FloatArray, *, alpha: float = 0.05
-) -> SegmentReading:
-    """Judge all segments of `effects` together, each beside the `rest` of its dimension.
-
-    `log_p` is that of each segment's own test, unadjusted. Segment and rest share no visitor, so their
-    difference is tested by z with both variances. False discoveries: Benjamini and Hochberg (1995).
-    """
-    differs = log_p_normal(effects.minus(rest).z)
-    return SegmentReading(
-        effects=shrink(effects, alpha=alpha),
-        log_p=benjamini_hochberg(np.where(effects.defined, log_p, np.nan), axis=None),
-        log_p_differs=benjamini_hochberg(differs, axis=None),
-    )
 
 
 def log_odds_ratios(tables: Tables) -> Estimate:

@@ -8,7 +8,7 @@ from engine.analysis.bandit import stratify
 from engine.analysis.estimates import Estimate
 from engine.analysis.moments import FloatArray, Moments
 from engine.calibration.reading import Method, Reading, read_arms, read_pair
-from engine.calibration.trials import Setting
+from engine.calibration.trials import Setting, lifts_of_last
 from engine.simulate_bandit import simulate_bandits
 
 EPOCHS = 10
@@ -60,9 +60,7 @@ class Steering:
     @property
     def lifts(self) -> FloatArray:
         """The true lift of each comparison with the control."""
-        lifts = np.zeros(self.case.arms - 1)
-        lifts[-1] = self.lift
-        return lifts
+        return lifts_of_last(self.case.arms, self.lift)
 
 
 def _is_bandit(case: object) -> bool:

@@ -104,9 +104,7 @@ class Trials:
     @property
     def lifts(self) -> FloatArray:
         """The true lift of each comparison with the control."""
-        lifts = np.zeros(self.setting.arms - 1)
-        lifts[-1] = self.lift
-        return lifts
+        return lifts_of_last(self.setting.arms, self.lift)
 
     @property
     def seen(self) -> FloatArray:
@@ -163,3 +161,8 @@ def _so_far(daily: Moments) -> Moments:
     for day in range(1, DAYS):
         days.append(days[-1].merge(daily[:, day]))
     return Moments(*(np.stack([getattr(day, part) for day in days], axis=1) for part in ("n", "mean", "m2")))
+
+
+def lifts_of_last(arms: int, lift: float) -> FloatArray:
+    """The true lift of each comparison with the control, where the last of so many arms has one."""
+    return np.append(np.zeros(arms - 2), lift)

@@ -8,7 +8,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportions_ztest
 
 from engine.analysis.segment_evidence import SegmentEvidence
-from engine.analysis.segment_findings import find
+from engine.analysis.segment_findings import SegmentFindings, find
 from engine.analysis.segments import lift_of_log_odds, log_odds_ratios
 from engine.analysis.shrinkage import shrink
 from engine.analysis.tables import Tables
@@ -102,6 +102,42 @@ def test_shrinking_all_at_once_is_shrinking_each_dimension_of_each_goal_and_vari
                 np.testing.assert_allclose(found.shrunk[cell], lift_of_log_odds(alone.mean, base), rtol=1e-9)
                 np.testing.assert_allclose(found.low[cell], lift_of_log_odds(alone.low, base), rtol=1e-9)
                 np.testing.assert_allclose(found.chance[cell], alone.chance, rtol=1e-9)
+
+
+def found_in(control: np.ndarray, control_n: np.ndarray, hits: np.ndarray, n: np.ndarray) -> SegmentFindings:
+    """The findings of one dimension, in the order of its values."""
+    rows = zip(control_n.tolist(), n.tolist(), control.tolist(), hits.tolist(), strict=True)
+    values = {f"{place:02}": ([a, b], [x, y]) for place, (a, b, x, y) in enumerate(rows)}
+    return find(an_experiment(), segmented({"country": values}), 0, ALPHA)
+
+
+def test_segments_of_an_a_a_test_are_rarely_called() -> None:
+    rng = np.random.default_rng(1)
+    n = rng.integers(500, 20_000, 12)
+    called, differing = [], []
+    for _ in range(400):
+        found = found_in(rng.binomial(n, 0.05), n, rng.binomial(n, 0.05), n)
+        called.append((found.log_p < np.log(ALPHA)).any())
+        differing.append((found.log_p_differs < np.log(ALPHA)).any())
+    assert np.mean(called) <= 0.07
+    assert np.mean(differing) <= 0.07
+
+
+def test_the_segment_that_differs_is_found_and_the_others_are_not() -> None:
+    rng = np.random.default_rng(2)
+    n = np.full(6, 20_000)
+    rate = np.where(np.arange(6) == 3, 0.04, 0.06)
+    found = found_in(rng.binomial(n, 0.05), n, rng.binomial(n, rate), n)
+    assert found.log_p_differs[3, 0, 0] < np.log(1e-6)
+    assert found.high[3, 0, 0] < 0 < found.low[[0, 1, 2, 4, 5], 0, 0].min()
+
+
+def test_a_lone_lucky_segment_is_drawn_back() -> None:
+    # Nine segments without effect and a small tenth that doubled by luck.
+    n = np.array([10_000] * 9 + [100])
+    control = n // 20
+    hits = np.where(n == 100, 10, control)
+    assert found_in(control, n, hits, n).shrunk[9, 0, 0] < 0.10
 
 
 @pytest.mark.parametrize(
