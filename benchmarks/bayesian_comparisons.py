@@ -22,8 +22,8 @@ from scipy import integrate, stats
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.comparing import ALPHA, COMPARISONS, RUNS, Peer, Row, observe, row, timed
-from engine.analysis import bayesian
-from engine.analysis.moments import FloatArray
+from engine.stats.bayesian import posteriors
+from engine.stats.moments import FloatArray
 
 # Those that take milliseconds for each are asked for so many.
 SOME = 1000
@@ -57,9 +57,9 @@ def run() -> list[Row]:
     ]
     truth = np.array([_true_chance(count) for count in counts[:CHECKED]])
     everything, posterior = timed(
-        lambda: (bayesian.compare_shares(tables), bayesian.share_lift(tables, ALPHA / 2)), RUNS
+        lambda: (posteriors.compare_shares(tables), posteriors.share_lift(tables, ALPHA / 2)), RUNS
     )
-    chance_alone, _ = timed(lambda: bayesian.compare_shares(tables), RUNS)
+    chance_alone, _ = timed(lambda: posteriors.compare_shares(tables), RUNS)
     error = _error(posterior[0].chance, truth, 1e-9)
     times = {"chance, loss, lift interval": everything, "chance, loss": chance_alone}
     return [

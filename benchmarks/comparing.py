@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.analysis.moments import FloatArray, Moments
-from engine.analysis.tables import Tables
+from engine.stats.contingency import Tables
+from engine.stats.moments import FloatArray, Moments
 
 COMPARISONS = 15_000
 ALPHA = 0.05

@@ -17,11 +17,11 @@ from tea_tasting.aggr import Aggregates
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.comparing import ALPHA, COMPARISONS, RUNS, Observed, Peer, Row, observe, row, timed
-from engine.analysis import cuped, frequentist
-from engine.analysis.comoments import PairedMoments
-from engine.analysis.estimates import Estimate
-from engine.analysis.frequentist import Comparison
-from engine.analysis.moments import FloatArray
+from engine.stats import cuped
+from engine.stats.estimates import Estimate
+from engine.stats.frequentist import two_sample
+from engine.stats.frequentist.two_sample import Comparison
+from engine.stats.moments import FloatArray, PairedMoments
 
 WHAT = "means with a covariate: p, lift interval"
 GOAL_OF_TEA_TASTING = 1000
@@ -69,7 +69,7 @@ def with_covariate(seen: Observed, seed: int = 16) -> PairedMoments:
 def compare(paired: PairedMoments) -> Comparison:
     """Adjust both arms and compare them."""
     estimate = Estimate.of(cuped.adjust(paired).moments)
-    return frequentist.compare_means(estimate[:, 0], estimate[:, 1], ALPHA)
+    return two_sample.compare_means(estimate[:, 0], estimate[:, 1], ALPHA)
 
 
 def _columns(paired: PairedMoments) -> list[FloatArray]:

@@ -31,9 +31,9 @@ from benchmarks.comparing import (
     share_moments,
     timed,
 )
-from engine.analysis import frequentist
-from engine.analysis.estimates import Estimate
-from engine.analysis.moments import Moments
+from engine.stats.estimates import Estimate
+from engine.stats.frequentist import two_sample
+from engine.stats.moments import Moments
 
 GOAL_OF_TEA_TASTING = 1000
 # It takes about 13 ms for each.
@@ -49,7 +49,7 @@ def run() -> list[Row]:
 def _shares(seen: Observed) -> Iterator[Row]:
     """Two conversion rates: p and the interval of the relative change."""
     what = "shares: p, lift interval"
-    ours, found = timed(lambda: frequentist.compare_shares(seen.tables, ALPHA), RUNS)
+    ours, found = timed(lambda: two_sample.compare_shares(seen.tables, ALPHA), RUNS)
     control, treatment = share_moments(seen.tables)
     metric, of_tea = tt.Proportion("hit", method="norm", correction=False), _aggregates(control, treatment)
     seconds, results = timed(lambda: [metric.analyze_aggregates(*pair) for pair in of_tea])
@@ -70,7 +70,7 @@ def _means(seen: Observed) -> Iterator[Row]:
     """Two means: Welch's p and the interval of the relative change."""
     what = "means: p, lift interval"
     ours, found = timed(
-        lambda: frequentist.compare_means(Estimate.of(seen.control), Estimate.of(seen.treatment), ALPHA), RUNS
+        lambda: two_sample.compare_means(Estimate.of(seen.control), Estimate.of(seen.treatment), ALPHA), RUNS
     )
     metric, of_tea = tt.Mean("hit", equal_var=False), _aggregates(seen.control, seen.treatment)
     seconds, results = timed(lambda: [metric.analyze_aggregates(*pair) for pair in of_tea])

@@ -18,10 +18,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import spotify
 from benchmarks.comparing import ALPHA, COMPARISONS, RUNS, Observed, Peer, Row, observe, pairs, row, timed
-from engine.analysis.estimates import Estimate
-from engine.analysis.group_sequential import Look, look_at
-from engine.analysis.moments import Moments
-from engine.analysis.sequential import confidence_sequence
+from engine.stats.estimates import Estimate
+from engine.stats.moments import Moments
+from engine.stats.sequential.confidence_sequence import confidence_sequence
+from engine.stats.sequential.repeated_intervals import Look, look_at
 
 PLANNED = 20_000
 LOOKS = (0.2, 0.4, 0.6, 0.8, 1.0)

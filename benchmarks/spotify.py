@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.analysis.moments import FloatArray, Moments
+from engine.stats.moments import FloatArray, Moments
 
 NAME = "spotify-confidence"
 PROGRAM = Path(__file__).with_name("spotify_tests.py")

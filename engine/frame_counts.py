@@ -9,10 +9,10 @@ import polars as pl
 
 from engine.analysis.evidence import DailyEvidence, Evidence, IntArray
 from engine.analysis.follow_up import FollowUp
-from engine.analysis.moments import Moments
 from engine.days import local_days
 from engine.frame_rows import NO_MORE, GoalKind, ValueColumns
 from engine.frame_values import side_by_side, values_of
+from engine.stats.moments import Moments
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

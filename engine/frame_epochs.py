@@ -9,8 +9,8 @@ import polars as pl
 
 from engine.analysis.epochs import SETTLING, EpochEvidence
 from engine.analysis.evidence import Evidence
-from engine.analysis.moments import Moments
 from engine.errors import InvalidEvidenceError
+from engine.stats.moments import Moments
 
 # When new visitors began to be split by which weights, by variant.
 WeightEpochs = Sequence[tuple[datetime, Mapping[str, float]]]

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from engine.analysis.estimates import Estimate, FloatArray
-from engine.analysis.frequentist import compare_means
 from engine.analysis.presenting import between, number
-from engine.analysis.quantiles import estimate_quantiles
 from engine.analysis.result import Interval
 from engine.errors import InvalidEvidenceError
 from engine.frame_rows import collected
+from engine.stats.estimates import Estimate, FloatArray
+from engine.stats.frequentist.quantiles import estimate_quantiles
+from engine.stats.frequentist.two_sample import compare_means
 
 __all__ = ["QuantileResult", "quantiles_of_frame"]
 

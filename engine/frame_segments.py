@@ -7,9 +7,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from engine.analysis.moments import Moments
-from engine.analysis.pooling import by_sampling, in_closed_form
-from engine.analysis.sampling import Sampling
 from engine.analysis.segment_evidence import Counts, IntArray, Segment, SegmentEvidence
 from engine.analysis.segment_report import SegmentReport, analyze_segments
 from engine.design.experiment import Experiment
@@ -20,6 +17,9 @@ from engine.frame_counts import by_visitor, moment, of_one_variant, with_codes
 from engine.frame_epochs import WeightEpochs
 from engine.frame_experiment import experiment_of
 from engine.frame_rows import Columns, GoalKind, read_rows
+from engine.stats.bayesian.pooling import by_sampling, in_closed_form
+from engine.stats.bayesian.sampling import Sampling
+from engine.stats.moments import Moments
 
 __all__ = ["segments_of_frame"]
 

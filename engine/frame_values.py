@@ -7,11 +7,10 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 
-from engine.analysis.comoments import PairedMoments
-from engine.analysis.moments import FloatArray, Moments
 from engine.analysis.visitor_values import VisitorValues
-from engine.analysis.winsorizing import cap_of
 from engine.frame_rows import GoalKind, ValueColumns
+from engine.stats.moments import FloatArray, Moments, PairedMoments
+from engine.stats.winsorizing import cap_of
 
 AnyMoments = TypeVar("AnyMoments", Moments, PairedMoments)
 

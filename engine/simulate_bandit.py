@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from engine.analysis.bandit import thompson_weights
 from engine.analysis.epoch_arms import chance_best
 from engine.analysis.epochs import EpochEvidence
 from engine.analysis.evidence import DailyEvidence, Evidence
-from engine.analysis.moments import FloatArray, Moments
+from engine.stats.moments import FloatArray, Moments
+from engine.stats.stratification import thompson_weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

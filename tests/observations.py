@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.analysis.epochs import EpochEvidence
 from engine.analysis.evidence import DailyEvidence, Evidence
-from engine.analysis.moments import Moments
+from engine.stats.moments import Moments
 
 MONDAY = date(2026, 3, 2)
 

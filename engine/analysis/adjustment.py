@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.analysis.comoments import PairedMoments
-from engine.analysis.cuped import adjust
-from engine.analysis.exact import SMALL_CELL
-from engine.analysis.moments import BoolArray, FloatArray, Moments
-from engine.analysis.ratio import RatioMoments, linearize, linearize_with_covariate
 from engine.analysis.visitor_values import VisitorValues
+from engine.stats.cuped import adjust
+from engine.stats.delta_method import RatioMoments, linearize, linearize_with_covariate
+from engine.stats.frequentist.fisher_exact import SMALL_CELL
+from engine.stats.moments import BoolArray, FloatArray, Moments, PairedMoments
 
 
 @dataclass(frozen=True, slots=True)

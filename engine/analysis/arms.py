@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from engine.analysis.best_arm import best_of_means, best_of_shares
-from engine.analysis.best_lift import best_of_lifts
 from engine.analysis.effects import believes_in_lifts
 from engine.analysis.epoch_arms import chance_best, goal_by_epoch
-from engine.analysis.estimates import Estimate
 from engine.analysis.evidence import Evidence
 from engine.analysis.metrics import control_column, is_revenue, metrics_of, wanted_directions
-from engine.analysis.moments import FloatArray
 from engine.analysis.pre_period import beta_priors
 from engine.design.experiment import Experiment
+from engine.stats.bayesian.best_arm import best_of_means, best_of_shares
+from engine.stats.bayesian.best_arm_lift_prior import best_of_lifts
+from engine.stats.estimates import Estimate
+from engine.stats.moments import FloatArray
 
 
 def chances_to_be_best(experiment: Experiment, evidence: Evidence) -> FloatArray:

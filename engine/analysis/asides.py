@@ -9,11 +9,11 @@ from engine.analysis.arms import chances_to_be_best
 from engine.analysis.evidence import Evidence
 from engine.analysis.judgement import Judgement, judge
 from engine.analysis.metrics import control_column, is_revenue, metrics_of
-from engine.analysis.moments import BoolArray, FloatArray
 from engine.analysis.order_values import RevenueParts, revenue_parts
 from engine.analysis.presenting import improvement_interval, number
 from engine.analysis.result import Capped, RevenuePart, Unadjusted, VariantResult
 from engine.design.experiment import Experiment
+from engine.stats.moments import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 from scipy import special
 
-from engine.analysis.comparisons import holm
-from engine.analysis.dunnett import critical_dunnett, log_p_dunnett, shared_noise
 from engine.analysis.effects import Effects, effects_of
 from engine.analysis.evidence import Evidence
 from engine.analysis.metrics import control_column
-from engine.analysis.moments import FloatArray
 from engine.analysis.multiplicity import effective_alpha
 from engine.analysis.pairs import paired_with
 from engine.analysis.watching import watch
 from engine.design.experiment import Experiment
+from engine.stats.frequentist.dunnett import critical_dunnett, log_p_dunnett, shared_noise
+from engine.stats.frequentist.multiple_testing import holm
+from engine.stats.moments import FloatArray
 
 
 def correct(experiment: Experiment, evidence: Evidence, effects: Effects) -> tuple[Effects, FloatArray]:

@@ -4,14 +4,14 @@ from datetime import datetime
 
 import numpy as np
 
-from engine.analysis.estimates import BoolArray
 from engine.analysis.evidence import Evidence
 from engine.analysis.health import check_health
 from engine.analysis.judgement import Judgement, judge
 from engine.analysis.metrics import control_column, metric_moments, primary_row, wanted_directions
-from engine.analysis.sequential import wins_always_valid
 from engine.analysis.watching import watch
 from engine.design.experiment import Experiment, Variant
+from engine.stats.estimates import BoolArray
+from engine.stats.sequential.confidence_sequence import wins_always_valid
 
 # A Bayesian winner is stopped for once choosing it wrongly costs, on average, less than this share of the
 # control's conversion rate or revenue per visitor.

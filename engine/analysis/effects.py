@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.analysis import bayesian, frequentist
-from engine.analysis.estimates import Estimate
 from engine.analysis.evidence import Evidence
 from engine.analysis.metrics import control_column, is_revenue, metrics_of
-from engine.analysis.moments import BoolArray, FloatArray, Moments
 from engine.analysis.pairs import paired_with
 from engine.analysis.pre_period import beta_priors
-from engine.analysis.priors import update_lift
-from engine.analysis.tables import Tables
 from engine.design.experiment import Experiment
+from engine.stats.bayesian import posteriors
+from engine.stats.bayesian.priors import update_lift
+from engine.stats.contingency import Tables
+from engine.stats.estimates import Estimate
+from engine.stats.frequentist import two_sample
+from engine.stats.moments import BoolArray, FloatArray, Moments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,10 +114,10 @@ class _How:
 
 
 def _share_effects(tables: Tables, how: _How, prior: FloatArray) -> Effects:
-    test = frequentist.compare_shares(tables, how.alpha)
+    test = two_sample.compare_shares(tables, how.alpha)
     shapes = prior[:, :1], prior[:, 1:]
-    posterior = bayesian.compare_shares(tables, shapes)
-    low, high = bayesian.share_lift(tables, how.alpha, shapes) if how.is_bayesian else (test.low, test.high)
+    posterior = posteriors.compare_shares(tables, shapes)
+    low, high = posteriors.share_lift(tables, how.alpha, shapes) if how.is_bayesian else (test.low, test.high)
     has_base = tables.control_hits > 0
     control_share, share = _believed_shares(tables, prior)
     found = Effects(
@@ -156,11 +157,11 @@ def _believed_shares(tables: Tables, prior: FloatArray) -> tuple[FloatArray, Flo
 
 
 def _mean_effects(controls: Estimate, variants: Estimate, how: _How) -> Effects:
-    test = frequentist.compare_means(controls, variants, how.alpha)
-    posterior = bayesian.compare_means(controls, variants)
+    test = two_sample.compare_means(controls, variants, how.alpha)
+    posterior = posteriors.compare_means(controls, variants)
     low, high = test.low, test.high
     if how.is_bayesian:
-        low, high = bayesian.mean_lift(controls, variants, how.alpha)
+        low, high = posteriors.mean_lift(controls, variants, how.alpha)
     found = Effects(
         improvement=relative_change(controls.value, variants.value),
         difference=variants.value - controls.value,

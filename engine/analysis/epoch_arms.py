@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from engine.analysis.bandit import stratify_arms
-from engine.analysis.best_arm import best_of_means, best_of_shares
 from engine.analysis.evidence import Evidence
 from engine.analysis.metrics import is_revenue
-from engine.analysis.moments import FloatArray, Moments
 from engine.design.experiment import Experiment
+from engine.stats.bayesian.best_arm import best_of_means, best_of_shares
+from engine.stats.moments import FloatArray, Moments
+from engine.stats.stratification import stratify_arms
 
 
 def chance_best(strata: Moments, *, money: bool, wanted: float = 1.0) -> FloatArray:

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 import numpy as np
 import numpy.typing as npt
 
-from engine.analysis.moments import FloatArray, Moments
 from engine.errors import InvalidEvidenceError
+from engine.stats.moments import FloatArray, Moments
 
 IntArray = npt.NDArray[np.int64]
 

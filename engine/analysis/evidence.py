@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from engine.analysis.epochs import EpochEvidence
 from engine.analysis.follow_up import FollowUp
-from engine.analysis.moments import Moments
 from engine.analysis.segment_evidence import SegmentVisitors
 from engine.analysis.visitor_values import VisitorValues
 from engine.errors import InvalidEvidenceError
+from engine.stats.moments import Moments
 
 IntArray = npt.NDArray[np.int64]
 

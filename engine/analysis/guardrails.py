@@ -11,9 +11,9 @@ from engine.analysis.judgement import (
 )
 from engine.analysis.metrics import control_column, wanted_directions
 from engine.analysis.multiplicity import effective_alpha
-from engine.analysis.noninferiority import judge_guardrail
 from engine.analysis.pairs import paired_with
 from engine.design.experiment import Experiment
+from engine.stats.frequentist.noninferiority import judge_guardrail
 
 
 def broken_guardrails(experiment: Experiment, evidence: Evidence) -> dict[str, tuple[str, ...]]:

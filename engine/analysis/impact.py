@@ -4,9 +4,9 @@ import numpy as np
 
 from engine.analysis.effects import relative_change
 from engine.analysis.evidence import Evidence
-from engine.analysis.moments import FloatArray
 from engine.analysis.pairs import revenue_means
 from engine.design.experiment import Experiment
+from engine.stats.moments import FloatArray
 
 DAYS_A_YEAR = 365
 

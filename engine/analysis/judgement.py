@@ -12,9 +12,9 @@ from engine.analysis.corrections import correct
 from engine.analysis.effects import Effects, effects_of
 from engine.analysis.evidence import Evidence, IntArray
 from engine.analysis.metrics import control_column, is_revenue, wanted_directions
-from engine.analysis.moments import BoolArray, FloatArray
 from engine.analysis.multiplicity import decision_alpha, effective_alpha
 from engine.design.experiment import Experiment
+from engine.stats.moments import BoolArray, FloatArray
 
 # Below this many visitors in an arm, one conversion more moves its rate by over a percentage point.
 MIN_VISITORS = 100

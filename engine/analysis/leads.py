@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from engine.analysis.comparisons import prefer_primary
 from engine.analysis.evidence import Evidence
 from engine.analysis.judgement import Judgement
 from engine.analysis.metrics import wanted_directions
-from engine.analysis.moments import BoolArray
-from engine.analysis.sequential import wins_always_valid
 from engine.analysis.watching import watch
 from engine.design.experiment import Experiment
+from engine.stats.frequentist.multiple_testing import prefer_primary
+from engine.stats.moments import BoolArray
+from engine.stats.sequential.confidence_sequence import wins_always_valid
 
 
 def wins_at_any_look(experiment: Experiment, evidence: Evidence) -> BoolArray:

@@ -4,8 +4,8 @@ import numpy as np
 
 from engine.analysis.adjustment import Metrics, adjusted_metrics, judged_values
 from engine.analysis.evidence import Evidence
-from engine.analysis.moments import BoolArray, FloatArray, Moments
 from engine.design.experiment import Experiment
+from engine.stats.moments import BoolArray, FloatArray, Moments
 
 
 def control_column(experiment: Experiment) -> int | None:

@@ -8,13 +8,12 @@ from typing import Final
 import numpy as np
 
 from engine.analysis.checking import Finding, Subject
-from engine.analysis.estimates import BoolArray, FloatArray
 from engine.analysis.figures import signed
 from engine.analysis.follow_up import FollowUp
 from engine.analysis.metrics import control_column, is_revenue, primary_row
-from engine.analysis.novelty import Novelty, effect_by_day
-from engine.analysis.segments import lift_of_log_odds
-from engine.analysis.tables import Tables
+from engine.stats.contingency import Tables, lift_of_log_odds
+from engine.stats.estimates import BoolArray, FloatArray
+from engine.stats.frequentist.trend import Novelty, effect_by_day
 
 # A trend this unlikely under a lasting effect is one; shared by the variants compared with the control.
 NOVELTY_ALPHA: Final = 0.01

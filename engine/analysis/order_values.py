@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.analysis import bayesian
 from engine.analysis.effects import relative_change
-from engine.analysis.estimates import Estimate
 from engine.analysis.evidence import Evidence
-from engine.analysis.moments import BoolArray, FloatArray, Moments
-from engine.analysis.tables import Tables
+from engine.stats.bayesian import posteriors
+from engine.stats.contingency import Tables
+from engine.stats.estimates import Estimate
+from engine.stats.moments import BoolArray, FloatArray, Moments
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ def revenue_parts(evidence: Evidence, control: int, goals: BoolArray) -> Revenue
     return RevenueParts(
         converted=others(relative_change(tables.control_share, tables.share)),
         spent=others(relative_change(spent_control.value, spent.value)),
-        chance_converted=others(bayesian.compare_shares(tables).chance),
-        chance_spent=others(bayesian.compare_means(spent_control, spent).chance),
+        chance_converted=others(posteriors.compare_shares(tables).chance),
+        chance_spent=others(posteriors.compare_means(spent_control, spent).chance),
     )
 
 

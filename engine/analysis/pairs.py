@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from engine.analysis.bandit import Stratified, stratify
-from engine.analysis.estimates import Estimate
 from engine.analysis.evidence import Evidence
 from engine.analysis.metrics import control_column, is_revenue, metric_moments
-from engine.analysis.moments import FloatArray, Moments
 from engine.design.experiment import Experiment
+from engine.stats.estimates import Estimate
+from engine.stats.moments import FloatArray, Moments
+from engine.stats.stratification import Stratified, stratify
 
 
 def paired_with(control: int, experiment: Experiment, evidence: Evidence) -> tuple[Estimate, Estimate]:

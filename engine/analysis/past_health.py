@@ -3,8 +3,8 @@
 import numpy as np
 
 from engine.analysis.checking import Finding, Subject
-from engine.analysis.cuped import log_p_before
 from engine.analysis.metrics import control_column
+from engine.stats.cuped import log_p_before
 
 # Arms this unlike beforehand were not filled by chance: a fault, as a broken sample ratio is.
 UNLIKE_ALARM = 0.001

@@ -3,9 +3,9 @@
 import numpy as np
 
 from engine.analysis.evidence import Evidence
-from engine.analysis.moments import FloatArray
-from engine.analysis.priors import prior_of_past
 from engine.design.experiment import Experiment
+from engine.stats.bayesian.priors import prior_of_past
+from engine.stats.moments import FloatArray
 
 
 def beta_priors(experiment: Experiment, evidence: Evidence) -> FloatArray:

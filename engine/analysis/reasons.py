@@ -7,9 +7,9 @@ import numpy as np
 
 from engine.analysis.evidence import Evidence
 from engine.analysis.judgement import MIN_VISITORS, Judgement, conversions_needed, judged_by_mean
-from engine.analysis.sequential import FEWEST_CONVERSIONS
 from engine.analysis.watching import fewest_of_a_kind
 from engine.design.experiment import Experiment
+from engine.stats.sequential.confidence_sequence import FEWEST_CONVERSIONS
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ import numpy.typing as npt
 
 from engine.analysis.judgement import MIN_CONVERSIONS, MIN_PAYING_VISITORS, MIN_VISITORS
 from engine.analysis.metrics import is_revenue
-from engine.analysis.moments import BoolArray, FloatArray
 from engine.analysis.result import Interval
 from engine.analysis.segment_evidence import IntArray, SegmentEvidence
 from engine.analysis.segment_findings import SegmentFindings
 from engine.analysis.segment_result import SegmentArm, SegmentResult, SegmentVariant
 from engine.design.experiment import Experiment
+from engine.stats.moments import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

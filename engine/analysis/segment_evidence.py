@@ -8,9 +8,9 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from engine.analysis.moments import Moments
-from engine.analysis.segments import moments_without
 from engine.errors import InvalidEvidenceError
+from engine.stats.contingency import moments_without
+from engine.stats.moments import Moments
 
 IntArray = npt.NDArray[np.int64]
 

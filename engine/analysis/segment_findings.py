@@ -8,19 +8,23 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from engine.analysis.comparisons import benjamini_hochberg
 from engine.analysis.effects import relative_change
-from engine.analysis.estimates import Estimate
-from engine.analysis.frequentist import compare_means, log_p_shares
 from engine.analysis.judgement import has_enough
 from engine.analysis.metrics import is_revenue, wanted_directions
-from engine.analysis.moments import BoolArray, FloatArray
-from engine.analysis.pooling import Families, Pool, Pooled, in_closed_form
 from engine.analysis.segment_evidence import Counts, IntArray, SegmentEvidence, dimensions_of
-from engine.analysis.segments import lift_of_log_odds, log_odds_ratios, relative_effects
-from engine.analysis.tables import Tables
-from engine.analysis.tails import log_p_normal
 from engine.design.experiment import Experiment
+from engine.stats.bayesian.pooling import (
+    Families,
+    Pool,
+    Pooled,
+    in_closed_form,
+)
+from engine.stats.contingency import Tables, lift_of_log_odds, log_odds_ratios, relative_effects
+from engine.stats.estimates import Estimate
+from engine.stats.frequentist.multiple_testing import benjamini_hochberg
+from engine.stats.frequentist.two_sample import compare_means, log_p_shares
+from engine.stats.log_p_values import log_p_normal
+from engine.stats.moments import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from engine.analysis.metrics import control_column
-from engine.analysis.pooling import Pool, in_closed_form
 from engine.analysis.segment_cells import Cells
 from engine.analysis.segment_evidence import SegmentEvidence
 from engine.analysis.segment_findings import find
@@ -21,6 +20,7 @@ from engine.analysis.segment_result import (
 from engine.analysis.segment_split import check_splits, have_weights_moved, is_split_by_weight
 from engine.analysis.segment_wording import sum_up
 from engine.design.experiment import Experiment
+from engine.stats.bayesian.pooling import Pool, in_closed_form
 
 __all__ = [
     "GoalSegments",

@@ -6,12 +6,12 @@ import numpy as np
 from scipy import special
 
 from engine.analysis.checking import MIN_EXPECTED, SAMPLE_RATIO_ALARM
-from engine.analysis.comparisons import holm
-from engine.analysis.moments import BoolArray, FloatArray
 from engine.analysis.segment_evidence import IntArray, SegmentVisitors
-from engine.analysis.sequential_srm import check_split
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
+from engine.stats.frequentist.multiple_testing import holm
+from engine.stats.moments import BoolArray, FloatArray
+from engine.stats.sequential.sample_ratio import check_split
 
 # Segments are smaller than the whole, and what breaks one of them breaks it badly: a tenth of the weight
 # that the whole's check puts on the promised split finds that with fewer visitors.

@@ -10,9 +10,9 @@ from engine.analysis.checking import MIN_EXPECTED, SAMPLE_RATIO_ALARM, Finding, 
 from engine.analysis.epochs import EpochEvidence, IntArray
 from engine.analysis.evidence import Evidence
 from engine.analysis.figures import share
-from engine.analysis.moments import BoolArray, FloatArray
-from engine.analysis.sequential_srm import check_split_over_epochs
 from engine.design.experiment import Experiment
+from engine.stats.moments import BoolArray, FloatArray
+from engine.stats.sequential.sample_ratio import check_split_over_epochs
 
 Value = TypeVar("Value")
 

@@ -5,12 +5,12 @@ from datetime import datetime
 
 import numpy as np
 
-from engine.analysis.bandit import thompson_weights
 from engine.analysis.epoch_arms import chance_best, goal_by_epoch
 from engine.analysis.evidence import Evidence
 from engine.analysis.health import check_health
 from engine.analysis.metrics import is_revenue, primary_row, wanted_directions
 from engine.design.experiment import Experiment
+from engine.stats.stratification import thompson_weights
 
 # So many visitors a variant have to come between two moves: at the floor, a fifth of an even split, that is
 # about a hundred of each, enough for an epoch to have a mean of its own.

@@ -7,15 +7,15 @@ from engine.analysis.asides import asides_of
 from engine.analysis.evidence import Evidence
 from engine.analysis.impact import revenue_difference, revenue_lift, yearly_impact
 from engine.analysis.judgement import Judgement
-from engine.analysis.moments import FloatArray
 from engine.analysis.multiplicity import effective_alpha
 from engine.analysis.presenting import between, improvement_interval, number
 from engine.analysis.reasons import Cell, why_missing
 from engine.analysis.result import Interval, VariantResult
-from engine.analysis.sequential import ConfidenceSequence
 from engine.analysis.split_health import expected_overall
 from engine.analysis.watching import watch
 from engine.design.experiment import Experiment
+from engine.stats.moments import FloatArray
+from engine.stats.sequential.confidence_sequence import ConfidenceSequence
 
 
 @dataclass(frozen=True, slots=True)

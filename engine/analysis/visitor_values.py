@@ -7,9 +7,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from engine.analysis.comoments import PairedMoments
-from engine.analysis.moments import FloatArray, Moments
 from engine.errors import InvalidEvidenceError
+from engine.stats.moments import FloatArray, Moments, PairedMoments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,15 @@ import numpy as np
 
 from engine.analysis.evidence import Evidence
 from engine.analysis.metrics import control_column, is_revenue
-from engine.analysis.moments import FloatArray
 from engine.analysis.multiplicity import effective_alpha
 from engine.analysis.pairs import paired_with
-from engine.analysis.sequential import PLANNED_BY_DEFAULT, ConfidenceSequence, confidence_sequence
 from engine.design.experiment import Experiment
+from engine.stats.moments import FloatArray
+from engine.stats.sequential.confidence_sequence import (
+    PLANNED_BY_DEFAULT,
+    ConfidenceSequence,
+    confidence_sequence,
+)
 
 
 def watch(experiment: Experiment, evidence: Evidence) -> ConfidenceSequence | None:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
-from engine.analysis.estimates import Estimate
-from engine.analysis.moments import FloatArray, Moments
-from engine.analysis.quantiles import estimate_quantiles
-from engine.analysis.winsorizing import winsorize
 from engine.calibration.reading import Method, Reading, read_arms, read_pair
 from engine.calibration.trials import LOG_DEVIATION, ORDERS, PARETO_SHAPE, OrderShape, Setting
+from engine.stats.estimates import Estimate
+from engine.stats.frequentist.quantiles import estimate_quantiles
+from engine.stats.moments import FloatArray, Moments
+from engine.stats.winsorizing import winsorize
 
 CAP_PERCENTILE = 99.0
 

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.analysis.bandit import stratify
-from engine.analysis.estimates import Estimate
-from engine.analysis.moments import FloatArray, Moments
 from engine.calibration.reading import Method, Reading, read_arms, read_pair
 from engine.calibration.trials import Setting, lifts_of_last
 from engine.simulate_bandit import simulate_bandits
+from engine.stats.estimates import Estimate
+from engine.stats.moments import FloatArray, Moments
+from engine.stats.stratification import stratify
 
 EPOCHS = 10
 

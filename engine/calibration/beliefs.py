@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine.analysis import bayesian
-from engine.analysis.estimates import Estimate
-from engine.analysis.moments import FloatArray, Moments
-from engine.analysis.priors import prior_of_past, update_lift
-from engine.analysis.tables import Tables
 from engine.calibration.reading import FAMILY, Method, Reading
+from engine.stats.bayesian import posteriors
+from engine.stats.bayesian.priors import prior_of_past, update_lift
+from engine.stats.contingency import Tables
+from engine.stats.estimates import Estimate
+from engine.stats.moments import FloatArray, Moments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,9 +88,9 @@ def _read_with_past(sample: Believing) -> Reading:
     tables = Tables.of(hits[..., :1], n[..., :1], hits[..., 1:], n[..., 1:])
     shapes = np.array([prior_of_past(float(each), float(sample.case.visitors)) for each in sample.past])
     prior = shapes[:, 0, None, None], shapes[:, 1, None, None]
-    low, high = bayesian.share_lift(tables, FAMILY, prior)
+    low, high = posteriors.share_lift(tables, FAMILY, prior)
     seen = (tables.share - tables.control_share) / sample.case.rate
-    return Reading(_verdict(bayesian.compare_shares(tables, prior).chance), low, high, seen)
+    return Reading(_verdict(posteriors.compare_shares(tables, prior).chance), low, high, seen)
 
 
 def _verdict(chance: FloatArray) -> npt.NDArray[np.int64]:

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.analysis.estimates import Estimate
-from engine.analysis.moments import FloatArray, Moments
-from engine.analysis.noninferiority import judge_guardrail
 from engine.calibration.reading import FAMILY, Method, Reading
+from engine.stats.estimates import Estimate
+from engine.stats.frequentist.noninferiority import judge_guardrail
+from engine.stats.moments import FloatArray, Moments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,18 +5,23 @@ from functools import lru_cache, partial
 import numpy as np
 import numpy.typing as npt
 
-from engine.analysis import bayesian
-from engine.analysis.comparisons import holm
 from engine.analysis.corrections import adjust_dunnett, holm_levels
-from engine.analysis.dunnett import shared_noise
-from engine.analysis.frequentist import Comparison, compare_means, compare_shares, fieller
-from engine.analysis.moments import FloatArray
 from engine.analysis.multiplicity import effective_alpha
-from engine.analysis.sequential import confidence_sequence, wins_always_valid
 from engine.calibration import amounts, bandits, beliefs, guardrails, segments, shop, splits
 from engine.calibration.reading import FAMILY, Method, Reading, read_test
 from engine.calibration.trials import DAYS, LEVEL, Setting, Trials
-from engine.design.group_boundaries import obrien_fleming
+from engine.stats.bayesian import posteriors
+from engine.stats.frequentist.dunnett import shared_noise
+from engine.stats.frequentist.multiple_testing import holm
+from engine.stats.frequentist.two_sample import (
+    Comparison,
+    compare_means,
+    compare_shares,
+    fieller,
+)
+from engine.stats.moments import FloatArray
+from engine.stats.sequential.confidence_sequence import confidence_sequence, wins_always_valid
+from engine.stats.sequential.group_sequential import obrien_fleming
 
 
 def _is_share(case: object) -> bool:
@@ -54,11 +59,11 @@ def _naive_peeking(trials: Trials) -> Reading:
 def _bayesian(trials: Trials) -> Reading:
     end, alpha = trials.at_the_end(), _alpha(trials)
     if trials.setting.orders is None:
-        chance = bayesian.compare_shares(end.tables).chance
-        low, high = bayesian.share_lift(end.tables, alpha)
+        chance = posteriors.compare_shares(end.tables).chance
+        low, high = posteriors.share_lift(end.tables, alpha)
     else:
-        chance = bayesian.compare_means(*end.estimates).chance
-        low, high = bayesian.mean_lift(*end.estimates, alpha)
+        chance = posteriors.compare_means(*end.estimates).chance
+        low, high = posteriors.mean_lift(*end.estimates, alpha)
     return Reading((chance >= 1.0 - alpha).astype(np.int64) - (chance <= alpha), low, high, end.seen)
 
 

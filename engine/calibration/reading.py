@@ -7,10 +7,10 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from engine.analysis.estimates import Estimate
-from engine.analysis.frequentist import Comparison, compare_means
-from engine.analysis.moments import FloatArray
 from engine.calibration.trials import LEVEL, Setting
+from engine.stats.estimates import Estimate
+from engine.stats.frequentist.two_sample import Comparison, compare_means
+from engine.stats.moments import FloatArray
 
 FAMILY = (100 - LEVEL) / 100
 

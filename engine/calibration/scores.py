@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engine.analysis.moments import BoolArray, FloatArray
 from engine.calibration.amounts import Amounts
 from engine.calibration.bandits import Bandit
 from engine.calibration.beliefs import Believed
@@ -17,6 +16,7 @@ from engine.calibration.segments import Segments
 from engine.calibration.shop import Shop
 from engine.calibration.splits import Split
 from engine.calibration.trials import Setting
+from engine.stats.moments import BoolArray, FloatArray
 
 IntArray = npt.NDArray[np.intp]
 

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from engine.analysis.comparisons import benjamini_hochberg
-from engine.analysis.frequentist import log_p_shares
-from engine.analysis.moments import FloatArray
-from engine.analysis.segments import log_odds_ratios, tables_without
-from engine.analysis.shrinkage import SPREAD_SCALE, shrink
-from engine.analysis.tables import Tables
-from engine.analysis.tails import log_p_normal
 from engine.calibration.reading import FAMILY, Method, Reading
+from engine.stats.bayesian.shrinkage import SPREAD_SCALE, shrink
+from engine.stats.contingency import Tables, log_odds_ratios, tables_without
+from engine.stats.frequentist.multiple_testing import benjamini_hochberg
+from engine.stats.frequentist.two_sample import log_p_shares
+from engine.stats.log_p_values import log_p_normal
+from engine.stats.moments import FloatArray
 
 # What an effect is where some segments have one and others not, and around what those that differ lie:
 # log odds ratios.

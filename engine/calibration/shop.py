@@ -6,12 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.analysis.adjustment import adjusted_metrics, judged_values
-from engine.analysis.comoments import PairedMoments
-from engine.analysis.estimates import Estimate
-from engine.analysis.moments import BoolArray, FloatArray, Moments
 from engine.analysis.visitor_values import VisitorValues
 from engine.calibration.reading import FAMILY, Method, Reading, read_arms
 from engine.design.sample_size import Mean, Plan, detectable_lift
+from engine.stats.estimates import Estimate
+from engine.stats.moments import BoolArray, FloatArray, Moments, PairedMoments
 
 # How much visitors differ in how often they order, in how much, and their orders from one another:
 # deviations on the log scale.

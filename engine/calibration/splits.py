@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.analysis.moments import FloatArray
-from engine.analysis.sequential_srm import check_split
 from engine.calibration.reading import FAMILY, Method, Reading
 from engine.calibration.trials import DAYS
+from engine.stats.moments import FloatArray
+from engine.stats.sequential.sample_ratio import check_split
 
 # The share of its visitors that the last arm loses where something is wrong.
 _LOST = 0.05

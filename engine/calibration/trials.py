@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from engine.analysis.estimates import Estimate
-from engine.analysis.moments import FloatArray, Moments
-from engine.analysis.tables import Tables
 from engine.design.sample_size import Mean, Metric, Plan, Share, detectable_lift
+from engine.stats.contingency import Tables
+from engine.stats.estimates import Estimate
+from engine.stats.moments import FloatArray, Moments
 
 OrderShape = Literal["lognormal", "pareto"]
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from engine.design.bisection import bisect
 from engine.design.stopping import Stopping
+from engine.stats.roots import bisect
 
 FloatArray = npt.NDArray[np.float64]
 

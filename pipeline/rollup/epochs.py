@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 
 from engine.analysis.epochs import EpochEvidence, IntArray
-from engine.analysis.moments import Moments
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
+from engine.stats.moments import Moments
 
 
 def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:

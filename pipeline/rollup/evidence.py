@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from engine.analysis.evidence import DailyEvidence, Evidence, IntArray
-from engine.analysis.moments import Moments
 from engine.days import local_day
 from engine.design.experiment import Experiment
+from engine.stats.moments import Moments
 from pipeline.rollup.exact_moments import moments_of_sums, whole_numbers
 from pipeline.rollup.rules import FLAGGED_AS_BOT, SEVERAL_VARIANTS
 

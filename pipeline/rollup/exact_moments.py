@@ -7,7 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from engine.analysis.evidence import IntArray
-from engine.analysis.moments import Moments
+from engine.stats.moments import Moments
 
 ObjectArray = npt.NDArray[np.object_]
 

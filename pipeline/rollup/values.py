@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.analysis.comoments import PairedMoments
 from engine.analysis.evidence import Evidence
-from engine.analysis.moments import Moments
 from engine.analysis.visitor_values import VisitorValues
 from engine.design.experiment import Experiment, Goal
+from engine.stats.moments import Moments, PairedMoments
 from pipeline.store.visitor_values import AskedGoal, ValueSums
 
 

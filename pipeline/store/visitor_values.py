@@ -50,7 +50,7 @@ def read_value_sums(
     """Sum up the visitors who have every value of `segment`, a row for each goal and variant that has any.
 
     Amounts, and those of the past, are cut at the percentile of what all visitors who paid brought, in
-    whichever segment: see `engine.analysis.winsorizing`. `cursor` is in a transaction.
+    whichever segment: see `engine.stats.winsorizing`. `cursor` is in a transaction.
     """
     known = set(columns_of(cursor, experiment_id))
     asked = [goal for goal in goals if f"g{goal.place}_at" in known]

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from engine.analysis.moments import Moments
 from engine.analysis.report import VariantResult, analyze
 from engine.design.vocabulary import AnalysisMethod
+from engine.stats.moments import Moments
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed
 

@@ -5,13 +5,13 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from engine.analysis.bandit import FLOOR, stratify
-from engine.analysis.estimates import Estimate, FloatArray
-from engine.analysis.frequentist import Comparison, compare_means
-from engine.analysis.moments import Moments
 from engine.analysis.report import analyze
-from engine.analysis.sequential import confidence_sequence
 from engine.simulate_bandit import Steered, evidence_of, simulate_bandits
+from engine.stats.estimates import Estimate, FloatArray
+from engine.stats.frequentist.two_sample import Comparison, compare_means
+from engine.stats.moments import Moments
+from engine.stats.sequential.confidence_sequence import confidence_sequence
+from engine.stats.stratification import FLOOR, stratify
 from tests.builders import NOW, STARTED, an_experiment
 
 EPOCHS, EXPERIMENTS, BASE = 12, 600, 0.05

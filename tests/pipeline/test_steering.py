@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.analysis.bandit import FLOOR
 from engine.analysis.steering import VISITORS_PER_VARIANT
 from engine.design import lifecycle
 from engine.design.assignment import assign
 from engine.design.drafting import revise_experiment
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.stats.stratification import FLOOR
 from pipeline.jobs import JOBS, Workplace
 from pipeline.results import Results
 from pipeline.steering import move_weights

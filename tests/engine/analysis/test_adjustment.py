@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from engine.analysis.adjustment import adjusted_metrics
-from engine.analysis.comoments import PairedMoments
-from engine.analysis.estimates import Estimate
-from engine.analysis.frequentist import compare_means, log_p_shares
-from engine.analysis.moments import Moments
-from engine.analysis.tables import Tables
 from engine.analysis.visitor_values import VisitorValues
+from engine.stats.contingency import Tables
+from engine.stats.estimates import Estimate
+from engine.stats.frequentist.two_sample import compare_means, log_p_shares
+from engine.stats.moments import Moments, PairedMoments
 
 
 def conversions(sizes: list[int], repeats: int, rate: float, seed: int) -> VisitorValues:

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from engine.analysis.arms import chances_to_be_best
-from engine.analysis.moments import Moments
 from engine.analysis.report import analyze
+from engine.stats.moments import Moments
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.analysis.moments import Moments
 from engine.analysis.report import analyze
 from engine.analysis.result import DecisionSummary
+from engine.stats.moments import Moments
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed
 

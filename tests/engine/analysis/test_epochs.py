@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.analysis.bandit import stratify
 from engine.analysis.epochs import EpochEvidence
-from engine.analysis.moments import Moments
 from engine.errors import InvalidEvidenceError
+from engine.stats.moments import Moments
+from engine.stats.stratification import stratify
 from tests.observations import observed, observed_by_epoch
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

@@ -7,8 +7,8 @@ import pytest
 
 from engine.analysis.evidence import DailyEvidence, Evidence
 from engine.analysis.health import check_health
-from engine.analysis.moments import Moments
 from engine.analysis.result import HealthCheck
+from engine.stats.moments import Moments
 from tests.builders import NOW, an_experiment
 from tests.observations import MONDAY, observed
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from engine.analysis.evidence import Evidence
-from engine.analysis.moments import Moments
 from engine.errors import InvalidEvidenceError
+from engine.stats.moments import Moments
 from tests.observations import observed
 
 

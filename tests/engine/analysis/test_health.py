@@ -9,10 +9,10 @@ from scipy import stats
 
 from engine.analysis.evidence import Evidence
 from engine.analysis.health import CHECKS, check_health
-from engine.analysis.moments import Moments
 from engine.analysis.planning import detectable_change
 from engine.analysis.result import HealthCheck
 from engine.design.experiment import Experiment
+from engine.stats.moments import Moments
 from tests.builders import NOW, STARTED, a_goal, an_experiment
 from tests.observations import observed
 

@@ -13,7 +13,7 @@ from engine.analysis.judgement import (
     conversions_needed,
     judge,
 )
-from engine.analysis.moments import Moments
+from engine.stats.moments import Moments
 from tests.builders import a_goal, an_experiment
 from tests.observations import observed
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from engine.analysis.moments import Moments
 from engine.analysis.order_values import revenue_parts
 from engine.analysis.report import analyze
+from engine.stats.moments import Moments
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed
 

@@ -9,12 +9,12 @@ from scipy import stats
 
 from engine.analysis.evidence import Evidence
 from engine.analysis.guardrails import broken_guardrails
-from engine.analysis.moments import Moments
 from engine.analysis.pairs import compared_share, paired_with
 from engine.analysis.report import Report, VariantResult, analyze
 from engine.analysis.watching import watch
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
+from engine.stats.moments import Moments
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed, observed_by_epoch
 

@@ -3,14 +3,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.analysis.comoments import PairedMoments
-from engine.analysis.moments import Moments
 from engine.analysis.pre_period import beta_priors
 from engine.analysis.report import analyze
 from engine.analysis.visitor_values import VisitorValues
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.errors import InvalidEvidenceError
+from engine.stats.moments import Moments, PairedMoments
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.analysis.evidence import Evidence
-from engine.analysis.moments import Moments
 from engine.analysis.report import Report, analyze, score_words
 from engine.errors import InvalidEvidenceError
+from engine.stats.moments import Moments
 from tests.builders import NOW, a_goal, an_experiment, variants_of
 from tests.observations import observed
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from engine.analysis.evidence import Evidence
-from engine.analysis.moments import Moments
 from engine.analysis.segment_evidence import Segment, SegmentVisitors, dimensions_of
 from engine.errors import InvalidEvidenceError
+from engine.stats.moments import Moments
 from tests.observations import observed
 from tests.segment_counts import counts_of, of_visitors, segmented
 

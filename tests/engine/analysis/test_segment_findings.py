@@ -9,9 +9,8 @@ from statsmodels.stats.proportion import proportions_ztest
 
 from engine.analysis.segment_evidence import SegmentEvidence
 from engine.analysis.segment_findings import SegmentFindings, find
-from engine.analysis.segments import lift_of_log_odds, log_odds_ratios
-from engine.analysis.shrinkage import shrink
-from engine.analysis.tables import Tables
+from engine.stats.bayesian.shrinkage import shrink
+from engine.stats.contingency import Tables, lift_of_log_odds, log_odds_ratios
 from tests.builders import a_goal, an_experiment
 from tests.segment_counts import of_visitors, segmented
 

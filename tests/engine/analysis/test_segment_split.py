@@ -5,8 +5,8 @@ from statsmodels.stats.multitest import multipletests
 
 from engine.analysis.segment_evidence import Segment, SegmentVisitors
 from engine.analysis.segment_split import CONCENTRATION, check_splits, is_split_by_weight
-from engine.analysis.sequential_srm import check_split
 from engine.design.reweighting import reweight
+from engine.stats.sequential.sample_ratio import check_split
 from tests.builders import NOW, an_experiment
 
 

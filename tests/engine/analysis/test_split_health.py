@@ -10,7 +10,7 @@ from engine.analysis.evidence import Evidence
 from engine.analysis.health import check_health
 from engine.analysis.report import analyze
 from engine.analysis.result import HealthCheck
-from engine.analysis.sequential_srm import check_split_over_epochs
+from engine.stats.sequential.sample_ratio import check_split_over_epochs
 from tests.builders import NOW, an_experiment
 from tests.observations import observed, observed_by_epoch
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from engine.analysis.bandit import FLOOR, stratify, stratify_arms
 from engine.analysis.epoch_arms import chance_best
 from engine.analysis.evidence import Evidence
-from engine.analysis.moments import Moments
 from engine.analysis.steering import LEAST_GROWTH, VISITORS_PER_VARIANT, Move, next_move
 from engine.design.experiment import Experiment
+from engine.stats.moments import Moments
+from engine.stats.stratification import FLOOR, stratify, stratify_arms
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed, observed_by_epoch
 

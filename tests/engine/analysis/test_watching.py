@@ -5,12 +5,12 @@ import pytest
 
 from engine.analysis.early_stopping import LARGEST_LOSS, early_winner
 from engine.analysis.evidence import Evidence
-from engine.analysis.moments import Moments
 from engine.analysis.report import VariantResult, analyze
 from engine.analysis.watching import watch
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.design.vocabulary import SequentialMethod
+from engine.stats.moments import Moments
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed
 

@@ -10,10 +10,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from engine.analysis.estimates import Estimate
-from engine.analysis.moments import FloatArray, Moments
-from engine.analysis.priors import prior_of_past
-from engine.analysis.sequential_srm import SplitCheck
 from engine.calibration.amounts import Amounts
 from engine.calibration.bandits import Bandit
 from engine.calibration.beliefs import Believed
@@ -25,6 +21,10 @@ from engine.calibration.segments import Segments
 from engine.calibration.shop import Shop
 from engine.calibration.splits import Split
 from engine.calibration.trials import Setting
+from engine.stats.bayesian.priors import prior_of_past
+from engine.stats.estimates import Estimate
+from engine.stats.moments import FloatArray, Moments
+from engine.stats.sequential.sample_ratio import SplitCheck
 
 RUNS = 500
 SHOP = Shop(rate=2.0, visitors=300)

@@ -6,12 +6,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from engine.analysis.moments import FloatArray
 from engine.calibration.methods import DAILY
 from engine.calibration.reading import Method, Reading
 from engine.calibration.scores import Score, calibrate
 from engine.calibration.scores import score as score_of_samples
 from engine.calibration.trials import Setting, Trials
+from engine.stats.moments import FloatArray
 
 RUNS = 500
 SETTINGS = (

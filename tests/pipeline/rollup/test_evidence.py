@@ -1,7 +1,7 @@
 import numpy as np
 import polars as pl
 
-from engine.analysis.moments import Moments
+from engine.stats.moments import Moments
 from pipeline.rollup.evidence import evidence_of, placed_as
 from pipeline.store.aggregates import no_cells
 from tests.builders import a_goal, an_experiment

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.analysis.comoments import PairedMoments
 from engine.analysis.evidence import Evidence
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
+from engine.stats.moments import PairedMoments
 from pipeline.store.events import EventRow
 from tests.builders import STARTED
 from tests.pipeline.rollup.naive_counting import Person, local_date, tally

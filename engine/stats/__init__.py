@@ -1,0 +1,1 @@
+"""Statistics of arrays: moments, estimates and tests that know no experiment."""

@@ -1,0 +1,1 @@
+"""Bayesian posteriors, priors, partial pooling and sampling."""

@@ -1,0 +1,107 @@
+"""Which multiple of one Beta variable another exceeds with a given chance: what lifts may be."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy import special
+
+from engine.stats.bayesian.beta import Beta
+from engine.stats.bayesian.beta_probability import (
+    Bounded,
+    Smooth,
+    blocks,
+    is_small,
+)
+from engine.stats.moments import FloatArray
+from engine.stats.roots import falling_root
+
+_NEWTON_STEPS = 30
+# A step this small, in standard deviations, leaves an error below a hundredth of its square.
+_NEWTON_TOLERANCE = 1e-4
+
+
+def ratios_with_chance(x: Beta, y: Beta, chances: Sequence[float]) -> list[FloatArray]:
+    """For each of the chances, the ratio r at which P(X > r · Y) is that chance."""
+    small = is_small(x, y)
+    ratios = [np.empty(x.a.shape) for _ in chances]
+    for part, search in ((small, _search_bounded), (~small, _search_smooth)):
+        if part.any():
+            for ratio, found in zip(ratios, search(x[part], y[part], chances), strict=True):
+                ratio[part] = found
+    return ratios
+
+
+def _search_bounded(x: Beta, y: Beta, chances: Sequence[float]) -> Iterator[FloatArray]:
+    """By false position."""
+    bounded = Bounded.of(x, y, x.mean / y.mean)
+    for target in special.ndtri(chances):
+        start, spread = _first_guess(x, y, target)
+
+        def excess(log_ratio: FloatArray, target: float = target) -> FloatArray:
+            above = np.clip(bounded.chance(np.exp(log_ratio)), 1e-300, 1.0 - 1e-16)
+            return np.asarray(special.ndtri(above)) - target
+
+        yield np.exp(falling_root(excess, start - 0.1 * spread, start + 0.1 * spread))
+
+
+def _search_smooth(x: Beta, y: Beta, chances: Sequence[float]) -> list[FloatArray]:
+    """By Newton's method, on the normal scale: there the chance falls almost in a straight line."""
+    ratios = [np.empty(x.a.shape) for _ in chances]
+    for rows in blocks(x.a.size):
+        smooth = Smooth.of(x[rows], y[rows], x[rows].mean / y[rows].mean)
+        shape = _Skewed.of(x[rows], y[rows])
+        for ratio, target in zip(ratios, special.ndtri(chances), strict=True):
+            ratio[rows] = np.exp(_newton(smooth, target, shape))
+    return ratios
+
+
+def _newton(smooth: Smooth, target: float, shape: "_Skewed") -> FloatArray:
+    """The log ratios at which the chance is that of a normal variable to be below `target`."""
+    log_ratio, spread = shape.quantile(-target), shape.spread
+    for _ in range(_NEWTON_STEPS):
+        above, fall = smooth.chance(np.exp(log_ratio))
+        z = special.ndtri(np.clip(above, 1e-300, 1.0 - 1e-16))
+        step = (z - target) * np.exp(-0.5 * z * z) / (np.sqrt(2.0 * np.pi) * np.maximum(fall, 1e-300))
+        # What skewness bends the line by.
+        step += spread * shape.skewness / 6.0 * np.clip(z - target, -1.0, 1.0) ** 2
+        log_ratio = log_ratio + np.clip(step, -spread, spread)
+        if np.all(np.abs(step) <= _NEWTON_TOLERANCE * spread):
+            break
+    return log_ratio
+
+
+def _first_guess(x: Beta, y: Beta, target: float) -> tuple[FloatArray, FloatArray]:
+    """The log ratio with a normal chance `target`, and its standard deviation, by the delta method."""
+    spread = np.hypot(x.deviation / x.mean, y.deviation / y.mean)
+    return np.log(x.mean / y.mean) - target * spread, spread
+
+
+@dataclass(frozen=True, slots=True)
+class _Skewed:
+    """How the log ratio is distributed, by its first four cumulants; no shape may be small."""
+
+    centre: FloatArray
+    spread: FloatArray
+    skewness: FloatArray
+    excess: FloatArray
+
+    @classmethod
+    def of(cls, x: Beta, y: Beta) -> Self:
+        """Of log X - log Y."""
+        of_x, of_y = x.log_cumulants, y.log_cumulants
+        variance = of_x[1] + of_y[1]
+        spread = np.sqrt(variance)
+        skewness, excess = (of_x[2] - of_y[2]) / (variance * spread), (of_x[3] + of_y[3]) / variance**2
+        return cls(of_x[0] - of_y[0], spread, skewness, excess)
+
+    def quantile(self, z: float) -> FloatArray:
+        """About where a normal variable would be at `z`.
+
+        Cornish and Fisher (1938), "Moments and cumulants in the specification of distributions".
+        """
+        bent = (z * z - 1.0) / 6.0 * self.skewness
+        bent += (z**3 - 3.0 * z) / 24.0 * self.excess - (2.0 * z**3 - 5.0 * z) / 36.0 * self.skewness**2
+        quantile: FloatArray = self.centre + self.spread * (z + bent)
+        return quantile

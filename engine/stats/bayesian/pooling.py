@@ -1,0 +1,88 @@
+"""How effects of one family learn from each other: in closed form, or by sampling."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from engine.stats.bayesian.sampling import Sampling
+from engine.stats.bayesian.shrinkage import Shrunk, shrink
+from engine.stats.contingency import Tables
+from engine.stats.estimates import BoolArray, Estimate, FloatArray
+
+# Families of effects are shrunk so many effects at a time: each takes a grid of over a hundred numbers.
+_AT_A_TIME = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Families:
+    """Effects, families along the first axis; of those flagged by `is_share` the `tables` behind them too.
+
+    Tables without visitors stand where there is no effect to learn from.
+    """
+
+    effects: Estimate
+    tables: Tables
+    is_share: BoolArray
+
+
+@dataclass(frozen=True, slots=True)
+class Pooled:
+    """What to believe of each effect: its mean, an interval, and the chance to be above 0; NaN where none."""
+
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+    chance: FloatArray
+
+
+# From families and alpha to what to believe of them.
+Pool = Callable[[Families, float], Pooled]
+
+
+def in_closed_form(families: Families, alpha: float) -> Pooled:
+    """By `shrinkage.shrink`, all families on the same scale of approximately normal effects."""
+    parts = [_pooled(shrink(block, alpha=alpha)) for block in _blocks(families.effects)]
+    return Pooled(
+        *(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Pooled))
+    )
+
+
+def by_sampling(sampling: Sampling) -> Pool:
+    """By the hierarchical models of `hierarchical`: exact for few conversions, and takes a minute.
+
+    Raises NotConvergedError where the draws can't be believed, and MissingSamplerError without PyMC.
+    """
+
+    def pool(families: Families, alpha: float) -> Pooled:
+        from engine.stats.bayesian.hierarchical import sample_effects, sample_shares  # noqa: PLC0415 - the sampler is optional
+
+        found = Pooled(*(np.full(families.effects.value.shape, np.nan) for _ in fields(Pooled)))
+        shares, others = families.is_share, ~families.is_share
+        if shares.any():
+            sampled = sample_shares(families.tables[shares], alpha=alpha, sampling=sampling)
+            _put(found, shares, sampled.effects)
+        if others.any():
+            effects = families.effects
+            chosen = Estimate(effects.value[others], effects.variance[others], effects.n[others])
+            _put(found, others, sample_effects(chosen, alpha=alpha, sampling=sampling).effects)
+        return found
+
+    return pool
+
+
+def _put(found: Pooled, where: BoolArray, shrunk: Shrunk) -> None:
+    for field in fields(Pooled):
+        getattr(found, field.name)[where] = getattr(shrunk, field.name)
+
+
+def _pooled(shrunk: Shrunk) -> Pooled:
+    return Pooled(*(getattr(shrunk, field.name) for field in fields(Pooled)))
+
+
+def _blocks(families: Estimate) -> Iterator[Estimate]:
+    count, size = families.value.shape
+    step = max(_AT_A_TIME // size, 1)
+    for first in range(0, count, step):
+        block = slice(first, first + step)
+        yield Estimate(families.value[block], families.variance[block], families.n[block])

@@ -1,0 +1,141 @@
+"""What was known before the data, and what it makes of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from engine.stats.estimates import BoolArray, Estimate, FloatArray
+
+# Panels of a standard deviation each, ten to either side, are integrated to rounding error.
+_EDGES = np.linspace(-10.0, 10.0, 21)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+_NEWTON_STEPS = 6
+_SQRT_TWO_PI = np.sqrt(2.0 * np.pi)
+
+
+@dataclass(frozen=True, slots=True)
+class LiftPosterior:
+    """Beliefs about the relative lift, a share, elementwise; NaN where `defined` is False.
+
+    `chance` that it is above 0, and `loss`: what choosing the variant costs on average, as a lift,
+    E[max(-lift, 0)].
+    """
+
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+    chance: FloatArray
+    loss: FloatArray
+    defined: BoolArray
+
+
+def prior_of_past(conversions: float, visitors: float, *, worth: float = 100.0) -> tuple[float, float]:
+    """The shapes of a Beta prior that is centred on the conversion rate before the experiment.
+
+    It weighs as much as `worth` visitors (fewer, if there were fewer) on top of the flat prior, and is the
+    same for every arm, so it favours none: Gelman et al. (2013), "Bayesian Data Analysis", section 2.4.
+    """
+    if not 0 <= conversions <= visitors or worth < 0:
+        raise ValueError("conversions lie between 0 and visitors, and worth is not negative")
+    counted = min(worth, visitors)
+    share = conversions / visitors if visitors > 0 else 0.0
+    return 1.0 + counted * share, 1.0 + counted * (1.0 - share)
+
+
+def update_lift(
+    control: Estimate, variant: Estimate, *, prior_mean: float, prior_deviation: float, alpha: float = 0.05
+) -> LiftPosterior:
+    """The lift under a normal prior, such as "most changes move this metric by less than 5%".
+
+    lift ~ N(prior), control mean flat: with the means normal, the variant's given the lift l is
+    N((1 + l) c, v_t + (1 + l)² v_c), c the observed control mean: the likelihood of Fieller's problem
+    (1954, JRSS B 16), so no ratio is approximated. Times the prior, by quadrature. A flat prior is a wide
+    one. Not defined where the control's mean is not above 0 or an arm has no estimate.
+    """
+    known = control.defined & variant.defined & (control.value > 0)
+    defined = known & (np.where(known, control.variance + variant.variance, 0.0) > 0)
+    belief = _Belief(
+        control=np.where(defined, control.value, 1.0),
+        variant=np.where(defined, variant.value, 1.0),
+        control_variance=np.where(defined, control.variance, 1.0),
+        variant_variance=np.where(defined, variant.variance, 1.0),
+        prior_mean=prior_mean,
+        prior_deviation=prior_deviation,
+    )
+    below, shortfall = belief.below(np.zeros(defined.shape))
+    return LiftPosterior(
+        mean=np.where(defined, belief.mean(), np.nan),
+        low=np.where(defined, belief.quantile(alpha / 2.0), np.nan),
+        high=np.where(defined, belief.quantile(1.0 - alpha / 2.0), np.nan),
+        chance=np.where(defined, 1.0 - below, np.nan),
+        loss=np.where(defined, shortfall, np.nan),
+        defined=defined,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Belief:
+    """The posterior of the lift, known up to a constant."""
+
+    control: FloatArray
+    variant: FloatArray
+    control_variance: FloatArray
+    variant_variance: FloatArray
+    prior_mean: float
+    prior_deviation: float
+
+    def bell(self) -> tuple[FloatArray, FloatArray]:
+        """Centre and deviation of the normal that prior and data would make if the lift were linear."""
+        ratio = self.variant / self.control
+        data = (self.variant_variance + ratio**2 * self.control_variance) / self.control**2
+        precision = 1.0 / self.prior_deviation**2 + 1.0 / data
+        centre = (self.prior_mean / self.prior_deviation**2 + (ratio - 1.0) / data) / precision
+        return centre, 1.0 / np.sqrt(precision)
+
+    def log_density(self, lift: FloatArray) -> FloatArray:
+        """Log of likelihood times prior at `lift`, which has a last axis more."""
+        factor = 1.0 + lift
+        spread = self.variant_variance[..., None] + factor**2 * self.control_variance[..., None]
+        misfit = (self.variant[..., None] - factor * self.control[..., None]) ** 2 / spread
+        return np.asarray(
+            -0.5 * (misfit + np.log(spread) + ((lift - self.prior_mean) / self.prior_deviation) ** 2)
+        )
+
+    def panels(self, edge: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Lifts and weights that add up to 1, in panels of which two meet at `edge`; log of the constant."""
+        centre, deviation = self.bell()
+        ends = centre[..., None] + deviation[..., None] * _EDGES
+        inside = np.clip(edge[..., None], ends[..., :1], ends[..., -1:])
+        ends = np.sort(np.concatenate([ends, inside], axis=-1), axis=-1)
+        half = 0.5 * np.diff(ends)[..., None]
+        lift = (ends[..., :-1, None] + half * (1.0 + _NODES)).reshape(*edge.shape, -1)
+        logs = self.log_density(lift)
+        highest = logs.max(axis=-1, keepdims=True)
+        weight = np.exp(logs - highest) * (half * _WEIGHTS).reshape(lift.shape)
+        total = weight.sum(axis=-1, keepdims=True)
+        return lift, weight / total, (np.log(total) + highest)[..., 0]
+
+    def mean(self) -> FloatArray:
+        """The average lift."""
+        lift, weight, _ = self.panels(self.bell()[0])
+        return np.asarray((lift * weight).sum(axis=-1))
+
+    def below(self, at: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The chance of a lift below `at`, and how far below it is on average, counting others as 0."""
+        lift, weight, _ = self.panels(at)
+        short = np.maximum(at[..., None] - lift, 0.0)
+        return (weight * (short > 0)).sum(axis=-1), (weight * short).sum(axis=-1)
+
+    def quantile(self, share: float) -> FloatArray:
+        """The lift below which `share` lies, by Newton's method on the normal scale."""
+        centre, deviation = self.bell()
+        _, _, log_total = self.panels(centre)
+        target = special.ndtri(share)
+        value = np.asarray(centre + target * deviation)
+        for _ in range(_NEWTON_STEPS):
+            z = special.ndtri(np.clip(self.below(value)[0], 1e-300, 1.0 - 2.0**-53))
+            density = np.exp(self.log_density(value[..., None])[..., 0] - log_total)
+            slope = np.maximum(density, 1e-300) * _SQRT_TWO_PI * np.exp(0.5 * z**2)
+            value = value - np.clip((z - target) / slope, -deviation, deviation)
+        return value

@@ -1,0 +1,127 @@
+"""Conversions of a control and a variant side by side: the two-by-two table that share tests look at.
+
+Effects of segments on scales where they compare, and everybody who is not in a segment.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from engine.errors import InvalidEvidenceError
+from engine.stats.estimates import Estimate
+from engine.stats.moments import BoolArray, FloatArray, Moments
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Two-by-two tables, elementwise over arrays of one shape: `hits` of `n` converted in each arm."""
+
+    control_hits: FloatArray
+    control_n: FloatArray
+    hits: FloatArray
+    n: FloatArray
+
+    def __post_init__(self) -> None:
+        for hits, n in ((self.control_hits, self.control_n), (self.hits, self.n)):
+            if not np.all((hits >= 0) & (hits <= n) & np.isfinite(n)):
+                raise InvalidEvidenceError("conversions must lie between 0 and the visitors of their arm")
+
+    @classmethod
+    def of(
+        cls,
+        control_hits: npt.ArrayLike,
+        control_n: npt.ArrayLike,
+        hits: npt.ArrayLike,
+        n: npt.ArrayLike,
+    ) -> Self:
+        """Take counts of any shapes that broadcast together."""
+        counts = (np.asarray(value, np.float64) for value in (control_hits, control_n, hits, n))
+        return cls(*np.broadcast_arrays(*counts))
+
+    @property
+    def both_seen(self) -> BoolArray:
+        """Where both arms have visitors."""
+        return (self.n > 0) & (self.control_n > 0)
+
+    @property
+    def control_share(self) -> FloatArray:
+        """The control's conversion rate; NaN without visitors."""
+        return _share(self.control_hits, self.control_n)
+
+    @property
+    def share(self) -> FloatArray:
+        """The variant's conversion rate; NaN without visitors."""
+        return _share(self.hits, self.n)
+
+    @property
+    def smallest_cell(self) -> FloatArray:
+        """The smallest of the four counts: converted or not, in either arm."""
+        misses = np.minimum(self.control_n - self.control_hits, self.n - self.hits)
+        return np.minimum(np.minimum(self.control_hits, self.hits), misses)
+
+    def __getitem__(self, where: BoolArray) -> Self:
+        """The tables that a mask picks, as one row of them."""
+        return type(self)(self.control_hits[where], self.control_n[where], self.hits[where], self.n[where])
+
+
+def _share(hits: FloatArray, n: FloatArray) -> FloatArray:
+    share: FloatArray = np.divide(hits, n, out=np.full(n.shape, np.nan), where=n > 0)
+    return share
+
+
+def log_odds_ratios(tables: Tables) -> Estimate:
+    """Log odds ratio of variant over control, for shares.
+
+    log((a + ½)(d + ½) / ((b + ½)(c + ½))) with variance 1/(a + ½) + … : the half added to each cell takes
+    away the first-order bias and keeps cells of zero finite: Gart (1966), Biometrika 53.
+    """
+    cells = (tables.hits, tables.n - tables.hits, tables.control_hits, tables.control_n - tables.control_hits)
+    hit, miss, control_hit, control_miss = (cell + 0.5 for cell in cells)
+    value = np.log(hit / miss) - np.log(control_hit / control_miss)
+    variance = 1.0 / hit + 1.0 / miss + 1.0 / control_hit + 1.0 / control_miss
+    seen, n = tables.both_seen, tables.n + tables.control_n
+    return Estimate(np.where(seen, value, np.nan), np.where(seen, variance, np.nan), n)
+
+
+def relative_effects(control: Moments, variant: Moments, *, base: FloatArray) -> Estimate:
+    """Difference of means in units of `base`, the mean of everybody: effects of goals that compare.
+
+    One base for all segments, or small segments would divide by their own noise. Not defined where base
+    is not above 0 or an arm has fewer than two visitors.
+    """
+    change = Estimate.of(variant).minus(Estimate.of(control))
+    unit = np.where(base > 0, base, np.nan)
+    return Estimate(change.value / unit, change.variance / unit**2, change.n)
+
+
+def lift_of_log_odds(log_odds_ratio: FloatArray, control_share: FloatArray) -> FloatArray:
+    """The relative lift that a log odds ratio means where the control converts at `control_share`.
+
+    NaN where nobody or everybody converts.
+    """
+    base = np.where((control_share > 0) & (control_share < 1), control_share, np.nan)
+    return np.asarray(special.expit(special.logit(base) + log_odds_ratio) / base - 1.0)
+
+
+def tables_without(part: Tables, whole: Tables) -> Tables:
+    """Everybody of `whole` who is not in `part`."""
+    return Tables(
+        whole.control_hits - part.control_hits,
+        whole.control_n - part.control_n,
+        whole.hits - part.hits,
+        whole.n - part.n,
+    )
+
+
+def moments_without(part: Moments, whole: Moments) -> Moments:
+    """Moments of everybody of `whole` who is not in `part`: `merge` (Chan et al., 1979) the other way."""
+    n = whole.n - part.n
+    some = n > 0
+    total = whole.n * whole.mean - part.n * part.mean
+    mean = np.divide(total, n, out=np.zeros_like(total), where=some)
+    between = (mean - part.mean) ** 2 * part.n * n / np.maximum(whole.n, 1.0)
+    m2 = np.maximum(whole.m2 - part.m2 - between, 0.0)
+    return Moments(n, mean, np.where(some, m2, 0.0))

@@ -1,0 +1,57 @@
+"""What a ratio of two sums over visitors says, such as orders per session or cents per order.
+
+A ratio is turned into one number per visitor, so that everything that works on means works on it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.stats.moments import FloatArray, Moments, PairedMoments
+
+
+@dataclass(frozen=True, slots=True)
+class RatioMoments:
+    """Three values of the same visitors, pair by pair: numerator y, denominator x and covariate z.
+
+    `xy` pairs x with y; `zy` and `zx` pair z, the first, with each.
+    """
+
+    xy: PairedMoments
+    zy: PairedMoments
+    zx: PairedMoments
+
+
+def linearize(xy: PairedMoments) -> Moments:
+    """Moments of each visitor's share in the ratio R = sum y / sum x: mean R, and the spread around it.
+
+    A visitor counts as R + (y - R x) / mean x, whose variance over n is the delta method's of R:
+    (s_y² - 2 R s_xy + R² s_x²) / (n mean_x²); Deng, Knoblich and Lu (2018), "Applying the delta method in
+    metric analytics", KDD. Visitors stay the unit, however many sessions each has. A cell whose mean x is
+    not above 0 has no ratio and comes back empty, with n = 0.
+    """
+    defined = (xy.n > 0) & (xy.mean_x > 0)
+    unit = np.where(defined, xy.mean_x, 1.0)
+    ratio = np.where(defined, xy.mean_y / unit, 0.0)
+    m2 = (xy.m2_y - 2.0 * ratio * xy.co + ratio**2 * xy.m2_x) / unit**2
+    return Moments(np.where(defined, xy.n, 0.0), ratio, np.where(defined, np.maximum(m2, 0.0), 0.0))
+
+
+def linearize_with_covariate(moments: RatioMoments) -> PairedMoments:
+    """Pairs of the covariate and each visitor's share in the ratio, for `cuped.adjust`.
+
+    The co-moment of z with R + (y - R x) / mean x is (co_zy - R co_zx) / mean x: CUPED of a ratio in Deng,
+    Knoblich and Lu (2018), section 4.3.
+    """
+    ratio = linearize(moments.xy)
+    defined = ratio.n > 0
+    unit = np.where(defined, moments.xy.mean_x, 1.0)
+    co: FloatArray = (moments.zy.co - ratio.mean * moments.zx.co) / unit
+    return PairedMoments(
+        n=ratio.n,
+        mean_x=np.where(defined, moments.zy.mean_x, 0.0),
+        mean_y=ratio.mean,
+        m2_x=np.where(defined, moments.zy.m2_x, 0.0),
+        m2_y=ratio.m2,
+        co=np.where(defined, co, 0.0),
+    )

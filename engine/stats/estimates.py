@@ -1,0 +1,55 @@
+"""A mean per arm and how sure it is: what a comparison needs, however the mean was estimated."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.stats.moments import Moments
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Approximately normal estimates, elementwise over arrays of one shape.
+
+    `value` is in the metric's unit, `variance` its squared standard error, `n` the visitors behind it.
+    Where `defined` is False there is no estimate, and value and variance are NaN.
+    """
+
+    value: FloatArray
+    variance: FloatArray
+    n: FloatArray
+
+    @classmethod
+    def of(cls, moments: Moments) -> Self:
+        """Sample means; not defined with fewer than two visitors, where no spread is known."""
+        enough = moments.n > 1
+        value = np.where(enough, moments.mean, np.nan)
+        variance = np.divide(moments.variance, moments.n, out=np.full(moments.n.shape, np.nan), where=enough)
+        return cls(value, variance, moments.n)
+
+    @property
+    def defined(self) -> BoolArray:
+        """Where there is an estimate."""
+        return np.isfinite(self.value) & np.isfinite(self.variance)
+
+    def __getitem__(self, key: Any) -> Self:  # noqa: ANN401  # whatever indexes an array
+        """The estimates of the cells that `key` picks, as it would from an array."""
+        return type(self)(
+            np.asarray(self.value[key]), np.asarray(self.variance[key]), np.asarray(self.n[key])
+        )
+
+    def minus(self, control: Self) -> Self:
+        """The difference from `control`, an independent estimate; `n` is of both together."""
+        return type(self)(self.value - control.value, self.variance + control.variance, self.n + control.n)
+
+    @property
+    def z(self) -> FloatArray:
+        """Value over standard error; NaN where not defined or where nothing varies."""
+        testable = self.defined & (self.variance > 0)
+        error = np.sqrt(np.where(testable, self.variance, 1.0))
+        return np.where(testable, self.value / error, np.nan)

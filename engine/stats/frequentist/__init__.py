@@ -1,0 +1,1 @@
+"""Frequentist tests and intervals for one look at the data."""

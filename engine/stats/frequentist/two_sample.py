@@ -1,0 +1,146 @@
+"""Whether two arms differ by more than chance, and by how much: tests of shares and of means."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from engine.stats.contingency import Tables
+from engine.stats.estimates import Estimate
+from engine.stats.frequentist import fisher_exact
+from engine.stats.log_p_values import log_p_normal, log_p_student
+from engine.stats.moments import BoolArray, FloatArray
+from engine.stats.roots import falling_root
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A variant against its control, elementwise; NaN where there is no number.
+
+    `statistic` is z, or Welch's t with `df` degrees of freedom; `log_p` the log of the two-sided p. The
+    relative lift lies between `low` and `high`, which exclude 0 exactly where p < alpha.
+    """
+
+    statistic: FloatArray
+    df: FloatArray
+    log_p: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def compare_shares(tables: Tables, alpha: npt.ArrayLike) -> Comparison:
+    """Pooled score z of two shares; Fisher's exact mid-p where a cell is below 10.
+
+    z = (p_t - p_c) / sqrt(p (1 - p) (1/n_t + 1/n_c)), p of both arms together. The interval holds the
+    ratios r for which the score test of p_t = r p_c gives p >= alpha: Koopman (1984), Biometrics 40, which
+    is Fieller's construction with the variance that holds under each r. It is NaN where the control has no
+    conversions; the upper bound is infinite where nothing bounds the ratio. `alpha` is one for all, or one
+    each.
+    """
+    z = score_z(tables)
+    log_p, low, high = log_p_shares(tables), np.full(z.shape, np.nan), np.full(z.shape, np.nan)
+    small, each = _is_small(tables), np.broadcast_to(np.asarray(alpha, np.float64), z.shape)
+    large = tables.both_seen & ~small
+    if small.any():
+        low[small], high[small] = fisher_exact.lift_interval(tables[small], each[small])
+    if large.any():
+        low[large], high[large] = _ratio_interval(tables[large], each[large])
+    has_base = tables.control_hits > 0
+    return Comparison(
+        statistic=z,
+        df=np.full(z.shape, np.nan),
+        log_p=log_p,
+        low=np.where(has_base, low, np.nan),
+        high=np.where(has_base, high, np.nan),
+    )
+
+
+def log_p_shares(tables: Tables) -> FloatArray:
+    """The log p of `compare_shares`, without its intervals; NaN without visitors."""
+    log_p, small = log_p_normal(score_z(tables)), _is_small(tables)
+    if small.any():
+        log_p[small] = fisher_exact.log_p_mid(tables[small])
+    return log_p
+
+
+def score_z(tables: Tables) -> FloatArray:
+    """The pooled score statistic; 0 where nobody or everybody converted, NaN without visitors."""
+    n = np.maximum(tables.n, 1.0)
+    control_n = np.maximum(tables.control_n, 1.0)
+    pooled = (tables.hits + tables.control_hits) / (n + control_n)
+    spread = np.sqrt(pooled * (1.0 - pooled) * (1.0 / n + 1.0 / control_n))
+    gap = tables.share - tables.control_share
+    z: FloatArray = np.divide(gap, spread, out=np.where(tables.both_seen, 0.0, np.nan), where=spread > 0)
+    return z
+
+
+def compare_means(control: Estimate, treatment: Estimate, alpha: npt.ArrayLike) -> Comparison:
+    """Welch's t-test of two means, with Fieller's interval of their ratio.
+
+    t = (m_t - m_c) / sqrt(v_t + v_c) with the variances of the means, Welch-Satterthwaite degrees of
+    freedom: Welch (1947), Biometrika 34. No test where an estimate is not defined (fewer than two
+    visitors) or no value differs from another in its arm. The interval has the critical t of the test
+    at `alpha`, one for all or one each.
+    """
+    change = treatment.minus(control)
+    t, testable = change.z, np.isfinite(change.z)
+    # The variant's part of the variance: squares of parts, unlike those of variances, don't underflow.
+    part = treatment.variance[testable] / change.variance[testable]
+    df, log_p, critical = (np.full(t.shape, np.nan) for _ in range(3))
+    df[testable] = 1.0 / (
+        part**2 / (treatment.n[testable] - 1.0) + (1.0 - part) ** 2 / (control.n[testable] - 1.0)
+    )
+    log_p[testable] = log_p_student(t[testable], df[testable])
+    each = np.broadcast_to(np.asarray(alpha, np.float64), t.shape)
+    critical[testable] = special.stdtrit(df[testable], 1.0 - each[testable] / 2.0)
+    low, high = fieller(control.value, control.variance, treatment.value, treatment.variance, critical)
+    return Comparison(statistic=t, df=df, log_p=log_p, low=low, high=high)
+
+
+def fieller(
+    control: FloatArray, v_c: FloatArray, treatment: FloatArray, v_t: FloatArray, critical: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Bounds of treatment / control - 1 for independent estimates with these variances.
+
+    The ratios r for which |m_t - r m_c| is at most `critical` of its standard errors: Fieller (1954), JRSS
+    B 16. NaN where those are no interval: where the control is not above 0 by that many standard errors.
+    """
+    scale = control**2 - critical**2 * v_c
+    separable = (control > 0) & (scale > 0)
+    scale = np.where(separable, scale, np.nan)
+    centre = control * treatment / scale
+    reach = critical * np.sqrt(v_t * scale + v_c * treatment**2) / scale
+    return centre - reach - 1.0, centre + reach - 1.0
+
+
+def _is_small(tables: Tables) -> BoolArray:
+    """Where a cell is too small for a normal approximation."""
+    small: BoolArray = tables.both_seen & (tables.smallest_cell < fisher_exact.SMALL_CELL)
+    return small
+
+
+def _ratio_interval(tables: Tables, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Koopman's score interval of the ratio of two shares, less 1; every cell is at least 10."""
+    share, control = tables.share, tables.control_share
+    centre = np.log(share / control)
+    spread = np.sqrt((1.0 - share) / tables.hits + (1.0 - control) / tables.control_hits)
+    critical = -special.ndtri(alpha / 2.0)
+    reach = 1.1 * critical * spread
+    low = falling_root(lambda u: _ratio_z(tables, u) - critical, centre - reach, centre)
+    high = falling_root(lambda u: _ratio_z(tables, u) + critical, centre, centre + reach)
+    return np.expm1(low), np.expm1(high)
+
+
+def _ratio_z(tables: Tables, log_ratio: FloatArray) -> FloatArray:
+    """The score statistic of a variant's share that is exp(log_ratio) times the control's."""
+    ratio = np.exp(log_ratio)
+    square = (tables.control_n + tables.n) * ratio
+    linear = (tables.n + tables.control_hits) * ratio + tables.hits + tables.control_n
+    constant = tables.hits + tables.control_hits
+    # The smaller root, in the form that does not subtract near-equal numbers.
+    control = 2.0 * constant / (linear + np.sqrt(linear**2 - 4.0 * square * constant))
+    share = ratio * control
+    variance = share * (1.0 - share) / tables.n + ratio**2 * control * (1.0 - control) / tables.control_n
+    z: FloatArray = (tables.share - ratio * tables.control_share) / np.sqrt(variance)
+    return z

@@ -1,0 +1,44 @@
+"""How improbable a statistic is when nothing differs, on the log scale so that nothing underflows."""
+
+import numpy as np
+from scipy import special
+
+from engine.stats.moments import FloatArray
+
+# Below this p the incomplete beta function nears the end of float range, and the tail is integrated instead.
+_STUDENT_UNDERFLOW = 1e-250
+_LAGUERRE_NODES, _LAGUERRE_WEIGHTS = np.polynomial.laguerre.laggauss(48)
+
+
+def log_p_normal(z: FloatArray) -> FloatArray:
+    """Log of the two-sided p of a standard normal statistic; finite for every finite z."""
+    log_p: FloatArray = np.log(2.0) + special.log_ndtr(-np.abs(z))
+    return log_p
+
+
+def log_p_student(t: FloatArray, df: FloatArray) -> FloatArray:
+    """Log of the two-sided p of Student's t with `df` degrees of freedom; finite for every finite t."""
+    t, df = np.broadcast_arrays(np.abs(t), df)
+    p = 2.0 * special.stdtr(df, -t)
+    log_p: FloatArray = np.log(p, out=np.full(p.shape, np.nan), where=p > 0)
+    far = p < _STUDENT_UNDERFLOW
+    if far.any():
+        log_p[far] = _log_p_student_far(t[far], df[far])
+    return log_p
+
+
+def _log_p_student_far(t: FloatArray, df: FloatArray) -> FloatArray:
+    """Log two-sided p far in the tail, by Gauss-Laguerre quadrature.
+
+    With u² + df = (df + t²) exp(2w/df), the tail beyond t is its density at t times
+    (df + t²)/df · ∫ exp(-w) / sqrt(t² + df (1 - exp(-2w/df))) dw over w > 0: smooth where t is large.
+    """
+    rise = -df[:, None] * np.expm1(-2.0 * _LAGUERRE_NODES / df[:, None])
+    integral = (_LAGUERRE_WEIGHTS / np.hypot(t[:, None], np.sqrt(rise))).sum(axis=-1)
+    # log(1 + t²/df), without squaring a t that is beyond the root of the largest float.
+    log_spread = np.logaddexp(0.0, 2.0 * np.log(t) - np.log(df))
+    log_density = (
+        np.log(special.poch(df / 2.0, 0.5)) - 0.5 * np.log(df * np.pi) - 0.5 * (df + 1.0) * log_spread
+    )
+    log_p: FloatArray = np.log(2.0) + log_density + log_spread + np.log(integral)
+    return log_p

@@ -1,0 +1,198 @@
+"""How many, the mean, and the centred sum of squares: all that a test of means needs, mergeable exactly.
+
+How two values of a visitor go together: all that adjusting one by the other needs, mergeable exactly.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.errors import InvalidEvidenceError
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Count, mean and centred second moment, elementwise over arrays of one shape.
+
+    `n` is the number of visitors, `mean` the mean per visitor in the metric's unit (a share for
+    conversions, cents for revenue), `m2` the sum of squared deviations from the mean. An empty cell is
+    `n = 0, mean = 0, m2 = 0`. Raw sums of squares cancel at large means; centred ones do not.
+    Raises InvalidEvidenceError for numbers that no sample has.
+    """
+
+    n: FloatArray
+    mean: FloatArray
+    m2: FloatArray
+
+    def __post_init__(self) -> None:
+        if not self.n.shape == self.mean.shape == self.m2.shape:
+            raise InvalidEvidenceError(
+                f"n, mean and m2 must have one shape; got {self.n.shape}, {self.mean.shape}, {self.m2.shape}"
+            )
+        if not (np.isfinite(self.n) & np.isfinite(self.mean) & np.isfinite(self.m2)).all():
+            raise InvalidEvidenceError("n, mean and m2 must be finite: leave out values that are missing")
+        if ((self.n < 0) | (self.m2 < 0)).any():
+            raise InvalidEvidenceError("n and m2 must not be negative")
+
+    @classmethod
+    def of(cls, values: npt.ArrayLike, axis: int = -1) -> Self:
+        """Take the moments of `values` along `axis`, in two passes."""
+        array = np.asarray(values, dtype=np.float64)
+        n = np.full(array.sum(axis=axis).shape, array.shape[axis], dtype=np.float64)
+        if array.shape[axis] == 0:
+            return cls(n, np.zeros_like(n), np.zeros_like(n))
+        mean = np.asarray(array.mean(axis=axis))
+        deviations = array - np.expand_dims(mean, axis)
+        return cls(n, mean, np.asarray((deviations * deviations).sum(axis=axis)))
+
+    @classmethod
+    def of_shares(cls, successes: npt.ArrayLike, n: npt.ArrayLike) -> Self:
+        """Moments of values that are 0 or 1: `successes` ones among `n`."""
+        ones, total = np.broadcast_arrays(np.asarray(successes, np.float64), np.asarray(n, np.float64))
+        if ((ones < 0) | (ones > total)).any():
+            raise InvalidEvidenceError("successes must lie between 0 and n")
+        mean = np.divide(ones, total, out=np.zeros(total.shape), where=total > 0)
+        return cls(total.copy(), mean, ones * (1.0 - mean))
+
+    @classmethod
+    def of_groups(cls, values: npt.ArrayLike, groups: npt.NDArray[np.integer], count: int) -> Self:
+        """Moments of the `values` of each of `count` groups, `groups` giving the number of each value's."""
+        array = np.asarray(values, np.float64)
+        n = np.bincount(groups, minlength=count).astype(np.float64)
+        mean = np.divide(np.bincount(groups, array, count), n, out=np.zeros(count), where=n > 0)
+        m2: FloatArray = np.bincount(groups, (array - mean[groups]) ** 2, count).astype(np.float64)
+        return cls(n, mean, m2)
+
+    @classmethod
+    def below_each_other(cls, parts: Sequence[Self]) -> Self:
+        """Put moments below each other, along the first axis."""
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("n", "mean", "m2")))
+
+    @property
+    def total(self) -> FloatArray:
+        """The sum of the values."""
+        return self.n * self.mean
+
+    @property
+    def variance(self) -> FloatArray:
+        """The unbiased sample variance; 0 where n < 2."""
+        variance: FloatArray = np.divide(self.m2, self.n - 1.0, out=np.zeros(self.n.shape), where=self.n > 1)
+        return variance
+
+    def __getitem__(self, key: Any) -> Self:  # noqa: ANN401  # whatever indexes an array
+        """The moments of the cells that `key` picks, as it would from an array."""
+        return type(self)(np.asarray(self.n[key]), np.asarray(self.mean[key]), np.asarray(self.m2[key]))
+
+    def broadcast_to(self, shape: tuple[int, ...]) -> Self:
+        """The same moments in every cell of a larger shape."""
+        return type(self)(*(np.broadcast_to(values, shape) for values in (self.n, self.mean, self.m2)))
+
+    def merge(self, other: Self) -> Self:
+        """Moments of both samples together.
+
+        Chan, Golub and LeVeque (1979), "Updating formulae and a pairwise algorithm for computing
+        sample variances".
+        """
+        n = self.n + other.n
+        share = np.divide(other.n, n, out=np.zeros_like(n), where=n > 0)
+        delta = other.mean - self.mean
+        return type(self)(n, self.mean + delta * share, self.m2 + other.m2 + delta**2 * self.n * share)
+
+    def sum_over(self, axis: int | Sequence[int]) -> Self:
+        """Merge all cells along `axis`: the same as merging them one after another."""
+        axes = axis if isinstance(axis, int) else tuple(axis)
+        n = np.asarray(self.n.sum(axis=axes))
+        mean = np.divide((self.n * self.mean).sum(axis=axes), n, out=np.zeros_like(n), where=n > 0)
+        spread = self.n * (self.mean - np.expand_dims(mean, axes)) ** 2
+        return type(self)(n, mean, np.asarray(self.m2.sum(axis=axes) + spread.sum(axis=axes)))
+
+
+@dataclass(frozen=True, slots=True)
+class PairedMoments:
+    """Count, means, centred second moments and co-moment of pairs (x, y), elementwise over one shape.
+
+    `m2_x` and `m2_y` are sums of squared deviations, `co` the sum of products of deviations; all are 0 in
+    an empty cell. Centred, so that large means cancel nothing.
+    """
+
+    n: FloatArray
+    mean_x: FloatArray
+    mean_y: FloatArray
+    m2_x: FloatArray
+    m2_y: FloatArray
+    co: FloatArray
+
+    @classmethod
+    def of(cls, x: npt.ArrayLike, y: npt.ArrayLike, axis: int = -1) -> Self:
+        """Take the moments of pairs along `axis`, in two passes."""
+        first, second = np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(y, np.float64))
+        if first.shape[axis] == 0:
+            of_none = Moments.of(first, axis)
+            return cls(of_none.n, *(of_none.mean,) * 5)
+        mean_x, mean_y = (np.asarray(values.mean(axis=axis)) for values in (first, second))
+        x_apart, y_apart = first - np.expand_dims(mean_x, axis), second - np.expand_dims(mean_y, axis)
+        m2_x, m2_y, co = (
+            np.asarray((one * other).sum(axis=axis))
+            for one, other in ((x_apart, x_apart), (y_apart, y_apart), (x_apart, y_apart))
+        )
+        return cls(np.full(mean_x.shape, float(first.shape[axis])), mean_x, mean_y, m2_x, m2_y, co)
+
+    @classmethod
+    def of_groups(
+        cls, x: npt.ArrayLike, y: npt.ArrayLike, groups: npt.NDArray[np.integer], count: int
+    ) -> Self:
+        """Moments of the pairs of each of `count` groups, `groups` giving the number of each pair's."""
+        first, second = np.asarray(x, np.float64), np.asarray(y, np.float64)
+        of_x, of_y = Moments.of_groups(first, groups, count), Moments.of_groups(second, groups, count)
+        products = (first - of_x.mean[groups]) * (second - of_y.mean[groups])
+        co = np.bincount(groups, products, count).astype(np.float64)
+        return cls(of_x.n, of_x.mean, of_y.mean, of_x.m2, of_y.m2, co)
+
+    @classmethod
+    def below_each_other(cls, parts: Sequence[Self]) -> Self:
+        """Put moments below each other, along the first axis."""
+        names = ("n", "mean_x", "mean_y", "m2_x", "m2_y", "co")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+    def __getitem__(self, key: Any) -> Self:  # noqa: ANN401  # whatever indexes an array
+        """The moments of the cells that `key` picks, as it would from an array."""
+        return type(self)(
+            *(
+                np.asarray(values[key])
+                for values in (self.n, self.mean_x, self.mean_y, self.m2_x, self.m2_y, self.co)
+            )
+        )
+
+    @property
+    def x(self) -> Moments:
+        """The first value alone."""
+        return Moments(self.n, self.mean_x, self.m2_x)
+
+    @property
+    def y(self) -> Moments:
+        """The second value alone."""
+        return Moments(self.n, self.mean_y, self.m2_y)
+
+    def merge(self, other: Self) -> Self:
+        """Moments of both samples together.
+
+        Co-moments merge as second moments do: Pébay (2008), "Formulas for robust, one-pass parallel
+        computation of covariances and arbitrary-order statistical moments", Sandia report 2008-6212.
+        """
+        x, y = self.x.merge(other.x), self.y.merge(other.y)
+        share = np.divide(other.n, x.n, out=np.zeros_like(x.n), where=x.n > 0)
+        apart = (other.mean_x - self.mean_x) * (other.mean_y - self.mean_y)
+        return type(self)(x.n, x.mean, y.mean, x.m2, y.m2, self.co + other.co + apart * self.n * share)
+
+    def sum_over(self, axis: int | Sequence[int]) -> Self:
+        """Merge all cells along `axis`: the same as merging them one after another."""
+        axes = axis if isinstance(axis, int) else tuple(axis)
+        x, y = self.x.sum_over(axis), self.y.sum_over(axis)
+        apart = (self.mean_x - np.expand_dims(x.mean, axes)) * (self.mean_y - np.expand_dims(y.mean, axes))
+        return type(self)(x.n, x.mean, y.mean, x.m2, y.m2, (self.co + self.n * apart).sum(axis=axes))

@@ -1,0 +1,79 @@
+"""Where falling functions cross zero, many at once.
+
+Where falling functions cross zero when nothing but their order is known.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.stats.moments import FloatArray
+
+Function = Callable[[FloatArray], FloatArray]
+
+_TOLERANCE = 1e-13
+_ITERATIONS = 100
+
+
+def falling_root(function: Function, low: FloatArray, high: FloatArray) -> FloatArray:
+    """The x at which `function`, falling and finite elementwise, is 0.
+
+    The search starts between `low` and `high`; a side on which the root is not is widened first, by
+    doubling steps. False position with the step of Anderson and Björck (1973), BIT 13.
+    """
+    low, at_low = _widen(function, low, low - high, 1.0)
+    high, at_high = _widen(function, high, high - low, -1.0)
+    root = high
+    for _ in range(_ITERATIONS):
+        gap = at_high - at_low
+        crosses = gap < 0
+        middle = np.where(crosses, (low * at_high - high * at_low) / np.where(crosses, gap, -1.0), low)
+        at_middle = function(middle)
+        close = np.abs(middle - root) <= _TOLERANCE * np.maximum(1.0, np.abs(middle))
+        root = middle
+        if np.all(close | (at_middle == 0)):
+            break
+        above = at_middle > 0
+        # The end that stays is pulled towards zero, or it would stay for ever.
+        pulled_low, pulled_high = at_low * _pull(at_middle, at_high), at_high * _pull(at_middle, at_low)
+        low, at_low = np.where(above, middle, low), np.where(above, at_middle, pulled_low)
+        high, at_high = np.where(above, high, middle), np.where(above, pulled_high, at_middle)
+    return root
+
+
+def _pull(at_middle: FloatArray, replaced: FloatArray) -> FloatArray:
+    """How much the value at the kept end shrinks once `at_middle` replaces the value at the other end."""
+    ratio = np.divide(at_middle, replaced, out=np.zeros_like(at_middle), where=replaced != 0)
+    return np.where(ratio < 1, 1.0 - ratio, 0.5)
+
+
+def _widen(
+    function: Function, end: FloatArray, step: FloatArray, sign: float
+) -> tuple[FloatArray, FloatArray]:
+    """Move `end` by doubling steps until the function there has `sign`."""
+    value = function(end)
+    for _ in range(_ITERATIONS):
+        missing = value * sign < 0
+        if not missing.any():
+            break
+        end = np.where(missing, end + step, end)
+        step = 2.0 * step
+        value = function(end)
+    return end, value
+
+
+def bisect(
+    falling: Callable[[FloatArray], FloatArray], low: npt.ArrayLike, high: npt.ArrayLike
+) -> FloatArray:
+    """The x in [`low`, `high`] where `falling` passes from positive to not, elementwise.
+
+    An end of the interval where the function keeps its sign. Halving until neighbouring floats.
+    """
+    low, high = (np.array(end, np.float64) for end in np.broadcast_arrays(low, high))
+    while True:
+        middle = 0.5 * (low + high)
+        if np.all((middle <= low) | (middle >= high)):
+            return middle
+        above = falling(middle) > 0
+        low, high = np.where(above, middle, low), np.where(above, high, middle)

@@ -1,0 +1,1 @@
+"""Sequential tests: boundaries, intervals and p values for several looks."""

@@ -1,0 +1,147 @@
+"""How far evidence must reach at each of a few planned looks, and how likely it is to.
+
+A look is its information fraction: visitors seen over visitors planned. The statistic z at fractions
+t_1 < … < t_K is that of a Brownian motion, B(t) = z sqrt(t), with drift: the expected z at t = 1.
+Crossing probabilities by recursive numerical integration: Armitage, McPherson and Rowe (1969), JRSS A 132;
+Jennison and Turnbull (2000), "Group Sequential Methods", chapter 19.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from engine.stats.roots import bisect
+
+FloatArray = npt.NDArray[np.float64]
+
+# Two-sided tails beyond this many standard errors are below the smallest positive float.
+FARTHEST = 38.0
+# What lies beyond this many standard errors is too unlikely to be integrated.
+_REACH = 30.0
+# Looks closer together than this would need a finer grid than anybody needs looks.
+CLOSEST_LOOKS = 1e-4
+_PANEL_NODES, _PANEL_WEIGHTS = np.polynomial.legendre.leggauss(10)
+
+
+def spent(fraction: npt.ArrayLike, alpha: float) -> FloatArray:
+    """The share of A/A tests that may have been called significant by then, in either direction.
+
+    4 · (1 - Phi(z_{alpha/4} / sqrt(t))), the O'Brien-Fleming type: each side spends alpha/2 by
+    2 · (1 - Phi(z / sqrt(t))): Lan and DeMets (1983), Biometrika 70. All of alpha from t = 1 on.
+    """
+    t = np.clip(np.asarray(fraction, np.float64), np.finfo(np.float64).tiny, 1.0)
+    return np.asarray(4.0 * special.ndtr(special.ndtri(alpha / 4.0) / np.sqrt(t)))
+
+
+def obrien_fleming(fractions: npt.ArrayLike, alpha: float) -> FloatArray:
+    """Critical |z| at each look so that all of them together err with probability `alpha` at most.
+
+    Solved look by look from what `spent` allows, so looks may fall when they like; capped at FARTHEST.
+    Fractions rise by at least CLOSEST_LOOKS and do not pass 1; with the last at 1 the level is exact.
+    """
+    looks = _checked(fractions)
+    allowances = np.diff(spent(looks, alpha), prepend=0.0)
+    critical = np.empty_like(looks)
+    for k, (before, allowance) in enumerate(zip(_walk(looks, critical), allowances, strict=True)):
+        critical[k] = _critical_that_spends(allowance, before)
+    return critical
+
+
+def crossing_probability(
+    fractions: npt.ArrayLike, critical: npt.ArrayLike, drift: npt.ArrayLike = 0.0
+) -> FloatArray:
+    """The chance that |z| has reached `critical` by each look.
+
+    Shape: that of `drift` and then the looks. With drift 0 it is the error rate, with the drift of a true
+    effect the power.
+    """
+    looks, limits = _checked(fractions), np.asarray(critical, np.float64)
+    drifts = np.asarray(drift, np.float64)
+    steps = [
+        before.crossing(limit, drifts) for before, limit in zip(_walk(looks, limits), limits, strict=True)
+    ]
+    return np.cumsum(np.stack(steps, axis=-1), axis=-1)
+
+
+def drift_for_power(fractions: npt.ArrayLike, critical: npt.ArrayLike, power: float) -> float:
+    """The expected z at fraction 1 that makes crossing by the last look as likely as `power`."""
+
+    def missing(drift: FloatArray) -> FloatArray:
+        return power - crossing_probability(fractions, critical, drift)[..., -1]
+
+    return bisect(missing, 0.0, FARTHEST).item()
+
+
+@dataclass(frozen=True, slots=True)
+class _Undecided:
+    """Where B may stand at a look, `at`, if no earlier look has crossed: sub-density times weight, no drift.
+
+    The next look is at `next_look`. A drift enters by its likelihood ratio, exp(drift B - drift² t / 2).
+    """
+
+    nodes: FloatArray
+    mass: FloatArray
+    at: float
+    next_look: float
+
+    def crossing(self, critical: npt.ArrayLike, drift: npt.ArrayLike = 0.0) -> FloatArray:
+        """The chance of first reaching |z| >= `critical` at the next look, elementwise over both."""
+        limit = np.asarray(critical, np.float64)[..., None] * np.sqrt(self.next_look)
+        theta = np.asarray(drift, np.float64)[..., None]
+        step = np.sqrt(self.next_look - self.at)
+        middle = self.nodes + theta * step**2
+        tails = special.ndtr((middle - limit) / step) + special.ndtr((-limit - middle) / step)
+        likelihood = np.exp(theta * self.nodes - 0.5 * theta**2 * self.at)
+        return np.asarray((self.mass * likelihood * tails).sum(axis=-1))
+
+    def survive(self, critical: float, then: float) -> Self:
+        """Move on to the next look, given that it does not cross either; the look after it is at `then`."""
+        step, root = np.sqrt(self.next_look - self.at), np.sqrt(self.next_look)
+        reach = min(critical, _REACH) * root
+        finest = min(step, np.sqrt(then - self.next_look))
+        nodes, weights = _panels(reach, 1.5 * finest)
+        jump = (nodes[:, None] - self.nodes) / step
+        density = (self.mass * np.exp(-0.5 * jump**2)).sum(axis=-1) / (step * np.sqrt(2.0 * np.pi))
+        return type(self)(nodes, weights * density, self.next_look, then)
+
+
+def _critical_that_spends(allowance: float, before: _Undecided) -> float:
+    def left_over(critical: FloatArray) -> FloatArray:
+        return before.crossing(critical) - allowance
+
+    return bisect(left_over, 0.0, FARTHEST).item()
+
+
+def _walk(looks: FloatArray, critical: FloatArray) -> Iterator[_Undecided]:
+    """What is undecided before each look; reads `critical` of a look only when the next one is asked for."""
+    state = _Undecided(np.zeros(1), np.ones(1), 0.0, float(looks[0]))
+    yield state
+    for k in range(1, looks.size):
+        state = state.survive(float(critical[k - 1]), float(looks[k]))
+        yield state
+
+
+def _panels(reach: float, width: float) -> tuple[FloatArray, FloatArray]:
+    """Gauss-Legendre nodes and weights over [-reach, reach] in panels no wider than `width`."""
+    edges = np.linspace(-reach, reach, int(np.ceil(2.0 * reach / width)) + 1)
+    half = 0.5 * np.diff(edges)[:, None]
+    nodes = edges[:-1, None] + half * (1.0 + _PANEL_NODES)
+    return nodes.ravel(), (half * _PANEL_WEIGHTS).ravel()
+
+
+def _checked(fractions: npt.ArrayLike) -> FloatArray:
+    looks = np.atleast_1d(np.asarray(fractions, np.float64))
+    if (
+        looks.ndim != 1
+        or looks.size == 0
+        or np.any(np.diff(looks, prepend=0.0) < CLOSEST_LOOKS)
+        or looks[-1] > 1.0 + 1e-12
+    ):
+        raise ValueError(
+            f"looks must rise from above 0 to at most 1 by {CLOSEST_LOOKS} or more; got {looks.tolist()}"
+        )
+    return np.minimum(looks, 1.0)

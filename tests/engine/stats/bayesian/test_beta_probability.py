@@ -1,0 +1,120 @@
+"""Chances of one Beta variable to exceed another against exact fractions and SciPy's adaptive quadrature."""
+
+from fractions import Fraction
+from itertools import pairwise
+from math import comb, factorial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from engine.stats.bayesian.beta import Beta
+from engine.stats.bayesian.beta_probability import chance, chance_of_ratio
+from engine.stats.bayesian.beta_ratio import ratios_with_chance
+
+SHAPES = [
+    (119, 1295, 120, 1300),
+    (1001, 19001, 1081, 18921),
+    (60, 300, 90, 400),
+    (101, 10_000, 150, 9000),
+    (500, 150, 4800, 1600),
+    (2, 10, 3, 9),
+    (1, 101, 9, 93),
+    (98, 4, 95, 7),
+    (51, 2_000_000, 4100, 200_000_000),
+    (6, 995, 5001, 995_001),
+    (5001, 995_001, 6, 995),
+]
+
+
+def beta(a: float, b: float) -> Beta:
+    return Beta(np.array([float(a)]), np.array([float(b)]))
+
+
+def exact_chance(a: int, b: int, c: int, d: int) -> Fraction:
+    """P(X > Y) for whole shapes: a successes come before b failures, taken over the other's posterior."""
+
+    def beta_function(p: int, q: int) -> Fraction:
+        return Fraction(factorial(p - 1) * factorial(q - 1), factorial(p + q - 1))
+
+    terms = (comb(b + i - 1, i) * beta_function(c + i, d + b) for i in range(a))
+    return sum(terms, Fraction(0)) / beta_function(c, d)
+
+
+def chance_by_quadrature(a: float, b: float, c: float, d: float, ratio: float) -> float:
+    # SciPy multiplies whole shapes as 64-bit integers, and overflows.
+    x, y = stats.beta(float(a), float(b)), stats.beta(float(c), float(d))
+    marks = np.concatenate(
+        [
+            y.mean() + y.std() * np.array([-14.0, -6, -2, 0, 2, 6, 14, 40]),
+            (x.mean() + x.std() * np.array([-8.0, -4, -2, 0, 2, 4, 8])) / ratio,
+        ]
+    )
+    ends = np.unique(np.clip(np.r_[0.0, marks, 1.0], 0.0, min(1.0, 1 / ratio)))
+    parts = [
+        integrate.quad(lambda v: y.pdf(v) * x.sf(ratio * v), low, high, epsabs=1e-14, epsrel=1e-12)[0]
+        for low, high in pairwise(ends)
+    ]
+    return float(sum(parts))
+
+
+@given(st.integers(1, 70), st.integers(1, 70), st.integers(1, 70), st.integers(1, 70))
+def test_small_shapes_have_the_exact_chance(a: int, b: int, c: int, d: int) -> None:
+    found = chance(beta(a, b), beta(c, d))[0]
+    assert found == pytest.approx(float(exact_chance(a, b, c, d)), rel=1e-9, abs=1e-13)
+
+
+def test_rare_conversions_of_many_have_the_exact_chance() -> None:
+    # Ten and one of a thousand.
+    exact = float(exact_chance(11, 991, 2, 1000))
+    assert chance(beta(11, 991), beta(2, 1000))[0] == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize("shapes", SHAPES)
+@pytest.mark.parametrize("ratio", [1.0, 1.1, 0.8])
+def test_chance_of_a_ratio_is_the_integral(shapes: tuple[int, int, int, int], ratio: float) -> None:
+    a, b, c, d = shapes
+    x, y = beta(a, b), beta(c, d)
+    found = chance_of_ratio(x, y, np.array([ratio]))[0]
+    assert found == pytest.approx(chance_by_quadrature(a, b, c, d, ratio), abs=1e-11)
+
+
+@pytest.mark.parametrize("shapes", SHAPES)
+def test_chance_is_that_of_the_ratio_one(shapes: tuple[int, int, int, int]) -> None:
+    a, b, c, d = shapes
+    x, y = beta(a, b), beta(c, d)
+    assert chance(x, y)[0] == pytest.approx(chance_of_ratio(x, y, np.ones(1))[0], abs=1e-11)
+
+
+@pytest.mark.parametrize("shapes", SHAPES)
+def test_a_ratio_with_a_chance_has_that_chance(shapes: tuple[int, int, int, int]) -> None:
+    a, b, c, d = shapes
+    x, y = beta(a, b), beta(c, d)
+    chances = (0.999, 0.95, 0.5, 0.025)
+    for ratio, target in zip(ratios_with_chance(x, y, chances), chances, strict=True):
+        assert chance_by_quadrature(a, b, c, d, ratio[0]) == pytest.approx(target, abs=1e-10)
+
+
+@given(*[st.integers(1, 10**7) for _ in range(4)])
+def test_one_of_the_two_is_higher(a: int, b: int, c: int, d: int) -> None:
+    both = chance(beta(a, b), beta(c, d))[0] + chance(beta(c, d), beta(a, b))[0]
+    assert both == pytest.approx(1.0, abs=1e-10)
+
+
+def test_equal_posteriors_are_even() -> None:
+    for size in (1, 30, 51, 10**8):
+        assert chance(beta(size, 3 * size), beta(size, 3 * size))[0] == pytest.approx(0.5, abs=1e-11)
+
+
+def test_many_rows_are_each_what_they_are_alone() -> None:
+    rng = np.random.default_rng(4)
+    a, b, c, d = rng.integers(30, 3000, (4, 600)).astype(np.float64)
+    x, y = Beta(a, b), Beta(c, d)
+    together = [chance(x, y), *ratios_with_chance(x, y, (0.95, 0.05))]
+    for row in range(0, 600, 37):
+        one = Beta(a[row : row + 1], b[row : row + 1]), Beta(c[row : row + 1], d[row : row + 1])
+        alone = [chance(*one), *ratios_with_chance(*one, (0.95, 0.05))]
+        for many, single in zip(together, alone, strict=True):
+            assert many[row] == pytest.approx(single[0], rel=1e-10)

@@ -1,0 +1,82 @@
+"""Moments: whatever the parts, together they are the whole."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from engine.errors import InvalidEvidenceError
+from engine.stats.moments import Moments
+
+MONEY = st.floats(-1e6, 1e6, width=64)
+SAMPLES = arrays(np.float64, st.integers(0, 30), elements=MONEY)
+
+
+def assert_same(left: Moments, right: Moments) -> None:
+    scale = np.maximum(1.0, np.abs(right.mean))
+    assert left.n == pytest.approx(right.n)
+    assert left.mean / scale == pytest.approx(right.mean / scale, abs=1e-9)
+    assert left.m2 == pytest.approx(right.m2, rel=1e-9, abs=1e-3)
+
+
+@given(SAMPLES, SAMPLES)
+def test_parts_merge_to_the_whole(left: np.ndarray, right: np.ndarray) -> None:
+    assert_same(Moments.of(left).merge(Moments.of(right)), Moments.of(np.concatenate([left, right])))
+
+
+@given(SAMPLES, SAMPLES, SAMPLES)
+def test_order_and_grouping_do_not_matter(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
+    first, second, third = Moments.of(a), Moments.of(b), Moments.of(c)
+    assert_same(first.merge(second).merge(third), third.merge(second.merge(first)))
+
+
+@given(SAMPLES)
+def test_an_empty_cell_changes_nothing(values: np.ndarray) -> None:
+    empty = Moments.of(np.empty(0))
+    assert_same(Moments.of(values).merge(empty), Moments.of(values))
+    assert_same(empty.merge(Moments.of(values)), Moments.of(values))
+
+
+@given(st.lists(SAMPLES, min_size=1, max_size=6))
+def test_summing_over_an_axis_is_merging_one_by_one(parts: list[np.ndarray]) -> None:
+    moments = [Moments.of(part) for part in parts]
+    stacked = Moments(*(np.array([getattr(m, name) for m in moments]) for name in ("n", "mean", "m2")))
+    assert_same(stacked.sum_over(0), Moments.of(np.concatenate(parts)))
+
+
+@given(arrays(np.float64, 40, elements=MONEY), arrays(np.int64, 40, elements=st.integers(0, 3)))
+def test_groups_have_the_moments_of_their_values(values: np.ndarray, groups: np.ndarray) -> None:
+    found = Moments.of_groups(values, groups, 5)
+    for group in range(5):
+        assert_same(found[group], Moments.of(values[groups == group]))
+
+
+def test_large_means_do_not_cancel_the_variance() -> None:
+    # A spread of 1 about 1e7: raw sums of squares keep no digit of it, nor would single precision.
+    values = np.random.default_rng(3).normal(1e7, 1.0, 100_000)
+    halves = Moments.of(values[:50_000]).merge(Moments.of(values[50_000:]))
+    assert halves.variance == pytest.approx(np.var(values - 1e7, ddof=1), rel=1e-9)
+
+
+def test_shares_have_the_moments_of_zeros_and_ones() -> None:
+    assert_same(Moments.of_shares(3, 10), Moments.of([1.0] * 3 + [0.0] * 7))
+    assert Moments.of_shares(0, 0).mean == 0
+
+
+def test_one_value_has_no_variance() -> None:
+    assert Moments.of([5.0]).variance == 0
+
+
+@pytest.mark.parametrize(
+    ("n", "mean", "m2"),
+    [([1.0], [0.0], [-1.0]), ([-1.0], [0.0], [0.0]), ([1.0], [np.nan], [0.0]), ([1.0, 2.0], [0.0], [0.0])],
+)
+def test_numbers_that_no_sample_has_are_refused(n: list[float], mean: list[float], m2: list[float]) -> None:
+    with pytest.raises(InvalidEvidenceError):
+        Moments(np.array(n), np.array(mean), np.array(m2))
+
+
+def test_more_successes_than_trials_are_refused() -> None:
+    with pytest.raises(InvalidEvidenceError, match="between 0 and n"):
+        Moments.of_shares(11, 10)

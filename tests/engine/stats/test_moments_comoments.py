@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.stats.moments import PairedMoments
+
+pairs = st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6)), max_size=20)
+
+
+def moments_of(values: list[tuple[float, float]]) -> PairedMoments:
+    array = np.array(values, np.float64).reshape(-1, 2)
+    return PairedMoments.of(array[:, 0], array[:, 1])
+
+
+def assert_same(left: PairedMoments, right: PairedMoments) -> None:
+    scale = 1.0 + float(abs(right.m2_x) + abs(right.m2_y))
+    for name in ("n", "mean_x", "mean_y"):
+        np.testing.assert_allclose(getattr(left, name), getattr(right, name), rtol=1e-9, atol=1e-6)
+    for name in ("m2_x", "m2_y", "co"):
+        np.testing.assert_allclose(getattr(left, name), getattr(right, name), rtol=1e-9, atol=1e-9 * scale)
+
+
+@given(first=pairs, second=pairs)
+def test_merging_parts_equals_the_whole(
+    first: list[tuple[float, float]], second: list[tuple[float, float]]
+) -> None:
+    assert_same(moments_of(first).merge(moments_of(second)), moments_of(first + second))
+
+
+@given(st.lists(pairs, min_size=1, max_size=5))
+def test_summing_cells_equals_merging_them(cells: list[list[tuple[float, float]]]) -> None:
+    moments = [moments_of(cell) for cell in cells]
+    names = ("n", "mean_x", "mean_y", "m2_x", "m2_y", "co")
+    stacked = PairedMoments(*(np.array([getattr(cell, name) for cell in moments]) for name in names))
+    assert_same(stacked.sum_over(0), moments_of([pair for cell in cells for pair in cell]))
+
+
+def test_covariance_is_numpys() -> None:
+    x, y = np.random.default_rng(1).multivariate_normal([3, -2], [[2, 1.2], [1.2, 5]], 1_000).T
+    paired = PairedMoments.of(x, y)
+    np.testing.assert_allclose(
+        np.array([[paired.m2_x, paired.co], [paired.co, paired.m2_y]]) / 999, np.cov(x, y), rtol=1e-12
+    )
+
+
+def test_large_means_cancel_nothing() -> None:
+    x, y = np.array([1e9, 1e9 + 1, 1e9 + 2]), np.array([2e9 + 2, 2e9 + 1, 2e9])
+    halves = PairedMoments.of(x[:1], y[:1]).merge(PairedMoments.of(x[1:], y[1:]))
+    assert halves.co == pytest.approx(-2.0)
+    assert halves.m2_x == pytest.approx(2.0)
