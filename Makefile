@@ -40,7 +40,7 @@ test: dev ## every test, and those of the catalog on PostgreSQL too
 	@$(RUN)python -m pytest -n auto --catalog=postgresql tests/api tests/pipeline/store/catalog
 
 # The promises that nobody may break by a small change, in seconds; everything else waits for `make test`.
-QUICK_TESTS := tests/engine/test_known_mistakes.py tests/engine/analysis/test_decision.py \
+QUICK_TESTS := tests/engine/test_known_mistakes.py tests/engine/analysis/report/test_decision.py \
   tests/engine/design/test_assignment.py tests/engine/design/test_lifecycle.py tests/test_architecture.py
 
 check: dev ## format, lint, types, import rules and the quick tests

@@ -18,7 +18,7 @@ import tea_tasting as tt
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.comparing import Row
-from engine.analysis.report import Report
+from engine.analysis.analyze import Report
 from engine.frame import GoalKind, analyze_frame
 
 VISITORS = 1_000_000

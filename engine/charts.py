@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from engine.analysis.report import GoalReport, Report, VariantResult
-from engine.analysis.segment_result import GoalSegments
+from engine.analysis.analyze import GoalReport, Report, VariantResult
+from engine.analysis.results.segment_report import GoalSegments
 from engine.errors import MissingChartsError
 
 if TYPE_CHECKING:

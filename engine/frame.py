@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from engine.analysis.report import Report, analyze
+from engine.analysis.analyze import Report, analyze
 from engine.design.analysis_settings import Statistics
 from engine.design.vocabulary import AnalysisMethod, TrafficStrategy
 from engine.errors import InvalidEvidenceError

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from engine.analysis.evidence import DailyEvidence, Evidence, IntArray
-from engine.analysis.follow_up import FollowUp
+from engine.analysis.evidence.days_since_exposure import FollowUp
+from engine.analysis.evidence.totals import DailyEvidence, Evidence, IntArray
 from engine.days import local_days
 from engine.frame_rows import NO_MORE, GoalKind, ValueColumns
 from engine.frame_values import side_by_side, values_of

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 import numpy as np
 import polars as pl
 
-from engine.analysis.epochs import SETTLING, EpochEvidence
-from engine.analysis.evidence import Evidence
+from engine.analysis.evidence.epochs import SETTLING, EpochEvidence
+from engine.analysis.evidence.totals import Evidence
 from engine.errors import InvalidEvidenceError
 from engine.stats.moments import Moments
 

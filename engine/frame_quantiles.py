@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from engine.analysis.presenting import between, number
-from engine.analysis.result import Interval
+from engine.analysis.report.variant_details import between, number
+from engine.analysis.results.report import Interval
 from engine.errors import InvalidEvidenceError
 from engine.frame_rows import collected
 from engine.stats.estimates import Estimate, FloatArray

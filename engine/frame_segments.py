@@ -7,8 +7,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from engine.analysis.segment_evidence import Counts, IntArray, Segment, SegmentEvidence
-from engine.analysis.segment_report import SegmentReport, analyze_segments
+from engine.analysis.evidence.segments import (
+    Counts,
+    IntArray,
+    Segment,
+    SegmentEvidence,
+)
+from engine.analysis.segments.analyze import SegmentReport, analyze_segments
 from engine.design.experiment import Experiment
 from engine.design.vocabulary import TrafficStrategy
 from engine.design.weight_epochs import WeightEpoch

@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 
-from engine.analysis.visitor_values import VisitorValues
+from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.frame_rows import GoalKind, ValueColumns
 from engine.stats.moments import FloatArray, Moments, PairedMoments
 from engine.stats.winsorizing import cap_of

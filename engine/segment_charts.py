@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from engine.analysis.segment_report import GoalSegments, SegmentReport
+from engine.analysis.segments.analyze import GoalSegments, SegmentReport
 from engine.charts import goal_of, load_altair
 
 if TYPE_CHECKING:

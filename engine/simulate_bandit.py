@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from engine.analysis.epoch_arms import chance_best
-from engine.analysis.epochs import EpochEvidence
-from engine.analysis.evidence import DailyEvidence, Evidence
+from engine.analysis.comparison.best_variant import chance_best
+from engine.analysis.evidence.epochs import EpochEvidence
+from engine.analysis.evidence.totals import DailyEvidence, Evidence
 from engine.stats.moments import FloatArray, Moments
 from engine.stats.stratification import thompson_weights
 

@@ -7,10 +7,10 @@ from typing import Final
 
 import polars as pl
 
-from engine.analysis.epochs import SETTLING, EpochEvidence
-from engine.analysis.evidence import Evidence
-from engine.analysis.follow_up import FollowUp
-from engine.analysis.segment_evidence import SegmentEvidence, SegmentVisitors
+from engine.analysis.evidence.days_since_exposure import FollowUp
+from engine.analysis.evidence.epochs import SETTLING, EpochEvidence
+from engine.analysis.evidence.segments import SegmentEvidence, SegmentVisitors
+from engine.analysis.evidence.totals import Evidence
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
 from pipeline.rollup.choices import dimensions_left_out

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from engine.analysis.evidence import Evidence
-from engine.analysis.report import Report, analyze
-from engine.analysis.segment_evidence import SegmentEvidence
-from engine.analysis.segment_report import SegmentReport, analyze_segments
+from engine.analysis.analyze import Report, analyze
+from engine.analysis.evidence.segments import SegmentEvidence
+from engine.analysis.evidence.totals import Evidence
+from engine.analysis.segments.analyze import SegmentReport, analyze_segments
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.observing import Observation, published_at

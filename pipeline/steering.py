@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
-from engine.analysis.steering import Move, next_move
+from engine.analysis.automation.bandit_weights import Move, next_move
 from engine.design.experiment import Experiment
 from engine.design.reweighting import reweight
 from pipeline.results import Results

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.analysis.epochs import EpochEvidence
-from engine.analysis.evidence import DailyEvidence, Evidence
+from engine.analysis.evidence.epochs import EpochEvidence
+from engine.analysis.evidence.totals import DailyEvidence, Evidence
 from engine.stats.moments import Moments
 
 MONDAY = date(2026, 3, 2)

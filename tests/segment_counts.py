@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.analysis.segment_evidence import Counts, Segment, SegmentEvidence
+from engine.analysis.evidence.segments import Counts, Segment, SegmentEvidence
 from engine.stats.moments import Moments
 
 # By dimension and value: the visitors of each variant, and those who converted on each goal (or on the one).

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from engine.analysis.report import DayResult, GoalReport, VariantResult
-from engine.analysis.segment_report import SegmentReport
+from engine.analysis.analyze import DayResult, GoalReport, VariantResult
+from engine.analysis.segments.analyze import SegmentReport
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.design.vocabulary import AnalysisMethod

@@ -6,7 +6,13 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from engine.analysis.report import DecisionSummary, GoalReport, Interval, Report, VariantResult
+from engine.analysis.analyze import (
+    DecisionSummary,
+    GoalReport,
+    Interval,
+    Report,
+    VariantResult,
+)
 
 TONE_STYLE = {"positive": "green", "negative": "red", "neutral": "cyan", "warning": "yellow"}
 STATUS_STYLE = {"winner": "bold green", "loser": "red"}

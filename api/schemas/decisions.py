@@ -3,8 +3,8 @@
 from pydantic import BaseModel
 
 from api.schemas.numbers import in_percents
-from engine.analysis import report as judged
-from engine.analysis.report import Recommendation, Tone
+from engine.analysis import analyze as judged
+from engine.analysis.analyze import Recommendation, Tone
 from engine.design.vocabulary import GoalType
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from pydantic import BaseModel, Field
 
 from api.schemas.numbers import percent
-from engine.analysis.report import Report
+from engine.analysis.analyze import Report
 
 
 class WeightEpoch(BaseModel):

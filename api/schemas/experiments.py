@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from api.schemas.numbers import percent
-from engine.analysis.multiplicity import decision_threshold
-from engine.analysis.report import score_words
+from engine.analysis.analyze import score_words
+from engine.analysis.comparison.significance_level import decision_threshold
 from engine.design import experiment
 from engine.design.vocabulary import (
     AnalysisMethod,

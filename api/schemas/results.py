@@ -13,7 +13,7 @@ from api.schemas.experiments import described
 from api.schemas.segments import AvailableSegments
 from api.schemas.timeseries import Day, days_of
 from api.schemas.variant_results import GoalSummary, VariantResult
-from engine.analysis.report import CheckStatus, GoalReport, Report
+from engine.analysis.analyze import CheckStatus, GoalReport, Report
 from engine.design.experiment import Experiment
 from engine.design.vocabulary import AnalysisMethod, GoalType, Status
 

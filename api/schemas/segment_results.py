@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 from api.schemas.numbers import in_percents, percent
 from api.schemas.results import ExperimentHead
 from api.schemas.variant_results import Interval, relative
-from engine.analysis import segment_report as judged
-from engine.analysis.segment_report import SegmentReport, SegmentStatus
+from engine.analysis.segments import analyze as judged
+from engine.analysis.segments.analyze import SegmentReport, SegmentStatus
 from engine.design.vocabulary import GoalType
 
 

@@ -3,7 +3,7 @@
 from pydantic import BaseModel, Field
 
 from api.schemas.numbers import in_percents
-from engine.analysis import report as judged
+from engine.analysis import analyze as judged
 
 
 class DayOfVariant(BaseModel):

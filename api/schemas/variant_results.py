@@ -3,8 +3,8 @@
 from pydantic import BaseModel, Field
 
 from api.schemas.numbers import in_percents, percent
-from engine.analysis import report as judged
-from engine.analysis.report import VariantStatus
+from engine.analysis import analyze as judged
+from engine.analysis.analyze import VariantStatus
 from engine.design.vocabulary import GoalType
 
 UNIT = "Percentage points for conversion, cents per visitor for revenue."

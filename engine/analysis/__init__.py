@@ -1,1 +1,1 @@
-"""After the data: moments in, a verdict out."""
+"""Analysis of experiments: from evidence to a report."""

@@ -5,8 +5,8 @@ from functools import lru_cache, partial
 import numpy as np
 import numpy.typing as npt
 
-from engine.analysis.corrections import adjust_dunnett, holm_levels
-from engine.analysis.multiplicity import effective_alpha
+from engine.analysis.comparison.corrections import adjust_dunnett, holm_levels
+from engine.analysis.comparison.significance_level import effective_alpha
 from engine.calibration import amounts, bandits, beliefs, guardrails, segments, shop, splits
 from engine.calibration.reading import FAMILY, Method, Reading, read_test
 from engine.calibration.trials import DAYS, LEVEL, Setting, Trials

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from engine.analysis.adjustment import adjusted_metrics, judged_values
-from engine.analysis.visitor_values import VisitorValues
+from engine.analysis.comparison.metrics import adjusted_metrics, judged_values
+from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.calibration.reading import FAMILY, Method, Reading, read_arms
 from engine.design.sample_size import Mean, Plan, detectable_lift
 from engine.stats.estimates import Estimate

@@ -10,7 +10,7 @@ from typing import Final
 
 import polars as pl
 
-from engine.analysis.follow_up import MOST_DAYS
+from engine.analysis.evidence.days_since_exposure import MOST_DAYS
 from pipeline.rollup.segments import SegmentValues
 from pipeline.store.aggregates import EVERYONE, SINCE_EXPOSURE
 from pipeline.store.visitors import CUSTOM, DIMENSIONS

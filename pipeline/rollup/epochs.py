@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from engine.analysis.epochs import EpochEvidence, IntArray
+from engine.analysis.evidence.epochs import EpochEvidence, IntArray
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
 from engine.stats.moments import Moments

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from engine.analysis.evidence import DailyEvidence, Evidence, IntArray
+from engine.analysis.evidence.totals import DailyEvidence, Evidence, IntArray
 from engine.days import local_day
 from engine.design.experiment import Experiment
 from engine.stats.moments import Moments

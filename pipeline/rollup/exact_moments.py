@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from engine.analysis.evidence import IntArray
+from engine.analysis.evidence.totals import IntArray
 from engine.stats.moments import Moments
 
 ObjectArray = npt.NDArray[np.object_]

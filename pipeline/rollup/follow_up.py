@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from engine.analysis.follow_up import FollowUp
-from engine.analysis.metrics import primary_row
+from engine.analysis.comparison.metrics import primary_row
+from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.design.experiment import Experiment
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from engine.analysis.metrics import primary_row
+from engine.analysis.comparison.metrics import primary_row
 from engine.design.experiment import Experiment
 from pipeline.rollup.aggregates import add_up, cells_of, cells_since_exposure, taken_away
 from pipeline.rollup.reading import Counted

@@ -8,7 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from engine.analysis.segment_evidence import Counts, IntArray, Segment, SegmentEvidence, SegmentVisitors
+from engine.analysis.evidence.segments import (
+    Counts,
+    IntArray,
+    Segment,
+    SegmentEvidence,
+    SegmentVisitors,
+)
 from engine.design.experiment import Experiment
 from pipeline.rollup.exact_moments import moments_of_sums, whole_numbers
 from pipeline.store.aggregates import EVERYONE

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.analysis.evidence import Evidence
-from engine.analysis.visitor_values import VisitorValues
+from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.experiment import Experiment, Goal
 from engine.stats.moments import Moments, PairedMoments
 from pipeline.store.visitor_values import AskedGoal, ValueSums

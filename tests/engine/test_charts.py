@@ -8,7 +8,7 @@ import altair as alt
 import pytest
 
 from engine import charts
-from engine.analysis.report import Report, analyze
+from engine.analysis.analyze import Report, analyze
 from engine.calibration.chart import chart_scores
 from engine.calibration.methods import METHODS
 from engine.calibration.scores import calibrate

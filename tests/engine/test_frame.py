@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from engine.analysis.report import Report, VariantResult
+from engine.analysis.analyze import Report, VariantResult
 from engine.errors import InvalidEvidenceError
 from engine.frame import analyze_frame
 

@@ -4,7 +4,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from engine.analysis.report import Report
+from engine.analysis.analyze import Report
 from engine.errors import InvalidEvidenceError
 from engine.frame import analyze_frame
 

@@ -6,7 +6,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from engine.analysis.segment_report import SegmentReport
+from engine.analysis.segments.analyze import SegmentReport
 from engine.errors import InvalidEvidenceError
 from engine.frame import analyze_frame
 from engine.frame_segments import segments_of_frame

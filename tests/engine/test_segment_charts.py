@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from engine.analysis.segment_report import SegmentReport, analyze_segments
+from engine.analysis.segments.analyze import SegmentReport, analyze_segments
 from engine.segment_charts import SEGMENT_COLOURS, chart_segment_report
 from tests.builders import an_experiment
 from tests.engine.test_charts import rows_of

@@ -5,7 +5,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from engine.analysis.report import analyze
+from engine.analysis.analyze import analyze
 from engine.simulate_bandit import Steered, evidence_of, simulate_bandits
 from engine.stats.estimates import Estimate, FloatArray
 from engine.stats.frequentist.two_sample import Comparison, compare_means

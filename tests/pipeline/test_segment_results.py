@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.analysis.segment_evidence import Segment
+from engine.analysis.evidence.segments import Segment
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.results import InvalidFilterError

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.analysis.steering import VISITORS_PER_VARIANT
+from engine.analysis.automation.bandit_weights import VISITORS_PER_VARIANT
 from engine.design import lifecycle
 from engine.design.assignment import assign
 from engine.design.drafting import revise_experiment

@@ -55,7 +55,7 @@ def by_sampling(sampling: Sampling) -> Pool:
     """
 
     def pool(families: Families, alpha: float) -> Pooled:
-        from engine.stats.bayesian.hierarchical import sample_effects, sample_shares  # noqa: PLC0415 - the sampler is optional
+        from engine.stats.bayesian.hierarchical import sample_effects, sample_shares  # noqa: PLC0415  # rarely asked for
 
         found = Pooled(*(np.full(families.effects.value.shape, np.nan) for _ in fields(Pooled)))
         shares, others = families.is_share, ~families.is_share

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from api.cli.stores import OpenStore, opened_store
-from engine.analysis.report import GoalReport, Report
+from engine.analysis.analyze import GoalReport, Report
 from pipeline.results import SegmentFilters
 from tests.api.cli.conftest import Run
 

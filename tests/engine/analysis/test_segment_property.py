@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.analysis.segment_evidence import Counts, Segment, SegmentEvidence
-from engine.analysis.segment_report import SegmentVariant, analyze_segments
+from engine.analysis.evidence.segments import Counts, Segment, SegmentEvidence
+from engine.analysis.segments.analyze import SegmentVariant, analyze_segments
 from engine.stats.moments import Moments
 from tests.builders import a_goal, an_experiment
 from tests.segment_counts import counts_of

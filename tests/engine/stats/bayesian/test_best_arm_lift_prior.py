@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from engine.analysis.arms import chances_to_be_best
-from engine.analysis.judgement import judge
+from engine.analysis.comparison.best_variant import chances_to_be_best
+from engine.analysis.comparison.significance import judge
 from engine.design.analysis_settings import Statistics
 from engine.stats.bayesian import best_arm_lift_prior
 from engine.stats.bayesian.best_arm_lift_prior import best_of_lifts

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
-from engine.analysis.guardrails import broken_guardrails
+from engine.analysis.comparison.guardrails import broken_guardrails
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.noninferiority import judge_guardrail
 from engine.stats.moments import Moments

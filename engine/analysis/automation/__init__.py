@@ -1,0 +1,1 @@
+"""Automatic actions: early stopping and bandit weights."""

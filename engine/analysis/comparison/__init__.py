@@ -1,0 +1,1 @@
+"""Comparison of variants with the control: effects, significance, power."""

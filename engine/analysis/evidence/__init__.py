@@ -1,0 +1,1 @@
+"""Evidence: validated counts and moments of an experiment, by variant, goal, day, epoch and segment."""

@@ -1,0 +1,132 @@
+"""What was observed, as arrays: the one input of an analysis, whoever counted it."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.analysis.evidence.days_since_exposure import FollowUp
+from engine.analysis.evidence.epochs import EpochEvidence
+from engine.analysis.evidence.segments import SegmentVisitors
+from engine.analysis.evidence.visitor_values import VisitorValues
+from engine.errors import InvalidEvidenceError
+from engine.stats.moments import Moments
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DailyEvidence:
+    """Counts by local calendar day; D days without a gap, G goals, V variants.
+
+    `visitors[d, v]` were first exposed on day d; `conversions[d, g, v]` converted first on day d;
+    `revenue_cents[d, g, v]` is of the orders of day d. Each adds up over d to its total.
+    """
+
+    days: tuple[date, ...]
+    visitors: IntArray
+    conversions: IntArray
+    revenue_cents: IntArray
+
+    @classmethod
+    def none(cls, goals: int, variants: int, days: tuple[date, ...] = ()) -> Self:
+        """Counts of nothing, on days that may be known."""
+        return cls(
+            days=days,
+            visitors=np.zeros((len(days), variants), np.int64),
+            conversions=np.zeros((len(days), goals, variants), np.int64),
+            revenue_cents=np.zeros((len(days), goals, variants), np.int64),
+        )
+
+    def __post_init__(self) -> None:
+        _demand_shape("daily conversions", self.conversions, self.revenue_cents.shape)
+        _demand_shape("daily visitors", self.visitors, (len(self.days), *self.revenue_cents.shape[2:]))
+        for name, counts in (("visitors", self.visitors), ("conversions", self.conversions)):
+            if (counts < 0).any():
+                raise InvalidEvidenceError(f"daily {name} must not be negative")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Totals of G goals by V variants, in the order of the experiment's goals and variants.
+
+    `visitors[v]` is the number of distinct visitors counted; `conversions[g, v]` of those with at least
+    one conversion; `revenue[g, v]` the moments of cents per visitor (every visitor counted, zeros
+    included; all zero for a goal that carries no money). `several_variants` visitors were seen in more
+    than one variant and `bots` were flagged: neither is counted anywhere else. `epochs` are the same
+    totals by what split the visitors, where their weights changed; None where they never did. `segments`
+    are the visitors of every segment, where they are known and these are the totals of everybody. `values`
+    are there where a goal is judged on more than counts and revenue, or what visitors did before matters.
+    `follow_up` is of the primary goal; None where it is not known when visitors converted after exposure.
+    Raises InvalidEvidenceError for numbers that can't have been observed together.
+    """
+
+    visitors: IntArray
+    conversions: IntArray
+    revenue: Moments
+    daily: DailyEvidence
+    several_variants: int = 0
+    bots: int = 0
+    as_of: datetime | None = None
+    last_exposure_at: datetime | None = None
+    epochs: EpochEvidence | None = None
+    segments: SegmentVisitors | None = None
+    values: VisitorValues | None = None
+    follow_up: FollowUp | None = None
+
+    def __post_init__(self) -> None:
+        goals, variants = self.conversions.shape
+        _demand_same_totals(self)
+        if self.follow_up is not None:
+            _demand_shape("visitors followed", self.follow_up.at_risk[:0], (0, variants))
+        _demand_shape("visitors", self.visitors, (variants,))
+        _demand_shape("revenue", self.revenue.n, (goals, variants))
+        _demand_shape("daily conversions", self.daily.conversions, (len(self.daily.days), goals, variants))
+        if self.segments is not None:
+            _demand_shape(
+                "segments", self.segments.visitors, (len(self.segments.segments), len(self.visitors))
+            )
+        if self.values is not None:
+            _demand_shape("values", self.values.value.n, (goals, variants))
+        if (self.visitors < 0).any() or self.several_variants < 0 or self.bots < 0:
+            raise InvalidEvidenceError("numbers of visitors must not be negative")
+        if ((self.conversions < 0) | (self.conversions > self.visitors)).any():
+            raise InvalidEvidenceError(
+                "conversions must lie between 0 and the visitors of their variant: count each visitor once"
+            )
+        if ((self.revenue.n != self.visitors) & (self.revenue.n != 0)).any():
+            raise InvalidEvidenceError(
+                "revenue must be of every visitor counted, zeros included: its n differs from the visitors"
+            )
+
+    def demand(self, *, goals: int, variants: int) -> None:
+        """Raise InvalidEvidenceError unless this is of so many goals and variants."""
+        _demand_shape("conversions", self.conversions, (goals, variants))
+
+    @classmethod
+    def empty(cls, goals: int, variants: int, days: tuple[date, ...] = ()) -> Self:
+        """Evidence of nothing: zeros of the right shapes."""
+        zero = np.zeros((goals, variants))
+        return cls(
+            visitors=np.zeros(variants, np.int64),
+            conversions=np.zeros((goals, variants), np.int64),
+            revenue=Moments(zero, zero, zero),
+            daily=DailyEvidence.none(goals, variants, days),
+        )
+
+
+def _demand_same_totals(evidence: Evidence) -> None:
+    epochs = evidence.epochs
+    if epochs is None:
+        return
+    _demand_shape("conversions by epoch", epochs.conversions, (len(epochs), *evidence.conversions.shape))
+    for name in ("visitors", "conversions"):
+        if (getattr(epochs, name).sum(axis=0) != getattr(evidence, name)).any():
+            raise InvalidEvidenceError(f"{name} of the epochs must add up to the {name} of the experiment")
+
+
+def _demand_shape(name: str, array: npt.NDArray[np.generic], shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise InvalidEvidenceError(f"{name} must have the shape {shape}, not {array.shape}")

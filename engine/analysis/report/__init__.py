@@ -1,0 +1,1 @@
+"""Report assembly: results, decisions and sentences from arrays."""

@@ -1,0 +1,1 @@
+"""Records of a report: results, summaries, decisions and intervals."""

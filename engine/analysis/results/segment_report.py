@@ -1,0 +1,98 @@
+"""What a segment report holds: numbers, statuses and sentences, with None where there is no number."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from engine.analysis.results.report import Interval
+from engine.design.experiment import Experiment, Goal
+
+SegmentStatus = Literal["better", "worse", "differs", "inconclusive", "insufficient_data"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentArm:
+    """What one variant's visitors in a segment did about one goal; `conversion_rate` is a share."""
+
+    variant_id: str
+    variant_name: str
+    visitors: int
+    conversions: int
+    conversion_rate: float
+    revenue_cents: int
+    revenue_per_visitor_cents: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentVariant(SegmentArm):
+    """The same of a challenger, against the control's visitors in that segment. Shares are 0 to 1.
+
+    `improvement` is observed, `rest_improvement` that of everybody else. `shrunk_improvement`, with its
+    interval, is what to believe of it given the other values of its dimension, and `chance_to_beat` goes
+    with that. Both p values are adjusted for every comparison of the report; `adjusted_p_value_vs_rest`
+    is of the effect being another than in the rest, which `differs_from_rest` calls. `reason` says what is
+    in the way of the first number that is missing.
+    """
+
+    improvement: float | None
+    rest_improvement: float | None
+    shrunk_improvement: float | None
+    shrunk_interval: Interval | None
+    chance_to_beat: float | None
+    adjusted_p_value: float | None
+    adjusted_p_value_vs_rest: float | None
+    differs_from_rest: bool | None
+    status: SegmentStatus
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentResult:
+    """One segment on one goal; no control and no challengers before the experiment has a control."""
+
+    dimension: str
+    value: str
+    control: SegmentArm | None
+    variants: tuple[SegmentVariant, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalSegments:
+    """Every segment on one goal, and in a sentence or two whether the effect differs anywhere."""
+
+    goal: Goal
+    summary: str
+    segments: tuple[SegmentResult, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentSplit:
+    """How the visitors of a segment, by variant id, fit the weights; see `check_splits` for the p values."""
+
+    dimension: str
+    value: str
+    visitors: Mapping[str, int]
+    p_value: float | None
+    always_valid_p_value: float
+    adjusted_p_value: float | None
+    adjusted_always_valid_p_value: float
+    is_alarm: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentReport:
+    """Every segment of an experiment, exploratory throughout: a hint what to test next, not a verdict.
+
+    `false_discovery_rate` is the share of what is called that is false on average; `comparisons` how many
+    there were with enough data. `left_out` says why of what was seen but not judged.
+    """
+
+    experiment: Experiment
+    false_discovery_rate: float
+    comparisons: int
+    goals: tuple[GoalSegments, ...]
+    splits: tuple[SegmentSplit, ...]
+    split_alarms: tuple[SegmentSplit, ...]
+    left_out: Mapping[str, str]
+    as_of: datetime | None

@@ -1,0 +1,1 @@
+"""Effects by segment: estimates, heterogeneity and the segment report."""

@@ -1,0 +1,146 @@
+"""Each check on data that it must pass, and on data that it must not."""
+
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from engine.analysis.comparison.power import detectable_change
+from engine.analysis.evidence.totals import Evidence
+from engine.analysis.health.checks import CHECKS, check_health
+from engine.analysis.results.report import HealthCheck
+from engine.design.experiment import Experiment
+from engine.stats.moments import Moments
+from tests.builders import NOW, STARTED, a_goal, an_experiment
+from tests.observations import observed
+
+
+def found(check: str, evidence: Evidence, experiment: Experiment | None = None) -> HealthCheck:
+    checks = check_health(experiment or an_experiment(status="running"), evidence, NOW)
+    return next(result for result in checks if result.check == check)
+
+
+def test_every_check_reports_once_in_order() -> None:
+    names = [check.check for check in check_health(an_experiment(), observed([5, 5], [1, 1]), NOW)]
+    assert names == [check.__name__ for check in CHECKS]
+
+
+def test_sample_ratio_p_is_scipys_chi_square() -> None:
+    check = found("sample_ratio", observed([10_050, 9_890], [1, 1]))
+    assert check.status == "ok"
+    assert check.details["p_value"] == pytest.approx(stats.chisquare([10_050, 9_890]).pvalue, rel=1e-9)
+
+
+def test_a_broken_split_alarms_and_names_the_worst_arm() -> None:
+    # A split that well-known tools call broken: 821,588 against 815,482 (Fabijan et al., 2019, KDD).
+    check = found("sample_ratio", observed([821_588, 815_482], [1, 1]))
+    assert check.status == "alarm"
+    assert check.details["p_value"] == pytest.approx(1.8e-6, rel=0.05)
+    assert "'Control' has 50.2% of them instead of 50%" in check.message
+
+
+def test_uneven_weights_are_the_expected_split() -> None:
+    uneven = an_experiment(weights=(9, 1))
+    assert found("sample_ratio", observed([9000, 1000], [1, 1]), uneven).status == "ok"
+    assert found("sample_ratio", observed([5000, 5000], [1, 1]), uneven).status == "alarm"
+
+
+def test_an_arm_that_nobody_reaches_is_a_broken_split() -> None:
+    assert found("sample_ratio", observed([1000, 0], [1, 0])).status == "alarm"
+
+
+def test_an_arm_without_weight_is_not_part_of_the_split_and_may_have_no_visitors() -> None:
+    experiment = an_experiment(weights=(1, 1, 0))
+    clean, wrong = observed([1000, 1010, 0], [1, 1, 0]), observed([1000, 1010, 3], [1, 1, 0])
+    assert found("sample_ratio", wrong, experiment).status == "ok"
+    assert found("unweighted_arms", clean, experiment).status == "ok"
+    alarm = found("unweighted_arms", wrong, experiment)
+    assert alarm.status == "alarm"
+    assert alarm.details == {"visitors": {"Treatment 2": 3}}
+
+
+def test_a_few_visitors_have_no_split_to_test() -> None:
+    assert found("sample_ratio", observed([3, 1], [0, 0])).status == "not_applicable"
+
+
+def test_an_honest_split_alarms_once_in_a_thousand() -> None:
+    rng = np.random.default_rng(6)
+    counts = rng.multinomial(30_000, [1 / 3] * 3, 4000)
+    experiment = an_experiment(weights=(1, 1, 1))
+    alarms = [
+        found("sample_ratio", observed(row.tolist(), [0, 0, 0]), experiment).status for row in counts[:400]
+    ]
+    p = np.asarray(stats.chisquare(counts, axis=1).pvalue)
+    assert alarms.count("alarm") == np.count_nonzero(p[:400] < 0.001)
+    assert np.mean(p < 0.001) < 0.004
+
+
+@pytest.mark.parametrize(
+    ("aside", "status"), [(0, "ok"), (10, "ok"), (76, "ok"), (400, "warning"), (900, "alarm")]
+)
+def test_visitors_in_several_variants_alarm_beyond_one_percent(aside: int, status: str) -> None:
+    assert (
+        found("several_variants", observed([28_806, 28_798], [1, 1], several_variants=aside)).status == status
+    )
+
+
+def test_a_handful_in_several_variants_never_alarms() -> None:
+    assert found("several_variants", observed([20, 20], [1, 1], several_variants=9)).status == "ok"
+
+
+def test_a_running_experiment_without_new_visitors_for_a_day_is_stale() -> None:
+    recent: dict[str, Any] = {"last_exposure_at": NOW - timedelta(hours=23)}
+    stale: dict[str, Any] = {"last_exposure_at": NOW - timedelta(hours=30)}
+    assert found("freshness", observed([9, 9], [1, 1], **recent)).status == "ok"
+    assert found("freshness", observed([9, 9], [1, 1], **stale)).status == "warning"
+    completed = an_experiment(status="completed")
+    assert found("freshness", observed([9, 9], [1, 1], **stale), completed).status == "not_applicable"
+
+
+def test_an_experiment_that_nobody_ever_saw_is_stale_after_a_day() -> None:
+    assert timedelta(hours=24) < NOW - STARTED
+    assert found("freshness", observed([0, 0], [0, 0])).status == "warning"
+
+
+def test_few_visitors_are_underpowered_and_many_are_not() -> None:
+    assert found("underpowered", observed([1000, 1000], [50, 50])).status == "warning"
+    assert found("underpowered", observed([100_000, 100_000], [5000, 5000])).status == "ok"
+    assert found("underpowered", observed([0, 0], [0, 0])).status == "not_applicable"
+
+
+def test_detectable_change_is_found_four_times_in_five() -> None:
+    n = 20_000
+    lift = detectable_change(an_experiment(), observed([n, n], [1000, 1000]))
+    assert lift is not None
+    rng = np.random.default_rng(3)
+    control, variant = rng.binomial(n, 0.05, 20_000), rng.binomial(n, 0.05 * (1 + lift), 20_000)
+    pooled = (control + variant) / (2 * n)
+    z = (variant - control) / n / np.sqrt(2 * pooled * (1 - pooled) / n)
+    assert np.mean(np.abs(z) > 1.96) == pytest.approx(0.8, abs=0.01)
+
+
+def test_detectable_change_of_revenue_needs_its_spread() -> None:
+    goals = (a_goal(goal_type="revenue", config={}),)
+    paid = Moments(np.full((1, 2), 5000.0), np.full((1, 2), 200.0), np.full((1, 2), 5000 * 900.0**2))
+    evidence = observed([5000, 5000], [500, 500], cents=paid)
+    # (1.96 + 0.84) · 900 · sqrt(2 / 5000) / 200.
+    assert detectable_change(an_experiment(goals=goals), evidence) == pytest.approx(0.2521, rel=1e-2)
+    # However many of them pay, all of them too.
+    everybody = observed([5000, 5000], [5000, 5000], cents=paid)
+    assert detectable_change(an_experiment(goals=goals), everybody) == pytest.approx(0.2521, rel=1e-2)
+    assert detectable_change(an_experiment(goals=goals), observed([5000, 5000], [500, 500])) is None
+
+
+def test_missing_days_of_the_week_are_named() -> None:
+    check = found("day_of_week_cover", observed([50, 50], [1, 1], days=2))
+    assert check.status == "warning"
+    assert check.details["missing"] == ["Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+
+
+def test_a_day_without_visitors_covers_nothing() -> None:
+    # Seven days, with visitors on the first and the last.
+    check = found("day_of_week_cover", observed([50, 50], [1, 1], days=7))
+    assert check.details["days"] == 2
+    assert found("day_of_week_cover", observed([50, 50], [1, 1])).status == "not_applicable"

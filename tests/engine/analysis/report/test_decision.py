@@ -1,0 +1,219 @@
+"""What is recommended, and that the sentences say it to someone who runs a product."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.analysis.analyze import analyze
+from engine.analysis.results.report import DecisionSummary
+from engine.stats.moments import Moments
+from tests.builders import NOW, a_goal, an_experiment
+from tests.observations import observed
+
+METHODS = pytest.mark.parametrize("method", ["frequentist", "bayesian"])
+# Words of the trade that a product manager should not need.
+JARGON = re.compile(
+    r"p.value|null hypothesis|significan|posterior|credible|interval|\bSRM\b|chi.square|variance|\bnan\b|None"
+)
+MINUS = "\N{MINUS SIGN}"
+
+
+def decided(
+    visitors: list[int], conversions: list[int], *, aside: int = 0, days: int = 14, **experiment: Any
+) -> DecisionSummary:
+    fields = {"weights": (1,) * len(visitors), "status": "running", **experiment}
+    evidence = observed(visitors, conversions, days=days, several_variants=aside)
+    report = analyze(an_experiment(**fields), evidence, now=NOW)
+    assert report.primary is not None
+    return report.primary.decision
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """What is observed, and what should come of it."""
+
+    visitors: list[int]
+    conversions: list[int]
+    recommendation: str
+    tone: str
+    headline: str
+    more: dict[str, Any] = field(default_factory=dict)
+
+    def decision(self, method: str) -> DecisionSummary:
+        return decided(self.visitors, self.conversions, analysis_method=method, **self.more)
+
+
+CASES = {
+    "a winner": Expected(
+        visitors=[10_000, 10_000],
+        conversions=[1000, 1250],
+        recommendation="ship",
+        tone="positive",
+        headline="'Treatment 1' wins on Purchase (+25%)",
+    ),
+    "a loser": Expected(
+        visitors=[10_000, 10_000],
+        conversions=[1000, 800],
+        recommendation="rollback",
+        tone="negative",
+        headline=f"'Treatment 1' loses on Purchase ({MINUS}20%)",
+    ),
+    "only losers": Expected(
+        visitors=[10_000] * 3,
+        conversions=[1000, 800, 780],
+        recommendation="rollback",
+        tone="negative",
+        headline=f"No variant is as good as 'Control' on Purchase ({MINUS}20%)",
+    ),
+    "a loser and an open question": Expected(
+        visitors=[5000] * 3,
+        conversions=[500, 400, 490],
+        recommendation="keep_running",
+        tone="neutral",
+        headline="No verdict on Purchase yet",
+    ),
+    "too early to say": Expected(
+        visitors=[1000, 1000],
+        conversions=[100, 110],
+        recommendation="keep_running",
+        tone="neutral",
+        headline="No verdict on Purchase yet",
+    ),
+    "ended undecided": Expected(
+        visitors=[1000, 1000],
+        conversions=[100, 110],
+        more={"status": "completed"},
+        recommendation="review",
+        tone="warning",
+        headline="The experiment ended without a clear answer on Purchase",
+    ),
+    "many and no difference": Expected(
+        visitors=[28_806, 28_798],
+        conversions=[3516, 3421],
+        recommendation="review",
+        tone="neutral",
+        headline="No real difference on Purchase between 'Treatment 1' and 'Control'",
+    ),
+    "nobody yet": Expected(
+        visitors=[0, 0],
+        conversions=[0, 0],
+        more={"days": 0},
+        recommendation="insufficient_data",
+        tone="neutral",
+        headline="Not enough data to judge Purchase",
+    ),
+    "three conversions": Expected(
+        visitors=[900, 900],
+        conversions=[1, 2],
+        recommendation="insufficient_data",
+        tone="neutral",
+        headline="Not enough data to judge Purchase",
+    ),
+    "a broken split": Expected(
+        visitors=[10_000, 9000],
+        conversions=[1000, 1100],
+        recommendation="fix_data",
+        tone="warning",
+        headline="The data can't be trusted: don't decide on Purchase yet",
+    ),
+    "many in several variants": Expected(
+        visitors=[10_000, 10_000],
+        conversions=[1000, 1250],
+        more={"aside": 500},
+        recommendation="fix_data",
+        tone="warning",
+        headline="The data can't be trusted: don't decide on Purchase yet",
+    ),
+}
+
+
+@METHODS
+@pytest.mark.parametrize("case", CASES)
+def test_each_case_has_its_recommendation_tone_and_headline(case: str, method: str) -> None:
+    expected, decision = CASES[case], CASES[case].decision(method)
+    assert (decision.recommendation, decision.tone) == (expected.recommendation, expected.tone)
+    assert decision.headline == expected.headline
+
+
+@METHODS
+@pytest.mark.parametrize("case", CASES)
+def test_sentences_are_whole_and_free_of_jargon(case: str, method: str) -> None:
+    decision = CASES[case].decision(method)
+    for sentence in (decision.explanation, decision.next_step, decision.confidence_assessment):
+        assert sentence[0].isupper() or sentence[0] in "'0123456789"
+        assert sentence.endswith(".")
+        assert ".." not in sentence
+        assert not JARGON.search(sentence)
+
+
+def test_no_difference_gives_the_numbers_that_make_it_one() -> None:
+    decision = decided([28_806, 28_798], [3516, 3421])
+    assert decision.explanation == (
+        "11.9% of 28,798 visitors converted with 'Treatment 1', and 12.2% of 28,806 with 'Control': a change"
+        f" of {MINUS}2.7%, most likely between {MINUS}6.9% and +1.7%. 57,604 visitors make that a"
+        " clear answer: whatever difference there is, it is small."
+    )
+    assert decision.confidence_assessment == (
+        "If the two were equally good, a gap at least this large would still show up in 22.9% of tests. That"
+        " is more than the 5% set for a verdict, so the gap may well be chance."
+    )
+    assert decision.recommendation_label == "No difference"
+
+
+def test_a_wide_range_is_not_called_no_difference() -> None:
+    assert "room for a gain as well as for a loss" in decided([1000, 1000], [100, 100]).explanation
+
+
+def test_bayesian_confidence_is_a_chance() -> None:
+    decision = decided([10_000] * 3, [1000, 1030, 990], analysis_method="bayesian")
+    assert decision.confidence_assessment == (
+        "The chance that 'Treatment 1' is better than 'Control' is 75.9%."
+        " It counts as better from 97.5% on, and as worse up to 2.5%."
+    )
+
+
+def test_a_verdict_on_half_a_week_advises_a_whole_one() -> None:
+    assert decided([10_000] * 2, [1000, 1250], days=3).next_step.startswith("The data covers 3 days")
+    assert decided([10_000] * 2, [1000, 1250], days=7).next_step.startswith("Complete the experiment")
+
+
+def test_a_completed_experiment_is_not_told_to_complete() -> None:
+    decision = decided([10_000] * 2, [1000, 1250], status="completed")
+    assert decision.next_step == "Roll 'Treatment 1' out to everyone."
+
+
+def test_nothing_is_called_sure_while_the_data_is_not_trusted() -> None:
+    assert decided([10_000, 9000], [1000, 1400]).confidence_assessment == (
+        "These numbers prove nothing until the data can be trusted."
+    )
+
+
+def test_missing_data_is_explained_by_its_reason() -> None:
+    assert (
+        decided([0, 0], [0, 0], days=0).explanation
+        == "A comparison would mislead: 'Control' has no visitors yet."
+    )
+
+
+def test_a_draft_is_told_to_start() -> None:
+    assert decided([0, 0], [0, 0], days=0, status="draft").next_step == "Start the experiment."
+
+
+def test_revenue_speaks_of_money() -> None:
+    n, cents = 5000, np.array([[1000.0, 1500.0]])
+    moments = Moments(np.full((1, 2), float(n)), cents, n * (8 * cents) ** 2)
+    goal = a_goal(goal_type="revenue", name="Spend", config={})
+    evidence = observed([n, n], [600, 640], cents=moments, days=14)
+    report = analyze(an_experiment(goals=(goal,), status="running"), evidence, now=NOW, currency="EUR")
+    decision = report.goals[0].decision
+    assert decision.explanation.startswith(
+        "'Treatment 1' brought 15.00 EUR per visitor, and 'Control' 10.00 EUR: a change of +50%"
+    )
+    # 5 EUR on each of 10,000 visitors in 14 days, for 365 days; and on the 5,000 who saw it.
+    assert decision.projected_annual_revenue_impact_cents == round(500 * 10_000 / 14 * 365)
+    assert "about 1,303,571 EUR more a year" in decision.explanation
+    assert decision.incremental_revenue_impact_cents == 500 * n
+    assert decision.revenue_currency == "EUR"

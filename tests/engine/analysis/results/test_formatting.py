@@ -1,0 +1,41 @@
+import pytest
+
+from engine.analysis.results.formatting import (
+    chance,
+    money,
+    share,
+    signed,
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0%"),
+        (0.0036, "0.36%"),
+        (0.05, "5%"),
+        (0.1219, "12.2%"),
+        (0.975, "97.5%"),
+        (0.9947, "99.47%"),
+        (1, "100%"),
+    ],
+)
+def test_a_share_has_the_digits_it_deserves(value: float, text: str) -> None:
+    assert share(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0, "less than 0.01%"), (1.0, "more than 99.99%"), (0.114, "11.4%")]
+)
+def test_a_chance_is_never_none_and_never_certain(value: float, text: str) -> None:
+    assert chance(value) == text
+
+
+def test_a_change_has_a_sign_that_stays_with_it() -> None:
+    assert signed(0.721) == "+72.1%"
+    assert signed(-0.2) == "\N{MINUS SIGN}20%"
+
+
+def test_money_is_whole_where_it_is_large() -> None:
+    assert money(142, "USD") == "1.42 USD"
+    assert money(-123_456_789, "EUR") == "\N{MINUS SIGN}1,234,568 EUR"
