@@ -1,1 +1,1 @@
-"""The API talks: REST, the command line, the dashboard."""
+"""The API: HTTP, MCP and the command line."""

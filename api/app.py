@@ -9,12 +9,12 @@ from fastapi.routing import APIRoute
 from starlette.routing import Route
 
 from api import errors
-from api.cors import SdkCors
-from api.description import describe
-from api.limits import RateLimitHeaders
-from api.mcp import ADDRESS, KeysOutOfAddresses, McpEndpoint
-from api.parts import open_parts
-from api.request_ids import RequestIds
+from api.mcp.endpoint import McpEndpoint
+from api.mcp.key_in_path import ADDRESS, KeysOutOfAddresses
+from api.middleware.cors import SdkCors
+from api.middleware.rate_limits import RateLimitHeaders
+from api.middleware.request_ids import RequestIds
+from api.openapi import describe
 from api.routes import (
     account,
     api_keys,
@@ -27,6 +27,7 @@ from api.routes import (
     sdk,
     tools,
 )
+from api.services import open_parts
 from pipeline.settings import Settings
 
 VERSION: Final = "1.0.0"

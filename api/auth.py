@@ -7,7 +7,11 @@ from typing import Final
 from fastapi.security import HTTPBearer
 
 from api.errors import ApiError
-from pipeline.store.catalog import Account, ApiKey, Catalog, Member, NotFoundError, Scope
+from pipeline.store.catalog.accounts import Account
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.catalog.keys import ApiKey, Scope
+from pipeline.store.catalog.members import Member
 
 bearer: Final = HTTPBearer(
     scheme_name="bearer",

@@ -17,11 +17,11 @@ from api.auth import (
     require_scope,
     require_served,
 )
-from api.parts import Parts
+from api.services import Parts
 from engine.design.experiment import Experiment
 from engine.design.project import Project
-from pipeline.results import Results
-from pipeline.store.catalog import Catalog
+from pipeline.results.results import Results
+from pipeline.store.catalog.catalog import Catalog
 
 MAX_PER_PAGE = 100
 

@@ -1,4 +1,7 @@
-"""How each error is answered: one table of codes, one envelope."""
+"""How each error is answered: one table of codes, one envelope.
+
+The envelope of every answer that is not a success.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -6,15 +9,15 @@ from typing import Any, Final
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from api.schemas.errors import ErrorEnvelope
 from engine.errors import InvalidDesignError, Problem, TransitionError
-from pipeline.event_body import InvalidBodyError, MalformedBodyError, TooManyEventsError
+from pipeline.events.body import InvalidBodyError, MalformedBodyError, TooManyEventsError
 from pipeline.ingest import IngestError
-from pipeline.results import InvalidFilterError
-from pipeline.store.catalog import (
+from pipeline.results.filters import InvalidFilterError
+from pipeline.store.catalog.errors import (
     CatalogBusyError,
     InvalidRecordError,
     KeyInUseError,
@@ -22,6 +25,29 @@ from pipeline.store.catalog import (
     NotFoundError,
     PlanLimitError,
 )
+
+
+class ErrorDetail(BaseModel):
+    """One thing wrong with one value."""
+
+    field: str = Field(description="Path of the value, such as `variants[1].weight`.")
+    message: str
+
+
+class ErrorBody(BaseModel):
+    """What went wrong."""
+
+    code: str = Field(description="Stable value to branch on.")
+    message: str = Field(description="A sentence for people.")
+    details: list[ErrorDetail] = Field(default=[], description="Each problem, where values are wrong.")
+    request_id: str = Field(description="Quote it when reporting a problem; equals the X-Request-Id header.")
+
+
+class ErrorEnvelope(BaseModel):
+    """The envelope of every error."""
+
+    error: ErrorBody
+
 
 STATUS_OF: Final[Mapping[str, int]] = {
     "invalid_json": 400,

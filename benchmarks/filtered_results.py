@@ -15,17 +15,23 @@ import numpy.typing as npt
 import polars as pl
 
 from benchmarks.many_events import DAYS, EXPERIMENTS, PROJECT, STARTED
-from pipeline.results import Results, SegmentFilters
-from pipeline.rollup.publication import Publication
-from pipeline.rollup.reading import Counted
-from pipeline.rollup.rules import DAY_US, CountingRules, fingerprint, microseconds
+from pipeline.results.filters import SegmentFilters
+from pipeline.results.results import Results
+from pipeline.rollup.count_and_publish import Publication
+from pipeline.rollup.counting_rules import (
+    DAY_US,
+    CountingRules,
+    fingerprint,
+    microseconds,
+)
+from pipeline.rollup.read_events import Counted
 from pipeline.rollup.run import Rollup
-from pipeline.rollup.segments import as_categories, with_day_of_week
+from pipeline.rollup.segment_values import as_categories, with_day_of_week
 from pipeline.settings import Settings
-from pipeline.store.catalog import Catalog
-from pipeline.store.rollups import Published
-from pipeline.store.visitors import CUSTOM, DIMENSIONS
-from pipeline.store.warehouse import Warehouse
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.published import Published
+from pipeline.store.warehouse.visitors import CUSTOM, DIMENSIONS
 
 Column = npt.NDArray[Any]
 EXPERIMENT = EXPERIMENTS[0]

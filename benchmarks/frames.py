@@ -18,8 +18,9 @@ import tea_tasting as tt
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.comparing import Row
-from engine.analysis.analyze import Report
-from engine.frame import GoalKind, analyze_frame
+from engine.analysis.results.report import Report
+from engine.frames.analyze import analyze_frame
+from engine.frames.rows import GoalKind
 
 VISITORS = 1_000_000
 ROUNDS = 15

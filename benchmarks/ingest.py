@@ -19,17 +19,18 @@ from typing import Any
 import uvicorn
 from rich import print as show
 
-import api.parts
+import api.services
 from api.app import create_app
 from benchmarks.serving import served
 from engine.design import lifecycle
-from engine.design.drafting import draft_project
-from pipeline.drafts import create_draft
+from engine.design.project import draft_project
 from pipeline.ingest import Ingest
+from pipeline.requests.experiments import create_draft
 from pipeline.settings import Settings
-from pipeline.store.catalog import Catalog, new_id, new_sdk_key
-from pipeline.store.events import EventRow, count_by_type
-from pipeline.store.warehouse import Warehouse
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.ids import new_id, new_sdk_key
+from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.events import EventRow, count_by_type
 
 SECONDS = float(os.environ.get("BENCH_INGEST_SECONDS", "5"))
 ROUNDS = 3
@@ -130,7 +131,7 @@ def _a_site(data_dir: Path) -> Site:
 def _serve(port: int, data_dir: Path, stores: bool) -> None:  # noqa: FBT001 (an argument of a process)
     if not stores:
         # The one part that the peer has of its own.
-        vars(api.parts)["Ingest"] = NoStore
+        vars(api.services)["Ingest"] = NoStore
     uvicorn.run(create_app(Settings(data_dir=data_dir)), port=port, log_level="warning", access_log=False)
 
 

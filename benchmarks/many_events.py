@@ -7,8 +7,8 @@ from pathlib import Path
 from engine.design.experiment import Experiment, Goal, Variant
 from engine.design.project import Project
 from pipeline.settings import Settings
-from pipeline.store import events
-from pipeline.store.warehouse import Warehouse
+from pipeline.store.warehouse import events
+from pipeline.store.warehouse.connection import Warehouse
 
 PROJECT_ID = "prj_bench"
 EVENTS_A_VISITOR = 5

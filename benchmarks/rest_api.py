@@ -25,13 +25,15 @@ from rich import print as show
 from api.app import create_app
 from api.auth import Caller
 from api.deps import authenticated, parts_of
-from api.parts import Parts
+from api.services import Parts
 from benchmarks.serving import served
-from engine.design.drafting import draft_project
-from engine.design.project import Project
+from engine.design.project import Project, draft_project
 from pipeline.settings import Settings
-from pipeline.store.catalog import SCOPES, Account, ApiKey, Catalog, new_id, new_sdk_key
+from pipeline.store.catalog.accounts import Account
+from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.experiments import Experiments
+from pipeline.store.catalog.ids import new_id, new_sdk_key
+from pipeline.store.catalog.keys import SCOPES, ApiKey
 from pipeline.store.catalog.projects import Projects
 
 SECONDS = float(os.environ.get("BENCH_API_SECONDS", "5"))

@@ -19,15 +19,14 @@ import polars as pl
 
 from benchmarks.lean_rollups import EVERY_SUM_SQL, TOTALS_FROM_ROWS_SQL, TOTALS_SQL, polars_totals
 from benchmarks.many_events import EXPERIMENTS, PROJECT, fill
-from pipeline.rollup.counting import Extent, count
+from pipeline.rollup.count_and_publish import Extent, count
+from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.due import Due
-from pipeline.rollup.rules import CountingRules
 from pipeline.rollup.run import utc_now
 from pipeline.settings import Settings
-from pipeline.store import aggregates, rollups
-from pipeline.store.event_reads import newest_seq
-from pipeline.store.frames import Cursor
-from pipeline.store.warehouse import Warehouse
+from pipeline.store.warehouse import aggregates, published
+from pipeline.store.warehouse.connection import Cursor, Warehouse
+from pipeline.store.warehouse.event_reader import newest_seq
 
 # Of each experiment and variant: visitors, those who ordered, those who thanked, cents, squares of cents.
 Totals = list[list[Any]]
@@ -62,7 +61,7 @@ def run(scale: float = 1.0) -> list[dict[str, Any]]:
 def rollup(warehouse: Warehouse) -> Totals:
     """Ours, through the same function that the service counts with."""
     with warehouse.cursor() as cursor:
-        rollups.create_table(cursor)
+        published.create_table(cursor)
     rules = CountingRules.of(PROJECT)
     due = [Due(experiment=one, rules=rules, before=None) for one in EXPERIMENTS]
     newest = newest_seq(warehouse, PROJECT.id) or 0

@@ -1,1 +1,1 @@
-"""The engine decides: who sees what, and what the evidence says. No clock, disk, network or database."""
+"""The engine: pure statistics, experiment design and analysis."""

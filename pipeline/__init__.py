@@ -1,1 +1,1 @@
-"""The pipeline remembers: events come in, are stored, and are rolled up into moments."""
+"""The pipeline: storage, ingest, rollup, results and jobs."""

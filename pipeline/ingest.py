@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from pipeline.settings import Settings
-from pipeline.store import events
-from pipeline.store.events import EventRow
-from pipeline.store.warehouse import Warehouse
+from pipeline.store.warehouse import events
+from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.events import EventRow
 
 logger = logging.getLogger(__name__)
 

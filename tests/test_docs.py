@@ -9,9 +9,9 @@ import typer
 from api.app import create_app
 from api.cli import app
 from api.errors import STATUS_OF
-from pipeline.event_rules import CODES
+from pipeline.events.rejections import CODES
 from pipeline.settings import Settings
-from pipeline.store.catalog import SCOPES
+from pipeline.store.catalog.keys import SCOPES
 
 ROOT = Path(__file__).parent.parent
 DOCS = "\n".join(path.read_text() for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))])

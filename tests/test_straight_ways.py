@@ -9,17 +9,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from engine.analysis.analyze import DayResult, GoalReport, VariantResult
-from engine.analysis.segments.analyze import SegmentReport
+from engine.analysis.results.report import DayResult, GoalReport, VariantResult
+from engine.analysis.results.segment_report import SegmentReport
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.design.vocabulary import AnalysisMethod
 from engine.design.weight_epochs import WeightEpoch
-from engine.frame import GoalKind, analyze_frame
-from engine.frame_segments import segments_of_frame
-from pipeline.importing import VisitorFile, import_visitors
-from pipeline.snapshot_reading import open_snapshot
-from pipeline.visitor_rows import VisitorColumns
+from engine.frames.analyze import analyze_frame
+from engine.frames.rows import GoalKind
+from engine.frames.segments import segments_of_frame
+from pipeline.imports.importer import VisitorFile, import_visitors
+from pipeline.imports.visitor_rows import VisitorColumns
+from pipeline.snapshots.reader import open_snapshot
 from tests.pipeline.working_store import WorkingStore, a_working_store
 
 ZONE = "America/New_York"

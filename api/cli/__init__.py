@@ -4,7 +4,15 @@ import sys
 
 import typer
 
-from api.cli import accounts, calibration, demo, importing, serving, snapshots, verdicts
+from api.cli import (
+    accounts,
+    analyze,
+    calibration,
+    demo,
+    importing,
+    serving,
+    snapshots,
+)
 from api.cli.console import complain
 
 app = typer.Typer(
@@ -18,8 +26,8 @@ app.command()(accounts.init)
 app.command()(serving.serve)
 app.command()(demo.demo)
 app.command(name="import")(importing.import_file)
-app.command()(verdicts.rollup)
-app.command()(verdicts.analyze)
+app.command()(analyze.rollup)
+app.command()(analyze.analyze)
 app.command()(snapshots.snapshot)
 app.command()(calibration.calibrate)
 app.command()(serving.openapi)
@@ -34,7 +42,7 @@ def main() -> None:
         app()
     except Exception as failure:
         # Imported only now: the errors live beside the parts that raise them, which are slow to import.
-        from api.cli.failures import EXPECTED_FAILURES
+        from api.cli.console import EXPECTED_FAILURES
 
         if not isinstance(failure, EXPECTED_FAILURES):
             raise

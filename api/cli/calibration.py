@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.console import err, out, progress
-from api.cli.failures import CommandError
+from api.cli.console import CommandError, err, out, progress
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from engine.calibration.scores import Figure, Score
+    from engine.calibration.error_rates import Figure, Score
 
 RUNS = 2_000
 QUICK_RUNS = 200
@@ -30,8 +29,8 @@ def calibrate(
     ] = None,
 ) -> None:
     """Simulate experiments whose truth is known, and count how often every method is wrong."""
+    from engine.calibration.error_rates import DEFAULT_SETTINGS, calibrate
     from engine.calibration.methods import METHODS
-    from engine.calibration.scores import DEFAULT_SETTINGS, calibrate
 
     if out_dir is not None:
         _check_charts()
@@ -52,7 +51,7 @@ def calibrate(
 
 def _check_charts() -> None:
     """Say at once, not after a minute, that there can be no chart."""
-    from engine.charts import load_altair
+    from engine.charts.report import load_altair
 
     load_altair()
 

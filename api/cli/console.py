@@ -1,10 +1,19 @@
-"""Where the command line prints: results on standard output, everything else on standard error."""
+"""Where the command line prints: results on standard output, everything else on standard error.
+
+Which failures a person at the terminal can act on: they get a sentence, not a traceback.
+"""
 
 import json
 import sys
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from engine.errors import EngineError
+from pipeline.imports.tables import UnreadableFileError
+from pipeline.snapshots.manifest import UnreadableSnapshotError
+from pipeline.store.catalog.errors import CatalogError
+from pipeline.store.warehouse.connection import WarehouseBusyError
 
 # A file or a pipe has no width of its own: leave a table the room it needs.
 WIDTH_WITHOUT_TERMINAL = 120
@@ -32,3 +41,17 @@ def progress() -> Progress:
         TimeElapsedColumn(),
         console=err,
     )
+
+
+class CommandError(Exception):
+    """What was asked of a command cannot be done as asked."""
+
+
+EXPECTED_FAILURES = (
+    CommandError,
+    EngineError,
+    CatalogError,
+    WarehouseBusyError,
+    UnreadableFileError,
+    UnreadableSnapshotError,
+)

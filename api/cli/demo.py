@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.accounts import DataDir
-from api.cli.console import err, out, progress
-from api.cli.failures import CommandError
+from api.cli.console import CommandError, err, out, progress
 from api.cli.serving import run_service
 from api.cli.stores import OpenStore, new_project, opened_store
 
@@ -31,9 +30,9 @@ def demo(
     serve: Annotated[bool, typer.Option(help="Serve at the end, until Ctrl-C.")] = True,
 ) -> None:
     """Make a shop with three experiments of known truth, roll its events up, print the verdicts, serve."""
-    from api.cli.verdict_table import render_verdicts
-    from pipeline.results import SegmentFilters
-    from pipeline.shop import SHOP_TIMEZONE
+    from api.cli.report_table import render_verdicts
+    from engine.simulation.demo_shop import SHOP_TIMEZONE
+    from pipeline.results.filters import SegmentFilters
 
     _start_afresh(data_dir)
     now = datetime.now(UTC)
@@ -71,8 +70,8 @@ def _start_afresh(data_dir: Path) -> None:
 
 def _start_experiments(store: OpenStore, project: "Project", now: datetime) -> "list[Experiment]":
     """The shop's experiments, started when its first visitor came."""
-    from pipeline.drafts import create_draft
-    from pipeline.shop import DAYS, EXPERIMENTS, GOALS
+    from engine.simulation.demo_shop import DAYS, EXPERIMENTS, GOALS
+    from pipeline.requests.experiments import create_draft
 
     started = (now - timedelta(days=DAYS)).replace(hour=0, minute=0, second=0, microsecond=0)
     experiments = []
@@ -94,8 +93,8 @@ def _fill(
     store: OpenStore, project: "Project", experiments: "list[Experiment]", visitors: int, now: datetime
 ) -> None:
     """Let the visitors come by, and store what they did as events."""
-    from pipeline.event_frames import event_batch
-    from pipeline.shop import CHUNK_VISITORS, open_shop, shop_events
+    from engine.simulation.demo_shop import CHUNK_VISITORS, open_shop, shop_events
+    from pipeline.imports.event_rows import event_batch
 
     with err.status(f"Letting {visitors:,} visitors come by"):
         shop = open_shop(experiments, visitors=visitors, until=now, seed=SEED)

@@ -11,8 +11,8 @@ from api.cli.console import err, out, progress
 from api.cli.stores import opened_store, the_project
 
 if TYPE_CHECKING:
-    from engine.frame_rows import GoalKind
-    from pipeline.table_files import BadRow
+    from engine.frames.rows import GoalKind
+    from pipeline.imports.tables import BadRow
 
 SHOWN_BAD_ROWS = 20
 GOAL_KINDS: dict[str, "GoalKind"] = {"": "custom_event", "conversion": "custom_event", "revenue": "revenue"}
@@ -42,10 +42,10 @@ def import_file(
     ] = None,
 ) -> None:
     """Import visitors (name their columns) or events (columns named as in the API), then show the verdict."""
-    from api.cli.verdict_table import render_report
-    from pipeline.importing import VisitorFile, import_events, import_visitors
-    from pipeline.results import SegmentFilters
-    from pipeline.visitor_rows import VisitorColumns
+    from api.cli.report_table import render_report
+    from pipeline.imports.importer import VisitorFile, import_events, import_visitors
+    from pipeline.imports.visitor_rows import VisitorColumns
+    from pipeline.results.filters import SegmentFilters
 
     with opened_store(data_dir) as store, progress() as bar:
         target = the_project(store, project, name_of_new=file.stem)

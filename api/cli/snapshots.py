@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.accounts import DataDir
-from api.cli.console import out
-from api.cli.failures import CommandError
+from api.cli.console import CommandError, out
 from api.cli.stores import opened_store, settings_for
 
 if TYPE_CHECKING:
-    from pipeline.snapshot_manifest import Manifest
+    from pipeline.snapshots.manifest import Manifest
 
 
 def snapshot(
@@ -22,9 +21,8 @@ def snapshot(
     ] = None,
 ) -> None:
     """Copy events, visitors, orders and sums of every project into Parquet files, for other programs."""
-    from pipeline.snapshots import Snapshots
-    from pipeline.store.frames import DISK_FAILURES
-    from pipeline.store.warehouse import WarehouseBusyError
+    from pipeline.snapshots.writer import Snapshots
+    from pipeline.store.warehouse.connection import DISK_FAILURES, WarehouseBusyError
 
     folder = out_dir or settings_for(data_dir).snapshots_path
     try:
@@ -50,7 +48,7 @@ def _told(written: "Manifest", folder: Path) -> str:
 
 def _how_to_go_on(data_dir: Path) -> str:
     """Where the running service's own snapshots are, and of when."""
-    from pipeline.snapshot_manifest import MANIFEST, read_manifest
+    from pipeline.snapshots.manifest import MANIFEST, read_manifest
 
     folder = settings_for(data_dir).snapshots_path
     taken = [read_manifest(path.parent).taken_at for path in folder.glob(f"*/{MANIFEST}")]

@@ -7,16 +7,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from api.cli.failures import CommandError
+from api.cli.console import CommandError
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:
     from engine.design.project import Project
     from pipeline.ingest import Ingest
-    from pipeline.results import Results
+    from pipeline.results.results import Results
     from pipeline.rollup.run import Rollup
-    from pipeline.store.catalog import Catalog
-    from pipeline.store.warehouse import Warehouse
+    from pipeline.store.catalog.catalog import Catalog
+    from pipeline.store.warehouse.connection import Warehouse
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def settings_for(data_dir: Path) -> Settings:
 @contextmanager
 def opened_catalog(data_dir: Path) -> Iterator["Catalog"]:
     """The catalog in `data_dir`, made if there is none, closed at the end."""
-    from pipeline.store.catalog import Catalog
+    from pipeline.store.catalog.catalog import Catalog
 
     catalog = Catalog.open(settings_for(data_dir))
     try:
@@ -55,9 +55,9 @@ def opened_store(data_dir: Path) -> Iterator[OpenStore]:
         WarehouseBusyError: a running service owns the warehouse.
     """
     from pipeline.ingest import Ingest
-    from pipeline.results import Results
+    from pipeline.results.results import Results
     from pipeline.rollup.run import Rollup
-    from pipeline.store.warehouse import Warehouse
+    from pipeline.store.warehouse.connection import Warehouse
 
     settings = settings_for(data_dir)
     with opened_catalog(data_dir) as catalog:
@@ -97,7 +97,7 @@ def _first_project(store: OpenStore, name: str) -> "Project":
 
 def new_project(store: OpenStore, account_id: str, fields: dict[str, object]) -> "Project":
     """A project of an account, made as the API would make it."""
-    from engine.design.drafting import draft_project
+    from engine.design.project import draft_project
     from pipeline.store.catalog.ids import new_id, new_sdk_key
 
     project = draft_project(

@@ -1,6 +1,6 @@
 """The API for assistants: every operation is a tool of the Model Context Protocol."""
 
-from api.mcp.addresses import ADDRESS, KeysOutOfAddresses
 from api.mcp.endpoint import McpEndpoint
+from api.mcp.key_in_path import ADDRESS, KeysOutOfAddresses
 
 __all__ = ["ADDRESS", "KeysOutOfAddresses", "McpEndpoint"]

@@ -22,8 +22,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from api.mcp.calls import call
-from api.mcp.operations import Operation, operations_of
 from api.mcp.prompts import PROMPTS, filled
+from api.mcp.tools import Operation, operations_of
 
 Context = ServerRequestContext[Any, Request]
 Operations = Callable[[], Mapping[str, Operation]]

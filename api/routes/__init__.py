@@ -1,1 +1,1 @@
-"""The operations: one file per resource."""
+"""Routes of the REST API, one module a resource."""

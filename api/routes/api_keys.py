@@ -4,14 +4,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from api.bodies import JsonObject
+from api.bodies.json_body import JsonObject
 from api.deps import CatalogDep, KeyManager, Now
-from api.description import taking
 from api.errors import BODY_CODES, KEY_CODES, documented
-from api.idempotency import RepeatableRoute
+from api.idempotency.route import RepeatableRoute
+from api.openapi import taking
 from api.schemas.api_keys import ApiKey, ApiKeyInput, IssuedKey, NewApiKey, RevokedApiKey
 from api.schemas.envelopes import Single
-from pipeline.key_requests import create_key
+from pipeline.requests.api_keys import create_key
 
 router = APIRouter(
     prefix="/account/api_keys",

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from api.bodies import JsonObject
+from api.bodies.json_body import JsonObject
 from api.deps import (
     CatalogDep,
     ExperimentsWriter,
@@ -17,16 +17,16 @@ from api.deps import (
     ReadableExperiment,
     WritableExperiment,
 )
-from api.description import taking
 from api.errors import BODY_CODES, KEY_CODES, documented
-from api.idempotency import RepeatableRoute
+from api.idempotency.route import RepeatableRoute
+from api.openapi import taking
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.experiment_input import ExperimentInput
 from api.schemas.experiments import Experiment, ExperimentDetail
 from engine.design import lifecycle
 from engine.design.experiment import Experiment as ExperimentValue
 from engine.design.vocabulary import Status
-from pipeline.drafts import create_draft, revise_draft
+from pipeline.requests.experiments import create_draft, revise_draft
 
 router = APIRouter(
     prefix="/projects/{project_id}/experiments",

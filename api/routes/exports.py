@@ -9,8 +9,8 @@ from fastapi.responses import StreamingResponse
 
 from api.deps import ExperimentOfReadableResults, PartsDep, ProjectOfReadableResults
 from api.errors import KEY_CODES, documented
-from api.schemas.segment_query import ExportQuery
-from pipeline.store.visitor_export import Form
+from api.schemas.segment_filters import ExportQuery
+from pipeline.store.warehouse.visitor_export import Form
 
 MEDIA_TYPES: Final[Mapping[Form, str]] = {
     "parquet": "application/vnd.apache.parquet",

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from api.deps import PartsDep
 from api.errors import RETRY_AFTER_SECONDS, ApiError, documented
-from api.parts import Parts
+from api.services import Parts
 
 logger = logging.getLogger(__name__)
 router = APIRouter(tags=["Health"])

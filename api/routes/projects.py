@@ -4,7 +4,7 @@ from functools import partial
 
 from fastapi import APIRouter, BackgroundTasks
 
-from api.bodies import JsonObject
+from api.bodies.json_body import JsonObject
 from api.deps import (
     CatalogDep,
     Now,
@@ -18,15 +18,16 @@ from api.deps import (
     ResultsDep,
     WritableProject,
 )
-from api.description import taking
 from api.errors import BODY_CODES, KEY_CODES, documented
-from api.idempotency import RepeatableRoute
+from api.idempotency.route import RepeatableRoute
+from api.openapi import taking
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.projects import NewProject, Project, ProjectInput, ProjectInstallation, ProjectStats
-from engine.design.drafting import draft_project, revise_project
 from engine.design.project import Project as ProjectValue
-from pipeline.jobs import REMOVE_DELETED
-from pipeline.store.catalog import Catalog, new_id, new_sdk_key
+from engine.design.project import draft_project, revise_project
+from pipeline.jobs.jobs import REMOVE_DELETED
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.ids import new_id, new_sdk_key
 
 router = APIRouter(
     prefix="/projects", tags=["Projects"], route_class=RepeatableRoute, responses=documented(*KEY_CODES)

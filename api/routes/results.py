@@ -7,12 +7,11 @@ from fastapi import APIRouter, Query
 from api.deps import ExperimentOfReadableResults, Now, ProjectOfReadableResults, ResultsDep
 from api.errors import KEY_CODES, documented
 from api.schemas.envelopes import Single
-from api.schemas.results import Results, Summary
-from api.schemas.segment_query import SegmentQuery, SegmentsQuery, TimeseriesQuery
+from api.schemas.results import Day, Results, Summary, days_of
+from api.schemas.segment_filters import SegmentQuery, SegmentsQuery, TimeseriesQuery
 from api.schemas.segment_results import Segments
-from api.schemas.timeseries import Day, days_of
 from engine.design.experiment import Experiment, Goal
-from pipeline.store.catalog import NotFoundError
+from pipeline.store.catalog.errors import NotFoundError
 
 router = APIRouter(
     prefix="/projects/{project_id}/experiments/{id}/results",

@@ -7,13 +7,13 @@ from typing import Final
 
 from fastapi import APIRouter, Request, Response
 
-from api.description import taking
 from api.errors import BODY_CODES, KEY_CODES, documented
-from api.event_storing import store_events
+from api.openapi import taking
 from api.schemas.sdk import ConversionBatch, EventResults, TrackBatch, Visit, VisitAnswer
-from api.sdk_access import OPEN_TO_BROWSERS
-from api.visiting import show_variants
-from pipeline.events import read_conversions, read_tracked
+from api.sdk.access import OPEN_TO_BROWSERS
+from api.sdk.init import show_variants
+from api.sdk.track import store_events
+from pipeline.events.decode import read_conversions, read_tracked
 
 ROUTER_RESPONSES: Final = documented(*KEY_CODES, "not_found", *BODY_CODES, "unavailable")
 router: Final = APIRouter(prefix="/sdk", tags=["SDK"], responses=ROUTER_RESPONSES)

@@ -2,14 +2,14 @@
 
 from fastapi import APIRouter
 
-from api.bodies import JsonObject
+from api.bodies.json_body import JsonObject
 from api.deps import CapabilitiesReader
-from api.description import taking
 from api.errors import BODY_CODES, KEY_CODES, documented
-from api.idempotency import RepeatableRoute
+from api.idempotency.route import RepeatableRoute
+from api.openapi import taking
 from api.schemas.envelopes import Single
 from api.schemas.tools import SampleSize, SampleSizeInput
-from engine.design.sample_questions import answer, read_question
+from engine.design.planning.calculator import answer, read_question
 
 router = APIRouter(
     prefix="/tools", tags=["Tools"], route_class=RepeatableRoute, responses=documented(*KEY_CODES)

@@ -1,1 +1,1 @@
-"""What goes over the wire, as it is documented."""
+"""Schemas of requests and responses."""

@@ -2,8 +2,8 @@
 
 from pydantic import BaseModel, Field
 
-from engine.design import targeting_fields
-from engine.design.targeting_fields import DataType, Evaluation
+from engine.design.targeting import fields
+from engine.design.targeting.fields import DataType, Evaluation
 
 
 class TargetingField(BaseModel):
@@ -17,6 +17,6 @@ class TargetingField(BaseModel):
     enum_values: list[str] | None = Field(None, description="Every possible value, where there are few.")
 
     @classmethod
-    def of(cls, field: targeting_fields.TargetingField) -> "TargetingField":
+    def of(cls, field: fields.TargetingField) -> "TargetingField":
         """Describe a field."""
         return cls(**{name: getattr(field, name) for name in cls.model_fields})

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from api.schemas.numbers import percent
+from api.schemas.percents import percent
 from engine.analysis.analyze import score_words
 from engine.analysis.comparison.significance_level import decision_threshold
 from engine.design import experiment

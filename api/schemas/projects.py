@@ -11,7 +11,7 @@ from api.installation import snippet_html, storefront_pixel_code, tracking_snipp
 from engine.design import project
 from engine.design.experiment import Experiment
 from engine.design.vocabulary import Platform
-from pipeline.store.visitor_totals import Totals
+from pipeline.store.warehouse.visitor_totals import Totals
 
 TIMEZONE = "IANA zone that days are counted in, such as `America/New_York`; UTC while null."
 

@@ -1,4 +1,9 @@
-"""Results on the wire: the whole of them, and the primary goal's."""
+"""Results on the wire: the whole of them, and the primary goal's.
+
+Results by day: on the wire.
+
+What results are about, where weights changed: on the wire.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -7,15 +12,72 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from api.schemas.decisions import DecisionSummary, GoalDecision
-from api.schemas.estimands import Estimand
 from api.schemas.experiments import described
-from api.schemas.segments import AvailableSegments
-from api.schemas.timeseries import Day, days_of
-from api.schemas.variant_results import GoalSummary, VariantResult
-from engine.analysis.analyze import CheckStatus, GoalReport, Report
+from api.schemas.goal_results import DecisionSummary, GoalDecision, GoalSummary, VariantResult
+from api.schemas.percents import in_percents, percent
+from api.schemas.segment_filters import AvailableSegments
+from engine.analysis import analyze as judged
+from engine.analysis.results.report import CheckStatus, GoalReport, Report
 from engine.design.experiment import Experiment
 from engine.design.vocabulary import AnalysisMethod, GoalType, Status
+
+
+class WeightEpoch(BaseModel):
+    """From `started_at` on, until the next epoch, new visitors were split by `weights`."""
+
+    started_at: datetime
+    weights: dict[str, float] = Field(description="By variant id; the first epoch's are those configured.")
+    visitors: dict[str, int] = Field(description="First exposed in this epoch; by variant id.")
+
+
+class Estimand(BaseModel):
+    """What comparisons are of, where weights changed on the way."""
+
+    description: str
+    compared_percentage: float | None = Field(
+        description="Visitors who are compared, of a variant's and the control's; the least of all variants."
+    )
+    epochs: list[WeightEpoch]
+
+    @classmethod
+    def of(cls, report: Report) -> "Estimand | None":
+        """Describe it; None where weights never changed."""
+        found = report.estimand
+        if found is None:
+            return None
+        return cls(
+            description=found.description,
+            compared_percentage=percent(found.compared_share),
+            epochs=[WeightEpoch(**asdict(epoch)) for epoch in found.epochs],
+        )
+
+
+class DayOfVariant(BaseModel):
+    """One variant on one day."""
+
+    visitors: int = Field(description="First exposed that day.")
+    conversions: int = Field(description="Converted first that day.")
+    conversion_rate: float
+    revenue_cents: int = Field(description="Of the orders of that day.")
+    revenue_per_visitor_cents: float
+
+
+class Day(BaseModel):
+    """One calendar day in the project's reporting timezone."""
+
+    date: str = Field(description="YYYY-MM-DD.")
+    variants: dict[str, DayOfVariant] = Field(description="By variant id.")
+
+
+def days_of(goal: judged.GoalReport) -> list[Day]:
+    """Describe the days of one goal, from the start, without a gap."""
+    return [
+        Day(
+            date=day.isoformat(),
+            variants={variant: DayOfVariant(**in_percents(found)) for variant, found in variants.items()},
+        )
+        for day, variants in goal.days
+    ]
 
 
 class ExperimentHead(BaseModel):

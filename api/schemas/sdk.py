@@ -6,8 +6,8 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from pipeline.event_rules import CODES
-from pipeline.visits import Shown
+from pipeline.assignment.decide import Shown
+from pipeline.events.rejections import CODES
 
 Timestamp = str | float
 PROJECT = "Required with a bearer key, here or in the query."

@@ -7,11 +7,11 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from api.schemas.numbers import in_percents, percent
+from api.schemas.goal_results import Interval, relative
+from api.schemas.percents import in_percents, percent
 from api.schemas.results import ExperimentHead
-from api.schemas.variant_results import Interval, relative
+from engine.analysis.results.segment_report import SegmentReport, SegmentStatus
 from engine.analysis.segments import analyze as judged
-from engine.analysis.segments.analyze import SegmentReport, SegmentStatus
 from engine.design.vocabulary import GoalType
 
 

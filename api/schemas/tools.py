@@ -4,8 +4,8 @@ from dataclasses import asdict
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.design import sample_questions
-from engine.design.stopping import StoppingMethod
+from engine.design.planning import calculator
+from engine.design.planning.stopping import StoppingMethod
 
 
 class SampleSizeInput(BaseModel):
@@ -37,7 +37,7 @@ class SampleSize(BaseModel):
     days_in_whole_weeks: int | None = Field(description="Weekdays and weekends differ: plan whole weeks.")
 
     @classmethod
-    def of(cls, found: sample_questions.SampleAnswer) -> "SampleSize":
+    def of(cls, found: calculator.SampleAnswer) -> "SampleSize":
         """Describe an answer."""
         fields = asdict(found)
         effect = fields["detectable_effect"]

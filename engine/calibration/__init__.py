@@ -1,1 +1,1 @@
-"""Whether every method errs as rarely as it says: simulations whose truth is known."""
+"""Calibration: error rates of every method by simulation."""

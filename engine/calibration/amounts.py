@@ -6,7 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
-from engine.calibration.reading import Method, Reading, read_arms, read_pair
+from engine.calibration.method import (
+    Method,
+    Reading,
+    read_arms,
+    read_pair,
+)
 from engine.calibration.trials import LOG_DEVIATION, ORDERS, PARETO_SHAPE, OrderShape, Setting
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.quantiles import estimate_quantiles

@@ -4,9 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.calibration.reading import Method, Reading, read_arms, read_pair
+from engine.calibration.method import (
+    Method,
+    Reading,
+    read_arms,
+    read_pair,
+)
 from engine.calibration.trials import Setting, lifts_of_last
-from engine.simulate_bandit import simulate_bandits
+from engine.simulation.bandits import simulate_bandits
 from engine.stats.estimates import Estimate
 from engine.stats.moments import FloatArray, Moments
 from engine.stats.stratification import stratify

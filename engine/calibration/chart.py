@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.calibration.scores import Score
-from engine.charts import load_altair
+from engine.calibration.error_rates import Score
+from engine.charts.report import load_altair
 
 if TYPE_CHECKING:
     from altair import FacetChart

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.calibration.reading import FAMILY, Method, Reading
+from engine.calibration.method import FAMILY, Method, Reading
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.noninferiority import judge_guardrail
 from engine.stats.moments import FloatArray, Moments

@@ -7,8 +7,21 @@ import numpy.typing as npt
 
 from engine.analysis.comparison.corrections import adjust_dunnett, holm_levels
 from engine.analysis.comparison.significance_level import effective_alpha
-from engine.calibration import amounts, bandits, beliefs, guardrails, segments, shop, splits
-from engine.calibration.reading import FAMILY, Method, Reading, read_test
+from engine.calibration import (
+    amounts,
+    bandits,
+    guardrails,
+    lift_priors,
+    returning_visitors,
+    sample_ratio,
+    segments,
+)
+from engine.calibration.method import (
+    FAMILY,
+    Method,
+    Reading,
+    read_test,
+)
 from engine.calibration.trials import DAYS, LEVEL, Setting, Trials
 from engine.stats.bayesian import posteriors
 from engine.stats.frequentist.dunnett import shared_noise
@@ -136,11 +149,11 @@ DAILY: tuple[Method, ...] = (
 )
 METHODS: tuple[Method, ...] = (
     *DAILY,
-    *shop.METHODS,
+    *returning_visitors.METHODS,
     *amounts.METHODS,
-    *beliefs.METHODS,
+    *lift_priors.METHODS,
     *bandits.METHODS,
     *guardrails.METHODS,
     *segments.METHODS,
-    *splits.METHODS,
+    *sample_ratio.METHODS,
 )

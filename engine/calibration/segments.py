@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from engine.calibration.reading import FAMILY, Method, Reading
+from engine.calibration.method import FAMILY, Method, Reading
 from engine.stats.bayesian.shrinkage import SPREAD_SCALE, shrink
 from engine.stats.contingency import Tables, log_odds_ratios, tables_without
 from engine.stats.frequentist.multiple_testing import benjamini_hochberg

@@ -7,7 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from engine.design.sample_size import Mean, Metric, Plan, Share, detectable_lift
+from engine.design.planning.sample_size import (
+    Mean,
+    Metric,
+    Plan,
+    Share,
+    detectable_lift,
+)
 from engine.stats.contingency import Tables
 from engine.stats.estimates import Estimate
 from engine.stats.moments import FloatArray, Moments
@@ -22,7 +28,7 @@ _FEW = 500
 
 # Shape 2.5 has a variance but no skewness: about as heavy as a tail may be for a test of means.
 PARETO_SHAPE = 2.5
-# The orders of a shop of ours spread like this on the log scale, see engine.simulate.
+# The orders of a shop of ours spread like this on the log scale, see engine.simulation.visitors.
 LOG_DEVIATION = 1.0
 # From a generator and a count to orders with a mean of 1.
 ORDERS: Mapping[OrderShape, Callable[[np.random.Generator, int], FloatArray]] = MappingProxyType(

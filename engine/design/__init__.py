@@ -1,1 +1,1 @@
-"""Before the data: what an experiment is, its life, and who sees which variant."""
+"""Experiment design: definition, lifecycle, targeting, assignment and planning."""

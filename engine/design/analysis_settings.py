@@ -4,8 +4,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from engine.design.checks import choice, flag, number, optional, shown, whole
-from engine.design.records import Record, RecordRule, enforce, view_of
+from engine.design.validation.records import (
+    Record,
+    RecordRule,
+    enforce,
+    view_of,
+)
+from engine.design.validation.values import (
+    choice,
+    flag,
+    number,
+    optional,
+    shown,
+    whole,
+)
 from engine.design.vocabulary import Correction, Prior, SequentialMethod, words
 from engine.errors import Problem
 

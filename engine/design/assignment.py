@@ -14,8 +14,8 @@ import mmh3
 import numpy as np
 import numpy.typing as npt
 
-from engine.design.coherence import WEIGHT_UNIT
 from engine.design.experiment import Experiment, Variant
+from engine.design.invariants import WEIGHT_UNIT
 
 Role = Literal["t", "v"]
 AssignmentStatus = Literal["new", "existing", "excluded"]

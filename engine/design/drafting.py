@@ -10,12 +10,11 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from engine.design import locks
-from engine.design.checks import at, slug
+from engine.design import edit_locks
 from engine.design.experiment import Experiment
-from engine.design.project import Project
-from engine.design.project_drafting import draft_project, revise_project
-from engine.design.reading import (
+from engine.design.project import Project, draft_project, revise_project
+from engine.design.reweighting import with_epoch
+from engine.design.validation.parsing import (
     NewId,
     by_id,
     fields_of,
@@ -27,8 +26,8 @@ from engine.design.reading import (
     unknown_ids,
     without_ids,
 )
-from engine.design.records import Record, problems_in
-from engine.design.reweighting import with_epoch
+from engine.design.validation.records import Record, problems_in
+from engine.design.validation.values import at, slug
 from engine.errors import InvalidDesignError, Problem, TransitionError
 
 __all__ = [
@@ -138,10 +137,10 @@ def revise_experiment(
     Raises TransitionError (`experiment_running`, `experiment_locked`, or `field_locked` with a problem for
     each field) where the status forbids it, else InvalidDesignError with every problem.
     """
-    locks.refuse_if_closed(experiment)
+    edit_locks.refuse_if_closed(experiment)
     given = fields_of(fields, "an experiment")
     current = _plain(experiment)
-    locked = locks.violations(experiment, current, given)
+    locked = edit_locks.violations(experiment, current, given)
     problems = [
         *unknown_fields(given, WRITABLE, ASSIGNED, "an experiment"),
         *_wrong_status(experiment, given),

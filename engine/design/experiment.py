@@ -6,7 +6,22 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 from engine.design.analysis_settings import Statistics
-from engine.design.checks import (
+from engine.design.goals import config_fits_type, tracking_of
+from engine.design.invariants import (
+    EXPERIMENT_RULES,
+    distinct,
+    exactly_one,
+    pattern_fits,
+    weights_split_traffic,
+)
+from engine.design.targeting.rules import EVERYONE, targeting_rules
+from engine.design.validation.records import (
+    RecordRule,
+    enforce,
+    record_of,
+    records_of,
+)
+from engine.design.validation.values import (
     URL_LENGTH,
     choice,
     flag,
@@ -18,16 +33,6 @@ from engine.design.checks import (
     text,
     whole,
 )
-from engine.design.coherence import (
-    EXPERIMENT_RULES,
-    distinct,
-    exactly_one,
-    pattern_fits,
-    weights_split_traffic,
-)
-from engine.design.goals import config_fits_type, tracking_of
-from engine.design.records import RecordRule, enforce, record_of, records_of
-from engine.design.targeting_rules import EVERYONE, targeting_rules
 from engine.design.vocabulary import (
     AnalysisMethod,
     ChangeAction,

@@ -3,10 +3,18 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from engine.design.checks import Check, at, choice, number, shown, text, whole
-from engine.design.currencies import currency
-from engine.design.records import Record, keys_of
-from engine.design.url_patterns import url_pattern_problem
+from engine.design.validation.patterns import url_pattern_problem
+from engine.design.validation.records import Record, keys_of
+from engine.design.validation.values import (
+    Check,
+    at,
+    choice,
+    currency,
+    number,
+    shown,
+    text,
+    whole,
+)
 from engine.design.vocabulary import Direction, GoalType, RevenuePer, UrlMatchType, words
 from engine.errors import Problem
 

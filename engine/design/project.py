@@ -1,19 +1,45 @@
 """What a project is: a site or app whose visitors are experimented on."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 from urllib.parse import urlsplit
 
-from engine.design import project_fields
-from engine.design.checks import flag, moment, optional, text, web_address
-from engine.design.records import RecordRule, enforce
+import msgspec
 
-Platform = Annotated[str, project_fields.platform]
-Settings = Annotated[Mapping[str, Any], project_fields.settings]
-Integrations = Annotated[Mapping[str, Any], project_fields.integrations]
-Environments = Annotated[tuple[Mapping[str, Any], ...], project_fields.environments]
+from engine.design import project_settings
+from engine.design.validation.parsing import fields_of, merged, unknown_fields
+from engine.design.validation.records import RecordRule, enforce, problems_in
+from engine.design.validation.values import flag, moment, optional, text, web_address
+from engine.errors import InvalidDesignError, Problem
+
+Platform = Annotated[str, project_settings.platform]
+Settings = Annotated[Mapping[str, Any], project_settings.settings]
+Integrations = Annotated[Mapping[str, Any], project_settings.integrations]
+Environments = Annotated[tuple[Mapping[str, Any], ...], project_settings.environments]
+
+WRITABLE = (
+    "name",
+    "url",
+    "platform",
+    "installation_guide",
+    "reporting_timezone",
+    "integrations",
+    "environments",
+    "settings",
+)
+ASSIGNED = (
+    "id",
+    "account_id",
+    "snippet_verified",
+    "running_experiments_count",
+    "api_key",
+    "created_at",
+    "updated_at",
+)
+_MERGED = ("integrations", "settings")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +57,7 @@ class Project:
     updated_at: Annotated[datetime, moment]
     platform: Platform = "custom_js"
     installation_guide: Platform = "custom_js"
-    reporting_timezone: Annotated[str | None, optional(project_fields.timezone)] = None
+    reporting_timezone: Annotated[str | None, optional(project_settings.timezone)] = None
     integrations: Integrations = field(default_factory=dict)
     environments: Environments = ()
     settings: Settings = field(default_factory=dict)
@@ -71,3 +97,35 @@ class Project:
         listed = [host for environment in self.environments for host in environment.get("hostnames") or ()]
         own = urlsplit(self.url).hostname or ""
         return frozenset(host.lower() for host in (own, *(self.settings.get("domains") or ()), *listed))
+
+
+def draft_project(
+    fields: Mapping[str, Any],
+    *,
+    id: str,  # noqa: A002  # the field it becomes
+    account_id: str,
+    sdk_key: str,
+    now: datetime,
+) -> Project:
+    """Build a project from JSON-like input; InvalidDesignError with every problem of it."""
+    record = {"id": id, "account_id": account_id, "sdk_key": sdk_key, "created_at": now}
+    return _revised(record, fields, now)
+
+
+def revise_project(project: Project, fields: Mapping[str, Any], *, now: datetime) -> Project:
+    """Change the fields that are given, and only those; null takes one setting or integration away."""
+    return _revised(msgspec.to_builtins(project, builtin_types=(datetime,)), fields, now)
+
+
+def _revised(current: dict[str, Any], fields: Mapping[str, Any], now: datetime) -> Project:
+    given = fields_of(fields, "a project")
+    record = {**current, **{name: given[name] for name in WRITABLE if name in given}, "updated_at": now}
+    for name in _MERGED:
+        if name in given:
+            record[name] = merged(current.get(name, {}), given[name])
+    problems: list[Problem] = unknown_fields(given, WRITABLE, ASSIGNED, "a project")
+    problems += problems_in(record, Project)
+    if problems:
+        raise InvalidDesignError(problems)
+    # A copy: whoever sent the record may still change what it holds.
+    return msgspec.convert(deepcopy(record), Project)

@@ -6,8 +6,14 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Annotated, ClassVar
 
-from engine.design.checks import at, moment, number, shown, text
-from engine.design.records import Record, RecordRule, enforce
+from engine.design.validation.records import Record, RecordRule, enforce
+from engine.design.validation.values import (
+    at,
+    moment,
+    number,
+    shown,
+    text,
+)
 from engine.errors import Problem
 
 HEAVIEST = 1_000_000_000

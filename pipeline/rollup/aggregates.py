@@ -11,9 +11,9 @@ from typing import Final
 import polars as pl
 
 from engine.analysis.evidence.days_since_exposure import MOST_DAYS
-from pipeline.rollup.segments import SegmentValues
-from pipeline.store.aggregates import EVERYONE, SINCE_EXPOSURE
-from pipeline.store.visitors import CUSTOM, DIMENSIONS
+from pipeline.rollup.segment_values import SegmentValues
+from pipeline.store.warehouse.aggregates import EVERYONE, SINCE_EXPOSURE
+from pipeline.store.warehouse.visitors import CUSTOM, DIMENSIONS
 
 CELL: Final = ("dimension", "value", "variant", "goal", "day")
 # `visitors` (of no goal in particular) and the cohort's sums are by the day of first exposure; `conversions`

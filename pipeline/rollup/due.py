@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from engine.design.experiment import Experiment
-from pipeline.rollup.rules import CountingRules, fingerprint
-from pipeline.store.rollups import Published
+from pipeline.rollup.counting_rules import CountingRules, fingerprint
+from pipeline.store.warehouse.published import Published
 
 # Events that had arrived when an experiment completed are committed well within this time.
 GRACE: Final = timedelta(minutes=1)

@@ -1,4 +1,7 @@
-"""One run at a time, whoever asks: what is due is counted, and everything is counted anew at night."""
+"""One run at a time, whoever asks: what is due is counted, and everything is counted anew at night.
+
+Whether results that were carried on from run to run are what counting everything anew comes to.
+"""
 
 import logging
 import threading
@@ -7,19 +10,47 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Self
+
+import polars as pl
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
-from pipeline.rollup.counting import Extent, count
-from pipeline.rollup.drift import Snapshot
+from pipeline.rollup.aggregates import add_up, taken_away
+from pipeline.rollup.count_and_publish import Extent, count
+from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.due import Due, find_due
-from pipeline.rollup.rules import CountingRules
 from pipeline.settings import Settings
-from pipeline.store import rollups
-from pipeline.store.catalog import Catalog
-from pipeline.store.event_reads import newest_seq
-from pipeline.store.rollups import Published
-from pipeline.store.warehouse import Warehouse
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.warehouse import aggregates, visitors
+from pipeline.store.warehouse import published as published_rollups
+from pipeline.store.warehouse.connection import Cursor, Warehouse
+from pipeline.store.warehouse.event_reader import newest_seq
+from pipeline.store.warehouse.published import Published
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """An experiment's results at one moment: a digest of its visitors, and all of its sums."""
+
+    digest: tuple[int, ...]
+    cells: pl.DataFrame
+
+    @classmethod
+    def take(cls, cursor: Cursor, experiment_id: str) -> Self:
+        """Read them from the store."""
+        return cls(visitors.digest(cursor, experiment_id), aggregates.read_all(cursor, experiment_id))
+
+    def agrees_with(self, other: Self) -> bool:
+        """Whether both say the same of every visitor, and of every segment that both sum up."""
+        shared = set(self.cells["dimension"]) & set(other.cells["dimension"])
+        shared |= {aggregates.EVERYONE, aggregates.SINCE_EXPOSURE}
+        difference = add_up([self._of(shared), taken_away(other._of(shared))])
+        return self.digest == other.digest and difference.is_empty()
+
+    def _of(self, dimensions: set[str]) -> pl.DataFrame:
+        return self.cells.filter(pl.col("dimension").is_in(dimensions))
+
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +106,7 @@ class Rollup:
         self._asked: dict[str, Future[Outcome]] = {}
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="rollup")
         with warehouse.cursor() as cursor:
-            rollups.create_table(cursor)
+            published_rollups.create_table(cursor)
 
     def refresh(self, project_id: str, experiment_ids: Collection[str] | None = None) -> Outcome:
         """Count what is not counted yet, of those experiments or of all of them."""
@@ -129,7 +160,7 @@ class Rollup:
         """Remove the results of experiments."""
         with self._running, self._warehouse.transaction() as cursor:
             for experiment_id in experiment_ids:
-                rollups.withdraw(cursor, experiment_id)
+                published_rollups.withdraw(cursor, experiment_id)
 
     @contextmanager
     def pause(self) -> Iterator[None]:
@@ -187,7 +218,7 @@ class Rollup:
 
     def _published(self, experiments: Iterable[Experiment]) -> dict[str, Published]:
         with self._warehouse.cursor() as cursor:
-            found = [rollups.find(cursor, one.id) for one in experiments]
+            found = [published_rollups.find(cursor, one.id) for one in experiments]
         return {one.experiment_id: one for one in found if one is not None}
 
     def _snapshots(self, due: Iterable[Due]) -> dict[str, Snapshot]:

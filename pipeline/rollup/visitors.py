@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from engine.days import local_days
-from pipeline.rollup.rules import FLAGGED_AS_BOT, SEVERAL_VARIANTS, CountingRules
+from engine.local_days import local_days
+from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, SEVERAL_VARIANTS, CountingRules
 
 VISITOR = ("experiment", "visitor_key")
 _ROW_BITS = 40

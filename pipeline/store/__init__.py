@@ -1,1 +1,1 @@
-"""Where everything is kept: the only place with SQL."""
+"""The store: the only SQL of the project."""

@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.app import create_app
-from api.parts import Parts
+from api.services import Parts
 from pipeline.settings import Settings
 from tests.api.customers import Customer, a_customer_of
 

@@ -6,9 +6,10 @@ from typing import Any
 import httpx2
 from fastapi.testclient import TestClient
 
-from api.parts import Parts
-from pipeline.store.catalog import SCOPES, Account
-from tests.api.bodies import an_experiment_body
+from api.services import Parts
+from pipeline.store.catalog.accounts import Account
+from pipeline.store.catalog.keys import SCOPES
+from tests.api.request_bodies import an_experiment_body
 
 
 @dataclass(frozen=True, slots=True)

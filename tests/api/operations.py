@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from tests.api.bodies import an_experiment_body
+from tests.api.request_bodies import an_experiment_body
 
 # What an operation is about: that decides who is kept from it, besides whoever lacks its scope.
 Subject = Literal["account", "keys", "listing", "creation", "project", "nothing"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 
-from pipeline.store.events import count_by_type, table_name
+from pipeline.store.warehouse.events import count_by_type, table_name
 from tests.api.customers import Customer
 
 

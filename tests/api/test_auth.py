@@ -1,8 +1,8 @@
 import pytest
 
-from api.parts import Parts
-from tests.api.bodies import an_experiment_body, error_of
+from api.services import Parts
 from tests.api.customers import Customer
+from tests.api.request_bodies import an_experiment_body, error_of
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event
 
-from api.parts import Parts
-from tests.api.bodies import error_of
+from api.services import Parts
 from tests.api.customers import Customer
+from tests.api.request_bodies import error_of
 
 
 @contextmanager

@@ -7,9 +7,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.errors import CODE_OF, CODE_OF_STATUS, STATUS_OF
-from api.parts import Parts
-from tests.api.bodies import error_of, fields_of
+from api.services import Parts
 from tests.api.customers import Customer
+from tests.api.request_bodies import error_of, fields_of
 
 
 def test_unknown_path_is_not_found(client: TestClient) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from api.installation import snippet_html, storefront_pixel_code, tracking_snippet
-from api.parts import Parts
-from pipeline.store.catalog import new_sdk_key
-from tests.api.bodies import error_of
+from api.services import Parts
+from pipeline.store.catalog.ids import new_sdk_key
 from tests.api.customers import Customer
+from tests.api.request_bodies import error_of
 from tests.builders import a_project
 
 BASE = "https://ab.example"

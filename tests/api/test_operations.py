@@ -10,12 +10,13 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import func, or_, select
 
-from api.parts import Parts
-from pipeline.store.catalog import SCOPES, new_id
+from api.services import Parts
+from pipeline.store.catalog.ids import new_id
+from pipeline.store.catalog.keys import SCOPES
 from pipeline.store.catalog.schema import metadata
-from tests.api.bodies import error_of
 from tests.api.customers import Customer
 from tests.api.operations import MORE_OPERATIONS, OPERATIONS, STEPS, Operation
+from tests.api.request_bodies import error_of
 
 WITH_KEY = [one for one in (*OPERATIONS, *MORE_OPERATIONS) if one.subject != "nothing"]
 every_operation = pytest.mark.parametrize("operation", WITH_KEY, ids=lambda one: one.name)

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from api.parts import Parts
-from tests.api.bodies import error_of
+from api.services import Parts
 from tests.api.customers import Customer
+from tests.api.request_bodies import error_of
 
 JSON = {"Content-Type": "application/json"}
 REUSED = {"Idempotency-Key": "taken"}

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.bodies import CONTROL, PURCHASE, an_experiment_body, error_of
 from tests.api.customers import Customer
+from tests.api.request_bodies import CONTROL, PURCHASE, an_experiment_body, error_of
 
 
 def problems(customer: Customer, places: dict[str, str], **fields: Any) -> dict[str, str]:

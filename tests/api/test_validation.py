@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.api.bodies import an_experiment_body, error_of
 from tests.api.customers import Customer
+from tests.api.request_bodies import an_experiment_body, error_of
 
 SHOP = {
     "name": "Shop",

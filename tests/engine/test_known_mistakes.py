@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from engine.analysis.analyze import VariantResult, analyze
+from engine.analysis.analyze import analyze
+from engine.analysis.results.report import VariantResult
 from engine.design.vocabulary import AnalysisMethod
 from engine.stats.moments import Moments
 from tests.builders import NOW, a_goal, an_experiment

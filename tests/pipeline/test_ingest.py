@@ -8,9 +8,9 @@ import pytest
 
 from pipeline.ingest import Ingest, NotStoredError, OverloadedError
 from pipeline.settings import Settings
-from pipeline.store import events
-from pipeline.store.events import EventRow
-from pipeline.store.warehouse import Warehouse
+from pipeline.store.warehouse import events
+from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.events import EventRow
 from tests.pipeline.full_disk import no_file_larger_than
 
 

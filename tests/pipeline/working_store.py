@@ -12,17 +12,18 @@ from typing import Any
 from engine.analysis.evidence.totals import Evidence
 from engine.design.experiment import Experiment
 from engine.design.project import Project
-from pipeline.event_keys import visitor_key
+from pipeline.events.hashing import visitor_key
 from pipeline.ingest import Ingest
-from pipeline.results import Results, SegmentFilters
+from pipeline.results.filters import SegmentFilters
+from pipeline.results.results import Results
 from pipeline.rollup.run import Rollup
 from pipeline.settings import Settings
-from pipeline.snapshots import Snapshots
-from pipeline.store import events
-from pipeline.store.catalog import Catalog
+from pipeline.snapshots.writer import Snapshots
+from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.ids import new_id
-from pipeline.store.events import EventRow
-from pipeline.store.warehouse import Warehouse
+from pipeline.store.warehouse import events
+from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.events import EventRow
 from tests.builders import NOW, STARTED, a_project, an_experiment
 
 _numbers = count(1)

@@ -13,7 +13,7 @@ import uvicorn
 
 from api.app import create_app
 from pipeline.settings import Settings
-from pipeline.store.events import arrow_of
+from pipeline.store.warehouse.events import arrow_of
 
 
 def main() -> None:

@@ -15,8 +15,8 @@ import pytest
 
 from engine.design import lifecycle
 from pipeline.settings import Settings
-from pipeline.store.catalog import Catalog
-from pipeline.store.warehouse import Warehouse
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.warehouse.connection import Warehouse
 from tests.builders import NOW, a_project, an_experiment
 from tests.resilience.killing import kill, start_server, the_servers
 

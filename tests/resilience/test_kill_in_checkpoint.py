@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.settings import Settings
-from pipeline.store import events
-from pipeline.store.warehouse import Warehouse
+from pipeline.store.warehouse import events
+from pipeline.store.warehouse.connection import Warehouse
 
 KILLS = 5
 # Commits and checkpoints in turn, and says after each commit how far it got.
@@ -17,8 +17,8 @@ import sys
 from pathlib import Path
 from pipeline.settings import Settings
 from pipeline.store import events
-from pipeline.store.events import EventRow
-from pipeline.store.warehouse import Warehouse
+from pipeline.store.warehouse.events import EventRow
+from pipeline.store.warehouse.connection import Warehouse
 warehouse = Warehouse.open(Settings(data_dir=Path(sys.argv[1])))
 seq = events.last_seq(warehouse)
 while True:

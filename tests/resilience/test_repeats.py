@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.settings import Settings
-from pipeline.store.catalog import Catalog
+from pipeline.store.catalog.catalog import Catalog
 from tests.resilience.killing import kill, start_server, the_servers
 
 KILLS = 8

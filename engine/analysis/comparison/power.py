@@ -11,8 +11,16 @@ from engine.analysis.comparison.metrics import (
 from engine.analysis.comparison.revenue import observed_days
 from engine.analysis.evidence.totals import Evidence
 from engine.design.experiment import Experiment
-from engine.design.sample_size import Mean, Metric, Plan, Share, days_to_go, detectable_lift, visitors_needed
-from engine.design.stopping import Stopping
+from engine.design.planning.sample_size import (
+    Mean,
+    Metric,
+    Plan,
+    Share,
+    days_to_go,
+    detectable_lift,
+    visitors_needed,
+)
+from engine.design.planning.stopping import Stopping
 
 POWER = 0.80
 # A change of a tenth of the control's rate or revenue: smaller ones are rarely worth a decision of their own.

@@ -12,10 +12,9 @@ from pipeline.store.catalog.errors import (
     NotFoundError,
     PlanLimitError,
 )
-from pipeline.store.catalog.ids import new_id, new_sdk_key
+from pipeline.store.catalog.ids import free_name, new_id, new_sdk_key
 from pipeline.store.catalog.keys import SCOPES, ApiKey, Scope
 from pipeline.store.catalog.members import Member
-from pipeline.store.catalog.names import free_name
 from pipeline.store.catalog.pages import Page
 
 __all__ = [

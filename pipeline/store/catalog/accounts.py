@@ -13,10 +13,9 @@ from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.backends import take_turn
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import InvalidRecordError, NotFoundError
-from pipeline.store.catalog.ids import new_id
+from pipeline.store.catalog.ids import free_name, new_id
 from pipeline.store.catalog.keys import SCOPES, NewKey, add_key
 from pipeline.store.catalog.members import COMMAND_LINE, Member, NewMember, add_member
-from pipeline.store.catalog.names import free_name
 from pipeline.store.catalog.plans import (
     PLANS,
     SERVED_STATUSES,

@@ -11,11 +11,11 @@ from pipeline.store.catalog.audit import Audit
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import CatalogBusyError, CatalogError
 from pipeline.store.catalog.experiments import Experiments
+from pipeline.store.catalog.idempotency import Replies
 from pipeline.store.catalog.keys import Keys
 from pipeline.store.catalog.members import Members
 from pipeline.store.catalog.migrate import migrate
 from pipeline.store.catalog.projects import Projects
-from pipeline.store.catalog.replies import Replies
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from engine.design.checks import shown
+from engine.design.validation.values import shown
 from engine.errors import Problem
 
 

@@ -1,7 +1,12 @@
-"""What identifies a thing: opaque strings whose prefix says its kind."""
+"""What identifies a thing: opaque strings whose prefix says its kind.
+
+Which name is still free where names must differ.
+"""
 
 import base64
 import secrets
+from collections.abc import Collection
+from itertools import count
 
 ID_BYTES = 13
 ID_LENGTH = 20
@@ -19,3 +24,10 @@ def new_sdk_key() -> str:
 
 def _random_base32() -> str:
     return base64.b32encode(secrets.token_bytes(ID_BYTES)).decode("ascii").lower()[:ID_LENGTH]
+
+
+def free_name(wanted: str, taken: Collection[str]) -> str:
+    """`wanted`, or the first of `wanted-2`, `wanted-3`, … that nothing else has."""
+    if wanted not in taken:
+        return wanted
+    return next(name for name in (f"{wanted}-{number}" for number in count(2)) if name not in taken)

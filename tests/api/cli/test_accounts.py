@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.settings import Settings
-from pipeline.store.catalog import SCOPES, ApiKey, Catalog
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.keys import SCOPES, ApiKey
 from tests.api.cli.conftest import Run
 
 

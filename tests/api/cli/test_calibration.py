@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.calibration import methods, scores
+from engine.calibration import error_rates, methods
 from engine.calibration.trials import Setting
 from tests.api.cli.conftest import Run
 
@@ -14,7 +14,7 @@ from tests.api.cli.conftest import Run
 @pytest.fixture(autouse=True)
 def _one_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command as it is, on one setting: that every method holds in all is the command's own business."""
-    monkeypatch.setattr(scores, "DEFAULT_SETTINGS", (Setting(rate=0.2, visitors=280),))
+    monkeypatch.setattr(error_rates, "DEFAULT_SETTINGS", (Setting(rate=0.2, visitors=280),))
 
 
 def test_a_table_names_every_method_that_fits(run: Run) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from api.cli.stores import opened_store
-from pipeline.results import SegmentFilters
+from pipeline.results.filters import SegmentFilters
 from tests.api.cli.conftest import Run
 
 pytestmark = pytest.mark.slow

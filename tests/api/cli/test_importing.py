@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from api.cli.stores import OpenStore, opened_store
-from engine.analysis.analyze import GoalReport, Report
-from pipeline.results import SegmentFilters
+from engine.analysis.results.report import GoalReport, Report
+from pipeline.results.filters import SegmentFilters
 from tests.api.cli.conftest import Run
 
 LANDING_PAGE = (
@@ -120,7 +120,7 @@ def test_a_store_that_is_served_says_how_to_go_on(run: Run, tmp_path: Path, smal
 def held_by_another_process(folder: Path) -> Iterator[None]:
     holder = (
         "import sys, pathlib; from pipeline.settings import Settings;"
-        "from pipeline.store.warehouse import Warehouse;"
+        "from pipeline.store.warehouse.connection import Warehouse;"
         "held = Warehouse.open(Settings(data_dir=pathlib.Path(sys.argv[1]))); "
         "print('held', flush=True); input()"
     )

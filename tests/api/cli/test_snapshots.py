@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.snapshot_reading import open_snapshot
+from pipeline.snapshots.reader import open_snapshot
 from tests.api.cli.conftest import Run
 from tests.pipeline.snapshots_at_hand import assert_whole
 from tests.pipeline.working_store import a_purchase, a_working_store, an_exposure
@@ -16,7 +16,7 @@ OWNER = """
 import sys
 from pathlib import Path
 from pipeline.settings import Settings
-from pipeline.store.warehouse import Warehouse
+from pipeline.store.warehouse.connection import Warehouse
 warehouse = Warehouse.open(Settings(data_dir=Path(sys.argv[1])))
 print("ready", flush=True)
 sys.stdin.read()

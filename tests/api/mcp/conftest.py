@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from api.app import create_app
-from api.parts import Parts
+from api.services import Parts
 from pipeline.settings import Settings
 from tests.api.customers import Customer
 from tests.api.mcp.assistants import Assistant

@@ -2,10 +2,10 @@ from typing import Any
 
 import pytest
 
-from api.parts import Parts
-from tests.api.bodies import an_experiment_body
+from api.services import Parts
 from tests.api.customers import Customer
 from tests.api.mcp.assistants import Assistant
+from tests.api.request_bodies import an_experiment_body
 from tests.api.test_errors import a_catalog_without_projects
 
 pytestmark = pytest.mark.anyio

@@ -4,10 +4,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from api.parts import Parts
-from tests.api.bodies import error_of
+from api.services import Parts
 from tests.api.customers import Customer
 from tests.api.mcp.assistants import HEADERS, LIST_TOOLS
+from tests.api.request_bodies import error_of
 
 
 def asked(customer: Customer, key: str, message: Any = LIST_TOOLS) -> httpx2.Response:

@@ -6,8 +6,8 @@ from fastapi import FastAPI
 from mcp import MCPError
 from mcp_types import TextContent
 
-from api.mcp.operations import operations_of
 from api.mcp.prompts import PROMPTS, filled
+from api.mcp.tools import operations_of
 from tests.api.customers import Customer
 from tests.api.mcp.assistants import Assistant
 

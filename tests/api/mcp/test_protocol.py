@@ -9,8 +9,8 @@ from mcp import Client, ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
-from tests.api.bodies import an_experiment_body
 from tests.api.mcp.assistants import Assistant
+from tests.api.request_bodies import an_experiment_body
 
 pytestmark = pytest.mark.anyio
 

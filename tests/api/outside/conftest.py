@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from api.app import create_app
-from api.parts import Parts
+from api.services import Parts
 from pipeline.settings import Settings
 from tests.api.serving import served
 

@@ -10,8 +10,8 @@ import pytest
 from openapi_python_client import generate
 from openapi_python_client.config import Config, ConfigFile, MetaType
 
-from tests.api.bodies import CONTROL, PURCHASE, TREATMENT
 from tests.api.customers import Customer
+from tests.api.request_bodies import CONTROL, PURCHASE, TREATMENT
 
 pytestmark = pytest.mark.slow
 PACKAGE = "customers_client"

@@ -10,9 +10,9 @@ from schemathesis import Case
 from schemathesis.core.parameters import ParameterLocation
 
 from api.app import create_app
-from api.parts import Parts
+from api.services import Parts
 from pipeline.settings import Settings
-from pipeline.store.catalog import new_id
+from pipeline.store.catalog.ids import new_id
 from tests.api.customers import Customer
 
 pytestmark = pytest.mark.slow

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.analysis.analyze import Report, analyze, score_words
+from engine.analysis.analyze import analyze, score_words
 from engine.analysis.evidence.totals import Evidence
+from engine.analysis.results.report import Report
 from engine.errors import InvalidEvidenceError
 from engine.stats.moments import Moments
 from tests.builders import NOW, a_goal, an_experiment, variants_of

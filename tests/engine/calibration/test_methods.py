@@ -12,14 +12,14 @@ from scipy import stats
 
 from engine.calibration.amounts import Amounts
 from engine.calibration.bandits import Bandit
-from engine.calibration.beliefs import Believed
+from engine.calibration.error_rates import Score, score
 from engine.calibration.guardrails import Guardrail
+from engine.calibration.lift_priors import Believed
+from engine.calibration.method import FAMILY, Sample
 from engine.calibration.methods import DAILY, METHODS
-from engine.calibration.reading import FAMILY, Sample
-from engine.calibration.scores import Score, score
+from engine.calibration.returning_visitors import Shop
+from engine.calibration.sample_ratio import Split
 from engine.calibration.segments import Segments
-from engine.calibration.shop import Shop
-from engine.calibration.splits import Split
 from engine.calibration.trials import Setting
 from engine.stats.bayesian.priors import prior_of_past
 from engine.stats.estimates import Estimate

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engine.design import drafting
 from engine.design.drafting import draft_experiment, revise_experiment, slug_of, wanted_test_key
 from engine.design.experiment import Experiment
-from engine.design.targeting_rules import EVERYONE
+from engine.design.targeting.rules import EVERYONE
 from engine.errors import InvalidDesignError, TransitionError
 from tests.builders import NOW, STARTED, a_project, an_experiment
 

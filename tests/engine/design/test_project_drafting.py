@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.design.project import Project
-from engine.design.project_drafting import WRITABLE, draft_project, revise_project
+from engine.design.project import WRITABLE, Project, draft_project, revise_project
 from engine.errors import InvalidDesignError
 from tests.builders import NOW, a_project
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
-from pipeline.store.events import EventRow
+from pipeline.store.warehouse.events import EventRow
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

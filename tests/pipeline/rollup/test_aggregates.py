@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from pipeline.rollup.aggregates import CELL, add_up, cells_of, taken_away
-from pipeline.rollup.segments import SegmentValues, as_categories, with_day_of_week
-from pipeline.store.visitors import CUSTOM, DIMENSIONS
+from pipeline.rollup.segment_values import SegmentValues, as_categories, with_day_of_week
+from pipeline.store.warehouse.visitors import CUSTOM, DIMENSIONS
 
 VISITOR = st.fixed_dictionaries(
     {

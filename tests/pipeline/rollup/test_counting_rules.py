@@ -7,7 +7,7 @@ import pytest
 
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
-from pipeline.store.events import EventRow
+from pipeline.store.warehouse.events import EventRow
 from tests.builders import STARTED, a_goal
 from tests.pipeline.working_store import (
     WorkingStore,

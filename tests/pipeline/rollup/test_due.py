@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from engine.design.experiment import Experiment
+from pipeline.rollup.counting_rules import CountingRules, fingerprint, microseconds
 from pipeline.rollup.due import GRACE, find_due, is_over
-from pipeline.rollup.rules import CountingRules, fingerprint, microseconds
-from pipeline.store.rollups import Published
+from pipeline.store.warehouse.published import Published
 from tests.builders import NOW, a_goal, a_project, an_experiment
 
 RULES = CountingRules.of(a_project())

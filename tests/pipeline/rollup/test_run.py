@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-import pipeline.rollup.publication as publication_module
+import pipeline.rollup.count_and_publish as publishing
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
-from pipeline.rollup.publication import Publication
-from pipeline.store import aggregates
-from pipeline.store.events import EventRow
+from pipeline.rollup.count_and_publish import Publication
+from pipeline.store.warehouse import aggregates
+from pipeline.store.warehouse.events import EventRow
 from tests.builders import NOW, STARTED, a_goal
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
 
@@ -105,7 +105,7 @@ def test_run_that_dies_in_the_middle_leaves_what_was_published(
         raise MemoryError
 
     with monkeypatch.context() as broken:
-        broken.setattr(publication_module.Publication, step, half)
+        broken.setattr(publishing.Publication, step, half)
         with pytest.raises(MemoryError):
             store.rollup.refresh(project.id)
         stale = store.observe(experiment, project)
@@ -191,7 +191,7 @@ def test_forgotten_experiment_has_no_results(
 def test_dimension_with_too_many_values_is_answered_from_visitor_rows(
     store: WorkingStore, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.rollup.segments.MOST_VALUES", 3)
+    monkeypatch.setattr("pipeline.rollup.segment_values.MOST_VALUES", 3)
     regions = [an_exposure(experiment, 0, f"v{number}", region=f"r{number % 5}") for number in range(50)]
     store.write(project, *regions[:42])
     store.rollup.refresh(project.id)

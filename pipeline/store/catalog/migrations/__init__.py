@@ -1,1 +1,1 @@
-"""How the catalog's tables came to be, one revision a file."""
+"""Alembic migrations of the catalog."""

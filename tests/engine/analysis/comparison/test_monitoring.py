@@ -3,10 +3,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.analysis.analyze import VariantResult, analyze
+from engine.analysis.analyze import analyze
 from engine.analysis.automation.early_stopping import LARGEST_LOSS, early_winner
 from engine.analysis.comparison.monitoring import watch
 from engine.analysis.evidence.totals import Evidence
+from engine.analysis.results.report import VariantResult
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.design.vocabulary import SequentialMethod

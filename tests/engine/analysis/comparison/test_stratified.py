@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from engine.analysis.analyze import Report, VariantResult, analyze
+from engine.analysis.analyze import analyze
 from engine.analysis.comparison.guardrails import broken_guardrails
 from engine.analysis.comparison.monitoring import watch
 from engine.analysis.comparison.stratified import compared_share, paired_with
 from engine.analysis.evidence.totals import Evidence
+from engine.analysis.results.report import Report, VariantResult
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.stats.moments import Moments

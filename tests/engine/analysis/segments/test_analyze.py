@@ -4,8 +4,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine.analysis.results.segment_report import SegmentReport, SegmentVariant
 from engine.analysis.segments import analyze
-from engine.analysis.segments.analyze import SegmentReport, SegmentVariant, analyze_segments
+from engine.analysis.segments.analyze import analyze_segments
 from engine.design.reweighting import reweight
 from engine.errors import InvalidEvidenceError
 from tests.builders import NOW, a_goal, an_experiment, variants_of

@@ -18,11 +18,10 @@ from engine.stats.bayesian.hierarchical import (
     CENTRE_DEVIATION,
     Diagnostics,
     Sampled,
-    Sampling,
     sample_effects,
     sample_shares,
 )
-from engine.stats.bayesian.sampling import Sampler
+from engine.stats.bayesian.sampling import Sampler, Sampling
 from engine.stats.bayesian.shrinkage import SPREAD_SCALE, shrink
 from engine.stats.contingency import Tables, log_odds_ratios
 from engine.stats.estimates import Estimate

@@ -2,7 +2,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from engine.frame_segments import segments_of_frame
+from engine.frames.segments import segments_of_frame
 from engine.stats.bayesian.pooling import Families, in_closed_form
 from engine.stats.bayesian.sampling import Sampling
 from engine.stats.bayesian.shrinkage import shrink

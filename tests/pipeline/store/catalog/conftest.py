@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.settings import Settings
-from pipeline.store.catalog import Account, Catalog, new_id, new_sdk_key
+from pipeline.store.catalog.accounts import Account
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.ids import new_id, new_sdk_key
 from tests.builders import a_project
 
 

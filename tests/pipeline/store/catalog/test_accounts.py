@@ -1,6 +1,8 @@
 import pytest
 
-from pipeline.store.catalog import Account, Catalog, InvalidRecordError, NotFoundError
+from pipeline.store.catalog.accounts import Account
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.errors import InvalidRecordError, NotFoundError
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,11 @@ import pytest
 from sqlalchemy import func, make_url, select, text
 
 from pipeline.settings import Settings
-from pipeline.store.catalog import Account, Catalog, CatalogBusyError, CatalogError, NotFoundError
+from pipeline.store.catalog.accounts import Account
 from pipeline.store.catalog.backends import POSTGRESQL_NAMES
+from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.database import Database
+from pipeline.store.catalog.errors import CatalogBusyError, CatalogError, NotFoundError
 from pipeline.store.catalog.schema import accounts
 
 

@@ -5,8 +5,9 @@ import pytest
 from sqlalchemy import select, text
 
 from pipeline.settings import Settings
-from pipeline.store.catalog import Catalog, CatalogBusyError, NotFoundError
+from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.database import Database
+from pipeline.store.catalog.errors import CatalogBusyError, NotFoundError
 from pipeline.store.catalog.schema import accounts
 
 

@@ -11,7 +11,9 @@ import pytest
 from engine.design import lifecycle
 from engine.design.experiment import Change, Experiment, StopConditions, UrlRule, Variant
 from engine.errors import InvalidDesignError, TransitionError
-from pipeline.store.catalog import Catalog, NotFoundError, new_id
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.catalog.ids import new_id
 from tests.builders import NOW, an_experiment
 
 

@@ -3,7 +3,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select
 
-from pipeline.store.catalog import SCOPES, Account, ApiKey, Catalog, InvalidRecordError, NotFoundError
+from pipeline.store.catalog.accounts import Account
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.errors import InvalidRecordError, NotFoundError
+from pipeline.store.catalog.keys import SCOPES, ApiKey
 from pipeline.store.catalog.schema import api_keys
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)

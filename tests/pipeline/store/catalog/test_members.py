@@ -3,7 +3,9 @@ from threading import Barrier
 
 import pytest
 
-from pipeline.store.catalog import Account, Catalog, InvalidRecordError, NotFoundError
+from pipeline.store.catalog.accounts import Account
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.errors import InvalidRecordError, NotFoundError
 
 
 def test_added_member_is_accepted(catalog: Catalog, account: Account) -> None:

@@ -11,7 +11,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
 from pipeline.settings import Settings
-from pipeline.store.catalog import Catalog
+from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.migrate import HEAD, CatalogVersionError, revisions_of
 from pipeline.store.catalog.schema import metadata
 

@@ -4,14 +4,10 @@ from datetime import timedelta
 import pytest
 
 from engine.design.project import Project
-from pipeline.store.catalog import (
-    Account,
-    Catalog,
-    NotFoundError,
-    PlanLimitError,
-    new_id,
-    new_sdk_key,
-)
+from pipeline.store.catalog.accounts import Account
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.errors import NotFoundError, PlanLimitError
+from pipeline.store.catalog.ids import new_id, new_sdk_key
 from tests.builders import NOW, a_project
 
 

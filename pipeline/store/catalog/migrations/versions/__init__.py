@@ -1,1 +1,1 @@
-"""The revisions, oldest first."""
+"""Revisions of the catalog schema."""

@@ -1,0 +1,1 @@
+"""Request bodies: size limits, media types and strict JSON."""

@@ -1,0 +1,113 @@
+"""A report as a terminal shows it: the decision in words first, the numbers below."""
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from engine.analysis.results.report import (
+    DecisionSummary,
+    GoalReport,
+    Interval,
+    Report,
+    VariantResult,
+)
+
+TONE_STYLE = {"positive": "green", "negative": "red", "neutral": "cyan", "warning": "yellow"}
+STATUS_STYLE = {"winner": "bold green", "loser": "red"}
+
+
+def render_report(report: Report, *, title: str | None = None) -> RenderableType:
+    """The verdict on the primary goal, every goal's numbers, and what the health checks found."""
+    parts: list[RenderableType] = []
+    if report.primary is not None:
+        parts.append(_verdict(report.primary.decision, title or report.experiment.name))
+    parts.extend(_numbers(goal) for goal in report.goals)
+    alarms = [check for check in report.health if check.status in {"warning", "alarm"}]
+    for check in alarms:
+        style = "bold red" if check.status == "alarm" else "yellow"
+        parts.append(Text(f"{check.check}: {check.message}", style=style))
+    return Group(*parts)
+
+
+def render_verdicts(reports: list[Report]) -> Table:
+    """One row an experiment: what to do, and why, in a sentence."""
+    table = Table(title="Verdicts", title_justify="left", show_lines=True)
+    for heading in ("experiment", "visitors", "verdict", "uplift", "score", "why"):
+        table.add_column(heading, justify="right" if heading in {"visitors", "uplift", "score"} else "left")
+    for report in reports:
+        if report.primary is None:
+            continue
+        decision = report.primary.decision
+        table.add_row(
+            report.experiment.name,
+            f"{decision.visitors:,}",
+            Text(decision.recommendation_label, style=f"bold {TONE_STYLE[decision.tone]}"),
+            _percent(decision.estimated_uplift, signed=True),
+            f"{_percent(decision.score_value)} of {_percent(decision.effective_confidence_threshold)}",
+            decision.headline,
+        )
+    return table
+
+
+def _verdict(decision: DecisionSummary, title: str) -> Panel:
+    words = Text()
+    words.append(decision.headline + "\n", style="bold")
+    words.append(decision.explanation + "\n")
+    words.append(decision.confidence_assessment + "\n")
+    words.append("Next: ", style="bold")
+    words.append(decision.next_step)
+    return Panel(
+        words,
+        title=f"{title}: {decision.recommendation_label}",
+        title_align="left",
+        border_style=TONE_STYLE[decision.tone],
+    )
+
+
+def _numbers(report: GoalReport) -> Table:
+    revenue = report.goal.goal_type == "revenue"
+    table = Table(
+        title=f"{report.goal.name} ({report.goal.goal_type}); score: {report.summary.score_label}",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1),
+    )
+    table.add_column("variant", overflow="fold")
+    money = ("per visitor",) if revenue else ()
+    for heading in ("visitors", "conv.", "rate", *money, "change", "interval", "score", "p", "status"):
+        table.add_column(heading, justify="right", overflow="fold")
+    for variant in report.variants:
+        table.add_row(*_cells(variant, revenue=revenue), style=STATUS_STYLE.get(variant.status, ""))
+    return table
+
+
+def _cells(variant: VariantResult, *, revenue: bool) -> list[str]:
+    money = [f"{variant.revenue_per_visitor_cents / 100:,.4f}"] if revenue else []
+    return [
+        variant.variant_name,
+        f"{variant.visitors:,}",
+        f"{variant.conversions:,}",
+        _percent(variant.conversion_rate),
+        *money,
+        _percent(variant.improvement, signed=True),
+        _interval(variant.improvement_interval),
+        _percent(variant.score_value),
+        "" if variant.p_value is None else f"{variant.p_value:.3g}",
+        variant.status.replace("_", " "),
+    ]
+
+
+def _percent(share: float | None, *, signed: bool = False) -> str:
+    if share is None:
+        return ""
+    return f"{share * 100:+.2f}%" if signed else f"{share * 100:.2f}%"
+
+
+def _interval(interval: Interval | None) -> str:
+    if interval is None:
+        return ""
+    low = "-∞" if interval.low is None else f"{interval.low * 100:+.1f}"
+    high = "+∞" if interval.high is None else f"{interval.high * 100:+.1f}%"
+    return f"{low} to {high}"

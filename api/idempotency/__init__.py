@@ -1,0 +1,1 @@
+"""Idempotency-Key: stored replies and the routes that replay them."""

@@ -1,0 +1,1 @@
+"""ASGI middleware: CORS, rate-limit headers and request ids."""

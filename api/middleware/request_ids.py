@@ -1,0 +1,50 @@
+"""What every request gets: an id that its answer carries, and an answer even where the program fails."""
+
+import logging
+from typing import Final
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.errors import ApiError, error_response
+from pipeline.store.catalog.ids import new_id
+
+HEADER: Final = "X-Request-Id"
+
+logger = logging.getLogger(__name__)
+
+
+class RequestIds:
+    """ASGI middleware: sets `request.state.request_id` and the header; logs what nobody foresaw as a 500."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = new_id("req")
+        scope.setdefault("state", {})["request_id"] = request_id
+        has_started = False
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal has_started
+            if message["type"] == "http.response.start":
+                has_started = True
+                # An answer that is given again has the id that it had.
+                MutableHeaders(scope=message)[HEADER] = scope["state"]["request_id"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_id)
+        except ClientDisconnect:
+            logger.info("%s: the client left before its request was read", request_id)
+        except Exception:
+            logger.exception("%s: %s %s failed", request_id, scope["method"], scope["path"])
+            if has_started:
+                raise
+            error = ApiError("internal_error", "something went wrong on our side; quote the request id")
+            await error_response(error, request_id)(scope, receive, send_with_id)

@@ -1,0 +1,1 @@
+"""SDK endpoints: access, assignment and tracking."""

@@ -1,0 +1,77 @@
+"""How a request for a visitor's variants is answered: decided, stored so that it stays, then told."""
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+
+from fastapi import Request
+from starlette.concurrency import run_in_threadpool
+
+from api.bodies.event_body import read_event_body
+from api.schemas.sdk import VisitAnswer
+from api.sdk.access import (
+    Browser,
+    address_of,
+    client_of,
+    project_of,
+    sender_of,
+)
+from api.services import Parts
+from pipeline.assignment.decide import (
+    SERVED,
+    Shown,
+    Visit,
+    assignment_rows,
+    decide_visit,
+)
+from pipeline.assignment.project_cache import LiveProject, is_own_page, verified
+from pipeline.assignment.request import VisitBody, read_visit
+from pipeline.assignment.targeting_attributes import Visitor, targeting_attributes
+from pipeline.events.attributes import InvalidAttributesError
+from pipeline.events.body import InvalidBodyError
+from pipeline.events.hashing import visitor_key
+from pipeline.store.catalog.ids import new_id
+
+
+async def show_variants(request: Request) -> VisitAnswer:
+    """Decide what a visitor sees in each experiment, and keep what is decided for the first time."""
+    parts: Parts = request.app.state.parts
+    sender = await sender_of(request, parts)
+    body = read_visit(await read_event_body(request))
+    live = await project_of(request, sender, parts, request.query_params.get("project_id") or body.project_id)
+    visitor = Visitor(
+        visitor_id=body.visitor_id or new_id("vis"),
+        user_id=body.user_id,
+        url=body.url,
+        attributes=body.attributes or {},
+        client=client_of(request, sender),
+    )
+    shown = await run_in_threadpool(_decide, parts, live, visitor, body)
+    rows = assignment_rows(visitor, shown, time.time_ns() // 1000)
+    if not live.excludes(address_of(request, sender)):
+        await parts.ingest.submit(live.project.id, rows)
+    if isinstance(sender, Browser):
+        await _note_snippet(parts, live, request.headers.get("origin"))
+    return VisitAnswer.of(visitor.visitor_id, shown)
+
+
+def _decide(parts: Parts, live: LiveProject, visitor: Visitor, body: VisitBody) -> Sequence[Shown]:
+    served = [experiment for experiment in live.experiments if experiment.status in SERVED]
+    stored = parts.assignments.of_visitor(live.project.id, served, visitor_key(visitor.visitor_id))
+    try:
+        known = targeting_attributes(visitor, timezone=live.project.timezone, now=datetime.now(UTC))
+    except InvalidAttributesError as error:
+        raise InvalidBodyError("attributes", str(error)) from error
+    visit = Visit(visitor=visitor, attributes=known, forced=body.assignments or {})
+    return decide_visit(visit, live.experiments, stored)
+
+
+async def _note_snippet(parts: Parts, live: LiveProject, origin: str | None) -> None:
+    project = live.project
+    if project.snippet_verified or not is_own_page(project, origin):
+        return
+    decide = partial(verified, now=datetime.now(UTC))
+    await run_in_threadpool(
+        parts.catalog.projects.change, project.account_id, project.id, decide, actor="snippet"
+    )

@@ -1,0 +1,1 @@
+"""Charts of reports, as Vega-Lite specifications by Altair."""

@@ -1,0 +1,104 @@
+"""What may be edited in which status: all of a draft, nothing while running, some while paused."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from engine.design.experiment import Experiment, Goal
+from engine.design.goals import tracking_of
+from engine.design.validation.parsing import by_id, merged
+from engine.design.validation.records import Record
+from engine.design.validation.values import at, shown
+from engine.errors import Problem, TransitionError
+
+LOCKED_WHILE_PAUSED = ("type", "url", "url_match_type", "url_rules")
+_REFUSALS = {
+    "running": ("experiment_running", "'{name}' is running; pause it before you change it"),
+    "completed": ("experiment_locked", "'{name}' is completed: its results are frozen; copy it to go on"),
+    "archived": ("experiment_locked", "'{name}' is archived: its results are frozen; copy it to go on"),
+}
+
+
+def refuse_if_closed(experiment: Experiment) -> None:
+    """Raise TransitionError unless the status allows edits at all."""
+    if experiment.status in _REFUSALS:
+        code, message = _REFUSALS[experiment.status]
+        raise TransitionError(code, message.format(name=experiment.name))
+
+
+def violations(experiment: Experiment, current: Record, fields: Record) -> list[Problem]:
+    """List what an edit would change that history rests on, one problem a field; empty unless paused."""
+    if experiment.status != "paused":
+        return []
+    return [
+        *_fixed_fields(current, fields),
+        *_statistics(current["statistics"], fields.get("statistics")),
+        *at("variants", _variants(current["variants"], fields.get("variants"))),
+        *at("goals", _goals(experiment, current["goals"], fields.get("goals"))),
+    ]
+
+
+def _fixed_fields(current: Record, fields: Record) -> Iterator[Problem]:
+    for name in LOCKED_WHILE_PAUSED:
+        if name in fields and fields[name] != current[name]:
+            yield Problem(
+                name, "cannot change once visitors have been counted; send it as it was, or leave it out"
+            )
+
+
+def _statistics(current: Record, sent: object) -> Iterator[Problem]:
+    if isinstance(sent, Mapping) and merged(current, sent) != merged(current, {}):
+        yield Problem(
+            "statistics", "cannot change once visitors have been counted: rules come before results"
+        )
+
+
+def _variants(current: Sequence[Record], sent: object) -> Iterator[Problem]:
+    for index, item in _items(sent):
+        existing = by_id(current, item.get("id"))
+        if not existing:
+            yield Problem(
+                f"[{index}]",
+                "adding variants is not possible while paused; send the ids of the existing ones",
+            )
+        elif "changes" in item:
+            yield from at(f"[{index}].changes", _missing(existing["changes"], item["changes"], "change"))
+    yield from _missing(current, sent, "variant")
+
+
+def _goals(experiment: Experiment, current: Sequence[Record], sent: object) -> Iterator[Problem]:
+    primary = experiment.primary_goal
+    for index, item in _items(sent):
+        if primary is not None and item.get("id") == primary.id:
+            yield from at(f"[{index}]", _primary_goal(primary, item))
+    yield from _missing(current, sent, "goal")
+
+
+def _primary_goal(primary: Goal, sent: Mapping[str, Any]) -> Iterator[Problem]:
+    if sent.get("goal_type", primary.goal_type) != primary.goal_type:
+        yield Problem(
+            "goal_type", f"the primary goal stays a {primary.goal_type} goal once visitors are counted"
+        )
+    config = sent.get("config", primary.config)
+    if isinstance(config, Mapping) and tracking_of(primary.goal_type, config) != primary.tracking:
+        yield Problem("config", "what the primary goal counts cannot change once visitors have been counted")
+    if sent.get("is_primary", True) is False:
+        yield Problem("is_primary", "the primary goal stays the primary goal once visitors have been counted")
+
+
+def _items(sent: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    for index, item in enumerate(sent if isinstance(sent, list | tuple) else ()):
+        if isinstance(item, Mapping):
+            yield index, item
+
+
+def _missing(current: Sequence[Record], sent: object, what: str) -> Iterator[Problem]:
+    """History keeps every part that visitors have seen: a list that is sent holds all of them."""
+    if not isinstance(sent, list | tuple):
+        return
+    ids = [item.get("id") for _, item in _items(sent)]
+    for record in current:
+        if record["id"] not in ids:
+            label = shown(record.get("name", record["id"]))
+            yield Problem(
+                "", f"the {what} {label} is missing; send every existing {what} with its id, {record['id']}"
+            )

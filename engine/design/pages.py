@@ -1,0 +1,163 @@
+"""Which pages a pattern matches.
+
+A pattern that begins with `/` stands for a path on any host, except with `contains`, `ends_with` and
+`regex`, which look at the whole address anyway.
+
+
+Where a redirect experiment sends the visitors of a variant.
+
+The target is the value of the variant's `replace` change: it replaces the page. A variant without one,
+such as the control, leaves its visitors where they are.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urljoin, urlsplit
+
+from engine.design.experiment import Experiment, Variant
+from engine.design.validation.patterns import compile_pattern
+from engine.design.validation.values import is_web_address
+from engine.design.vocabulary import UrlMatchType
+
+Matcher = Callable[[str], bool]
+_ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://([^/?#]*)", re.ASCII | re.IGNORECASE)
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+
+
+def url_matches(match_type: UrlMatchType, pattern: str, url: str) -> bool:
+    """Whether a page's address matches a pattern."""
+    return url_matcher(match_type, pattern)(url)
+
+
+@lru_cache(maxsize=1024)
+def url_matcher(match_type: UrlMatchType, pattern: str) -> Matcher:
+    """Compile a pattern once for many addresses."""
+    return _MATCHERS[match_type](pattern)
+
+
+def matching_urls(match_type: UrlMatchType, pattern: str, urls: Iterable[str]) -> list[bool]:
+    """Whether each address matches, in their order."""
+    return list(map(url_matcher(match_type, pattern), urls))
+
+
+def covers_page(experiment: Experiment, url: str) -> bool:
+    """Whether the experiment is on this page: on its own pattern or an include rule, and no exclude rule."""
+    rules = [(rule.type, url_matches(rule.match_type, rule.value, url)) for rule in experiment.url_rules]
+    if ("exclude", True) in rules:
+        return False
+    return ("include", True) in rules or url_matches(experiment.url_match_type, experiment.url, url)
+
+
+def _exact(pattern: str) -> Matcher:
+    """Compare without the fragment, a trailing slash, and query parameters that the pattern does not name."""
+    part = _part_for(pattern)
+    page, wanted = _page_and_query(pattern)
+
+    def matches(url: str) -> bool:
+        seen, query = _page_and_query(part(url))
+        if seen != page:
+            return False
+        return not wanted or Counter(_parameters(wanted)) <= Counter(_parameters(query))
+
+    return matches
+
+
+def _page_and_query(url: str) -> tuple[str, str]:
+    page, _, query = url.partition("#")[0].partition("?")
+    if "://" in page:
+        page = _ORIGIN.sub(_plain_origin, page, count=1)
+    # A browser reports /caf%C3%A9 for what a person writes as /café.
+    return (unquote(page) if "%" in page else page).rstrip("/"), query
+
+
+def _plain_origin(origin: re.Match[str]) -> str:
+    """Scheme and host in small letters, without the scheme's own port."""
+    scheme, host = origin[1].lower(), origin[2].lower()
+    return f"{scheme}://{host.removesuffix(_DEFAULT_PORTS.get(scheme, ' '))}"
+
+
+def _parameters(query: str) -> list[tuple[str, str]]:
+    return parse_qsl(query, keep_blank_values=True)
+
+
+def _starts_with(pattern: str) -> Matcher:
+    part = _part_for(pattern)
+    if pattern.startswith("/"):
+        return lambda url: part(url).startswith(pattern)
+    origin = _ORIGIN.sub(_plain_origin, pattern, count=1)
+    return lambda url: _ORIGIN.sub(_plain_origin, url, count=1).startswith(origin)
+
+
+def _wildcard(pattern: str) -> Matcher:
+    """`*` stands for any characters, none included; the rest is taken literally, from start to end."""
+    part = _part_for(pattern)
+    first, *between = pattern.split("*")
+    if not between:
+        return lambda url: part(url) == first
+    last = between.pop()
+
+    def matches(url: str) -> bool:
+        seen = part(url)
+        if len(seen) < len(first) + len(last) or not seen.startswith(first) or not seen.endswith(last):
+            return False
+        position, end = len(first), len(seen) - len(last)
+        # The earliest place of each literal leaves most room for those that follow.
+        for literal in between:
+            found = seen.find(literal, position, end)
+            if found < 0:
+                return False
+            position = found + len(literal)
+        return True
+
+    return matches
+
+
+def _part_for(pattern: str) -> Callable[[str], str]:
+    """What of an address a pattern is compared with: all of it, or what follows the host."""
+    return _after_host if pattern.startswith("/") else _whole
+
+
+def _whole(url: str) -> str:
+    return url
+
+
+def _after_host(url: str) -> str:
+    origin = _ORIGIN.match(url)
+    rest = url[origin.end() :] if origin else url
+    return rest if rest.startswith("/") else f"/{rest}"
+
+
+_MATCHERS: dict[UrlMatchType, Callable[[str], Matcher]] = {
+    "exact": _exact,
+    "starts_with": _starts_with,
+    "ends_with": lambda pattern: lambda url: url.endswith(pattern),
+    "contains": lambda pattern: lambda url: pattern in url,
+    "wildcard": _wildcard,
+    "regex": compile_pattern,
+}
+
+
+def redirect_url(experiment: Experiment, variant: Variant, page_url: str) -> str | None:
+    """The absolute address to go to from `page_url`; None where the visitor stays.
+
+    With `relay_params` the query parameters of the page go along, but for those that the target sets itself.
+    """
+    target = next((change.value for change in variant.changes if change.action == "replace"), None)
+    if experiment.type != "redirect" or target is None:
+        return None
+    if not is_web_address(page_url):
+        return target if is_web_address(target) else None
+    absolute = urlsplit(urljoin(page_url, target))
+    if experiment.relay_params:
+        absolute = _with_parameters_of(absolute, urlsplit(page_url))
+    return absolute.geturl()
+
+
+def _with_parameters_of(target: SplitResult, page: SplitResult) -> SplitResult:
+    own = parse_qsl(target.query, keep_blank_values=True)
+    set_by_target = {name for name, _ in own}
+    relayed = parse_qsl(page.query, keep_blank_values=True)
+    query = own + [(name, value) for name, value in relayed if name not in set_by_target]
+    return target._replace(query=urlencode(query))

@@ -1,0 +1,151 @@
+"""What a test of a certain size can find, or what size it needs: a question, checked, and its answer."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from dataclasses import fields as fields_of
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+import numpy as np
+
+from engine.design.planning.sample_size import (
+    Mean,
+    Metric,
+    Plan,
+    Share,
+    days_to_go,
+    detectable_lift,
+    in_whole_weeks,
+    visitors_needed,
+)
+from engine.design.planning.stopping import Stopping, StoppingMethod
+from engine.design.validation.records import (
+    Record,
+    RecordRule,
+    enforce,
+    problems_in,
+    unknown_keys,
+)
+from engine.design.validation.values import (
+    choice,
+    number,
+    optional,
+    whole,
+)
+from engine.design.vocabulary import words
+from engine.errors import InvalidDesignError, Problem
+
+_LARGEST = 10**12
+_TINY = 1e-6
+
+
+def _one_metric(question: Record) -> Iterator[Problem]:
+    if not {"baseline_rate", "baseline_mean", "standard_deviation"} <= question.keys():
+        # One that makes no sense is left out here, and named already.
+        return
+    rate, mean = question["baseline_rate"], question["baseline_mean"]
+    if (rate is None) == (mean is None):
+        yield Problem("baseline_rate", "give either baseline_rate, or baseline_mean and standard_deviation")
+    if mean is not None and question["standard_deviation"] is None:
+        yield Problem("standard_deviation", "is required with baseline_mean")
+
+
+def _one_unknown(question: Record) -> Iterator[Problem]:
+    names = ("effect", "visitors_per_variant")
+    if any(name not in question for name in names):
+        return
+    known = [question[name] is not None for name in names]
+    if all(known) or not any(known):
+        yield Problem("effect", "give either effect, or visitors_per_variant to learn which effect it finds")
+
+
+def _more_power_than_chance(question: Record) -> Iterator[Problem]:
+    power, level = question.get("power"), question.get("confidence_level")
+    if power is not None and level is not None and power <= 100 - level:
+        yield Problem("power", "must be above 100 - confidence_level: a coin would do better")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleQuestion:
+    """Rates, effects, levels and margins are percents; effects are relative to the control.
+
+    `margin` asks for non-inferiority; `correlation` is that of what is known of visitors beforehand;
+    `daily_visitors` are of all variants together.
+    """
+
+    RULES: ClassVar[tuple[RecordRule, ...]] = (_one_metric, _one_unknown, _more_power_than_chance)
+
+    baseline_rate: Annotated[float | None, optional(number(_TINY, 100 - _TINY))] = None
+    baseline_mean: Annotated[float | None, optional(number(_TINY, _LARGEST))] = None
+    standard_deviation: Annotated[float | None, optional(number(_TINY, _LARGEST))] = None
+    effect: Annotated[float | None, optional(number(-99, 10_000))] = None
+    visitors_per_variant: Annotated[int | None, optional(whole(2, _LARGEST))] = None
+    daily_visitors: Annotated[float | None, optional(number(_TINY, _LARGEST))] = None
+    confidence_level: Annotated[int, whole(50, 99)] = 95
+    power: Annotated[float, number(1, 99.9)] = 80.0
+    variants: Annotated[int, whole(2, 20)] = 2
+    method: Annotated[StoppingMethod, choice(words(StoppingMethod))] = "fixed"
+    looks: Annotated[int, whole(1, 365)] = 28
+    margin: Annotated[float | None, optional(number(0, 99))] = None
+    correlation: Annotated[float, number(-0.99, 0.99)] = 0.0
+
+    def __post_init__(self) -> None:
+        enforce(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleAnswer:
+    """Visitors, the smallest effect they find (percent), and days; None where there is no such number."""
+
+    visitors_per_variant: int | None
+    visitors_total: int | None
+    detectable_effect: float | None
+    days: int | None
+    days_in_whole_weeks: int | None
+
+
+def read_question(fields: Mapping[str, Any]) -> SampleQuestion:
+    """The question in JSON-like input; InvalidDesignError with every problem of it."""
+    names = tuple(field.name for field in fields_of(SampleQuestion))
+    known = {name: fields[name] for name in names if name in fields}
+    problems = [*problems_in(known, SampleQuestion), *unknown_keys(fields, names, "the question")]
+    if problems:
+        raise InvalidDesignError(problems)
+    return msgspec.convert(known, SampleQuestion)
+
+
+def answer(question: SampleQuestion) -> SampleAnswer:
+    """Plan with an even split: formulas and their sources are in `sample_size`."""
+    metric, plan = _metric(question), _plan(question)
+    if question.visitors_per_variant is None:
+        visitors = float(visitors_needed(metric, (question.effect or 0.0) / 100, plan))
+    else:
+        visitors = float(question.visitors_per_variant)
+    if not np.isfinite(visitors):
+        return SampleAnswer(**dict.fromkeys(field.name for field in fields_of(SampleAnswer)))
+    total = round(visitors) * question.variants
+    lift = float(detectable_lift(metric, visitors, plan))
+    days = days_to_go(total, 0, question.daily_visitors) if question.daily_visitors else None
+    return SampleAnswer(
+        visitors_per_variant=round(visitors),
+        visitors_total=total,
+        detectable_effect=100 * lift if np.isfinite(lift) else None,
+        days=days,
+        days_in_whole_weeks=None if days is None else in_whole_weeks(days),
+    )
+
+
+def _metric(question: SampleQuestion) -> Metric:
+    if question.baseline_rate is not None:
+        return Share(question.baseline_rate / 100, question.correlation)
+    return Mean(question.baseline_mean or 0.0, question.standard_deviation or 0.0, question.correlation)
+
+
+def _plan(question: SampleQuestion) -> Plan:
+    return Plan(
+        alpha=(100 - question.confidence_level) / 100,
+        power=question.power / 100,
+        comparisons=question.variants - 1,
+        stopping=Stopping(question.method, question.looks),
+        margin=None if question.margin is None else question.margin / 100,
+    )

@@ -1,0 +1,203 @@
+"""How many visitors a test needs, what it can find with those it has, and how many days are left.
+
+Visitors are of the control; the variant has `ratio` times as many. Effects are relative lifts, as shares
+(0.05 is five percent more). Everything takes arrays; NaN where no number of visitors would do.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from engine.design.planning.stopping import Stopping
+from engine.stats.roots import bisect
+
+FloatArray = npt.NDArray[np.float64]
+
+# Power is 1 to the last digit from here on.
+_LARGEST_DRIFT = 35.0
+
+
+class Metric(Protocol):
+    """What is measured per visitor, as far as planning knows it."""
+
+    def mean(self) -> FloatArray:
+        """The control's mean."""
+        ...
+
+    def variance(self, mean: FloatArray) -> FloatArray:
+        """The variance per visitor in an arm with this mean; NaN for a mean that cannot be."""
+        ...
+
+    def highest_lift(self) -> FloatArray:
+        """The largest lift that can be."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A conversion rate, a share. `correlation` is that of the covariate which explains part of it."""
+
+    rate: npt.ArrayLike
+    correlation: npt.ArrayLike = 0.0
+
+    def mean(self) -> FloatArray:
+        """The rate itself."""
+        return np.asarray(self.rate, np.float64)
+
+    def variance(self, mean: FloatArray) -> FloatArray:
+        """Rate times one minus rate, of which variance reduction leaves 1 - correlation²."""
+        return np.where((mean >= 0) & (mean <= 1), mean * (1.0 - mean), np.nan) * _left(self.correlation)
+
+    def highest_lift(self) -> FloatArray:
+        """Everybody converts: 1 / rate - 1."""
+        rate = self.mean()
+        return np.divide(1.0, rate, out=np.ones_like(rate), where=rate > 0) - 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean per visitor, such as revenue, with its standard deviation, the same in every arm."""
+
+    value: npt.ArrayLike
+    deviation: npt.ArrayLike
+    correlation: npt.ArrayLike = 0.0
+
+    def mean(self) -> FloatArray:
+        """The mean itself."""
+        return np.asarray(self.value, np.float64)
+
+    def variance(self, mean: FloatArray) -> FloatArray:
+        """The deviation squared, of which variance reduction leaves 1 - correlation²."""
+        left = np.square(np.asarray(self.deviation, np.float64)) * _left(self.correlation)
+        return np.broadcast_to(left, np.broadcast_shapes(left.shape, mean.shape))
+
+    def highest_lift(self) -> FloatArray:
+        """There is none; a million times as much is where searches end."""
+        return np.full(self.mean().shape, 1e6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a test promises: two-sided `alpha` over all `comparisons` with the control, and `power`.
+
+    With a `margin` the question is non-inferiority: is the variant less than `margin` (a share of the
+    control's mean) worse? It is answered by the same interval, so one-sided at alpha/2.
+    """
+
+    alpha: float = 0.05
+    power: float = 0.8
+    comparisons: int = 1
+    ratio: float = 1.0
+    stopping: Stopping = field(default_factory=Stopping)
+    margin: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse promises that nobody can keep."""
+        if not 0 < self.alpha < 1 or not 0 < self.power < 1:
+            raise ValueError(f"alpha and power are shares between 0 and 1; got {self.alpha} and {self.power}")
+        if self.power <= self.alpha:
+            raise ValueError(f"power {self.power} must be above alpha {self.alpha}: a coin would do better")
+        if self.comparisons < 1 or not self.ratio > 0:
+            raise ValueError("comparisons are 1 or more and the ratio of variant to control is above 0")
+        if self.margin is not None and not 0 <= self.margin < 1:
+            raise ValueError(f"margin is a share from 0 up to but not including 1; got {self.margin}")
+
+    @property
+    def alpha_each(self) -> float:
+        """The level of one comparison: Bonferroni's share."""
+        return self.alpha / self.comparisons
+
+    @property
+    def critical(self) -> float:
+        """Standard errors that a single look must reach."""
+        return float(-special.ndtri(self.alpha_each / 2.0))
+
+
+def visitors_needed(metric: Metric, lift: npt.ArrayLike, plan: Plan) -> FloatArray:
+    """The control's visitors, rounded up, that find a true `lift` with the planned power.
+
+    n = ((z sqrt(V0) + (drift - z) sqrt(V1)) / effect)²: V0 is the variance of the difference per control
+    visitor if nothing differs (pooled, as the score test has it), V1 if the lift is true, and drift the
+    average statistic that gives the power, z_{alpha/2} + z_beta for a single look. Fleiss, Levin and Paik
+    (2003), "Statistical Methods for Rates and Proportions", section 4.2; Jennison and Turnbull (2000),
+    "Group Sequential Methods", section 2.2, for the drift where there are more looks.
+    """
+    # A millionth of a millionth of slack, or rounding errors would round whole numbers up.
+    return np.ceil(_exact_visitors(metric, np.asarray(lift, np.float64), plan) * (1.0 - 1e-12))
+
+
+def power_with(metric: Metric, lift: npt.ArrayLike, visitors: npt.ArrayLike, plan: Plan) -> FloatArray:
+    """The chance to find a true `lift` with this many visitors in the control."""
+    counted = np.asarray(visitors, np.float64)
+    effect, null, true = _effect(metric, np.asarray(lift, np.float64), plan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        drift = plan.critical + (effect * np.sqrt(counted) - plan.critical * null) / true
+    known = np.isfinite(drift) & (counted > 0)
+    within = np.clip(np.where(known, drift, 0.0), 0.0, _LARGEST_DRIFT)
+    return np.where(known, plan.stopping.power(within, plan.alpha_each), np.nan)
+
+
+def detectable_lift(metric: Metric, visitors: npt.ArrayLike, plan: Plan) -> FloatArray:
+    """The smallest lift that this many visitors in the control find with the planned power.
+
+    With a margin, the smallest that is then shown to be non-inferior: it may lie below 0.
+    """
+    counted, mean = np.broadcast_arrays(np.asarray(visitors, np.float64), metric.mean())
+    highest = metric.highest_lift()
+    lowest = -plan.margin if plan.margin is not None else 0.0
+
+    def still_missing(lift: FloatArray) -> FloatArray:
+        needed = _exact_visitors(metric, lift, plan)
+        missing: FloatArray = np.where(np.isnan(needed), np.inf, needed) - counted
+        return missing
+
+    lift = bisect(still_missing, np.full(mean.shape, lowest), highest)
+    return np.where((lift < highest) & (counted > 0) & (mean > 0), lift, np.nan)
+
+
+def days_to_go(needed: float, collected: float, per_day: float) -> int | None:
+    """Days until `needed` visitors are `collected` at the present pace; None if nobody comes.
+
+    Needed, collected and pace are of the same group: the control, or everyone.
+    """
+    missing = needed - collected
+    if missing <= 0:
+        return 0
+    if not per_day > 0 or not math.isfinite(missing):
+        return None
+    return math.ceil(missing / per_day)
+
+
+def in_whole_weeks(days: int) -> int:
+    """Days rounded up to whole weeks: weekdays and weekends buy differently, so each counts alike."""
+    return 7 * math.ceil(days / 7)
+
+
+def _exact_visitors(metric: Metric, lift: FloatArray, plan: Plan) -> FloatArray:
+    effect, null, true = _effect(metric, lift, plan)
+    drift = plan.stopping.drift(plan.power, plan.alpha_each)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        n = np.square((plan.critical * null + (drift - plan.critical) * true) / effect)
+    return np.where((effect > 0) & np.isfinite(n), n, np.nan)
+
+
+def _effect(metric: Metric, lift: FloatArray, plan: Plan) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What is to be found, and its standard deviation per control visitor if it is not there and if it is."""
+    control = metric.mean()
+    variant = control * (1.0 + lift)
+    if plan.margin is not None:
+        kept = 1.0 - plan.margin
+        true = np.sqrt(metric.variance(control) * kept**2 + metric.variance(variant) / plan.ratio)
+        return variant - kept * control, true, true
+    pooled: FloatArray = metric.variance((control + plan.ratio * variant) / (1.0 + plan.ratio))
+    true = np.sqrt(metric.variance(control) + metric.variance(variant) / plan.ratio)
+    return np.abs(variant - control), np.sqrt(pooled * (1.0 + 1.0 / plan.ratio)), true
+
+
+def _left(correlation: npt.ArrayLike) -> FloatArray:
+    """The share of the variance that a covariate with this correlation leaves: Deng et al. (2013)."""
+    return np.asarray(1.0 - np.square(correlation))

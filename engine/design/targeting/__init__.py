@@ -1,0 +1,1 @@
+"""Targeting: fields, rules and their evaluation."""

@@ -1,0 +1,1 @@
+"""Validation of input: values, records and patterns."""

@@ -1,0 +1,100 @@
+"""How JSON-like input becomes a plain record that can be judged: times read, ids given, firsts marked.
+
+Nothing is refused here. What cannot be read is left as it came, for the checks to name.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from engine.design.validation.records import Record, unknown_keys
+from engine.design.validation.values import shown
+from engine.errors import InvalidDesignError, Problem
+
+NewId = Callable[[str], str]
+
+
+def fields_of(fields: object, what: str) -> dict[str, Any]:
+    """The input as a mapping of names; InvalidDesignError if it is no object at all."""
+    if not isinstance(fields, Mapping):
+        raise InvalidDesignError([Problem("body", f"{what} must be an object, not {shown(fields)}")])
+    return dict(fields)
+
+
+def unknown_fields(
+    fields: Record, writable: Iterable[str], assigned: Iterable[str], what: str
+) -> list[Problem]:
+    """Point at fields that mean nothing here; what the service itself assigns may be sent back to it."""
+    ours = frozenset(assigned)
+    sent = {name: value for name, value in fields.items() if name not in ours}
+    return list(unknown_keys(sent, writable, what))
+
+
+def read_moment(value: object) -> object:
+    """Read ISO 8601 text as a time, in UTC if it says its zone."""
+    if not isinstance(value, str):
+        return value
+    try:
+        moment = datetime.fromisoformat(value)
+        return moment.astimezone(UTC) if moment.tzinfo else moment
+    except (ValueError, OverflowError):
+        return value
+
+
+def merged(current: Record, change: object) -> object:
+    """`change` laid over what is there, key by key; null takes a key away."""
+    if not isinstance(change, Mapping):
+        return change
+    return {key: value for key, value in {**current, **change}.items() if value is not None}
+
+
+def identified(items: object, existing: Sequence[Record], new_id: NewId, prefix: str) -> object:
+    """Lay items over the existing ones of the same id; the others get an id of their own.
+
+    An id that is not among the existing stays, for `unknown_ids` to point at.
+    """
+    if not isinstance(items, list | tuple):
+        return items
+    return [_identified(item, existing, new_id, prefix) for item in items]
+
+
+def _identified(item: object, existing: Sequence[Record], new_id: NewId, prefix: str) -> object:
+    if not isinstance(item, Mapping):
+        return item
+    if item.get("id") is None:
+        return {**item, "id": new_id(prefix)}
+    return {**by_id(existing, item["id"]), **item}
+
+
+def by_id(records: Sequence[Record], identifier: object) -> Record:
+    """The record of that id; empty if there is none."""
+    return next((record for record in records if record["id"] == identifier), {})
+
+
+def without_ids(items: object) -> object:
+    """Items as if they were new: who copies an experiment sends the ids of the original."""
+    if not isinstance(items, list | tuple):
+        return items
+    return [
+        {key: value for key, value in item.items() if key != "id"} if isinstance(item, Mapping) else item
+        for item in items
+    ]
+
+
+def unknown_ids(items: object, existing: Sequence[Record], what: str) -> Iterator[Problem]:
+    """Point at items with an id that nothing has."""
+    for index, item in enumerate(items if isinstance(items, list | tuple) else ()):
+        given = item.get("id") if isinstance(item, Mapping) else None
+        if given is not None and not by_id(existing, given):
+            yield Problem(
+                f"[{index}].id", f"no {what} has the id {shown(given)}; leave the id out to add one"
+            )
+
+
+def first_marked(items: object, flag: str) -> object:
+    """Set `flag` on the first item if it is on none."""
+    if not isinstance(items, list) or not items or not isinstance(items[0], Mapping):
+        return items
+    if any(not isinstance(item, Mapping) or item.get(flag, False) is not False for item in items):
+        return items
+    return [{**items[0], flag: True}, *items[1:]]

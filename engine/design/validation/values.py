@@ -1,0 +1,218 @@
+"""What a single value must be: each check names what is wrong with it and what would be right.
+
+Which currencies there are: ISO 4217 codes of money in circulation.
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, TypeGuard
+from urllib.parse import urlsplit
+
+from engine.errors import Problem
+
+Check = Callable[[object], Iterable[Problem]]
+"""Takes any value at all and yields its problems; their paths are relative to it, "" the value itself."""
+
+URL_LENGTH = 2048
+_SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*", re.ASCII)
+_LINE_BREAKS = "\t\n\r"
+_SHOWN_LENGTH = 60
+
+
+def shown(value: object) -> str:
+    """Describe a value in a few characters, whatever it is."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, str):
+        return repr(value if len(value) <= _SHOWN_LENGTH else value[:_SHOWN_LENGTH] + "…")
+    if isinstance(value, int):
+        # Python refuses to print integers of more than 4,300 digits.
+        return str(value) if value.bit_length() <= 64 else "a number of more than 19 digits"
+    if isinstance(value, float):
+        return str(value)
+    if isinstance(value, Mapping):
+        return "an object"
+    return "a list" if isinstance(value, list | tuple) else f"a {type(value).__name__}"
+
+
+def at(path: str, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Move problems below `path`: `.name` and `[0]` join on without a further dot."""
+    for problem in problems:
+        dot = "." if path and problem.field and not problem.field.startswith("[") else ""
+        yield Problem(f"{path}{dot}{problem.field}", problem.message)
+
+
+def text(most: int, *, least: int = 1, lines: bool = False) -> Check:
+    """Text of `least` to `most` characters that any database and page can hold; `lines` allows several."""
+
+    def check(value: object) -> Iterator[Problem]:
+        if not isinstance(value, str):
+            yield Problem("", f"must be text, not {shown(value)}")
+        elif len(value) > most:
+            yield Problem("", f"is {len(value):,} characters long; at most {most:,} are possible")
+        elif least and len(value.strip()) < least:
+            yield Problem("", f"must be text of at least {least} characters" if value.strip() else "is blank")
+        elif (found := _unprintable(value, lines=lines)) is not None:
+            yield Problem("", f"holds the character U+{ord(found):04X}, which is no text; remove it")
+
+    return check
+
+
+def _unprintable(value: str, *, lines: bool) -> str | None:
+    """Find a control character or half of a surrogate pair, neither of which survives storage."""
+    if value.isprintable():
+        return None
+    allowed = _LINE_BREAKS if lines else ""
+    return next((c for c in value if unicodedata.category(c) in {"Cc", "Cs"} and c not in allowed), None)
+
+
+def choice(allowed: Iterable[str]) -> Check:
+    """One of a closed set of words."""
+    known = tuple(allowed)
+
+    def check(value: object) -> Iterator[Problem]:
+        if not isinstance(value, str) or value not in known:
+            yield Problem("", f"must be one of {', '.join(known)}, not {shown(value)}")
+
+    return check
+
+
+def flag(value: object) -> Iterator[Problem]:
+    """True or false; 1 and "yes" are neither."""
+    if not isinstance(value, bool):
+        yield Problem("", f"must be true or false, not {shown(value)}")
+
+
+def whole(low: int, high: int) -> Check:
+    """A whole number from `low` to `high`; true is not one."""
+
+    def check(value: object) -> Iterator[Problem]:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            yield Problem("", f"must be a whole number from {low:,} to {high:,}, not {shown(value)}")
+
+    return check
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a finite number; true is not one."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return isinstance(value, int) or math.isfinite(value)
+
+
+def number(low: float, high: float) -> Check:
+    """A finite number from `low` to `high`; true is not one."""
+
+    def check(value: object) -> Iterator[Problem]:
+        if not is_number(value) or not low <= value <= high:
+            yield Problem("", f"must be a number from {low:,} to {high:,}, not {shown(value)}")
+
+    return check
+
+
+def moment(value: object) -> Iterator[Problem]:
+    """A point in time: an aware datetime (text that could not be read as one is still text here)."""
+    if not isinstance(value, datetime):
+        yield Problem("", f"must be an ISO 8601 time such as 2026-05-01T09:00:00Z, not {shown(value)}")
+    elif value.tzinfo is None:
+        yield Problem("", f"has no time zone: {value.isoformat()}; end it with Z or an offset such as +02:00")
+
+
+def _web_address(value: str) -> Iterator[Problem]:
+    if not is_web_address(value):
+        example = "an absolute http or https address such as https://shop.example"
+        yield Problem("", f"must be {example}, not {shown(value)}")
+
+
+def is_web_address(value: str) -> bool:
+    """Whether text is an absolute http or https address with a host."""
+    try:
+        parts = urlsplit(value)
+        port_is_sound = parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+    no_gaps = not any(c.isspace() for c in value)
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and port_is_sound and no_gaps
+
+
+def in_turn(first: Check, then: Callable[[Any], Iterable[Problem]]) -> Check:
+    """What `first` asks for, and if that holds, what `then` asks for: it may rely on the type."""
+
+    def check(value: object) -> Iterable[Problem]:
+        return tuple(first(value)) or then(value)
+
+    return check
+
+
+web_address: Check = in_turn(text(URL_LENGTH), _web_address)
+
+
+def slug(most: int) -> Check:
+    """A key for code and addresses: small letters, digits, and single hyphens or underscores between them."""
+
+    def check(value: object) -> Iterator[Problem]:
+        if not isinstance(value, str) or len(value) > most or not _SLUG.fullmatch(value):
+            yield Problem(
+                "", f"must be a slug such as checkout-button, at most {most} long, not {shown(value)}"
+            )
+
+    return check
+
+
+def optional(check: Check) -> Check:
+    """Null, or what `check` asks for."""
+
+    def check_unless_null(value: object) -> Iterable[Problem]:
+        return () if value is None else check(value)
+
+    return check_unless_null
+
+
+def list_of(check: Check, *, at_most: int, distinct: bool = True) -> Check:
+    """A list of values that each pass `check`, none of them twice unless `distinct` is off."""
+
+    def check_all(value: object) -> Iterator[Problem]:
+        if not isinstance(value, list | tuple):
+            yield Problem("", f"must be a list, not {shown(value)}")
+            return
+        if len(value) > at_most:
+            yield Problem("", f"holds {len(value):,} values; at most {at_most:,} are possible")
+            return
+        problems = [problem for i, item in enumerate(value) for problem in at(f"[{i}]", check(item))]
+        yield from problems
+        if distinct and not problems:
+            yield from repeated(value)
+
+    return check_all
+
+
+def repeated(values: Iterable[object], name: str = "") -> Iterator[Problem]:
+    """Point at every text that stands in the list a second time; `name` is the field it is the value of."""
+    seen = set()
+    for index, value in enumerate(values):
+        if isinstance(value, str) and value in seen:
+            yield from at(f"[{index}]", [Problem(name, f"{shown(value)} is there twice; each must differ")])
+        if isinstance(value, str):
+            seen.add(value)
+
+
+# BGN left circulation in 2026 and ANG in 2025; orders made before still carry them.
+CURRENCIES = frozenset(
+    """
+    AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD
+    CDF CHF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ
+    GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR
+    LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN
+    PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB
+    TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG
+    """.split()  # noqa: SIM905  # a table of codes reads best without a quote on each
+)
+
+
+def currency(value: object) -> Iterator[Problem]:
+    """An ISO 4217 code in capitals."""
+    if not isinstance(value, str) or value not in CURRENCIES:
+        yield Problem("", f"must be an ISO 4217 currency code such as USD, not {shown(value)}")

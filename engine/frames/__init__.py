@@ -1,0 +1,1 @@
+"""Analysis of DataFrames: columns and rows to reports."""

@@ -1,0 +1,201 @@
+"""The verdict on an experiment that lies in a DataFrame: the same report that the service gives.
+
+The experiment that a DataFrame tells of: its variants and goals, over once the data end.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from engine.analysis.analyze import analyze
+from engine.analysis.results.report import Report
+from engine.design.analysis_settings import Statistics
+from engine.design.experiment import Experiment, Goal, Variant
+from engine.design.vocabulary import AnalysisMethod, TrafficStrategy
+from engine.errors import InvalidEvidenceError
+from engine.frames.counts import count, moment
+from engine.frames.epochs import WeightEpochs, with_epochs
+from engine.frames.rows import (
+    NO_MORE,
+    Columns,
+    GoalKind,
+    ValueColumns,
+    read_rows,
+)
+
+__all__ = ["Columns", "GoalKind", "analyze_frame"]
+
+
+# When everything happened where no column says so.
+_NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+_DEFAULTS = Statistics()
+# Variants that are looked for one by one.
+_FEW = 4
+
+
+def experiment_of(  # noqa: PLR0913  # what the caller of a notebook's function may say
+    rows: pl.DataFrame,
+    *,
+    control: str,
+    kinds: Mapping[str, GoalKind],
+    weights: Mapping[str, float] | None,
+    less_is_better: Collection[str],
+    analysis_method: AnalysisMethod,
+    confidence_level: int,
+    name: str,
+    traffic_strategy: TrafficStrategy = "fixed",
+    statistics: Statistics = _DEFAULTS,
+    more: ValueColumns = NO_MORE,
+) -> Experiment:
+    """The experiment behind `read_rows`: the control first, the other variants by name, goals as given.
+
+    Raises InvalidEvidenceError where the control, a weight or a goal is not in the data, and
+    InvalidDesignError where there can be no such experiment.
+    """
+    arms = _arms(_seen(rows["variant"]), control)
+    first, last = (moment(rows["at"].min()) or _NO_TIME, moment(rows["at"].max()) or _NO_TIME)
+    return Experiment(
+        id="frame",
+        project_id="frame",
+        name=name,
+        test_key="frame",
+        salt="frame",
+        url="https://frame.invalid/",
+        created_at=first,
+        updated_at=last,
+        # The data is all there will be.
+        status="completed",
+        started_at=first,
+        completed_at=last,
+        analysis_method=analysis_method,
+        confidence_level=confidence_level,
+        traffic_strategy=traffic_strategy,
+        variants=_variants(arms, weights),
+        statistics=statistics,
+        goals=_goals(kinds, less_is_better, more),
+    )
+
+
+def _seen(variants: pl.Series) -> list[str]:
+    """Every variant once. Setting the rows of one aside is quicker than a table of them all."""
+    seen: list[str] = []
+    while len(variants) and len(seen) < _FEW:
+        seen.append(variants[0])
+        variants = variants.filter(variants != seen[-1])
+    return [*seen, *variants.unique().to_list()]
+
+
+def _arms(seen: Sequence[str], control: str) -> list[str]:
+    """The control first, the others by name."""
+    if control not in seen:
+        arms = ", ".join(map(repr, sorted(seen)[:20]))
+        raise InvalidEvidenceError(f"the control {control!r} is none of the variants seen: {arms}")
+    return [control, *sorted(set(seen) - {control})]
+
+
+def _variants(arms: Sequence[str], weights: Mapping[str, float] | None) -> tuple[Variant, ...]:
+    if weights is not None and set(weights) != set(arms):
+        raise InvalidEvidenceError(f"weights must be of the variants seen, {', '.join(map(repr, arms))}")
+    return tuple(
+        Variant(
+            id=f"variant_{i}", name=arm, is_control=i == 0, weight=1.0 if weights is None else weights[arm]
+        )
+        for i, arm in enumerate(arms)
+    )
+
+
+def _goals(
+    kinds: Mapping[str, GoalKind], less_is_better: Collection[str], more: ValueColumns
+) -> tuple[Goal, ...]:
+    if unknown := set(less_is_better) - set(kinds):
+        raise InvalidEvidenceError(f"less_is_better names no goals: {', '.join(map(repr, sorted(unknown)))}")
+    return tuple(
+        Goal(
+            id=f"goal_{i}",
+            name=name,
+            goal_type=kind,
+            is_primary=i == 0,
+            config={
+                "event_name": name,
+                "direction": "decrease" if name in less_is_better else "increase",
+                **({"cap_percentile": more.caps[name]} if name in more.caps else {}),
+                **({"per": "order"} if name in more.orders else {}),
+            },
+        )
+        for i, (name, kind) in enumerate(kinds.items())
+    )
+
+
+def analyze_frame(  # noqa: PLR0913  # what a test needs told; all but the control and the goals have defaults
+    df: Any,  # noqa: ANN401  # any frame that narwhals knows
+    *,
+    control: object,
+    goals: Mapping[str, GoalKind] | Sequence[str],
+    variant: str = "variant",
+    visitor: str | None = None,
+    timestamp: str | None = None,
+    timezone: str = "UTC",
+    weights: Mapping[str, float] | None = None,
+    weight_epochs: WeightEpochs = (),
+    traffic_strategy: TrafficStrategy = "fixed",
+    less_is_better: Collection[str] = (),
+    analysis_method: AnalysisMethod = "frequentist",
+    confidence_level: int = 95,
+    covariates: Mapping[str, str] = {},
+    orders: Mapping[str, str] = {},
+    caps: Mapping[str, float] = {},
+    statistics: Statistics = _DEFAULTS,
+    currency: str = "USD",
+    name: str = "Data frame",
+) -> Report:
+    """Judge the experiment in a DataFrame.
+
+    `df` is a Polars frame (eager or lazy), a pandas frame, a PyArrow table, a DuckDB relation or whatever
+    else narwhals knows. It has one row per visitor; or several, where `visitor` names the column that
+    tells visitors apart: a visitor converts if any row says so, revenue adds up, and visitors seen in
+    several variants are set aside. `variant` names the column with the variant seen, `control` one of its
+    values. `goals` are columns: a list of conversions (1 or 0, true or false), or a mapping to
+    `custom_event` for those and `revenue` for amounts in major units; the first is the primary goal.
+    `timestamp` gives days, in `timezone`, and with them the impact in a year. `weights` say how visitors
+    were meant to be split, by variant: evenly by default. Where weights changed, `weight_epochs` say since
+    when there were which, as by a bandit (`traffic_strategy`). `less_is_better` names goals to be lowered.
+    `covariates` map goals to columns with what the same visitor did beforehand (null where that is not
+    known), by which they are adjusted (CUPED). `orders` map revenue goals to columns that count the orders
+    in a row: they are judged on revenue per order. `caps` cut revenue at a percentile (50 to 100) of the
+    visitors who paid.
+
+    Raises InvalidEvidenceError where a column is missing or holds what it can't mean, and
+    InvalidDesignError where there can be no such experiment, as with more than 20 variants.
+    """
+    kinds: Mapping[str, GoalKind] = (
+        goals if isinstance(goals, Mapping) else dict.fromkeys(goals, "custom_event")
+    )
+    more = ValueColumns(covariates=covariates, orders=orders, caps=caps)
+    more.demand_sense(kinds)
+    if more.goals and len(weight_epochs):
+        raise InvalidEvidenceError("where weights changed there can be no covariates, orders or caps")
+    rows = read_rows(
+        df, Columns(variant=variant, goals=kinds, visitor=visitor, timestamp=timestamp, more=more)
+    )
+    experiment = experiment_of(
+        rows,
+        control=str(control),
+        kinds=kinds,
+        weights=weights,
+        less_is_better=less_is_better,
+        analysis_method=analysis_method,
+        confidence_level=confidence_level,
+        traffic_strategy=traffic_strategy,
+        statistics=replace(statistics, cuped=True) if covariates else statistics,
+        more=more,
+        name=name,
+    )
+    arms = [one.name for one in experiment.variants]
+    count_rows = partial(count, variants=arms, goals=kinds, timezone=timezone, is_distinct=visitor is None)
+    observed = count_rows(rows, more=more)
+    evidence = with_epochs(observed, rows, weight_epochs, variants=arms, count=count_rows)
+    return analyze(experiment, evidence, now=experiment.updated_at, currency=currency)

@@ -1,0 +1,163 @@
+"""Every segment of an experiment that lies in a DataFrame: the same report that the service gives."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from engine.analysis.evidence.segments import (
+    Counts,
+    IntArray,
+    Segment,
+    SegmentEvidence,
+)
+from engine.analysis.results.segment_report import SegmentReport
+from engine.analysis.segments.analyze import analyze_segments
+from engine.design.experiment import Experiment
+from engine.design.vocabulary import TrafficStrategy
+from engine.design.weight_epochs import WeightEpoch
+from engine.errors import InvalidEvidenceError
+from engine.frames.analyze import experiment_of
+from engine.frames.counts import (
+    by_visitor,
+    moment,
+    of_one_variant,
+    with_codes,
+)
+from engine.frames.epochs import WeightEpochs
+from engine.frames.rows import Columns, GoalKind, read_rows
+from engine.stats.bayesian.pooling import by_sampling, in_closed_form
+from engine.stats.bayesian.sampling import Sampling
+from engine.stats.moments import Moments
+
+__all__ = ["segments_of_frame"]
+
+
+def segments_of_frame(  # noqa: PLR0913  # as `analyze_frame`
+    df: Any,  # noqa: ANN401  # any frame that narwhals knows
+    *,
+    segments: Sequence[str],
+    control: object,
+    goals: Mapping[str, GoalKind] | Sequence[str],
+    variant: str = "variant",
+    visitor: str | None = None,
+    timestamp: str | None = None,
+    weights: Mapping[str, float] | None = None,
+    weight_epochs: WeightEpochs = (),
+    traffic_strategy: TrafficStrategy = "fixed",
+    less_is_better: Collection[str] = (),
+    confidence_level: int = 95,
+    sampling: Sampling | None = None,
+    name: str = "Data frame",
+) -> SegmentReport:
+    """Judge every value of the columns `segments`, on every goal and variant, all together.
+
+    A visitor of several rows is in the segments of the earliest one, or of the first in the frame where
+    there are no times; where that says nothing, in none of that column. Everything else is as in
+    `analyze_frame`. With `sampling` the effects of segments are drawn to one another by a sampled
+    hierarchical model (PyMC, from the extra `bayes`) instead of in closed form. Raises
+    InvalidEvidenceError and InvalidDesignError as that does, and NotConvergedError, MissingSamplerError
+    and SamplingError where nothing can be said by sampling.
+    """
+    if not segments:
+        raise InvalidEvidenceError("name at least one column as a segment")
+    kinds: Mapping[str, GoalKind] = (
+        goals if isinstance(goals, Mapping) else dict.fromkeys(goals, "custom_event")
+    )
+    columns = Columns(
+        variant=variant,
+        goals=kinds,
+        visitor=visitor,
+        timestamp=timestamp,
+        segments=tuple(dict.fromkeys(segments)),
+    )
+    rows = read_rows(df, columns)
+    experiment = experiment_of(
+        rows,
+        control=str(control),
+        kinds=kinds,
+        weights=weights,
+        less_is_better=less_is_better,
+        analysis_method="frequentist",
+        confidence_level=confidence_level,
+        traffic_strategy=traffic_strategy,
+        name=name,
+    )
+    experiment = replace(experiment, weight_epochs=tuple(_epochs(experiment, weight_epochs)))
+    arms = [one.name for one in experiment.variants]
+    pool = in_closed_form if sampling is None else by_sampling(sampling)
+    return analyze_segments(experiment, _count(rows, arms, columns), pool=pool)
+
+
+def _epochs(experiment: Experiment, epochs: WeightEpochs) -> Iterator[WeightEpoch]:
+    """Since when there were which weights, by variant id."""
+    for started_at, weights in epochs:
+        by_id = {arm.id: weights[arm.name] for arm in experiment.variants if arm.name in weights}
+        yield WeightEpoch(started_at=started_at, weights=by_id)
+
+
+def _count(rows: pl.DataFrame, arms: Sequence[str], columns: Columns) -> SegmentEvidence:
+    """Count every visitor of a single variant in the segments of the first row."""
+    kinds = list(columns.goals.values())
+    done = of_one_variant(by_visitor(with_codes(rows, arms), len(kinds)))
+    texts = [f"segment_{place}" for place in range(len(columns.segments))]
+    # Rows of one time keep the order of the frame.
+    first = rows.sort("at", maintain_order=True).group_by("visitor").agg(pl.col(texts).first())
+    visitors = done.join(first, on="visitor")
+    everyone = _counts(visitors, np.zeros(visitors.height, np.int64), 1, len(arms), kinds)
+    found = list(_by_column(visitors, columns, len(arms), kinds))
+    return SegmentEvidence(
+        segments=tuple(segment for segments, _ in found for segment in segments),
+        counts=_together([counts for _, counts in found]),
+        everyone=Counts(
+            visitors=everyone.visitors[0], conversions=everyone.conversions[0], revenue=everyone.revenue[0]
+        ),
+        as_of=moment(rows["at"].max()),
+    )
+
+
+def _by_column(
+    visitors: pl.DataFrame, columns: Columns, variants: int, kinds: Sequence[GoalKind]
+) -> Iterator[tuple[list[Segment], Counts]]:
+    """The values of each column, and their counts; columns, and values, in order of their names."""
+    for place in np.argsort(np.array(columns.segments), kind="stable").tolist():
+        known = visitors.drop_nulls(f"segment_{place}")
+        values = known[f"segment_{place}"].unique().sort()
+        codes = known[f"segment_{place}"].replace_strict(values, pl.int_range(len(values), eager=True))
+        counts = _counts(known, codes.cast(pl.Int64).to_numpy(), len(values), variants, kinds)
+        yield [Segment(columns.segments[place], value) for value in values.to_list()], counts
+
+
+def _counts(
+    visitors: pl.DataFrame, codes: IntArray, values: int, variants: int, kinds: Sequence[GoalKind]
+) -> Counts:
+    """The counts of each value, `codes` giving the number of each visitor's."""
+    cells, size = codes * variants + visitors["variant"].to_numpy(), values * variants
+    hits = [
+        np.bincount(cells[visitors[f"done_{goal}"].to_numpy()], minlength=size) for goal in range(len(kinds))
+    ]
+    nothing = np.zeros(visitors.height)
+    moments = [
+        Moments.of_groups(visitors[f"sum_{goal}"].to_numpy() if kind == "revenue" else nothing, cells, size)
+        for goal, kind in enumerate(kinds)
+    ]
+    shape = (len(kinds), values, variants)
+    stacked = (np.stack([getattr(one, name) for one in moments]) for name in ("n", "mean", "m2"))
+    return Counts(
+        visitors=np.bincount(cells, minlength=size).reshape(values, variants),
+        conversions=np.stack(hits).reshape(shape).swapaxes(0, 1),
+        revenue=Moments(*(part.reshape(shape).swapaxes(0, 1) for part in stacked)),
+    )
+
+
+def _together(parts: Sequence[Counts]) -> Counts:
+    revenue = (
+        np.concatenate([getattr(part.revenue, name) for part in parts]) for name in ("n", "mean", "m2")
+    )
+    return Counts(
+        visitors=np.concatenate([part.visitors for part in parts]),
+        conversions=np.concatenate([part.conversions for part in parts]),
+        revenue=Moments(*revenue),
+    )

@@ -1,0 +1,107 @@
+"""What a DataFrame tells of each visitor beyond counts: amounts cut, orders, and what was done before."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+
+from engine.analysis.evidence.visitor_values import VisitorValues
+from engine.frames.rows import GoalKind, ValueColumns
+from engine.stats.moments import FloatArray, Moments, PairedMoments
+from engine.stats.winsorizing import cap_of
+
+AnyMoments = TypeVar("AnyMoments", Moments, PairedMoments)
+
+
+def values_of(
+    arms: Sequence[pl.DataFrame], kinds: Mapping[str, GoalKind], columns: ValueColumns, plain: Moments
+) -> VisitorValues | None:
+    """Take the moments of one row a visitor, a frame a variant; None where no more than counts is asked for.
+
+    Each frame has of goal i `done_i` and `sum_i`, and where a column says so `before_i` (null where nothing
+    is known) and `orders_i`. `plain` are the moments of the values as they are, goals by variants.
+    """
+    if not columns.goals:
+        return None
+    return VisitorValues.below_each_other(
+        [
+            _values_of_goal(
+                arms,
+                _Goal(number, kind, columns.caps.get(name)),
+                VisitorValues.of(plain[number : number + 1]),
+            )
+            if name in columns.goals
+            else VisitorValues.of(plain[number : number + 1])
+            for number, (name, kind) in enumerate(kinds.items())
+        ]
+    )
+
+
+def side_by_side(cells: Sequence[AnyMoments]) -> AnyMoments:
+    """Moments of single cells as those of one goal, a column a variant."""
+    kind = type(cells[0])
+    return kind(*(np.array([[getattr(cell, field.name) for cell in cells]]) for field in fields(kind)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Goal:
+    number: int
+    kind: GoalKind
+    percentile: float | None
+
+
+def _values_of_goal(arms: Sequence[pl.DataFrame], goal: _Goal, found: VisitorValues) -> VisitorValues:
+    column = f"sum_{goal.number}" if goal.kind == "revenue" else f"done_{goal.number}"
+    amounts = _numbers(arms, column)
+    cap = None if goal.percentile is None else cap_of(np.concatenate(amounts), goal.percentile)
+    values = amounts
+    if cap is not None:
+        values = [np.minimum(amount, cap) for amount in amounts]
+        found = replace(
+            found,
+            value=side_by_side([Moments.of(value) for value in values]),
+            caps=np.array([cap]),
+            capped=np.array([[(amount > cap).sum() for amount in amounts]], np.int64),
+        )
+    past, orders = _numbers(arms, f"before_{goal.number}"), _numbers(arms, f"orders_{goal.number}")
+    if orders:
+        found = replace(found, orders=_pairs(orders, values))
+        past = _filled(past)
+    known = [~np.isnan(one) for one in past]
+    if not any(one.any() for one in known):
+        return found
+    if all(one.all() for one in known):
+        found = replace(found, before=_pairs(past, values))
+        return replace(found, before_orders=_pairs(past, orders)) if orders else found
+    unknown = [~one for one in known]
+    return replace(
+        found,
+        before=_pairs(_where(past, known), _where(values, known)),
+        without_before=side_by_side([Moments.of(one) for one in _where(values, unknown)]),
+    )
+
+
+def _numbers(arms: Sequence[pl.DataFrame], column: str) -> list[FloatArray]:
+    """A column of each variant, NaN where it says nothing; none without the column."""
+    if column not in arms[0].columns:
+        return []
+    return [arm[column].cast(pl.Float64).to_numpy() for arm in arms]
+
+
+def _where(values: Sequence[FloatArray], chosen: Sequence[np.ndarray]) -> list[FloatArray]:
+    return [value[there] for value, there in zip(values, chosen, strict=True)]
+
+
+def _pairs(first: Sequence[FloatArray], second: Sequence[FloatArray]) -> PairedMoments:
+    return side_by_side([PairedMoments.of(x, y) for x, y in zip(first, second, strict=True)])
+
+
+def _filled(past: Sequence[FloatArray]) -> list[FloatArray]:
+    """Where nothing is known, what is known on average: that adjusts nothing."""
+    known = [one[~np.isnan(one)] for one in past]
+    if not any(one.size for one in known):
+        return []
+    average = np.concatenate(known).mean()
+    return [np.where(np.isnan(one), average, one) for one in past]

@@ -1,0 +1,1 @@
+"""Simulated visitors, bandits and shops with known truth."""

@@ -1,0 +1,179 @@
+"""A made-up shop with three experiments of known truth, as the events it would have sent."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from engine.design.assignment import assign
+from engine.design.experiment import Experiment
+from engine.simulation.visitors import (
+    DAY_US,
+    Effect,
+    Outcomes,
+    Population,
+    Visitors,
+    simulate_outcomes,
+    simulate_visitors,
+)
+
+DAYS = 28
+CHUNK_VISITORS = 20_000
+# The larger gallery fails to start in this browser for this share of its visitors, who are never counted.
+BROKEN_BROWSER, BROKEN_SHARE = "Safari", 0.12
+REFUND_SHARE = 0.03
+CART_SHARE = 0.09
+URL = "https://shop.example"
+SHOP_TIMEZONE = "America/New_York"
+
+EXPERIMENTS: tuple[dict[str, Any], ...] = (
+    {
+        "name": "One-page checkout",
+        "hypothesis": "Fewer steps lead more visitors to an order.",
+        "variants": [{"name": "Three steps", "is_control": True}, {"name": "One page"}],
+    },
+    {
+        "name": "Free-shipping banner",
+        "hypothesis": "Saying it at the top of every page leads to more orders.",
+        "variants": [{"name": "No banner", "is_control": True}, {"name": "Banner"}],
+    },
+    {
+        "name": "Larger product gallery",
+        "hypothesis": "Larger pictures lead more visitors to an order.",
+        "variants": [{"name": "Small pictures", "is_control": True}, {"name": "Large pictures"}],
+    },
+)
+GOALS: tuple[dict[str, Any], ...] = (
+    {
+        "name": "Order placed",
+        "goal_type": "custom_event",
+        "is_primary": True,
+        "config": {"event_name": "purchase"},
+    },
+    {"name": "Revenue", "goal_type": "revenue", "config": {"event_name": "purchase"}},
+    {"name": "Cart viewed", "goal_type": "pageview", "config": {"url": f"{URL}/cart"}},
+)
+# Only the checkout changes anything: the banner does nothing, the gallery only loses visitors.
+CHECKOUT_EFFECT = Effect(conversion_lift=0.12, order_value_lift=0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shop:
+    """Everyone who came by, which variant of each experiment they saw, and what they did."""
+
+    experiments: Sequence[Experiment]
+    visitor_ids: list[str]
+    visitors: Visitors
+    arms: np.ndarray[Any, np.dtype[np.int64]]
+    outcomes: Outcomes
+    seed: int
+
+
+def open_shop(experiments: Sequence[Experiment], *, visitors: int, until: datetime, seed: int) -> Shop:
+    """Let `visitors` people come by over the 28 days before `until`; the first experiment is the checkout."""
+    start = until - timedelta(days=DAYS)
+    population = Population(visitors=visitors, days=DAYS - 1, start_us=_midnight_us(start))
+    people = simulate_visitors(population, seed=seed)
+    ids = [f"v{seed}-{number:07d}" for number in range(visitors)]
+    arms = np.array([[_arm(experiment, visitor) for visitor in ids] for experiment in experiments])
+    outcomes = simulate_outcomes(population, people, arms[0], (Effect(), CHECKOUT_EFFECT), seed=seed + 1)
+    return Shop(
+        experiments=experiments, visitor_ids=ids, visitors=people, arms=arms, outcomes=outcomes, seed=seed
+    )
+
+
+def shop_events(shop: Shop) -> Iterator[pl.DataFrame]:
+    """The events in chunks of visitors, with the columns that each kind of event has."""
+    rng = np.random.default_rng(shop.seed + 2)
+    base = _base_frame(shop, rng)
+    for chunk in base.iter_slices(CHUNK_VISITORS):
+        yield pl.concat(_events_of(shop, chunk), how="diagonal")
+
+
+def _events_of(shop: Shop, visitors: pl.DataFrame) -> list[pl.DataFrame]:
+    segments = list(shop.visitors.segments)
+    exposures = [
+        visitors.filter(~(pl.lit(number == 2) & pl.col("breaks") & (pl.col("arm_2") == 1))).select(
+            _event_id(f"x{number}"),
+            "visitor_id",
+            *segments,
+            pl.lit("exposure").alias("type"),
+            pl.col("arrived_us").alias("occurred_at"),
+            pl.lit(experiment.id).alias("experiment_id"),
+            pl.col(f"arm_{number}")
+            .replace_strict(range(len(experiment.variants)), [variant.id for variant in experiment.variants])
+            .alias("variant_id"),
+        )
+        for number, experiment in enumerate(shop.experiments)
+    ]
+    return [*exposures, *_pageviews(visitors), *_orders(visitors)]
+
+
+def _pageviews(visitors: pl.DataFrame) -> list[pl.DataFrame]:
+    def viewed(who: pl.DataFrame, letter: str, path: str, after_us: int) -> pl.DataFrame:
+        return who.select(
+            _event_id(letter),
+            "visitor_id",
+            pl.lit("pageview").alias("type"),
+            (pl.col("arrived_us") + after_us).alias("occurred_at"),
+            pl.lit(URL + path).alias("url"),
+        )
+
+    return [viewed(visitors, "p", "/", 1_000), viewed(visitors.filter("sees_cart"), "c", "/cart", 90_000_000)]
+
+
+def _orders(visitors: pl.DataFrame) -> list[pl.DataFrame]:
+    def paid(who: pl.DataFrame, letter: str, after_us: int, *, is_refund: bool) -> pl.DataFrame:
+        return who.select(
+            _event_id(letter),
+            "visitor_id",
+            pl.lit("conversion").alias("type"),
+            (pl.col("converted_us") + after_us).alias("occurred_at"),
+            pl.lit("purchase").alias("event_name"),
+            pl.col("order_cents").alias("revenue_cents"),
+            pl.lit("USD").alias("currency"),
+            pl.format("order-{}", "visitor_id").alias("transaction_id"),
+            pl.lit(is_refund).alias("is_refund"),
+        )
+
+    buyers = visitors.filter("converted")
+    return [
+        paid(buyers, "o", 0, is_refund=False),
+        paid(buyers.filter("refunds"), "r", DAY_US // 2, is_refund=True),
+    ]
+
+
+def _base_frame(shop: Shop, rng: np.random.Generator) -> pl.DataFrame:
+    """One row a visitor, in order of arrival."""
+    count = shop.visitors.count
+    broken = (shop.visitors.segments["browser"] == BROKEN_BROWSER) & (rng.random(count) < BROKEN_SHARE)
+    return pl.DataFrame(
+        {
+            "visitor_id": shop.visitor_ids,
+            "arrived_us": shop.visitors.arrived_us,
+            **{name: values.tolist() for name, values in shop.visitors.segments.items()},
+            **{f"arm_{number}": arm for number, arm in enumerate(shop.arms)},
+            "breaks": broken,
+            "converted": shop.outcomes.converted,
+            "converted_us": shop.outcomes.converted_us,
+            "order_cents": shop.outcomes.order_cents,
+            "sees_cart": shop.outcomes.converted | (rng.random(count) < CART_SHARE),
+            "refunds": rng.random(count) < REFUND_SHARE,
+        }
+    )
+
+
+def _event_id(letter: str) -> pl.Expr:
+    return pl.format("{}-{}", pl.lit(letter), "visitor_id").alias("event_id")
+
+
+def _arm(experiment: Experiment, visitor_id: str) -> int:
+    variant = assign(experiment, visitor_id).variant
+    return 0 if variant is None else experiment.variants.index(variant)
+
+
+def _midnight_us(moment: datetime) -> int:
+    return int(moment.timestamp()) // 86_400 * DAY_US

@@ -1,0 +1,1 @@
+"""Assignment of visitors to variants at run time."""

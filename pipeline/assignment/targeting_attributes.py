@@ -1,0 +1,61 @@
+"""What targeting may know about a visitor: from the sender, the page's address, the request and the clock."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
+
+from engine.local_days import zone
+from pipeline.events.attributes import Client, custom_dimensions_of, segments_of
+
+# The families of attributes, under the names that senders use for them.
+_FAMILIES: Final = {
+    "query_param": ("query_param", "query_params"),
+    "cookie": ("cookie", "cookies"),
+}
+_PASSED_ON: Final = ("city", "language", "referrer")
+_DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visitor:
+    """Somebody on a page: who, where, with what, and what the sender says about them."""
+
+    visitor_id: str
+    user_id: str | None
+    url: str | None
+    attributes: Mapping[str, Any]
+    client: Client
+
+
+def targeting_attributes(visitor: Visitor, *, timezone: str, now: datetime) -> dict[str, Any]:
+    """Every field of targeting that is known, in the shapes that targeting evaluates.
+
+    Raises InvalidAttributesError.
+    """
+    given = visitor.attributes
+    local = now.astimezone(zone(timezone))
+    segments = segments_of(given, visitor.url, visitor.client)
+    return {
+        **{name: segments.get(name) for name in segments if name not in {"is_bot", "custom"}},
+        **{name: given.get(name) for name in _PASSED_ON},
+        "url": visitor.url,
+        "visitor_identity": "anonymous" if visitor.user_id is None else "identified",
+        "query_param": _in_query(visitor.url) | _family("query_param", given),
+        "cookie": _family("cookie", given),
+        "custom_dimension": custom_dimensions_of(given),
+        "day_of_week": _DAYS[local.weekday()],
+        "hour_of_day": local.hour,
+    }
+
+
+def _in_query(url: str | None) -> dict[str, Any]:
+    try:
+        return dict(parse_qsl(urlsplit(url or "").query, keep_blank_values=True, errors="replace"))
+    except ValueError:
+        return {}
+
+
+def _family(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    return next((dict(given[key]) for key in _FAMILIES[name] if isinstance(given.get(key), dict)), {})

@@ -1,0 +1,1 @@
+"""Events on the wire: schema, decoding and rejection."""

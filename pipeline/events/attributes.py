@@ -1,0 +1,208 @@
+"""Which segments an event belongs to, from what its sender says, its URL and the request that brought it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, TypedDict
+from urllib.parse import parse_qs
+
+import msgspec
+
+from pipeline.events.traffic_source import traffic_source
+from pipeline.events.user_agent import UNKNOWN_DEVICE, Device, device_of
+
+MAX_TEXT: Final = 256
+MAX_CUSTOM_DIMENSIONS: Final = 50
+
+# Headers in which a content network or a proxy says where the visitor is; the first one present wins.
+COUNTRY_HEADERS: Final = (
+    "cf-ipcountry",
+    "cloudfront-viewer-country",
+    "x-vercel-ip-country",
+    "x-country-code",
+)
+REGION_HEADERS: Final = ("cf-region-code", "cloudfront-viewer-country-region", "x-vercel-ip-country-region")
+
+CLOSED_SETS: Final = {
+    "device_type": frozenset({"desktop", "mobile", "tablet"}),
+    "visitor_type": frozenset({"new", "returning"}),
+}
+# Attributes that targeting reads and segments do not keep: they are no custom dimensions either.
+_NOT_KEPT: Final = frozenset(
+    {
+        *(
+            "referrer",
+            "language",
+            "city",
+            "user_agent",
+            "visitor_identity",
+            "url",
+            "day_of_week",
+            "hour_of_day",
+        ),
+        *("cookie", "cookies", "query_param", "query_params"),
+    }
+)
+
+
+class InvalidAttributesError(ValueError):
+    """Attributes that are no flat object of short values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """What the request itself says about the visitor; nothing when a server sends the events."""
+
+    device: Device = UNKNOWN_DEVICE
+    country: str | None = None
+    region: str | None = None
+
+    @classmethod
+    def of_headers(cls, headers: Mapping[str, str]) -> "Client":
+        """Read the visitor's browser from request headers with lower-case names."""
+        country = next((headers[name] for name in COUNTRY_HEADERS if name in headers), None)
+        region = next((headers[name] for name in REGION_HEADERS if name in headers), None)
+        return cls(
+            device_of(headers.get("user-agent")), _country(country), region[:MAX_TEXT] if region else None
+        )
+
+
+UNKNOWN_CLIENT: Final = Client()
+
+
+class Segments(TypedDict):
+    """The segment columns of an event; None where nothing tells."""
+
+    is_bot: bool
+    traffic_source: str | None
+    device_type: str | None
+    visitor_type: str | None
+    os: str | None
+    country: str | None
+    region: str | None
+    browser: str | None
+    utm_source: str | None
+    utm_medium: str | None
+    utm_campaign: str | None
+    custom: str | None
+
+
+def segments_of(attributes: Mapping[str, Any] | None, url: str | None, client: Client) -> Segments:
+    """What the sender says, else what the URL says, else what the request says.
+
+    Every attribute that is no known field is a custom dimension. Raises InvalidAttributesError.
+    """
+    if not attributes and (url is None or "?" not in url):
+        return _of_client(client)
+    attributes = attributes or {}
+    given = _texts(attributes)
+    # An empty referrer is what a browser reports when somebody typed the address.
+    referrer = attributes.get("referrer")
+    device = device_of(given["user_agent"]) if "user_agent" in given else client.device
+    utm = _utm(url, given)
+    return Segments(
+        is_bot=device.is_bot,
+        traffic_source=given.get("traffic_source") or traffic_source(url, utm.get("utm_medium"), referrer),
+        device_type=_closed("device_type", given) or device.device_type,
+        visitor_type=_closed("visitor_type", given),
+        os=given.get("os") or device.os,
+        country=_country(given.get("country")) or client.country,
+        region=given.get("region") or client.region,
+        browser=given.get("browser") or device.browser,
+        utm_source=utm.get("utm_source"),
+        utm_medium=utm.get("utm_medium"),
+        utm_campaign=utm.get("utm_campaign"),
+        custom=_custom(attributes),
+    )
+
+
+@lru_cache(maxsize=1_000)
+def _of_client(client: Client) -> Segments:
+    device = client.device
+    return Segments(
+        is_bot=device.is_bot,
+        traffic_source=None,
+        device_type=device.device_type,
+        visitor_type=None,
+        os=device.os,
+        country=client.country,
+        region=client.region,
+        browser=device.browser,
+        utm_source=None,
+        utm_medium=None,
+        utm_campaign=None,
+        custom=None,
+    )
+
+
+_KNOWN: Final = frozenset(Segments.__annotations__) - {"is_bot", "custom"} | _NOT_KEPT
+_CUSTOM_OBJECTS: Final = ("custom_dimensions", "custom_dimension")
+
+
+def _texts(attributes: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        name: text
+        for name, value in attributes.items()
+        if name in _KNOWN and (text := _text(value, limit=None if name in _NOT_KEPT else MAX_TEXT))
+    }
+
+
+def _text(value: object, limit: int | None = MAX_TEXT) -> str | None:
+    if isinstance(value, str):
+        return value[:limit].strip()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else None
+
+
+def _closed(field: str, given: Mapping[str, str]) -> str | None:
+    value = given.get(field, "").lower()
+    return value if value in CLOSED_SETS[field] else None
+
+
+def _country(value: str | None) -> str | None:
+    # XX and T1 are what a content network says when it does not know.
+    if value is None or value.upper() in {"XX", "T1"}:
+        return None
+    return value[:MAX_TEXT].upper() if len(value) == len("US") else value[:MAX_TEXT]
+
+
+def _utm(url: str | None, given: Mapping[str, str]) -> dict[str, str]:
+    found = {name: value for name, value in given.items() if name.startswith("utm_")}
+    if url is None or "utm_" not in url:
+        return found
+    return {**_utm_in(url.partition("?")[2].partition("#")[0]), **found}
+
+
+@lru_cache(maxsize=10_000)
+def _utm_in(query: str) -> Mapping[str, str]:
+    parameters = parse_qs(query, errors="replace")
+    return {name: values[0][:MAX_TEXT] for name, values in parameters.items() if name.startswith("utm_")}
+
+
+def custom_dimensions_of(attributes: Mapping[str, Any]) -> dict[str, str]:
+    """Every attribute that is no known field, as text. Raises InvalidAttributesError."""
+    dimensions = {
+        key: value
+        for key, value in attributes.items()
+        if key not in _KNOWN and key not in _CUSTOM_OBJECTS and value is not None
+    }
+    for name in _CUSTOM_OBJECTS:
+        nested = attributes.get(name)
+        if nested is not None and not isinstance(nested, dict):
+            raise InvalidAttributesError(f"{name} must be an object of key and value")
+        dimensions |= nested or {}
+    if len(dimensions) > MAX_CUSTOM_DIMENSIONS:
+        raise InvalidAttributesError(f"at most {MAX_CUSTOM_DIMENSIONS} custom dimensions an event")
+    return {key[:MAX_TEXT]: text for key, value in dimensions.items() if (text := _dimension(key, value))}
+
+
+def _custom(attributes: Mapping[str, Any]) -> str | None:
+    dimensions = custom_dimensions_of(attributes)
+    return msgspec.json.encode(dimensions, order="sorted").decode() if dimensions else None
+
+
+def _dimension(key: str, value: object) -> str | None:
+    if isinstance(value, dict | list):
+        raise InvalidAttributesError(f"attribute {key[:40]!r} must be a text, a number or a boolean")
+    return _text(value)

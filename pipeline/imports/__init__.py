@@ -1,0 +1,1 @@
+"""Imports of files: tables of visitors or events."""

@@ -1,0 +1,156 @@
+"""A table of one row per visitor as the events it stands for: who saw which variant, and what they did."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from engine.design.experiment import Experiment
+from pipeline.events.rejections import JUNK_IDS
+from pipeline.imports.tables import BadRow, Chunk
+from pipeline.store.warehouse.events import EVENT_SCHEMA
+from pipeline.store.warehouse.visitors import DIMENSIONS
+
+# Column names that are segments of their own; every other segment column becomes a custom dimension.
+SEGMENT_COLUMNS = frozenset(DIMENSIONS) & frozenset(EVENT_SCHEMA.names)
+TRUE_WORDS = ("1", "true", "yes", "t", "y")
+FALSE_WORDS = ("", "0", "false", "no", "f", "n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisitorColumns:
+    """Which column means what.
+
+    `goals` maps a column to `custom_event` (did it happen: 1 or 0, true or false) or `revenue` (how much,
+    in major units such as dollars). Without `visitor` each row is a visitor; without `timestamp`
+    everything happened at the time of the import.
+    """
+
+    variant: str
+    goals: Mapping[str, str]
+    visitor: str | None = None
+    timestamp: str | None = None
+    segments: Sequence[str] = ()
+
+    @property
+    def named(self) -> list[str]:
+        """Every column of the file that is used."""
+        optional = [name for name in (self.visitor, self.timestamp) if name is not None]
+        return [self.variant, *optional, *self.goals, *self.segments]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRows:
+    """Rows that make sense, and those that do not.
+
+    `rows` has the columns `line`, `visitor_id`, `variant`, `occurred_at` (epoch µs), a whole number
+    `goal:<column>` for each goal (1 or 0; cents for revenue) and the segment columns.
+    """
+
+    rows: pl.DataFrame
+    bad_rows: tuple[BadRow, ...]
+
+
+def read_visitors(chunk: Chunk, columns: VisitorColumns, *, now_us: int) -> ReadRows:
+    """Take the meaning of each row; a row with a value that has none is set aside with the reason."""
+    visitor = pl.col(columns.visitor) if columns.visitor else pl.format("row-{}", "line")
+    meaning = chunk.rows.select(
+        "line",
+        visitor.cast(pl.String).str.strip_chars().alias("visitor_id"),
+        pl.col(columns.variant).cast(pl.String).alias("variant"),
+        _microseconds(chunk.rows, columns.timestamp, now_us).alias("occurred_at"),
+        *(_amount(name, kind).alias(f"goal:{name}") for name, kind in columns.goals.items()),
+        # Nothing written is nothing known.
+        *(pl.col(name).cast(pl.String).replace("", None).alias(name) for name in columns.segments),
+    )
+    judged = meaning.with_columns(_first_fault(columns).alias("fault"))
+    faulty = judged.filter(pl.col("fault").is_not_null()).select("line", "fault")
+    return ReadRows(
+        rows=judged.filter(pl.col("fault").is_null()).drop("fault"),
+        bad_rows=(*chunk.bad_rows, *(BadRow(line, fault) for line, fault in faulty.iter_rows())),
+    )
+
+
+def events_of(rows: pl.DataFrame, experiment: Experiment, columns: VisitorColumns) -> pl.DataFrame:
+    """Turn rows into exposures and conversions of `experiment`, whose goals are named after the columns.
+
+    Event ids come from the row, so importing a file twice counts it once.
+    """
+    variant_ids = {variant.name: variant.id for variant in experiment.variants}
+    known = [name for name in columns.segments if name in SEGMENT_COLUMNS]
+    own = [name for name in columns.segments if name not in SEGMENT_COLUMNS]
+    exposures = rows.select(
+        pl.format("{}-x-{}", pl.lit(experiment.id), "line").alias("event_id"),
+        "visitor_id",
+        "occurred_at",
+        pl.lit("exposure").alias("type"),
+        pl.lit(experiment.id).alias("experiment_id"),
+        pl.col("variant").replace_strict(variant_ids).alias("variant_id"),
+        *known,
+        (pl.struct(own).struct.json_encode() if own else pl.lit(None, pl.String)).alias("custom"),
+    )
+    return pl.concat(
+        [exposures, *(_conversions(rows, experiment, name, kind) for name, kind in columns.goals.items())],
+        how="diagonal",
+    )
+
+
+def _conversions(rows: pl.DataFrame, experiment: Experiment, name: str, kind: str) -> pl.DataFrame:
+    goal = next(goal for goal in experiment.goals if goal.name == name)
+    amount = pl.col(f"goal:{name}")
+    money = amount.abs() if kind == "revenue" else pl.lit(None, pl.Int64)
+    return rows.filter(amount != 0).select(
+        pl.format("{}-{}-{}", pl.lit(experiment.id), pl.lit(goal.id), "line").alias("event_id"),
+        "visitor_id",
+        "occurred_at",
+        pl.lit("conversion").alias("type"),
+        pl.lit(goal.id).alias("goal_id"),
+        money.alias("revenue_cents"),
+        (amount < 0).alias("is_refund"),
+    )
+
+
+def _microseconds(rows: pl.DataFrame, name: str | None, now_us: int) -> pl.Expr:
+    if name is None:
+        return pl.lit(now_us, pl.Int64)
+    column = pl.col(name)
+    if rows.schema[name] == pl.String:
+        column = column.str.strip_chars().str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
+    elif rows.schema[name] == pl.Date:
+        column = column.cast(pl.Datetime("us"))
+    return column.dt.epoch("us")
+
+
+def _amount(name: str, kind: str) -> pl.Expr:
+    """The goal as a whole number: 1 or 0, or cents; null where it is neither."""
+    column = pl.col(name)
+    if kind == "revenue":
+        # Nothing written is nothing spent.
+        money = column.cast(pl.String).fill_null("").str.strip_chars().replace("", "0")
+        cents = (money.cast(pl.Float64, strict=False) * 100).round()
+        return pl.when(cents.is_finite()).then(cents).cast(pl.Int64, strict=False)
+    word = column.cast(pl.String).fill_null("").str.strip_chars().str.to_lowercase()
+    number = word.cast(pl.Float64, strict=False)
+    return (
+        pl.when(word.is_in(TRUE_WORDS) | (number == 1))
+        .then(pl.lit(1, pl.Int64))
+        .when(word.is_in(FALSE_WORDS) | (number == 0))
+        .then(pl.lit(0, pl.Int64))
+    )
+
+
+def _first_fault(columns: VisitorColumns) -> pl.Expr:
+    """Why the row cannot be used; null where it can."""
+    faults = [
+        (pl.col("visitor_id").is_null() | pl.col("visitor_id").is_in(JUNK_IDS), "has no usable visitor id"),
+        (pl.col("variant").is_null() | (pl.col("variant") == ""), f"has no variant in '{columns.variant}'"),
+        (pl.col("occurred_at").is_null(), f"'{columns.timestamp}' is not a time such as 2026-01-31 12:00:00"),
+        *(
+            (
+                pl.col(f"goal:{name}").is_null(),
+                f"'{name}' is not an amount" if kind == "revenue" else f"'{name}' is neither 1 nor 0",
+            )
+            for name, kind in columns.goals.items()
+        ),
+    ]
+    return pl.coalesce(*(pl.when(test).then(pl.lit(reason)) for test, reason in faults))

@@ -1,0 +1,1 @@
+"""Scheduled jobs and the scheduler that runs them."""

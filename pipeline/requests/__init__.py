@@ -1,0 +1,1 @@
+"""Requests that need both the catalog and the rules of design."""

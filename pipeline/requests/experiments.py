@@ -1,0 +1,74 @@
+"""How a draft gets its ids, a test key that nobody in its project has, and people who are in its account."""
+
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+
+from engine.design.drafting import draft_experiment, revise_experiment, wanted_test_key
+from engine.design.experiment import Experiment
+from engine.design.project import Project
+from engine.errors import InvalidDesignError, Problem
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.ids import free_name, new_id
+
+Given = TypeVar("Given")
+
+
+def create_draft(
+    catalog: Catalog, project: Project, fields: Mapping[str, Any], *, now: datetime, actor: str
+) -> Experiment:
+    """Draft an experiment from JSON-like input and save it; InvalidDesignError with every problem."""
+    strangers = _strangers(catalog, project.account_id, fields)
+
+    def draft(taken: Collection[str]) -> Experiment:
+        test_key = free_name(wanted_test_key(fields), taken)
+        return draft_experiment(
+            fields, id=new_id("exp"), project=project, now=now, new_id=new_id, test_key=test_key
+        )
+
+    return catalog.experiments.create(project.id, _unless(strangers, draft), actor=actor)
+
+
+def revise_draft(  # noqa: PLR0913 - what, where, how, when and who
+    catalog: Catalog,
+    project: Project,
+    experiment_id: str,
+    fields: Mapping[str, Any],
+    *,
+    now: datetime,
+    actor: str,
+) -> Experiment:
+    """Change the fields given of an experiment; TransitionError, or InvalidDesignError with every problem."""
+    strangers = _strangers(catalog, project.account_id, fields)
+
+    def revise(experiment: Experiment) -> Experiment:
+        return revise_experiment(experiment, fields, now=now, new_id=new_id)
+
+    return catalog.experiments.change(project.id, experiment_id, _unless(strangers, revise), actor=actor)
+
+
+def _strangers(catalog: Catalog, account_id: str, fields: Mapping[str, Any]) -> list[Problem]:
+    assigned = fields.get("assigned_user_ids")
+    if not isinstance(assigned, list) or not assigned:
+        return []
+    accepted = {member.id for member in catalog.members.accepted(account_id)}
+    return [
+        Problem(f"assigned_user_ids[{index}]", f"{user_id!r} is no accepted member of the account")
+        for index, user_id in enumerate(assigned)
+        if isinstance(user_id, str) and user_id not in accepted
+    ]
+
+
+def _unless(strangers: list[Problem], decide: Callable[[Given], Experiment]) -> Callable[[Given], Experiment]:
+    """Decide, naming the strangers along with whatever else is wrong."""
+
+    def decide_among_members(given: Given) -> Experiment:
+        try:
+            decided = decide(given)
+        except InvalidDesignError as error:
+            raise InvalidDesignError([*error.problems, *strangers]) from None
+        if strangers:
+            raise InvalidDesignError(strangers)
+        return decided
+
+    return decide_among_members

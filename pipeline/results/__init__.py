@@ -1,0 +1,1 @@
+"""Results: published sums to evidence to reports and exports."""

@@ -1,0 +1,51 @@
+"""What an experiment's visitors are handed out as: a file of one row each, whole before it is read."""
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO, Final
+
+from engine.design.experiment import Experiment
+from engine.design.project import Project
+from pipeline.results.filters import SegmentFilters
+from pipeline.results.results import Results
+from pipeline.settings import Settings
+from pipeline.store.warehouse import published
+from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.visitor_export import Form, VisitorExport, write_visitors
+
+_FOLDER: Final = "exports"
+
+
+class Exports:
+    """Writes files on the store's own disk: memory stays bounded, and a slow reader holds nothing up."""
+
+    def __init__(self, warehouse: Warehouse, results: Results, settings: Settings) -> None:
+        """Take over the folder of exports; what a killed process left in it is removed."""
+        self._warehouse = warehouse
+        self._results = results
+        self._folder = settings.data_dir / _FOLDER
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def visitors(
+        self, experiment: Experiment, project: Project, filters: SegmentFilters, form: Form
+    ) -> BinaryIO:
+        """The visitors who match every filter, as results count them; the caller closes the file.
+
+        The file has no name any more: it is gone once it is closed, or its reader is.
+        """
+        self._results.bring_up_to_date(experiment, project)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=self._folder) as folder:
+            path = Path(folder) / "visitors"
+            with self._warehouse.transaction() as cursor:
+                export = VisitorExport(
+                    project_id=project.id,
+                    experiment_id=experiment.id,
+                    is_published=published.find(cursor, experiment.id) is not None,
+                    variants=[(variant.id, variant.name) for variant in experiment.variants],
+                    goal_ids=[goal.id for goal in experiment.goals],
+                    segment=filters.segment,
+                )
+                write_visitors(cursor, export, form, path)
+            return path.open("rb")

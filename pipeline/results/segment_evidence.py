@@ -1,0 +1,97 @@
+"""Sums by segment as the evidence of every segment."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from engine.analysis.evidence.segments import (
+    Counts,
+    IntArray,
+    Segment,
+    SegmentEvidence,
+    SegmentVisitors,
+)
+from engine.design.experiment import Experiment
+from pipeline.results.evidence import moments_of_sums, whole_numbers
+from pipeline.store.warehouse.aggregates import EVERYONE
+
+
+def segment_evidence_of(
+    experiment: Experiment,
+    cells: pl.DataFrame,
+    *,
+    left_out: Mapping[str, str] | None = None,
+    as_of: datetime | None = None,
+) -> SegmentEvidence:
+    """Lay sums out over the experiment's goals and variants, a row a segment, in order of their names.
+
+    `cells` are those of `aggregates.read_totals` by the experiment's own positions. A segment of which
+    nobody is counted is none.
+    """
+    counted = cells.filter(pl.col("variant") < len(experiment.variants))
+    names = _segments(counted)
+    counts = _counts(experiment, counted, names)
+    return SegmentEvidence(
+        segments=_named(names),
+        counts=counts[np.arange(names.height)],
+        # Those who are in no segment in particular come after the last one.
+        everyone=Counts(
+            visitors=counts.visitors[-1], conversions=counts.conversions[-1], revenue=counts.revenue[-1]
+        ),
+        left_out=left_out or {},
+        as_of=as_of,
+    )
+
+
+def segment_visitors_of(experiment: Experiment, cells: pl.DataFrame) -> SegmentVisitors:
+    """Only the visitors, from the `cells` of `aggregates.read_visitors`."""
+    counted = cells.filter(pl.col("variant") < len(experiment.variants))
+    names = _segments(counted)
+    visitors = _visitors(counted.join(names, on=["dimension", "value"]), names.height, experiment)
+    return SegmentVisitors(_named(names), visitors)
+
+
+def _segments(cells: pl.DataFrame) -> pl.DataFrame:
+    """Every segment that has a visitor, and its row."""
+    seen = cells.filter((pl.col("dimension") != EVERYONE) & (pl.col("visitors") > 0))
+    return seen.select("dimension", "value").unique().sort("dimension", "value").with_row_index("row")
+
+
+def _counts(experiment: Experiment, cells: pl.DataFrame, names: pl.DataFrame) -> Counts:
+    """The counts of every segment, and everybody's after them."""
+    goals = len(experiment.goals)
+    everyone = pl.DataFrame(
+        {"dimension": [EVERYONE], "value": [EVERYONE], "row": [names.height]},
+        schema_overrides={"row": pl.UInt32},
+    )
+    rows = pl.concat([names, everyone], how="diagonal")
+    placed = cells.join(rows, on=["dimension", "value"])
+    done = placed.filter(pl.col("goal") < goals)
+    visitors = _visitors(placed.filter(pl.col("goal").is_null()), rows.height, experiment)
+    conversions = np.zeros((rows.height, goals, len(experiment.variants)), np.int64)
+    place = _place(done, "row", "goal", "variant")
+    np.add.at(conversions, place, done["conversions"].to_numpy())
+    totals, squares = (
+        whole_numbers(done[name], place, conversions.shape)
+        for name in ("cohort_cents", "cohort_cents_squared")
+    )
+    n = np.broadcast_to(visitors[:, None], conversions.shape)
+    return Counts(visitors=visitors, conversions=conversions, revenue=moments_of_sums(n, totals, squares))
+
+
+def _visitors(placed: pl.DataFrame, rows: int, experiment: Experiment) -> IntArray:
+    visitors = np.zeros((rows, len(experiment.variants)), np.int64)
+    np.add.at(visitors, _place(placed, "row", "variant"), placed["visitors"].to_numpy())
+    return visitors
+
+
+def _named(names: pl.DataFrame) -> tuple[Segment, ...]:
+    return tuple(Segment(*name) for name in names.select("dimension", "value").rows())
+
+
+def _place(cells: pl.DataFrame, *columns: str) -> tuple[npt.NDArray[Any], ...]:
+    return tuple(cells[name].to_numpy() for name in columns)

@@ -1,0 +1,76 @@
+"""Which goals an event is one of, decided once for all events that are about the same thing."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import compress
+from typing import Final
+
+import polars as pl
+
+from engine.design.experiment import Experiment, Goal
+from engine.design.pages import matching_urls
+from engine.design.vocabulary import UrlMatchType
+
+# Besides conversions, which any goal can have: the events that a goal of each type looks at.
+TRACKED_AS: Final[Mapping[str, tuple[str, ...]]] = {
+    "pageview": ("pageview",),
+    "click": ("click",),
+    "custom_event": ("custom_event",),
+    "ga4_event": ("ga4_event",),
+    "revenue": ("custom_event", "ga4_event"),
+}
+
+
+def types_of(experiments: Iterable[Experiment]) -> list[str]:
+    """The types of events that some goal looks at."""
+    tracked = {kind for goal in _goals(experiments) for kind in TRACKED_AS[goal.goal_type]}
+    return sorted(tracked | {"conversion"})
+
+
+def match_goals(signatures: pl.DataFrame, experiments: Sequence[Experiment]) -> pl.DataFrame:
+    """Pair each signature with the goals it is of.
+
+    `signatures` has the columns that tell events apart and a number `signature`; a pair is that number
+    and `rule`, the number of a goal counted through all experiments.
+    """
+    urls = _UrlMatches(signatures)
+    none = signatures.clear().select("signature", pl.lit(0, pl.UInt32).alias("rule"))
+    pairs = (
+        signatures.filter(_is_of(goal, urls)).select("signature", pl.lit(rule, pl.UInt32).alias("rule"))
+        for rule, goal in enumerate(_goals(experiments))
+    )
+    return pl.concat([none, *pairs])
+
+
+class _UrlMatches:
+    """Which of the addresses at hand match a pattern; each distinct pattern is tried on each address once."""
+
+    def __init__(self, signatures: pl.DataFrame) -> None:
+        self._addresses: list[str] = signatures["url"].drop_nulls().unique().to_list()
+        self._matching: dict[tuple[str, str], list[str]] = {}
+
+    def of(self, match_type: UrlMatchType, pattern: str) -> list[str]:
+        key = (match_type, pattern)
+        if key not in self._matching:
+            matches = matching_urls(match_type, pattern, self._addresses)
+            self._matching[key] = list(compress(self._addresses, matches))
+        return self._matching[key]
+
+
+def _is_of(goal: Goal, urls: _UrlMatches) -> pl.Expr:
+    is_conversion = pl.col("type") == "conversion"
+    by_id = is_conversion & pl.col("goal_id").eq(goal.id)
+    is_tracked = pl.col("type").is_in(list(TRACKED_AS[goal.goal_type]))
+    tracking = goal.tracking
+    if goal.goal_type == "pageview":
+        seen = pl.col("url").is_in(urls.of(tracking["match_type"], tracking["url"]))
+        return by_id | (is_tracked & seen)
+    if goal.goal_type == "click":
+        there = pl.col("url").is_in(urls.of("exact", tracking["url"])) if "url" in tracking else pl.lit(True)
+        return by_id | (is_tracked & pl.col("selector").eq(tracking["selector"]) & there)
+    # A conversion that names a goal is of that goal only, whatever else it is called.
+    by_name = is_tracked | (is_conversion & pl.col("goal_id").is_null())
+    return by_id | (by_name & pl.col("event_name").eq(tracking["event_name"]))
+
+
+def _goals(experiments: Iterable[Experiment]) -> Iterator[Goal]:
+    return (goal for experiment in experiments for goal in experiment.goals)

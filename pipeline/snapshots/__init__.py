@@ -1,0 +1,1 @@
+"""Snapshots: Parquet copies of the store, and their reader."""

@@ -1,0 +1,119 @@
+"""What a snapshot holds of one experiment: its files, and what their ids stand for."""
+
+import hashlib
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from engine.design.experiment import Experiment
+from engine.design.project import Project
+from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, SEVERAL_VARIANTS
+from pipeline.snapshots.manifest import (
+    SCHEMA_VERSION,
+    DataFile,
+    SnapshotExperiment,
+    SnapshotGoal,
+    SnapshotVariant,
+)
+from pipeline.store.warehouse import parquet
+from pipeline.store.warehouse.connection import Cursor
+from pipeline.store.warehouse.published import Published
+from pipeline.store.warehouse.visitor_export import VisitorExport, write_visitors
+
+# Instead of the id of a variant, in the sums of visitors who are counted in none.
+_SET_ASIDE: Final = {FLAGGED_AS_BOT: "flagged_as_bot", SEVERAL_VARIANTS: "several_variants"}
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+# Gives the file at a path, filled by a function unless what it says is there already.
+Place = Callable[[str, str, Callable[[Path], None]], DataFile]
+
+
+def write_experiment(
+    cursor: Cursor, experiment: Experiment, project: Project, published: Published, place: Place
+) -> SnapshotExperiment:
+    """Write what is published of an experiment; `cursor` is in the transaction that found it published."""
+    variants = _variants(cursor, experiment, published)
+    counts = parquet.visitors_of_variants(cursor, experiment.id)
+    content = _content(published, variants)
+    named = dict(enumerate(published.variants)) | _SET_ASIDE
+    export = VisitorExport(
+        project_id=project.id,
+        experiment_id=experiment.id,
+        is_published=True,
+        variants=[(variant.id, variant.name) for variant in variants],
+        goal_ids=published.goals,
+        segment={},
+        with_keys=True,
+    )
+    writers: dict[str, Callable[[Path], None]] = {
+        "visitors": lambda path: write_visitors(cursor, export, "parquet", path),
+        "orders": partial(parquet.write_orders, cursor, experiment.id, published.goals),
+        "aggregates": partial(parquet.write_aggregates, cursor, experiment.id, named, published.goals),
+    }
+    files = {
+        kind: place(f"experiments/{experiment.id}/{kind}-{content}.parquet", content, write)
+        for kind, write in writers.items()
+    }
+    return SnapshotExperiment(
+        id=experiment.id,
+        name=experiment.name,
+        status=experiment.status,
+        started_at=experiment.started_at,
+        completed_at=experiment.completed_at,
+        analysis_method=experiment.analysis_method,
+        confidence_level=experiment.confidence_level,
+        traffic_strategy=experiment.traffic_strategy,
+        weight_epochs=experiment.weight_epochs,
+        statistics=experiment.statistics,
+        variants=variants,
+        goals=_goals(experiment, project, published),
+        covered_seq=published.covered_seq,
+        as_of=_EPOCH + timedelta(microseconds=published.as_of),
+        several_variants=counts.get(SEVERAL_VARIANTS, 0),
+        bots=counts.get(FLAGGED_AS_BOT, 0),
+        **files,
+    )
+
+
+def _content(published: Published, variants: tuple[SnapshotVariant, ...]) -> str:
+    """Text that differs where the files of an experiment do; good in a file's name."""
+    facts = (SCHEMA_VERSION, list(published), [variant.name for variant in variants])
+    return hashlib.sha256(msgspec.json.encode(facts)).hexdigest()[:16]
+
+
+def _variants(cursor: Cursor, experiment: Experiment, published: Published) -> tuple[SnapshotVariant, ...]:
+    """Those it was counted by; one that was removed since has its id for a name."""
+    visitors = parquet.visitors_of_variants(cursor, experiment.id)
+    known = {variant.id: variant for variant in experiment.variants}
+    return tuple(
+        SnapshotVariant(
+            id=variant_id,
+            name=known[variant_id].name if variant_id in known else variant_id,
+            is_control=variant_id in known and known[variant_id].is_control,
+            weight=known[variant_id].weight if variant_id in known else 0.0,
+            visitors=visitors.get(number, 0),
+        )
+        for number, variant_id in enumerate(published.variants)
+    )
+
+
+def _goals(experiment: Experiment, project: Project, published: Published) -> tuple[SnapshotGoal, ...]:
+    """Those it was counted by, and has still."""
+    known = {goal.id: goal for goal in experiment.goals}
+    return tuple(
+        SnapshotGoal(
+            id=goal.id,
+            name=goal.name,
+            type=goal.goal_type,
+            is_primary=goal.is_primary,
+            less_is_better=goal.config.get("direction") == "decrease",
+            currency=str(goal.tracking.get("currency", project.revenue_currency)),
+            cap_percentile=goal.config.get("cap_percentile"),
+            per=str(goal.tracking.get("per", "visitor")),
+        )
+        for goal in (known[goal_id] for goal_id in published.goals if goal_id in known)
+    )

@@ -1,0 +1,155 @@
+"""What a snapshot says about itself: which files it consists of, and what is in them."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from engine.design.analysis_settings import Statistics
+from engine.design.weight_epochs import WeightEpoch
+from pipeline.snapshots.files import placed
+
+MANIFEST: Final = "manifest.json"
+# Raised when files would be read differently from now on: those of another version are written anew.
+SCHEMA_VERSION: Final = 1
+
+
+class UnreadableSnapshotError(Exception):
+    """There is no snapshot where one was looked for, or none that can be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """One Parquet file: its path within the snapshot, with slashes; a file never changes.
+
+    Files of the same path and `content` hold the same.
+    """
+
+    path: str
+    rows: int
+    bytes: int
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventFile(DataFile):
+    """Raw events numbered from `first_seq` to `last_seq`, as they came, repeats of an event id included."""
+
+    first_seq: int
+    last_seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotVariant:
+    """A variant with the visitors counted in it."""
+
+    id: str
+    name: str
+    is_control: bool
+    weight: float
+    visitors: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotGoal:
+    """A goal; `type` is the API's word, `currency` that of its money, `per` what revenue is counted by."""
+
+    id: str
+    name: str
+    type: str
+    is_primary: bool
+    less_is_better: bool
+    currency: str
+    cap_percentile: float | None = None
+    per: str = "visitor"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotExperiment:
+    """An experiment's results: what its events numbered up to `covered_seq` came to at `as_of`.
+
+    `several_variants` visitors saw more than one variant, `bots` were flagged; neither has a row.
+    Variants and goals are those the experiment was counted by. `weight_epochs` are there once weights have
+    changed. `statistics` are as the experiment has them.
+    """
+
+    id: str
+    name: str
+    status: str
+    started_at: datetime | None
+    completed_at: datetime | None
+    analysis_method: str
+    confidence_level: int
+    traffic_strategy: str = "fixed"
+    weight_epochs: tuple[WeightEpoch, ...] = ()
+    statistics: Statistics = field(default_factory=Statistics)
+    variants: tuple[SnapshotVariant, ...]
+    goals: tuple[SnapshotGoal, ...]
+    covered_seq: int
+    as_of: datetime
+    several_variants: int
+    bots: int
+    visitors: DataFile
+    orders: DataFile
+    aggregates: DataFile
+
+    @property
+    def files(self) -> tuple[DataFile, ...]:
+        """All of its files."""
+        return self.visitors, self.orders, self.aggregates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """One project's snapshot: its events numbered up to `last_seq`, and all its results, at `taken_at`.
+
+    `retired` are paths of the snapshot before that are in this one no more; they stay until the next, for
+    whoever is reading that one.
+    """
+
+    project_id: str
+    project_name: str
+    timezone: str
+    currency: str
+    taken_at: datetime
+    last_seq: int
+    events: tuple[EventFile, ...]
+    experiments: tuple[SnapshotExperiment, ...]
+    retired: tuple[str, ...] = ()
+    schema_version: int = SCHEMA_VERSION
+
+    @property
+    def files(self) -> tuple[DataFile, ...]:
+        """All files that the snapshot consists of."""
+        return (*self.events, *(file for one in self.experiments for file in one.files))
+
+    @property
+    def paths(self) -> set[str]:
+        """The paths of those files."""
+        return {file.path for file in self.files}
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of the snapshot in `folder`; UnreadableSnapshotError."""
+    path = folder / MANIFEST
+    try:
+        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except FileNotFoundError:
+        raise UnreadableSnapshotError(f"there is no snapshot in {folder}") from None
+    except msgspec.MsgspecError as error:
+        raise UnreadableSnapshotError(f"{path} is no manifest of a snapshot: {error}") from error
+    if manifest.schema_version != SCHEMA_VERSION:
+        raise UnreadableSnapshotError(
+            f"{path} has the schema version {manifest.schema_version}, and this is for {SCHEMA_VERSION}: "
+            "use the version of Truelift that wrote it, or take a new snapshot"
+        )
+    return manifest
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Make `manifest` that of the snapshot in `folder`: from one moment to the next, for every reader."""
+    text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
+    with placed(folder / MANIFEST) as draft:
+        draft.write_bytes(text + b"\n")

@@ -1,0 +1,1 @@
+"""The warehouse: events, visitors and sums in DuckDB."""

@@ -1,0 +1,198 @@
+"""How raw events are kept: one table a project, as they came, in the order they were committed."""
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from pipeline.store.warehouse.connection import Warehouse
+
+_PREFIX: Final = "events_"
+# Ids come from the catalog; anything else never reaches a table name.
+_SAFE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+
+
+class EventRow(NamedTuple):
+    """One event but for its `seq`, in the order of the table's columns.
+
+    Times are microseconds since 1970 in UTC; keys are `visitor_key` of the text beside them.
+    """
+
+    received_at: int
+    occurred_at: int
+    event_id: str
+    event_key: int
+    type: str
+    visitor_id: str | None
+    visitor_key: int
+    user_id: str | None = None
+    user_key: int | None = None
+    experiment_id: str | None = None
+    variant_id: str | None = None
+    goal_id: str | None = None
+    url: str | None = None
+    selector: str | None = None
+    event_name: str | None = None
+    value: float | None = None
+    revenue_cents: int | None = None
+    currency: str | None = None
+    transaction_id: str | None = None
+    transaction_key: int | None = None
+    is_refund: bool = False
+    is_bot: bool = False
+    traffic_source: str | None = None
+    device_type: str | None = None
+    visitor_type: str | None = None
+    os: str | None = None
+    country: str | None = None
+    region: str | None = None
+    browser: str | None = None
+    utm_source: str | None = None
+    utm_medium: str | None = None
+    utm_campaign: str | None = None
+    visitor_identity: str | None = None
+    custom: str | None = None
+
+
+_NUMBERS: Final = {
+    "received_at": pa.int64(),
+    "occurred_at": pa.int64(),
+    "event_key": pa.uint64(),
+    "visitor_key": pa.uint64(),
+    "user_key": pa.uint64(),
+    "value": pa.float64(),
+    "revenue_cents": pa.int64(),
+    "transaction_key": pa.uint64(),
+    "is_refund": pa.bool_(),
+    "is_bot": pa.bool_(),
+}
+_REQUIRED: Final = {
+    "received_at",
+    "occurred_at",
+    "event_id",
+    "event_key",
+    "type",
+    "visitor_key",
+    "is_refund",
+    "is_bot",
+}
+_SQL_TYPES: Final = {
+    pa.int64(): "BIGINT",
+    pa.uint64(): "UBIGINT",
+    pa.float64(): "DOUBLE",
+    pa.bool_(): "BOOLEAN",
+    pa.string(): "VARCHAR",
+}
+
+# What one event is, as Arrow: the schema of every batch but for `seq`, which is given at the commit.
+EVENT_SCHEMA: Final = pa.schema(
+    [
+        pa.field(name, _NUMBERS.get(name, pa.string()), nullable=name not in _REQUIRED)
+        for name in EventRow._fields
+    ]
+)
+_COLUMNS_SQL: Final = ", ".join(
+    ["seq BIGINT NOT NULL"]
+    + [
+        f"{field.name} {_SQL_TYPES[field.type]}{'' if field.nullable else ' NOT NULL'}"
+        for field in EVENT_SCHEMA
+    ]
+)
+
+
+def table_name(project_id: str) -> str:
+    """Where a project's events are; ValueError for what cannot be a project id."""
+    if not _SAFE_ID.match(project_id):
+        raise ValueError(f"{project_id!r} is no project id; ids are letters, digits, '-' and '_'")
+    return f"{_PREFIX}{project_id}"
+
+
+def create_table(cursor: duckdb.DuckDBPyConnection, project_id: str) -> None:
+    """Make the project's table unless it is there; no index, since a unique one makes commits crawl."""
+    cursor.execute(f'CREATE TABLE IF NOT EXISTS "{table_name(project_id)}" ({_COLUMNS_SQL})')
+
+
+def append(
+    cursor: duckdb.DuckDBPyConnection,
+    project_id: str,
+    events: pa.Table,  # noqa: ARG001 (the statement names it: half the time of registering a view)
+) -> None:
+    """Add a batch: EVENT_SCHEMA with `seq`; columns that are missing stay null."""
+    cursor.execute(f'INSERT INTO "{table_name(project_id)}" BY NAME SELECT * FROM events')
+
+
+def arrow_of(rows: Sequence[EventRow]) -> pa.Table:
+    """The rows as one batch of EVENT_SCHEMA."""
+    columns = zip(*rows, strict=True) if rows else ([] for _ in EVENT_SCHEMA)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, EVENT_SCHEMA, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=EVENT_SCHEMA)
+
+
+def numbered(events: pa.Table, first_seq: int) -> pa.Table:
+    """The batch with its sequence numbers, counting up from `first_seq`."""
+    return events.add_column(0, "seq", pa.array(np.arange(first_seq, first_seq + events.num_rows)))
+
+
+def drop(cursor: duckdb.DuckDBPyConnection, project_id: str) -> None:
+    """Remove every event of a project; its sequence numbers are never given again."""
+    if not has_table(cursor, project_id):
+        return
+    table = table_name(project_id)
+    cursor.execute("CREATE TABLE IF NOT EXISTS retired_event_seqs (seq BIGINT NOT NULL)")
+    cursor.execute(f'INSERT INTO retired_event_seqs SELECT coalesce(max(seq), 0) FROM "{table}"')
+    cursor.execute(f'DROP TABLE "{table}"')
+
+
+def has_table(cursor: duckdb.DuckDBPyConnection, project_id: str) -> bool:
+    """Whether anything was ever stored for the project."""
+    found = cursor.execute(
+        "SELECT 1 FROM duckdb_tables() WHERE table_name = ?", [table_name(project_id)]
+    ).fetchall()
+    return bool(found)
+
+
+def stored_projects(warehouse: Warehouse) -> list[str]:
+    """The id of every project that anything was ever stored for, and not dropped."""
+    with warehouse.cursor() as cursor:
+        return [name.removeprefix(_PREFIX) for name in _tables(cursor)]
+
+
+def last_seqs(warehouse: Warehouse) -> dict[str, int]:
+    """The newest sequence number of each project that has events."""
+    with warehouse.cursor() as cursor:
+        newest = {
+            table.removeprefix(_PREFIX): cursor.execute(f'SELECT max(seq) FROM "{table}"').fetchall()[0][0]
+            for table in _tables(cursor)
+        }
+    return {project_id: seq for project_id, seq in newest.items() if seq is not None}
+
+
+def last_seq(warehouse: Warehouse) -> int:
+    """The newest sequence number ever given, dropped projects included; 0 in an empty store."""
+    newest = max(last_seqs(warehouse).values(), default=0)
+    with warehouse.cursor() as cursor:
+        if not cursor.execute(
+            "SELECT 1 FROM duckdb_tables() WHERE table_name = 'retired_event_seqs'"
+        ).fetchall():
+            return newest
+        retired = cursor.execute("SELECT coalesce(max(seq), 0) FROM retired_event_seqs").fetchall()[0][0]
+    return max(newest, int(retired))
+
+
+def count_by_type(warehouse: Warehouse, project_id: str) -> dict[str, int]:
+    """How many events of each type a project has, repeats of an event id included."""
+    with warehouse.cursor() as cursor:
+        if not has_table(cursor, project_id):
+            return {}
+        rows = cursor.execute(
+            f'SELECT type, count(*) FROM "{table_name(project_id)}" GROUP BY type ORDER BY type'
+        ).fetchall()
+    return dict(rows)
+
+
+def _tables(cursor: duckdb.DuckDBPyConnection) -> list[str]:
+    query = "SELECT table_name FROM duckdb_tables() WHERE starts_with(table_name, ?) ORDER BY table_name"
+    return [name for (name,) in cursor.execute(query, [_PREFIX]).fetchall()]

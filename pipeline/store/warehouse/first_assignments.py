@@ -1,0 +1,59 @@
+"""Which variant each visitor was first given, as the events tell: assignments handed out, and exposures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.events import has_table, table_name
+
+
+@dataclass(frozen=True, slots=True)
+class FirstVariants:
+    """Visitors in the order of their keys, and which of the variants asked about each was first given."""
+
+    visitor_keys: npt.NDArray[np.uint64]
+    variants: npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentQuery:
+    """Whom to look for: the visitors of one experiment, in events after one sequence number up to another.
+
+    What came before the experiment started, such as a preview of the draft, assigned nobody.
+    """
+
+    project_id: str
+    experiment_id: str
+    variant_ids: Sequence[str]
+    started_us: int
+    after_seq: int
+    up_to_seq: int
+
+
+def first_variants(warehouse: Warehouse, query: AssignmentQuery) -> FirstVariants:
+    """The first variant of each visitor, as positions in `query.variant_ids`; others are passed over."""
+    statement = f"""
+        SELECT visitor_key, arg_min(list_position($variants, variant_id) - 1, seq)::UTINYINT AS variant
+        FROM "{table_name(query.project_id)}"
+        WHERE seq > $after AND seq <= $up_to AND experiment_id = $experiment AND received_at >= $started
+          AND type IN ('assignment', 'exposure') AND list_contains($variants, variant_id)
+        GROUP BY visitor_key
+        ORDER BY visitor_key
+    """
+    with warehouse.cursor() as cursor:
+        if not has_table(cursor, query.project_id):
+            return FirstVariants(np.empty(0, np.uint64), np.empty(0, np.uint8))
+        values = {
+            "variants": list(query.variant_ids),
+            "after": query.after_seq,
+            "up_to": query.up_to_seq,
+            "experiment": query.experiment_id,
+            "started": query.started_us,
+        }
+        columns = cursor.execute(statement, values).fetchnumpy()
+    return FirstVariants(
+        np.asarray(columns["visitor_key"], np.uint64), np.asarray(columns["variant"], np.uint8)
+    )

@@ -1,0 +1,143 @@
+"""How an experiment's visitors are written to a file: a row each, in words instead of codes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+import polars as pl
+
+from pipeline.store.warehouse.connection import Cursor, registered
+from pipeline.store.warehouse.events import has_table, table_name
+from pipeline.store.warehouse.visitors import (
+    CUSTOM,
+    DIMENSIONS,
+    goals_of,
+    result_table,
+    within_segment,
+)
+
+Form = Literal["parquet", "csv", "ndjson"]
+
+# Into the file that is there, whose permissions stay.
+TO_PARQUET: Final = "FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false"
+_COPY: Final[Mapping[Form, str]] = {
+    "parquet": TO_PARQUET,
+    "csv": "FORMAT csv, HEADER",
+    "ndjson": "FORMAT json",
+}
+_TEXT_MOMENT: Final = "strftime(make_timestamp({}), '%Y-%m-%dT%H:%M:%S.%fZ')"
+# Text has no type for a point in time, so it says it as the API does.
+_MOMENT: Final[Mapping[Form, str]] = {
+    "parquet": "make_timestamptz({})",
+    "csv": _TEXT_MOMENT,
+    "ndjson": _TEXT_MOMENT,
+}
+_VISITOR_COLUMNS: Final = {
+    "visitor_key": "UBIGINT",
+    "variant": "UTINYINT",
+    "first_exposed_at": "BIGINT",
+    **dict.fromkeys((*DIMENSIONS, CUSTOM), "UINTEGER"),
+}
+_VALUE_COLUMNS: Final = {"dimension": "VARCHAR", "code": "UINTEGER", "value": "VARCHAR"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisitorExport:
+    """Whose visitors to write, and which: those with every value of `segment`.
+
+    `variants` are ids and names by position. Where nothing is published, `is_published` is false.
+    `with_keys` adds the key by which a visitor's events and orders are found.
+    """
+
+    project_id: str
+    experiment_id: str
+    is_published: bool
+    variants: Sequence[tuple[str, str]]
+    goal_ids: Sequence[str]
+    segment: Mapping[str, str]
+    with_keys: bool = False
+
+
+def write_visitors(cursor: Cursor, export: VisitorExport, form: Form, path: Path) -> None:
+    """Write them to a new file, in the order of first exposure; only the columns where there is none.
+
+    `cursor` is in a transaction. Visitors who count in no variant are left out.
+    """
+    arms = pl.DataFrame(
+        [(place, *variant) for place, variant in enumerate(export.variants)],
+        schema={"variant": pl.UInt8, "variant_id": pl.String, "variant_name": pl.String},
+        orient="row",
+    )
+    with registered(cursor, "arms", arms):
+        query = f"""
+            COPY (
+              SELECT {", ".join(_columns(cursor, export, _MOMENT[form]))}
+              FROM {_visitors(export)} v JOIN arms a ON a.variant = v.variant
+              LEFT JOIN ({_visitor_ids(cursor, export)}) i ON i.visitor_key = v.visitor_key
+              {" ".join(_decoded(export))}
+              WHERE {_chosen(cursor, export)}
+              ORDER BY v.first_exposed_at, v.visitor_key
+            ) TO $path ({_COPY[form]})
+        """
+        values = {"path": str(path)}
+        if "$experiment" in query:
+            values["experiment"] = export.experiment_id
+        cursor.execute(query, values)
+
+
+def _columns(cursor: Cursor, export: VisitorExport, moment: str) -> Iterable[str]:
+    if export.with_keys:
+        yield "v.visitor_key"
+    yield "i.visitor_id, a.variant_id, a.variant_name"
+    yield f"{moment.format('v.first_exposed_at')} AS first_exposed_at"
+    yield from (f"{name}_values.value AS {name}" for name in DIMENSIONS)
+    yield f"{CUSTOM}_values.value::JSON AS custom_dimensions"
+    # A goal that was added since the last count has no columns yet.
+    counted = goals_of(cursor, export.experiment_id) if export.is_published else 0
+    for place, goal_id in enumerate(export.goal_ids):
+        at, cents = (f"v.g{place}_at", f"v.g{place}_cents") if place < counted else ("NULL::BIGINT", "0")
+        yield f"{moment.format(at)} AS {_quoted(goal_id + '_converted_at')}"
+        yield f"{cents}::BIGINT AS {_quoted(goal_id + '_revenue_cents')}"
+
+
+def _visitors(export: VisitorExport) -> str:
+    if not export.is_published:
+        return _no_rows(_VISITOR_COLUMNS)
+    return result_table("visitors", export.experiment_id)
+
+
+def _visitor_ids(cursor: Cursor, export: VisitorExport) -> str:
+    """Only events say who is behind a key."""
+    if not has_table(cursor, export.project_id):
+        return "SELECT NULL::UBIGINT AS visitor_key, NULL::VARCHAR AS visitor_id WHERE false"
+    return f"""
+        SELECT visitor_key, min(visitor_id) AS visitor_id FROM "{table_name(export.project_id)}"
+        WHERE type = 'exposure' AND experiment_id = $experiment GROUP BY visitor_key
+    """
+
+
+def _decoded(export: VisitorExport) -> Iterable[str]:
+    values = _no_rows(_VALUE_COLUMNS)
+    if export.is_published:
+        values = result_table("segment_values", export.experiment_id)
+    return (
+        f"LEFT JOIN {values} {name}_values"
+        f" ON {name}_values.dimension = '{name}' AND {name}_values.code = v.{name}"
+        for name in (*DIMENSIONS, CUSTOM)
+    )
+
+
+def _chosen(cursor: Cursor, export: VisitorExport) -> str:
+    if not export.is_published:
+        return "false"
+    return within_segment(cursor, export.experiment_id, export.segment)
+
+
+def _no_rows(columns: Mapping[str, str]) -> str:
+    nulls = ", ".join(f"NULL::{kind} AS {name}" for name, kind in columns.items())
+    return f"(SELECT {nulls} WHERE false)"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,276 @@
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+
+from tests.api.customers import Customer
+from tests.api.request_bodies import CONTROL, PURCHASE, TREATMENT, error_of, fields_of
+from tests.api.shapes import DAY, DECISION, GOAL_SUMMARY, HEAD, SEGMENTS, VARIANT_RESULT
+
+REVENUE = {"name": "Orders", "goal_type": "revenue", "config": {"event_name": "order"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A running experiment with a primary and a revenue goal, and what was sent about it."""
+
+    customer: Customer
+    path: str
+    variants: tuple[str, str]
+    goals: tuple[str, str]
+
+    def read(self, view: str = "", **query: Any) -> Any:
+        answer = self.customer.get(f"{self.path}/results{view}", **query)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["data"]
+
+
+@pytest.fixture
+def observed(customer: Customer, project: str) -> Observed:
+    """120 visitors a variant, of whom 20 and 60 buy; half are on mobile; one order of $20 each."""
+    path = customer.an_experiment(project, goals=[PURCHASE, REVENUE])
+    started = customer.post(f"{path}/start").json()["data"]
+    control, treatment = (variant["id"] for variant in started["variants"])
+    primary, revenue = (goal["id"] for goal in started["goals"])
+    project_id, experiment_id = project.rpartition("/")[2], path.rpartition("/")[2]
+    number = count()
+    exposures, conversions = [], []
+    for variant, buyers in ((control, 20), (treatment, 60)):
+        for visitor in range(120):
+            visitor_id = f"{variant}-{visitor}"
+            exposures.append(
+                {
+                    "event_id": f"e{next(number)}",
+                    "type": "exposure",
+                    "visitor_id": visitor_id,
+                    "experiment_id": experiment_id,
+                    "variant_id": variant,
+                    "attributes": {
+                        "device_type": "mobile" if visitor % 2 else "desktop",
+                        "country": "US" if visitor < 60 else "DE",
+                        "plan": "pro",
+                    },
+                }
+            )
+            if visitor < buyers:
+                conversions.append(
+                    {"event_id": f"e{next(number)}", "visitor_id": visitor_id, "goal_id": primary}
+                )
+        conversions.append(
+            {
+                "event_id": f"e{next(number)}",
+                "visitor_id": f"{variant}-0",
+                "goal_id": revenue,
+                "revenue_cents": 2000,
+            }
+        )
+    for operation, batch in (("track", exposures), ("convert", conversions)):
+        answer = customer.post(f"/sdk/{operation}", {"project_id": project_id, "batch": batch})
+        assert answer.json()["rejected"] == 0, answer.text
+    return Observed(customer, path, (control, treatment), (primary, revenue))
+
+
+def test_whole_payload_has_every_key(observed: Observed) -> None:
+    data = observed.read()
+    assert set(data) == {
+        "experiment",
+        "variants",
+        "goals",
+        "goal_summaries",
+        "decision_summary",
+        "decision_summaries",
+        "time_series",
+        "available_segments",
+        "active_segment",
+        "health",
+        "estimand",
+        "as_of",
+    }
+    assert set(data["experiment"]) == HEAD
+    assert list(data["variants"]) == list(data["goal_summaries"]) == list(observed.goals)
+    for results in data["variants"].values():
+        assert [result["variant_id"] for result in results] == list(observed.variants)
+        assert all(set(result) == VARIANT_RESULT for result in results)
+    assert [set(goal) for goal in data["goals"]] == [{"id", "name", "goal_type", "is_primary"}] * 2
+    assert all(set(summary) == GOAL_SUMMARY for summary in data["goal_summaries"].values())
+    assert set(data["decision_summary"]) == DECISION
+    assert [set(decision) for decision in data["decision_summaries"].values()] == [
+        {"goal_id", "recommendation", "headline"}
+    ] * 2
+    assert set(data["available_segments"]) == SEGMENTS
+    assert data["active_segment"] is None
+    assert all(set(check) == {"check", "status", "message", "details"} for check in data["health"])
+    assert datetime.fromisoformat(data["as_of"]) <= datetime.now(UTC)
+
+
+def test_events_become_counts_and_percents(observed: Observed) -> None:
+    control, treatment = observed.read()["variants"][observed.goals[0]]
+    assert (control["visitors"], control["conversions"], control["conversion_rate"]) == (120, 20, 16.67)
+    assert (treatment["visitors"], treatment["conversions"], treatment["conversion_rate"]) == (120, 60, 50.0)
+    assert (control["status"], treatment["status"]) == ("control", "winner")
+    for name in ("improvement", "confidence", "score_value", "score_progress_percentage", "p_value"):
+        assert control[name] is None
+    assert treatment["improvement"] == 200.0
+    assert treatment["absolute_difference"] == 33.3333
+    # From proportions_ztest of statsmodels, 60 of 120 against 20 of 120.
+    assert treatment["p_value"] == pytest.approx(4.320463057827465e-08, rel=1e-12)
+    assert treatment["confidence"] == treatment["score_value"] == 100.0
+    assert treatment["score_progress_percentage"] == 100.0
+    interval = treatment["improvement_interval"]
+    assert interval["low"] < 200.0 < interval["high"]
+    assert interval["level"] == 95.0
+
+
+def test_revenue_goal_counts_money(observed: Observed) -> None:
+    control, treatment = observed.read()["variants"][observed.goals[1]]
+    assert (control["revenue_cents"], treatment["revenue_cents"]) == (2000, 2000)
+    assert treatment["revenue_per_visitor_cents"] == pytest.approx(2000 / 120)
+    assert treatment["improvement"] == 0.0
+    assert treatment["rpv_lift"] == 0.0
+
+
+def test_decision_is_in_words(observed: Observed) -> None:
+    decision = observed.read()["decision_summary"]
+    assert (decision["goal_id"], decision["variant_name"]) == (observed.goals[0], "Treatment")
+    assert (decision["estimated_uplift"], decision["revenue_currency"]) == (200.0, "USD")
+    assert all(decision[name] for name in ("headline", "explanation", "next_step", "confidence_assessment"))
+
+
+def test_summary_is_the_primary_goal_of_the_whole(observed: Observed) -> None:
+    whole, summary = observed.read(), observed.read("/summary")
+    primary = observed.goals[0]
+    assert summary == {
+        "experiment": whole["experiment"],
+        "primary_goal": whole["goals"][0],
+        "variants": whole["variants"][primary],
+        "primary_goal_summary": whole["goal_summaries"][primary],
+        "decision_summary": whole["decision_summary"],
+    }
+
+
+def test_days_are_those_of_the_primary_goal_and_add_up(observed: Observed) -> None:
+    days = observed.read("/timeseries")
+    assert days == observed.read()["time_series"]
+    assert [list(day) for day in days] == [["date", "variants"]] * len(days)
+    assert all(set(found) == DAY for day in days for found in day["variants"].values())
+    for variant, buyers in zip(observed.variants, (20, 60), strict=True):
+        assert sum(day["variants"][variant]["visitors"] for day in days) == 120
+        assert sum(day["variants"][variant]["conversions"] for day in days) == buyers
+
+
+def test_days_of_another_goal_are_read_by_its_id(observed: Observed) -> None:
+    days = observed.read("/timeseries", goal_id=observed.goals[1])
+    assert sum(day["variants"][observed.variants[0]]["revenue_cents"] for day in days) == 2000
+    path = f"{observed.path}/results/timeseries"
+    answer = observed.customer.get(path, goal_id="goal_other", device_type="fridge")
+    error_of(answer, 404, "not_found")
+
+
+def test_filters_select_visitors_and_are_echoed(observed: Observed) -> None:
+    data = observed.read(device_type="mobile", country="US", colour="red")
+    control, treatment = data["variants"][observed.goals[0]]
+    assert data["active_segment"] == {"device_type": "mobile", "country": "US"}
+    assert (control["visitors"], control["conversions"]) == (30, 10)
+    assert (treatment["visitors"], treatment["conversions"]) == (30, 30)
+    summary = observed.read("/summary", device_type="mobile", country="US")
+    assert summary["variants"] == data["variants"][observed.goals[0]]
+
+
+def test_custom_dimension_filters_by_key_and_value(observed: Observed) -> None:
+    def visitors(value: str) -> int:
+        query = {"custom_dimension_key": "plan", "custom_dimension_value": value}
+        found: int = observed.read("/summary", **query)["primary_goal_summary"]["visitors"]
+        return found
+
+    assert (visitors("pro"), visitors("free")) == (240, 0)
+    dimensions = observed.read()["available_segments"]["custom_dimensions"]
+    assert [(found["key"], found["values"]) for found in dimensions] == [("plan", ["pro"])]
+
+
+def test_available_segments_are_the_values_seen(observed: Observed) -> None:
+    available = observed.read()["available_segments"]
+    assert sorted(available["device_types"]) == ["desktop", "mobile"]
+    assert sorted(available["countries"]) == ["DE", "US"]
+
+
+def test_value_that_nobody_has_gives_zeros(observed: Observed) -> None:
+    data = observed.read(country="ZZ")
+    assert [result["visitors"] for result in data["variants"][observed.goals[0]]] == [0, 0]
+    assert data["decision_summary"]["recommendation"] == "insufficient_data"
+
+
+@pytest.mark.parametrize("view", ["", "/summary", "/timeseries"])
+@pytest.mark.parametrize(
+    ("query", "fields"),
+    [
+        ({"device_type": "fridge", "visitor_type": "odd"}, ["device_type", "visitor_type"]),
+        ({"day_of_week": "monday"}, ["day_of_week"]),
+        ({"visitor_identity": ""}, ["visitor_identity"]),
+        ({"custom_dimension_key": "plan"}, ["custom_dimension_value"]),
+        ({"custom_dimension_value": "pro"}, ["custom_dimension_key"]),
+    ],
+)
+def test_filter_that_makes_no_sense_is_invalid(
+    customer: Customer, experiment: str, view: str, query: dict[str, str], fields: list[str]
+) -> None:
+    answer = customer.get(f"{experiment}/results{view}", **query)
+    assert fields_of(error_of(answer, 422, "validation_error")) == fields
+
+
+def test_draft_has_results_of_nothing(customer: Customer, experiment: str) -> None:
+    data = customer.get(f"{experiment}/results").json()["data"]
+    (results,) = data["variants"].values()
+    assert [result["visitors"] for result in results] == [0, 0]
+    assert [result["improvement"] for result in results] == [None, None]
+    assert data["decision_summary"]["recommendation"] == "insufficient_data"
+    assert data["time_series"] == []
+
+
+def test_draft_without_goals_has_results_of_nothing(customer: Customer, project: str) -> None:
+    path = customer.an_experiment(project, goals=[], variants=[])
+    whole = customer.get(f"{path}/results").json()["data"]
+    assert (whole["variants"], whole["decision_summary"], whole["time_series"]) == ({}, None, [])
+    summary = customer.get(f"{path}/results/summary").json()["data"]
+    assert (summary["primary_goal"], summary["variants"]) == (None, [])
+    assert customer.get(f"{path}/results/timeseries").json()["data"] == []
+
+
+def test_running_experiment_without_events_has_its_days(customer: Customer, experiment: str) -> None:
+    customer.post(f"{experiment}/start")
+    (day,) = customer.get(f"{experiment}/results/timeseries").json()["data"]
+    assert datetime.fromisoformat(day["date"]).date() - datetime.now(UTC).date() <= timedelta(days=1)
+    assert all(set(found.values()) == {0} for found in day["variants"].values())
+
+
+def test_bayesian_experiment_is_judged_on_chance_to_beat(customer: Customer, project: str) -> None:
+    path = customer.an_experiment(project, analysis_method="bayesian", variants=[CONTROL, TREATMENT])
+    head = customer.get(f"{path}/results/summary").json()["data"]["experiment"]
+    assert head["score_label"] == "Chance to beat control"
+
+
+def test_results_say_what_is_compared_where_weights_changed(observed: Observed) -> None:
+    assert observed.read()["estimand"] is None
+    customer, path, (control, treatment) = observed.customer, observed.path, observed.variants
+    assert customer.post(f"{path}/pause").status_code == 200
+    variants = [{"id": control, "weight": 1}, {"id": treatment, "weight": 3}]
+    edited = customer.patch(path, {"variants": variants})
+    assert edited.status_code == 200, edited.text
+    assert [one["weight"] for one in edited.json()["data"]["variants"]] == [1, 3]
+    assert "weight_epochs" not in edited.json()["data"]
+    assert customer.post(f"{path}/resume").status_code == 200
+    estimand = observed.read()["estimand"]
+    assert estimand["compared_percentage"] == 100
+    assert [one["weights"] for one in estimand["epochs"]] == [
+        {control: 1, treatment: 1},
+        {control: 1, treatment: 3},
+    ]
+    assert [one["visitors"] for one in estimand["epochs"]] == [
+        {control: 120, treatment: 120},
+        {control: 0, treatment: 0},
+    ]
+    assert observed.read(device_type="mobile")["estimand"]["epochs"][0]["visitors"] == {
+        control: 60,
+        treatment: 60,
+    }

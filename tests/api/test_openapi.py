@@ -1,0 +1,103 @@
+import json
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from api.errors import STATUS_OF
+from api.schemas.experiment_input import ExperimentInput
+from api.schemas.projects import ProjectInput
+from engine.design import drafting, project
+from engine.design.experiment import Experiment
+from pipeline.store.catalog.keys import SCOPES
+
+
+@pytest.fixture(scope="module")
+def document(client: TestClient) -> dict[str, Any]:
+    found: dict[str, Any] = client.get("/openapi.json").json()
+    return found
+
+
+def operations(document: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    return [
+        (method, path, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    ]
+
+
+def test_document_is_openapi_3_1_of_version_1_0_0(document: dict[str, Any]) -> None:
+    assert document["openapi"].startswith("3.1")
+    assert document["info"]["version"] == "1.0.0"
+
+
+def test_operation_ids_are_verbs_and_nouns_that_differ(document: dict[str, Any]) -> None:
+    ids = [operation["operationId"] for _, _, operation in operations(document)]
+    assert len(ids) == len(set(ids))
+    assert {"create_project", "list_experiments", "start_experiment", "get_results_summary"} <= set(ids)
+    assert all("_" in id_ and id_ == id_.lower() for id_ in ids)
+
+
+def test_operations_name_their_key_scope_and_errors(document: dict[str, Any]) -> None:
+    for method, path, operation in operations(document):
+        if not path.startswith("/api/v1/projects"):
+            continue
+        (security,) = operation["security"]
+        assert set(security["bearer"]) <= set(SCOPES)
+        assert len(security["bearer"]) == 1
+        expected = {"401", "402", "403"}
+        expected |= {"404"} if "{" in path else set()
+        expected |= {"400", "413", "415", "422"} if "requestBody" in operation else set()
+        assert expected <= set(operation["responses"]), (method, path)
+
+
+def test_errors_are_described_by_the_envelope(document: dict[str, Any]) -> None:
+    for _, _, operation in operations(document):
+        for status, response in operation["responses"].items():
+            if not status.startswith("2"):
+                (content,) = response["content"].values()
+                assert content["schema"]["$ref"].endswith("/ErrorEnvelope")
+                assert int(status) in STATUS_OF.values()
+
+
+def test_parameters_are_left_out_rather_than_null(document: dict[str, Any]) -> None:
+    parameters = [one for _, _, operation in operations(document) for one in operation.get("parameters", ())]
+    status = next(one for one in parameters if one["name"] == "status")
+    assert (status["required"], status["schema"]["type"]) == (False, "string")
+    assert "draft" in status["schema"]["enum"]
+    assert not [one for one in parameters if "null" in str(one["schema"])]
+
+
+def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
+    text = json.dumps(document)
+    names = {part.partition('"')[0] for part in text.split('"#/components/schemas/')[1:]}
+    assert names <= set(document["components"]["schemas"])
+    assert "HTTPValidationError" not in text
+
+
+def test_described_bodies_have_the_fields_that_are_accepted() -> None:
+    assert set(ExperimentInput.model_fields) == set(drafting.WRITABLE)
+    assert set(ProjectInput.model_fields) == set(project.WRITABLE)
+
+
+def test_described_defaults_are_those_of_the_engine() -> None:
+    described = ExperimentInput(name="x").model_dump(mode="json")
+    fields = Experiment.__dataclass_fields__
+    for name in (
+        "type",
+        "url_match_type",
+        "traffic_allocation",
+        "traffic_strategy",
+        "trigger",
+        "confidence_level",
+        "analysis_method",
+        "relay_params",
+    ):
+        assert described[name] == fields[name].default
+
+
+def test_update_requires_no_field_and_has_no_defaults(document: dict[str, Any]) -> None:
+    for name in ("ExperimentChanges", "ProjectChanges"):
+        schema = document["components"]["schemas"][name]
+        assert "required" not in schema
+        assert not any("default" in field for field in schema["properties"].values())

@@ -1,0 +1,124 @@
+"""Charts are valid, carry the report's numbers, and are the only part that needs Altair."""
+
+import subprocess
+import sys
+from typing import Any
+
+import altair as alt
+import pytest
+
+from engine.analysis.analyze import analyze
+from engine.analysis.results.report import Report
+from engine.calibration.chart import chart_scores
+from engine.calibration.error_rates import calibrate
+from engine.calibration.methods import METHODS
+from engine.calibration.trials import Setting
+from engine.charts import report as charts
+from engine.errors import MissingChartsError
+from tests.builders import NOW, an_experiment
+from tests.observations import observed, observed_by_epoch
+
+
+def a_report() -> Report:
+    evidence = observed([5_000, 5_000, 5_000], [500, 600, 510], days=3)
+    return analyze(an_experiment(weights=(1, 1, 1)), evidence, now=NOW)
+
+
+def rows_of(chart: Any) -> list[dict[str, Any]]:
+    """The chart's data, once Altair has held the chart against the schema of Vega-Lite."""
+    spec = chart.to_dict(validate=True)
+    assert spec["$schema"].startswith("https://vega.github.io/schema/vega-lite/")
+    rows: list[dict[str, Any]] = spec["data"]["values"]
+    return rows
+
+
+def test_improvements_are_those_of_the_report_and_the_control_has_none() -> None:
+    report = a_report()
+    _, *variants = report.goals[0].variants
+    assert rows_of(charts.chart_improvements(report)) == [
+        {
+            "goal": "Purchase",
+            "variant": variant.variant_name,
+            "improvement": variant.improvement,
+            "low": variant.improvement_interval.low if variant.improvement_interval else None,
+            "high": variant.improvement_interval.high if variant.improvement_interval else None,
+            "status": variant.status,
+            "visitors": variant.visitors,
+        }
+        for variant in variants
+    ]
+
+
+def test_the_last_day_shows_the_rates_of_the_report() -> None:
+    report = a_report()
+    last = rows_of(charts.chart_rates(report))[-3:]
+    assert [row["value"] for row in last] == [
+        pytest.approx(variant.conversion_rate) for variant in report.goals[0].variants
+    ]
+    assert {row["day"] for row in last} == {"2026-03-04"}
+
+
+def test_a_goal_that_the_report_does_not_have_has_no_rates() -> None:
+    with pytest.raises(ValueError, match="has no goal 'goal_9'"):
+        charts.chart_rates(a_report(), "goal_9")
+
+
+def test_segments_carry_lift_and_interval_and_may_be_unbounded() -> None:
+    segment = charts.SegmentEffect(
+        dimension="device", value="mobile", visitors=70, lift=0.1, low=-0.2, high=None
+    )
+    (row,) = rows_of(charts.chart_segments([segment]))
+    assert (row["value"], row["improvement"], row["low"], row["high"]) == ("mobile", 0.1, -0.2, None)
+
+
+def test_scores_are_drawn_beside_their_promises() -> None:
+    (scores,) = calibrate([Setting(rate=0.2, visitors=280)], METHODS, runs=100, seed=1)
+    rows = rows_of(chart_scores(scores))
+    assert [row["false_positives"] for row in rows] == [score.false_positives.value for score in scores]
+    assert [row["promised"] for row in rows] == [score.method.errs for score in scores]
+
+
+def test_an_empty_report_draws_an_empty_chart() -> None:
+    report = analyze(an_experiment(), observed([0, 0], [0, 0]), now=NOW)
+    assert rows_of(charts.chart_improvements(report)) == []
+    assert rows_of(charts.chart_rates(report)) == []
+
+
+def test_without_altair_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(MissingChartsError, match=r"install it with truelift\[notebooks\]"):
+        charts.chart_improvements(a_report())
+
+
+def test_charts_and_calibration_are_imported_without_altair() -> None:
+    program = "import sys, engine.charts.report, engine.calibration.chart; sys.exit('altair' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_charts_are_of_the_installed_altair() -> None:
+    assert isinstance(charts.chart_rates(a_report()), alt.Chart)
+    assert isinstance(charts.chart_improvements(a_report()), alt.FacetChart)
+
+
+def test_notebooks_keep_a_chart_as_its_data() -> None:
+    before = alt.renderers.active
+    charts.draw_in_notebooks()
+    try:
+        bundle: Any = charts.chart_rates(a_report())._repr_mimebundle_()
+    finally:
+        alt.renderers.enable(before)
+    assert bundle["application/vnd.vegalite.v6+json"]["mark"] == {"type": "line", "point": True}
+
+
+def test_weights_are_drawn_epoch_by_epoch() -> None:
+    evidence = observed_by_epoch([[1, 1], [0.1, 0.9]], [[500, 500], [100, 900]], [[50, 60], [10, 108]])
+    report = analyze(an_experiment(status="running", weights=(0.1, 0.9)), evidence, now=NOW)
+    rows = rows_of(charts.chart_weights(report))
+    assert [(row["variant"], row["weight"]) for row in rows] == [
+        ("Control", 1.0),
+        ("Treatment 1", 1.0),
+        ("Control", 0.1),
+        ("Treatment 1", 0.9),
+    ]
+    with pytest.raises(ValueError, match="never changed"):
+        charts.chart_weights(a_report())

@@ -1,0 +1,80 @@
+"""Questions about the size of a test, and their answers."""
+
+from typing import Any
+
+import pytest
+
+from engine.design.planning.calculator import SampleAnswer, answer, read_question
+from engine.errors import InvalidDesignError
+
+
+def asked(**fields: Any) -> SampleAnswer:
+    return answer(read_question(fields))
+
+
+def refused(**fields: Any) -> set[str]:
+    with pytest.raises(InvalidDesignError) as error:
+        read_question(fields)
+    return {problem.field for problem in error.value.problems}
+
+
+def test_visitors_of_a_rate_are_those_of_the_textbook() -> None:
+    # Fleiss, Levin and Paik (2003), section 4.2, as R's power.prop.test(p1 = .05, p2 = .055, power = .8).
+    found = asked(baseline_rate=5, effect=10, daily_visitors=2000)
+    assert (found.visitors_per_variant, found.visitors_total) == (31_234, 62_468)
+    assert (found.days, found.days_in_whole_weeks) == (32, 35)
+    assert found.detectable_effect == pytest.approx(10, abs=1e-3)
+
+
+def test_visitors_of_a_mean_are_those_of_the_textbook() -> None:
+    # 2 (1.959964 + 0.841621)² / 0.1² = 1569.78 for an effect of a tenth of the deviation.
+    assert asked(baseline_mean=100, standard_deviation=100, effect=10).visitors_per_variant == 1570
+
+
+def test_effect_of_given_visitors_is_the_inverse() -> None:
+    found = asked(baseline_rate=5, visitors_per_variant=31_234)
+    assert found.detectable_effect == pytest.approx(10, abs=1e-3)
+    assert (found.visitors_total, found.days) == (62_468, None)
+
+
+def test_freedom_to_look_costs_visitors() -> None:
+    visitors = [
+        asked(baseline_rate=5, effect=10, method=method).visitors_per_variant or 0
+        for method in ("fixed", "group_sequential", "always_valid")
+    ]
+    assert visitors == sorted(visitors)
+    assert len(set(visitors)) == 3
+
+
+def test_what_cannot_be_found_has_no_size() -> None:
+    assert asked(baseline_rate=60, effect=100) == SampleAnswer(
+        visitors_per_variant=None,
+        visitors_total=None,
+        detectable_effect=None,
+        days=None,
+        days_in_whole_weeks=None,
+    )
+    assert asked(baseline_rate=5, effect=0).visitors_per_variant is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "problems"),
+    [
+        ({}, {"baseline_rate", "effect"}),
+        ({"baseline_rate": 5, "baseline_mean": 3, "effect": 1}, {"baseline_rate", "standard_deviation"}),
+        ({"baseline_rate": 5, "effect": 1, "visitors_per_variant": 10}, {"effect"}),
+        ({"baseline_rate": 100, "effect": 1, "variants": 1}, {"baseline_rate", "variants"}),
+        ({"baseline_rate": 5, "effect": 1, "power": 3}, {"power"}),
+        ({"baseline_rate": 5, "efect": 1}, {"effect", "efect"}),
+        ({"baseline_rate": 5, "effect": 1, "method": "peeking"}, {"method"}),
+    ],
+)
+def test_every_problem_of_a_question_is_named(fields: dict[str, Any], problems: set[str]) -> None:
+    assert refused(**fields) == problems
+
+
+def test_a_value_out_of_bounds_is_named_once() -> None:
+    for fields in ({"baseline_rate": True, "effect": 10}, {"baseline_rate": 5, "effect": "x"}):
+        with pytest.raises(InvalidDesignError) as error:
+            read_question(fields)
+        assert len(error.value.problems) == 1

@@ -1,0 +1,137 @@
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.power import NormalIndPower
+from statsmodels.stats.proportion import power_proportions_2indep, samplesize_proportions_2indep_onetail
+
+from engine.design.planning.sample_size import (
+    Mean,
+    Plan,
+    Share,
+    days_to_go,
+    detectable_lift,
+    in_whole_weeks,
+    power_with,
+    visitors_needed,
+)
+from engine.design.planning.stopping import Stopping, StoppingMethod
+
+METHODS: tuple[StoppingMethod, ...] = ("fixed", "always_valid", "group_sequential")
+
+
+def test_documented_answers_of_r_are_ours() -> None:
+    # ?power.prop.test: n = 50, p1 = .5, p2 = .75 has power 0.740; power .90 needs n = 76.7.
+    assert power_with(Share(0.5), 0.5, 50, Plan()) == pytest.approx(0.740, abs=5e-4)
+    assert visitors_needed(Share(0.5), 0.5, Plan(power=0.9)) == 77
+
+
+def test_a_share_of_one_in_five_needs_what_sample_size_tables_say() -> None:
+    # Fleiss, Levin and Paik (2003), table A.4 without continuity correction: 0.20 against 0.25, power 0.8.
+    assert visitors_needed(Share(0.2), 0.25, Plan()) == 1094
+
+
+@pytest.mark.parametrize("ratio", [0.25, 1.0, 3.0])
+@pytest.mark.parametrize(("rate", "lift"), [(0.001, 0.5), (0.05, 0.1), (0.05, -0.1), (0.5, 0.02)])
+def test_shares_agree_with_statsmodels(rate: float, lift: float, ratio: float) -> None:
+    plan = Plan(ratio=ratio)
+    # statsmodels calls the group whose rate is given `prop2` and its size n1 / ratio.
+    expected = samplesize_proportions_2indep_onetail(
+        diff=rate * lift,
+        prop2=rate,
+        power=0.8,
+        ratio=1 / ratio,
+        alpha=0.025,
+        alternative="larger" if lift > 0 else "smaller",
+    )
+    needed = visitors_needed(Share(rate), lift, plan)
+    assert needed * ratio == pytest.approx(expected, rel=2e-3, abs=2 * ratio)
+    power = power_proportions_2indep(
+        rate * lift, rate, float(needed * ratio), ratio=1 / ratio, alpha=0.05, return_results=False
+    )
+    assert power_with(Share(rate), lift, needed, plan) == pytest.approx(power, abs=2e-5)
+
+
+@pytest.mark.parametrize("ratio", [0.5, 1.0, 2.0])
+def test_means_agree_with_statsmodels(ratio: float) -> None:
+    expected = NormalIndPower().solve_power(effect_size=0.02, alpha=0.05, power=0.9, ratio=ratio)
+    needed = visitors_needed(Mean(10.0, 25.0), 0.05, Plan(power=0.9, ratio=ratio))
+    assert needed == pytest.approx(np.ceil(expected), abs=1)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("margin", [None, 0.03])
+@pytest.mark.parametrize("metric", [Share([0.02, 0.3]), Mean([5.0, 100.0], 40.0, correlation=0.5)])
+def test_size_power_and_detectable_lift_are_one_relation(
+    method: StoppingMethod, margin: float | None, metric: Any
+) -> None:
+    plan = Plan(stopping=Stopping(method), margin=margin, comparisons=2, ratio=0.5)
+    needed = visitors_needed(metric, 0.07, plan)
+    np.testing.assert_allclose(power_with(metric, 0.07, needed, plan), 0.8, atol=0.002)
+    np.testing.assert_allclose(detectable_lift(metric, needed, plan), 0.07, rtol=2e-3)
+
+
+def test_the_planned_power_is_what_simulated_tests_have() -> None:
+    rng = np.random.default_rng(1)
+    n = int(visitors_needed(Share(0.05), 0.2, Plan()))
+    control, variant = rng.binomial(n, 0.05, 20_000) / n, rng.binomial(n, 0.06, 20_000) / n
+    pooled = (control + variant) / 2
+    z = (variant - control) / np.sqrt(pooled * (1 - pooled) * 2 / n)
+    assert (np.abs(z) > stats.norm.ppf(0.975)).mean() == pytest.approx(0.8, abs=0.01)
+
+
+def test_non_inferiority_has_its_planned_power_in_simulated_tests() -> None:
+    rng = np.random.default_rng(2)
+    n = int(visitors_needed(Share(0.2), 0.0, Plan(margin=0.05)))
+    control, variant = rng.binomial(n, 0.2, 20_000) / n, rng.binomial(n, 0.2, 20_000) / n
+    error = np.sqrt((variant * (1 - variant) + 0.95**2 * control * (1 - control)) / n)
+    shown = (variant - 0.95 * control) / error > stats.norm.ppf(0.975)
+    assert shown.mean() == pytest.approx(0.8, abs=0.01)
+
+
+def test_a_covariate_that_explains_half_the_variance_halves_the_visitors() -> None:
+    plain = visitors_needed(Mean(10.0, 30.0), 0.02, Plan())
+    reduced = visitors_needed(Mean(10.0, 30.0, correlation=np.sqrt(0.5)), 0.02, Plan())
+    assert reduced == pytest.approx(plain / 2, abs=1)
+
+
+def test_more_comparisons_need_more_visitors() -> None:
+    single = visitors_needed(Share(0.05), 0.1, Plan())
+    # The level of each of four is 0.0125: Bonferroni.
+    assert visitors_needed(Share(0.05), 0.1, Plan(comparisons=4)) == visitors_needed(
+        Share(0.05), 0.1, Plan(alpha=0.0125)
+    )
+    assert visitors_needed(Share(0.05), 0.1, Plan(comparisons=4)) > 1.3 * single
+
+
+def test_impossible_questions_have_no_number() -> None:
+    # No effect, more conversions than visitors, nobody converts; and a loss beyond the margin.
+    assert np.isnan(visitors_needed(Share([0.05, 0.5, 0.0]), [0.0, 1.5, 0.1], Plan())).all()
+    assert np.isnan(visitors_needed(Share(0.05), -0.02, Plan(margin=0.01)))
+    assert np.isnan(power_with(Share(0.05), 0.1, 0, Plan()))
+    assert np.isnan(detectable_lift(Share([0.05, 0.0]), [0, 100], Plan())).all()
+
+
+def test_too_few_visitors_can_detect_nothing() -> None:
+    assert np.isnan(detectable_lift(Share(0.9), 20, Plan()))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"alpha": 0.0}, {"power": 1.0}, {"power": 0.04}, {"comparisons": 0}, {"ratio": 0.0}, {"margin": 1.0}],
+)
+def test_promises_that_cannot_be_kept_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"share|coin|ratio"):
+        Plan(**wrong)
+
+
+def test_days_to_go_round_up_and_say_when_nobody_comes() -> None:
+    assert days_to_go(1_000, 400, 250) == 3
+    assert days_to_go(1_000, 1_200, 250) == 0
+    assert days_to_go(1_000, 400, 0) is None
+    assert days_to_go(float("nan"), 400, 250) is None
+
+
+def test_whole_weeks_hold_every_weekday_equally_often() -> None:
+    assert [in_whole_weeks(days) for days in (0, 1, 7, 8)] == [0, 7, 7, 14]

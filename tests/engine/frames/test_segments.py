@@ -1,0 +1,133 @@
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from engine.analysis.results.segment_report import SegmentReport
+from engine.errors import InvalidEvidenceError
+from engine.frames.analyze import analyze_frame
+from engine.frames.segments import segments_of_frame
+
+
+def drawn(visitors: int = 8_000) -> pl.DataFrame:
+    rng = np.random.default_rng(11)
+    device, arm = rng.choice(["mobile", "desktop"], visitors), rng.choice(["old", "new"], visitors)
+    lift = np.where((arm == "new") & (device == "mobile"), 1.6, 1.0)
+    bought = rng.random(visitors) < 0.1 * lift
+    return pl.DataFrame(
+        {
+            "variant": arm,
+            "device": device,
+            "plan": np.array(["pro", "free", None])[rng.integers(0, 3, visitors)],
+            "bought": bought.astype(int),
+            "spent": np.where(bought, rng.lognormal(3, 1, visitors).round(2), 0.0),
+        }
+    )
+
+
+def values_of(report: SegmentReport) -> list[tuple[str, str]]:
+    return [(one.dimension, one.value) for one in report.goals[0].segments]
+
+
+def test_counts_are_those_of_polars() -> None:
+    frame = drawn()
+    report = segments_of_frame(
+        frame, segments=["plan"], control="old", goals={"bought": "custom_event", "spent": "revenue"}
+    )
+    assert values_of(report) == [("plan", "free"), ("plan", "pro")]
+    for goal, name in zip(report.goals, ("bought", "spent"), strict=True):
+        for one in goal.segments:
+            for arm in (one.control, *one.variants):
+                assert arm is not None
+                own = frame.filter(plan=one.value, variant=arm.variant_name)
+                assert arm.visitors == own.height
+                assert arm.conversions == (own[name] > 0).sum()
+                if name == "spent":
+                    assert arm.revenue_cents == round(100 * own["spent"].sum())
+
+
+def test_a_segment_by_itself_is_the_frame_of_its_visitors() -> None:
+    frame = drawn()
+    report = segments_of_frame(frame, segments=["device"], control="old", goals={"spent": "revenue"})
+    for one in report.goals[0].segments:
+        alone = (
+            analyze_frame(frame.filter(device=one.value), control="old", goals={"spent": "revenue"})
+            .goals[0]
+            .variants[1]
+        )
+        assert one.variants[0].improvement == pytest.approx(alone.improvement)
+        assert one.variants[0].revenue_per_visitor_cents == pytest.approx(alone.revenue_per_visitor_cents)
+
+
+def test_the_planted_difference_is_told_in_words() -> None:
+    report = segments_of_frame(drawn(), segments=["device", "plan"], control="old", goals=["bought"])
+    assert "differs in 1 segment from that elsewhere. In device '" in report.goals[0].summary
+    assert "plan" not in report.goals[0].summary
+
+
+def test_visitors_are_in_the_segments_of_their_earliest_row() -> None:
+    frame = pl.DataFrame(
+        {
+            "visitor": ["a", "a", "b", "b", "c"],
+            "at": ["2026-03-02", "2026-03-01", "2026-03-01", "2026-03-01", "2026-03-01"],
+            "variant": ["old", "old", "new", "new", "new"],
+            "device": ["mobile", "desktop", "tablet", "mobile", None],
+            "bought": [0, 1, 0, 0, 1],
+        }
+    )
+    by_time = segments_of_frame(
+        frame, segments=["device"], control="old", goals=["bought"], visitor="visitor", timestamp="at"
+    )
+    assert values_of(by_time) == [("device", "desktop"), ("device", "tablet")]
+    by_row = segments_of_frame(frame, segments=["device"], control="old", goals=["bought"], visitor="visitor")
+    assert values_of(by_row) == [("device", "mobile"), ("device", "tablet")]
+
+
+def test_numbers_and_flags_are_values_like_words() -> None:
+    frame = drawn(400).with_columns(
+        tier=pl.Series(np.arange(400) % 3), is_vip=pl.Series(np.arange(400) % 2 == 0)
+    )
+    report = segments_of_frame(frame, segments=["tier", "is_vip", "tier"], control="old", goals=["bought"])
+    assert values_of(report) == [
+        ("is_vip", "false"),
+        ("is_vip", "true"),
+        ("tier", "0"),
+        ("tier", "1"),
+        ("tier", "2"),
+    ]
+    floats = pd.DataFrame({"variant": ["old", "new"], "tier": [1.5, np.nan], "bought": [1, 0]})
+    assert values_of(segments_of_frame(floats, segments=["tier"], control="old", goals=["bought"])) == [
+        ("tier", "1.5")
+    ]
+
+
+def test_a_column_that_says_nothing_has_no_segments() -> None:
+    frame = drawn(400).with_columns(nothing=pl.lit(None, pl.String))
+    blank = drawn(400).with_columns(nothing=pl.lit(""))
+    for one in (frame, blank):
+        assert values_of(segments_of_frame(one, segments=["nothing"], control="old", goals=["bought"])) == []
+
+
+def test_weights_that_moved_are_no_fault_of_the_split() -> None:
+    frame = drawn(4_000)
+    frame = frame.filter((pl.col("variant") == "old") | (pl.int_range(pl.len()) % 3 == 0))
+    since = datetime(2026, 3, 1, tzinfo=UTC)
+    epochs = [(since, {"old": 1, "new": 1}), (since + timedelta(days=3), {"old": 9, "new": 1})]
+
+    def alarms(**more: Any) -> int:
+        report = segments_of_frame(frame, segments=["device"], control="old", goals=["bought"], **more)
+        return len(report.split_alarms)
+
+    assert alarms() == 2
+    assert alarms(weights={"old": 3, "new": 1}) == 0
+    assert alarms(weight_epochs=epochs) == alarms(traffic_strategy="bandit") == 0
+
+
+def test_what_is_wrong_is_said() -> None:
+    with pytest.raises(InvalidEvidenceError, match="did you mean 'device'"):
+        segments_of_frame(drawn(10), segments=["devise"], control="old", goals=["bought"])
+    with pytest.raises(InvalidEvidenceError, match="at least one column as a segment"):
+        segments_of_frame(drawn(10), segments=[], control="old", goals=["bought"])

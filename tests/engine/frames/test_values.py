@@ -1,0 +1,267 @@
+"""What a frame says of each visitor besides counts: covariates, orders, caps."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import statsmodels.api as sm
+from scipy import stats
+
+from engine.analysis.results.report import VariantResult
+from engine.design.analysis_settings import Statistics
+from engine.errors import InvalidEvidenceError
+from engine.frames.analyze import analyze_frame
+
+HILLSTROM = Path(__file__).parents[2].parent / "shared" / "data" / "hillstrom.csv"
+
+
+def shoppers(n: int = 6_000, *, lift: float = 0.1, seed: int = 5) -> pl.DataFrame:
+    """Visitors who spend as they did before, give or take, and more where they are treated."""
+    rng = np.random.default_rng(seed)
+    treated = rng.random(n) < 0.5
+    taste = rng.gamma(2.0, 20.0, n)
+    orders = rng.poisson(1.5, n)
+    spent = np.round(taste * (1 + lift * treated) * orders * rng.uniform(0.8, 1.2, n), 2)
+    return pl.DataFrame(
+        {
+            "variant": np.where(treated, "new", "old"),
+            "spent": spent,
+            "orders": orders,
+            "before": taste,
+            "bought": orders > 0,
+            "bought_before": (rng.random(n) < np.where(orders > 0, 0.7, 0.2)).astype(float),
+        }
+    )
+
+
+def variant_of(df: pl.DataFrame, goals: Any, **more: Any) -> VariantResult:
+    report = analyze_frame(df, control="old", goals=goals, **more)
+    return report.goals[0].variants[1]
+
+
+def bounds(found: VariantResult) -> tuple[float, float]:
+    interval = found.improvement_interval
+    assert interval is not None
+    assert interval.low is not None
+    assert interval.high is not None
+    return interval.low, interval.high
+
+
+def cents(df: pl.DataFrame, variant: str) -> Any:
+    return df.filter(pl.col("variant") == variant)["spent"].to_numpy() * 100
+
+
+def covariance_analysis(df: pl.DataFrame, outcome: str, covariate: str) -> Any:
+    treated = (df["variant"] == "new").to_numpy().astype(float)
+    x = sm.add_constant(np.column_stack([treated, df[covariate].to_numpy()]))
+    return sm.OLS(df[outcome].cast(pl.Float64).to_numpy(), x).fit(cov_type="HC0")
+
+
+@pytest.mark.parametrize(("outcome", "kind", "covariate", "unit"), [
+    ("spent", "revenue", "before", 100.0),
+    ("bought", "custom_event", "bought_before", 1.0),
+])  # fmt: skip
+def test_adjusted_difference_and_p_are_those_of_an_analysis_of_covariance(
+    outcome: str, kind: str, covariate: str, unit: float
+) -> None:
+    df = shoppers(seed=6)
+    found = variant_of(df, {outcome: kind}, covariates={outcome: covariate})
+    fit = covariance_analysis(df, outcome, covariate)
+    assert found.absolute_difference == pytest.approx(unit * fit.params[1], rel=1e-9)
+    # Robust errors differ from ours by the degrees of freedom only.
+    assert found.log_p_value == pytest.approx(np.log(fit.pvalues[1]), rel=0.01)
+
+
+def test_unadjusted_result_stands_beside_the_adjusted_one() -> None:
+    df = shoppers()
+    adjusted = variant_of(df, {"spent": "revenue"}, covariates={"spent": "before"})
+    plain = variant_of(df, {"spent": "revenue"})
+    beside = adjusted.unadjusted
+    assert beside is not None
+    assert plain.unadjusted is None
+    assert (beside.improvement, beside.p_value, beside.improvement_interval, beside.status) == (
+        plain.improvement,
+        plain.p_value,
+        plain.improvement_interval,
+        plain.status,
+    )
+    assert (adjusted.log_p_value or 0) < (plain.log_p_value or 0)
+    fit = covariance_analysis(df, "spent", "before")
+    raw = sm.OLS(df["spent"].to_numpy(), sm.add_constant((df["variant"] == "new").to_numpy() * 1.0)).fit()
+    assert beside.variance_reduction == pytest.approx(1 - fit.ssr / raw.ssr, abs=2e-3)
+    # What was counted is as it was.
+    assert (adjusted.revenue_cents, adjusted.conversions) == (plain.revenue_cents, plain.conversions)
+
+
+def test_a_covariate_that_says_half_halves_the_variance() -> None:
+    rng = np.random.default_rng(8)
+    x = rng.standard_normal(40_000)
+    df = pl.DataFrame(
+        {
+            "variant": np.where(rng.random(40_000) < 0.5, "new", "old"),
+            "spent": 100 + x + rng.standard_normal(40_000),
+            "before": x,
+        }
+    )
+    found = variant_of(df, {"spent": "revenue"}, covariates={"spent": "before"}).unadjusted
+    assert found is not None
+    assert found.variance_reduction == pytest.approx(0.5, abs=0.01)
+
+
+def test_visitors_without_a_past_stay_as_they_are() -> None:
+    df = shoppers().with_row_index("i")
+    unknown = df.with_columns(before=pl.when(pl.col("i") % 3 > 0).then("before"))
+    some = variant_of(unknown, {"spent": "revenue"}, covariates={"spent": "before"})
+    whole = variant_of(df, {"spent": "revenue"}, covariates={"spent": "before"})
+    none = unknown.with_columns(before=pl.lit(None, pl.Float64))
+    assert variant_of(none, {"spent": "revenue"}, covariates={"spent": "before"}).unadjusted is None
+    assert some.unadjusted is not None
+    assert whole.unadjusted is not None
+    gain = some.unadjusted.variance_reduction / whole.unadjusted.variance_reduction
+    assert gain == pytest.approx(2 / 3, abs=0.1)
+
+
+def test_few_conversions_are_judged_exactly_and_not_adjusted() -> None:
+    df = shoppers(400).with_row_index("i").with_columns(bought=pl.col("i") % 60 == 0)
+    found = variant_of(df, ["bought"], covariates={"bought": "bought_before"})
+    plain = variant_of(df, ["bought"])
+    assert (found.unadjusted, found.p_value) == (None, plain.p_value)
+
+
+def test_capped_revenue_is_that_of_capped_values() -> None:
+    df = shoppers()
+    found = variant_of(df, {"spent": "revenue"}, caps={"spent": 95})
+    cap = np.percentile(df.filter(pl.col("spent") > 0)["spent"] * 100, 95, method="inverted_cdf")
+    new, old = (np.minimum(np.round(cents(df, name)), cap) for name in ("new", "old"))
+    welch = stats.ttest_ind(new, old, equal_var=False)
+    assert found.capped is not None
+    assert found.capped.cap_cents == cap
+    assert found.capped.visitors == (np.round(cents(df, "new")) > cap).sum()
+    assert found.log_p_value == pytest.approx(np.log(welch.pvalue), rel=1e-9)
+    assert found.improvement == pytest.approx(new.mean() / old.mean() - 1, rel=1e-12)
+    # Money that came in stays money.
+    assert found.revenue_cents == round(cents(df, "new").sum())
+
+
+def test_revenue_per_order_is_a_ratio_of_sums_with_the_error_of_the_delta_method() -> None:
+    df = shoppers()
+    found = variant_of(df, {"spent": "revenue"}, orders={"spent": "orders"})
+    ratios, variances = [], []
+    for name in ("old", "new"):
+        part = df.filter(pl.col("variant") == name)
+        y, x = np.round(cents(df, name)), part["orders"].to_numpy().astype(float)
+        ratio = y.sum() / x.sum()
+        ratios.append(ratio)
+        variances.append(np.var(y - ratio * x, ddof=1) / len(x) / x.mean() ** 2)
+    assert found.absolute_difference == pytest.approx(ratios[1] - ratios[0], rel=1e-9)
+    z = (ratios[1] - ratios[0]) / np.sqrt(sum(variances))
+    assert found.log_p_value == pytest.approx(np.log(2 * stats.norm.sf(abs(z))), rel=5e-3)
+    assert found.revenue_per_order_cents == pytest.approx(ratios[1], rel=1e-9)
+    assert found.orders == df.filter(pl.col("variant") == "new")["orders"].sum()
+
+
+def test_adjusting_a_ratio_by_what_goes_with_it_makes_it_surer() -> None:
+    df = shoppers(20_000)
+    plain = variant_of(df, {"spent": "revenue"}, orders={"spent": "orders"})
+    adjusted = variant_of(
+        df, {"spent": "revenue"}, orders={"spent": "orders"}, covariates={"spent": "before"}
+    )
+    assert adjusted.unadjusted is not None
+    assert adjusted.unadjusted.p_value == plain.p_value
+    assert adjusted.unadjusted.variance_reduction > 0.3
+    # The tenth more that was put in is found closer by.
+    low, high = bounds(adjusted)
+    assert low < 0.1 < high
+    assert high - low < 0.9 * (bounds(plain)[1] - bounds(plain)[0])
+
+
+def test_rows_of_one_visitor_come_together_before_anything_is_cut_or_counted() -> None:
+    df = shoppers(2_000).with_row_index("who")
+    halves = pl.concat(
+        [df.with_columns(pl.col("spent") / 2, pl.col("orders") * 0), df.with_columns(pl.col("spent") / 2)]
+    )
+    more: dict[str, Any] = {
+        "orders": {"spent": "orders"},
+        "covariates": {"spent": "before"},
+        "caps": {"spent": 90},
+    }
+    once = variant_of(df.with_columns((pl.col("spent") / 2).round(2) * 2), {"spent": "revenue"}, **more)
+    twice = variant_of(
+        halves.with_columns(pl.col("spent").round(2)), {"spent": "revenue"}, visitor="who", **more
+    )
+    assert twice.log_p_value == pytest.approx(once.log_p_value, rel=1e-9)
+
+
+@pytest.mark.parametrize(("more", "message"), [
+    ({"covariates": {"spent": "befor"}}, "did you mean 'before'"),
+    ({"covariates": {"sold": "before"}}, "is no goal"),
+    ({"covariates": {"spent": "variant"}}, "not numbers"),
+    ({"caps": {"spent": 95}, "goals": {"spent": "custom_event"}}, "neither orders nor a cap"),
+])  # fmt: skip
+def test_what_makes_no_sense_is_refused(more: dict[str, Any], message: str) -> None:
+    goals = more.pop("goals", {"spent": "revenue"})
+    with pytest.raises(InvalidEvidenceError, match=message):
+        variant_of(shoppers(100), goals, **more)
+
+
+def test_infinite_covariates_are_refused() -> None:
+    df = shoppers(100).with_columns(before=pl.lit(np.inf))
+    with pytest.raises(InvalidEvidenceError, match="infinite"):
+        variant_of(df, {"spent": "revenue"}, covariates={"spent": "before"})
+
+
+def test_a_covariate_that_differed_between_the_arms_beforehand_gives_the_alarm() -> None:
+    df = shoppers().with_columns(before=pl.col("before") + 20 * (pl.col("variant") == "new"))
+    report = analyze_frame(df, control="old", goals={"spent": "revenue"}, covariates={"spent": "before"})
+    check = next(check for check in report.health if check.check == "alike_before")
+    assert check.status == "alarm"
+    assert report.goals[0].decision.recommendation == "fix_data"
+    sound = analyze_frame(
+        shoppers(), control="old", goals={"spent": "revenue"}, covariates={"spent": "before"}
+    )
+    assert {check.check: check.status for check in sound.health}["alike_before"] == "ok"
+
+
+def test_a_prior_on_the_lift_draws_it_to_what_was_believed() -> None:
+    df = shoppers(20_000, lift=0.02)
+    flat = variant_of(df, {"spent": "revenue"}, analysis_method="bayesian")
+    sceptical = Statistics(prior="lift", prior_deviation_percent=0.5)
+    drawn = variant_of(df, {"spent": "revenue"}, analysis_method="bayesian", statistics=sceptical)
+    wide = Statistics(prior="lift", prior_deviation_percent=1000.0)
+    open_minded = variant_of(df, {"spent": "revenue"}, analysis_method="bayesian", statistics=wide)
+    assert abs(drawn.improvement or 1) < 0.3 * abs(flat.improvement or 0)
+    assert open_minded.chance_to_beat == pytest.approx(flat.chance_to_beat, abs=2e-3)
+    assert open_minded.improvement == pytest.approx(flat.improvement, abs=0.01)
+
+
+@pytest.mark.skipif(
+    not HILLSTROM.exists(), reason="the e-mail experiment's data are not beside the repository"
+)
+def test_history_makes_the_email_experiment_surer() -> None:
+    df = pl.read_csv(HILLSTROM)
+    report = analyze_frame(
+        df,
+        control="No E-Mail",
+        variant="segment",
+        goals={"spend": "revenue", "visit": "custom_event"},
+        covariates={"spend": "history", "visit": "history"},
+    )
+    for goal in report.goals:
+        for found in goal.variants[1:]:
+            assert found.unadjusted is not None
+            assert 0 < found.unadjusted.variance_reduction < 0.05
+            assert found.status == "winner"
+    assert {check.check: check.status for check in report.health}["alike_before"] == "ok"
+
+
+def test_the_words_say_what_was_done_to_the_values() -> None:
+    df = shoppers()
+    more: dict[str, Any] = {"covariates": {"spent": "before"}, "caps": {"spent": 95}}
+    report = analyze_frame(df, control="old", goals={"spent": "revenue"}, **more)
+    said = report.goals[0].decision.explanation
+    assert "(what visitors did before is taken into account, and amounts above" in said
+    assert "per visitor" in said
+    per_order = analyze_frame(df, control="old", goals={"spent": "revenue"}, orders={"spent": "orders"})
+    assert "per order, and 'old'" in per_order.goals[0].decision.explanation

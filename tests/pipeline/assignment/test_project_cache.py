@@ -1,0 +1,84 @@
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from pipeline.assignment.project_cache import LiveProjects
+from pipeline.settings import Settings
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.errors import NotFoundError
+from tests.builders import a_project, an_experiment
+
+
+@dataclass
+class Clock:
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[Catalog]:
+    opened = Catalog.open(Settings(data_dir=tmp_path))
+    account, _, _ = opened.accounts.create("Acme", "owner@acme.example")
+    opened.projects.create(a_project(account_id=account.id), actor="test")
+    opened.experiments.create("prj_1", lambda _: an_experiment(status="running"), actor="test")
+    yield opened
+    opened.close()
+
+
+def rename(catalog: Catalog, name: str) -> None:
+    account_id = catalog.projects.find("prj_1").account_id
+    catalog.projects.change(account_id, "prj_1", partial(replace, name=name), actor="test")
+
+
+def test_a_project_comes_with_its_experiments_and_account(catalog: Catalog) -> None:
+    live = LiveProjects(catalog).with_id("prj_1")
+    assert live.account.name == "Acme"
+    assert [experiment.id for experiment in live.experiments] == ["exp_1"]
+    assert live.known.variants == {"exp_1": {"var_0", "var_1"}}
+    assert live.known.goals == {"goal_1"}
+
+
+def test_it_is_found_by_its_public_key(catalog: Catalog) -> None:
+    assert LiveProjects(catalog).with_key("pk_shop").project.id == "prj_1"
+
+
+def test_what_does_not_exist_is_not_found(catalog: Catalog) -> None:
+    projects = LiveProjects(catalog)
+    with pytest.raises(NotFoundError):
+        projects.with_id("prj_9")
+    with pytest.raises(NotFoundError):
+        projects.with_key("pk_unknown")
+
+
+def test_what_is_fresh_is_kept_for_a_second(catalog: Catalog) -> None:
+    clock = Clock()
+    projects = LiveProjects(catalog, clock)
+    assert projects.kept("id", "prj_1") is None
+    live = projects.with_id("prj_1")
+    clock.now += 0.9
+    assert projects.kept("id", "prj_1") is live
+    clock.now += 0.2
+    assert projects.kept("id", "prj_1") is None
+
+
+def test_a_change_by_this_process_is_seen_at_once(catalog: Catalog) -> None:
+    projects = LiveProjects(catalog, Clock())
+    projects.with_id("prj_1")
+    rename(catalog, "Renamed")
+    assert projects.with_id("prj_1").project.name == "Renamed"
+
+
+def test_a_change_by_another_process_is_seen_within_a_second(catalog: Catalog, tmp_path: Path) -> None:
+    clock = Clock()
+    projects = LiveProjects(catalog, clock)
+    projects.with_id("prj_1")
+    other = Catalog.open(Settings(data_dir=tmp_path))
+    rename(other, "Renamed")
+    other.close()
+    clock.now += 1.0
+    assert projects.with_id("prj_1").project.name == "Renamed"

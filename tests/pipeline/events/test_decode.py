@@ -1,0 +1,235 @@
+import json
+from typing import Any
+
+import mmh3
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.events.attributes import Client
+from pipeline.events.body import read_body
+from pipeline.events.decode import (
+    KnownIds,
+    ReadEvents,
+    Reception,
+    read_conversions,
+    read_tracked,
+)
+from pipeline.events.hashing import visitor_key, visitor_keys
+from pipeline.events.rejections import CODES, JUNK_IDS
+from tests.builders import an_experiment
+
+# 2026-03-01T09:30:00Z.
+RECEIVED = 1_772_357_400_000_000
+EXPERIMENT = an_experiment(status="running")
+RECEPTION = Reception(RECEIVED, KnownIds.of([EXPERIMENT]))
+EXPOSURE = {
+    "event_id": "e1",
+    "type": "exposure",
+    "visitor_id": "v1",
+    "experiment_id": "exp_1",
+    "variant_id": "var_1",
+}
+ORDER = {"event_id": "e1", "visitor_id": "v1", "goal_id": "goal_1"}
+
+
+def tracked(*events: object, reception: Reception = RECEPTION, **around: Any) -> ReadEvents:
+    return read_tracked(read_body(json.dumps({"batch": events, **around}).encode()), reception)
+
+
+def converted(*events: object) -> ReadEvents:
+    return read_conversions(read_body(json.dumps({"batch": events}).encode()), RECEPTION)
+
+
+def exposure(**fields: object) -> dict[str, object]:
+    return {**EXPOSURE, **fields}
+
+
+def order(**fields: object) -> dict[str, object]:
+    return {**ORDER, **fields}
+
+
+def test_an_exposure_becomes_a_row() -> None:
+    read = tracked(exposure(timestamp="2026-03-01T09:29:00Z", attributes={"country": "US", "plan": "pro"}))
+    (row,) = read.rows
+    assert (row.event_id, row.type, row.experiment_id, row.variant_id) == (
+        "e1",
+        "exposure",
+        "exp_1",
+        "var_1",
+    )
+    assert (row.received_at, row.occurred_at) == (RECEIVED, RECEIVED - 60_000_000)
+    assert (row.visitor_id, row.visitor_key) == ("v1", visitor_key("v1"))
+    assert (row.country, row.custom, row.visitor_identity) == ("US", '{"plan":"pro"}', "anonymous")
+    assert [(result.event_id, result.status, result.code) for result in read.results] == [("e1", "ok", None)]
+
+
+@pytest.mark.parametrize(
+    ("event", "column", "value"),
+    [
+        ({"type": "pageview", "url": "https://shop.example/"}, "url", "https://shop.example/"),
+        ({"type": "click", "selector": "#buy"}, "selector", "#buy"),
+        ({"type": "custom_event", "event_name": "signup", "value": 2.5}, "value", 2.5),
+        ({"type": "ga4_event", "event_name": "purchase"}, "event_name", "purchase"),
+        ({"type": "identify", "user_id": "u1"}, "user_key", visitor_key("u1")),
+    ],
+)
+def test_each_other_type_becomes_a_row(event: dict[str, object], column: str, value: object) -> None:
+    (row,) = tracked({"event_id": "e1", "visitor_id": "v1", **event}).rows
+    assert getattr(row, column) == value
+
+
+def test_a_conversion_becomes_a_row() -> None:
+    (row,) = converted(order(revenue_cents=1999, currency="eur", transaction_id="t1", user_id="u1")).rows
+    assert (row.type, row.goal_id, row.revenue_cents, row.currency) == ("conversion", "goal_1", 1999, "EUR")
+    assert (row.transaction_key, row.user_key) == (visitor_key("t1"), visitor_key("u1"))
+    assert (row.is_refund, row.visitor_identity) == (False, "identified")
+
+
+def test_a_conversion_of_a_user_has_the_users_key_until_the_visitor_is_known() -> None:
+    (row,) = converted({"event_id": "e1", "user_id": "u1", "event_name": "purchase"}).rows
+    assert (row.visitor_id, row.visitor_key, row.user_id) == (None, visitor_key("u1"), "u1")
+
+
+def test_a_refund_is_marked() -> None:
+    (row,) = converted(order(kind="refund", revenue_cents=500)).rows
+    assert (row.is_refund, row.revenue_cents) == (True, 500)
+
+
+# Every code, with events that get it.
+REJECTED_WHEN_TRACKED: list[tuple[object, str]] = [
+    ("text", "invalid_event"),
+    (None, "invalid_event"),
+    ([], "invalid_event"),
+    (exposure(url=5), "invalid_event"),
+    (exposure(variant_id=None), "invalid_event"),
+    ({"event_id": "e1", "visitor_id": "v1", "type": "pageview"}, "invalid_event"),
+    ({"event_id": "e1", "visitor_id": "v1", "type": "click"}, "invalid_event"),
+    ({"event_id": "e1", "visitor_id": "v1", "type": "custom_event", "event_name": ""}, "invalid_event"),
+    (exposure(url="https://shop.example/" + "x" * 8000), "invalid_event"),
+    (exposure(attributes={"note": "x" * 32 * 1024}), "event_too_large"),
+    (exposure(event_id=None), "invalid_event_id"),
+    (exposure(event_id=17), "invalid_event_id"),
+    (exposure(event_id="x" * 201), "invalid_event_id"),
+    (exposure(visitor_id="  "), "invalid_visitor_id"),
+    (exposure(visitor_id=17), "invalid_visitor_id"),
+    (exposure(visitor_id="x" * 201), "invalid_visitor_id"),
+    (exposure(user_id="undefined"), "invalid_user_id"),
+    (exposure(type="purchase"), "invalid_type"),
+    (exposure(type=None), "invalid_type"),
+    (exposure(type="assignment"), "invalid_type"),
+    (exposure(timestamp="noon"), "invalid_timestamp"),
+    (exposure(timestamp={}), "invalid_timestamp"),
+    (exposure(timestamp="2026-01-01T00:00:00Z"), "timestamp_too_old"),
+    (exposure(experiment_id="exp_9"), "unknown_experiment"),
+    (exposure(variant_id="var_9"), "unknown_variant"),
+    (exposure(value=1e16), "invalid_value"),
+    (exposure(value="12"), "invalid_value"),
+    (exposure(attributes={"plan": []}), "invalid_attributes"),
+    (exposure(attributes=[]), "invalid_attributes"),
+]
+REJECTED_CONVERSIONS: list[tuple[object, str]] = [
+    ({"event_id": "e1", "visitor_id": "v1"}, "invalid_event"),
+    ({"event_id": "e1", "goal_id": "goal_1"}, "invalid_visitor_id"),
+    (order(visitor_id="NaN"), "invalid_visitor_id"),
+    (order(user_id="null"), "invalid_user_id"),
+    (order(goal_id="goal_9"), "unknown_goal"),
+    (order(transaction_id="undefined"), "invalid_transaction_id"),
+    (order(kind="gift"), "invalid_type"),
+    (order(revenue_cents=-1), "invalid_value"),
+    (order(revenue_cents=10**12 + 1), "invalid_value"),
+    (order(revenue_cents=10**30), "invalid_value"),
+    (order(revenue_cents=19.99), "invalid_value"),
+    (order(revenue_cents="1999"), "invalid_value"),
+    (order(kind="refund"), "invalid_value"),
+    (order(currency="dollars"), "invalid_currency"),
+    (order(currency="€€€"), "invalid_currency"),
+]
+
+
+@pytest.mark.parametrize(("event", "code"), REJECTED_WHEN_TRACKED)
+def test_a_bad_event_gets_its_code_and_sinks_nothing_else(event: object, code: str) -> None:
+    read = tracked(exposure(event_id="before"), event, exposure(event_id="after"))
+    assert [result.status for result in read.results] == ["ok", "rejected", "ok"]
+    assert read.results[1].code == code
+    assert read.results[1].message
+    assert [row.event_id for row in read.rows] == ["before", "after"]
+
+
+@pytest.mark.parametrize(("event", "code"), REJECTED_CONVERSIONS)
+def test_a_bad_conversion_gets_its_code_and_sinks_nothing_else(event: object, code: str) -> None:
+    read = converted(order(event_id="before"), event, order(event_id="after"))
+    assert [result.code for result in read.results] == [None, code, None]
+    assert [row.event_id for row in read.rows] == ["before", "after"]
+
+
+def test_every_code_is_tried_here() -> None:
+    assert {code for _, code in REJECTED_WHEN_TRACKED + REJECTED_CONVERSIONS} | {"excluded_address"} == set(
+        CODES
+    )
+
+
+def test_an_excluded_address_stores_nothing() -> None:
+    read = tracked(exposure(), reception=Reception(RECEIVED, RECEPTION.known, is_excluded=True))
+    assert (read.rows, [result.code for result in read.results]) == ([], ["excluded_address"])
+
+
+@pytest.mark.parametrize("junk", sorted(JUNK_IDS))
+def test_junk_ids_are_rejected(junk: str) -> None:
+    read = tracked(exposure(visitor_id=junk), exposure(event_id=junk))
+    assert [result.code for result in read.results] == ["invalid_visitor_id", "invalid_event_id"]
+
+
+def test_32_kib_are_an_events_limit() -> None:
+    empty = len(json.dumps(exposure(attributes={"user_agent": ""})))
+    fitting = exposure(attributes={"user_agent": "x" * (32 * 1024 - empty)})
+    larger = exposure(attributes={"user_agent": "x" * (32 * 1024 - empty + 1)})
+    assert [result.code for result in tracked(fitting, larger).results] == [None, "event_too_large"]
+
+
+def test_an_event_with_bytes_that_are_no_text_is_rejected_alone() -> None:
+    body = json.dumps({"batch": [exposure(), exposure(url="HERE")]}).encode().replace(b"HERE", b"\xff")
+    read = read_tracked(read_body(body), RECEPTION)
+    assert [result.code for result in read.results] == [None, "invalid_event"]
+
+
+def test_control_characters_are_kept_as_they_came() -> None:
+    (row,) = tracked(exposure(visitor_id="a\x00b\x1b")).rows
+    assert row.visitor_id == "a\x00b\x1b"
+
+
+def test_a_repeated_event_is_stored_again_and_counted_once_later() -> None:
+    assert len(tracked(exposure(), exposure()).rows) == 2
+
+
+def test_a_wrong_clock_is_corrected_by_sent_at() -> None:
+    # The sender's clock is an hour fast; it sent this one minute after it happened.
+    read = tracked(exposure(timestamp="2026-03-01T10:30:00Z"), sent_at="2026-03-01T10:31:00Z")
+    assert read.rows[0].occurred_at == RECEIVED - 60_000_000
+
+
+def test_a_known_bot_is_stored_and_flagged() -> None:
+    client = Client.of_headers({"user-agent": "Mozilla/5.0 (compatible; Googlebot/2.1)"})
+    read = tracked(exposure(), reception=Reception(RECEIVED, RECEPTION.known, client))
+    assert [row.is_bot for row in read.rows] == [True]
+
+
+def test_a_visitor_key_is_the_first_half_of_murmur3_x64_128() -> None:
+    # From the algorithm's 16 bytes themselves, little-endian.
+    digest = mmh3.mmh3_x64_128_digest(b"visitor-1", 0)
+    assert visitor_key("visitor-1") == int.from_bytes(digest[:8], "little")
+    assert visitor_keys(["visitor-1", "é"]) == [visitor_key("visitor-1"), visitor_key("é")]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_whatever_is_sent_is_answered(anything: object) -> None:
+    fields = ("event_id", "type", "visitor_id", "timestamp", "url", "value", "attributes", "experiment_id")
+    read = tracked(anything, *(exposure(**{field: anything}) for field in fields), exposure())
+    assert len(read.results) == len(fields) + 2
+    assert read.results[-1].status == "ok"
+    assert read.rejected == sum(result.status == "rejected" for result in read.results)

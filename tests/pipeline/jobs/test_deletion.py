@@ -1,0 +1,95 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.design.experiment import Experiment
+from engine.design.project import Project
+from pipeline.jobs.deletion import remove_deleted
+from pipeline.store.warehouse.events import stored_projects
+from pipeline.store.warehouse.published import published_experiments
+from tests.pipeline.working_store import WorkingStore, a_working_store, an_exposure
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[WorkingStore]:
+    with a_working_store(tmp_path) as opened:
+        yield opened
+
+
+def counted(store: WorkingStore) -> tuple[Project, Experiment]:
+    project = store.add_project()
+    experiment = store.add_experiment(project)
+    store.write(project, an_exposure(experiment))
+    store.rollup.refresh(project.id)
+    return project, experiment
+
+
+def delete(store: WorkingStore, project: Project) -> None:
+    store.catalog.projects.delete(project.account_id, project.id, actor="test")
+
+
+def sweep(store: WorkingStore) -> None:
+    remove_deleted(store.catalog, store.warehouse, store.ingest, store.rollup, store.snapshots)
+
+
+def stored(store: WorkingStore) -> tuple[list[str], list[str]]:
+    return stored_projects(store.warehouse), published_experiments(store.warehouse)
+
+
+def test_events_and_results_of_a_deleted_project_are_removed(store: WorkingStore) -> None:
+    project, _ = counted(store)
+    kept, kept_experiment = counted(store)
+    delete(store, project)
+    sweep(store)
+    assert stored(store) == ([kept.id], [kept_experiment.id])
+    assert store.ingest.last_seq_of(project.id) == 0
+
+
+def test_events_that_were_on_their_way_are_removed_too(store: WorkingStore) -> None:
+    project, experiment = counted(store)
+    delete(store, project)
+    sweep(store)
+    store.write(project, an_exposure(experiment, visitor="late"))
+    assert stored(store) == ([project.id], [])
+    sweep(store)
+    assert stored(store) == ([], [])
+
+
+def test_sequence_numbers_go_on_after_a_removal(store: WorkingStore) -> None:
+    project, _ = counted(store)
+    delete(store, project)
+    sweep(store)
+    again, experiment = counted(store)
+    assert store.ingest.last_seq_of(again.id) == 2
+    assert store.observe(experiment, again).visitors.tolist() == [1, 0]
+
+
+def test_what_the_catalog_merely_does_not_know_stays(store: WorkingStore) -> None:
+    project, experiment = counted(store)
+    with store.catalog.database.write() as connection:
+        # Another catalog, or an older copy of it: nobody asked for a deletion.
+        connection.exec_driver_sql("DELETE FROM projects")
+    sweep(store)
+    assert stored(store) == ([project.id], [experiment.id])
+
+
+def test_nothing_is_removed_of_what_exists(store: WorkingStore) -> None:
+    before = counted(store)
+    sweep(store)
+    assert stored(store) == ([before[0].id], [before[1].id])
+
+
+def test_what_cannot_be_removed_now_keeps_nothing_else_and_is_removed_later(store: WorkingStore) -> None:
+    (first, _), (second, _) = counted(store), counted(store)
+    for project in (first, second):
+        delete(store, project)
+    # Another transaction is changing the table, so that it cannot be dropped now.
+    with store.warehouse.transaction() as cursor:
+        cursor.execute(f'ALTER TABLE "events_{first.id}" ADD COLUMN other INTEGER')
+        with pytest.raises(ExceptionGroup) as caught:
+            sweep(store)
+    assert [error.__notes__ for error in caught.value.exceptions] == [[f"project {first.id}"]]
+    assert stored(store) == ([first.id], [])
+    sweep(store)
+    assert stored(store) == ([], [])

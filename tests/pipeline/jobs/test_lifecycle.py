@@ -1,0 +1,213 @@
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.design import lifecycle
+from engine.design.analysis_settings import Statistics
+from engine.design.experiment import Experiment, StopConditions
+from engine.design.project import Project
+from pipeline.jobs.lifecycle import (
+    CONVERSION_LIMIT,
+    PLANNED_SAMPLE,
+    VISITOR_LIMIT,
+    complete_at,
+    complete_ended,
+    complete_with_winner,
+    start_scheduled,
+)
+from pipeline.store.warehouse.events import EventRow
+from tests.builders import NOW, a_goal
+from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
+
+LATER = NOW + timedelta(seconds=30)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[WorkingStore]:
+    with a_working_store(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def project(store: WorkingStore) -> Project:
+    return store.add_project()
+
+
+def now_of(store: WorkingStore, experiment: Experiment) -> Experiment:
+    return store.catalog.experiments.get(experiment.project_id, experiment.id)
+
+
+def at_limits(store: WorkingStore, *, now: datetime = NOW) -> None:
+    for limit in (VISITOR_LIMIT, CONVERSION_LIMIT, PLANNED_SAMPLE):
+        complete_at(limit, store.catalog, store.results, now=now)
+
+
+def last_change(store: WorkingStore, experiment: Experiment) -> tuple[str, Any]:
+    entry = store.catalog.audit.of(experiment.id)[-1]
+    return entry.actor, entry.changes["status"]
+
+
+def with_limits(store: WorkingStore, project: Project, **limits: Any) -> Experiment:
+    return store.add_experiment(project, stop_conditions=StopConditions(**limits))
+
+
+def test_scheduled_experiment_starts_at_its_time(store: WorkingStore, project: Project) -> None:
+    experiment = store.add_experiment(project, status="scheduled", scheduled_start_at=NOW)
+    start_scheduled(store.catalog, now=NOW - timedelta(seconds=1))
+    assert now_of(store, experiment).status == "scheduled"
+    start_scheduled(store.catalog, now=LATER)
+    assert (now_of(store, experiment).status, now_of(store, experiment).started_at) == ("running", LATER)
+    assert last_change(store, experiment) == ("scheduled start", ["scheduled", "running"])
+
+
+@pytest.mark.parametrize("status", ["running", "paused"])
+def test_experiment_ends_at_its_scheduled_end(store: WorkingStore, project: Project, status: str) -> None:
+    experiment = store.add_experiment(project, status=status, scheduled_end_at=NOW)
+    complete_ended(store.catalog, now=NOW - timedelta(seconds=1))
+    assert now_of(store, experiment).status == status
+    complete_ended(store.catalog, now=LATER)
+    assert (now_of(store, experiment).status, now_of(store, experiment).completed_at) == ("completed", LATER)
+    assert last_change(store, experiment) == ("scheduled end", [status, "completed"])
+
+
+def test_experiment_completes_with_its_last_visitor(store: WorkingStore, project: Project) -> None:
+    experiment = with_limits(store, project, visitor_limit=2)
+    other = with_limits(store, project, visitor_limit=2)
+    store.write(project, an_exposure(experiment), an_exposure(other))
+    at_limits(store)
+    assert now_of(store, experiment).status == "running"
+    store.write(project, an_exposure(experiment, 1, "v2"))
+    at_limits(store)
+    assert now_of(store, experiment).status == "completed"
+    assert now_of(store, other).status == "running"
+    assert last_change(store, experiment) == ("visitor limit", ["running", "completed"])
+
+
+def test_planned_sample_of_a_group_sequential_test_is_its_end(store: WorkingStore, project: Project) -> None:
+    ends, goes_on = (
+        store.add_experiment(project, statistics=Statistics(sequential=method, planned_sample=100))
+        for method in ("group_sequential", "always_valid")
+    )
+    for experiment in (ends, goes_on):
+        rows = [an_exposure(experiment, number % 2, f"v{number}") for number in range(100)]
+        store.write(project, *rows[:-1])
+        at_limits(store)
+        assert now_of(store, experiment).status == "running"
+        store.write(project, rows[-1])
+    at_limits(store)
+    assert last_change(store, ends) == ("planned sample", ["running", "completed"])
+    assert now_of(store, goes_on).status == "running"
+
+
+def test_visitors_who_do_not_count_reach_no_limit(store: WorkingStore, project: Project) -> None:
+    experiment = with_limits(store, project, visitor_limit=2)
+    store.write(
+        project,
+        an_exposure(experiment),
+        an_exposure(experiment, visitor="bot", is_bot=True),
+        an_exposure(experiment, visitor="both"),
+        an_exposure(experiment, 1, "both"),
+    )
+    at_limits(store)
+    assert now_of(store, experiment).status == "running"
+
+
+def test_conversions_of_the_primary_goal_reach_their_limit(store: WorkingStore, project: Project) -> None:
+    signup = a_goal(id="goal_0", name="Signup", is_primary=False, config={"event_name": "signup"})
+    limits = StopConditions(conversion_limit=2)
+    experiment = store.add_experiment(project, goals=(signup, a_goal()), stop_conditions=limits)
+    for visitor in ("v1", "v2", "v3"):
+        store.write(
+            project,
+            an_exposure(experiment, visitor=visitor),
+            an_event("custom_event", visitor, event_name="signup", minute=1),
+        )
+    store.write(project, a_purchase("v1", minute=1), a_purchase("v1", minute=2))
+    at_limits(store)
+    assert now_of(store, experiment).status == "running"
+    store.write(project, a_purchase("v2", minute=1))
+    at_limits(store)
+    assert last_change(store, experiment) == ("conversion limit", ["running", "completed"])
+
+
+def test_nothing_moves_without_a_reason(store: WorkingStore, project: Project) -> None:
+    experiments = [
+        store.add_experiment(project, status=status)
+        for status in ("draft", "scheduled", "running", "paused", "completed", "archived")
+    ]
+    start_scheduled(store.catalog, now=NOW)
+    complete_ended(store.catalog, now=NOW)
+    at_limits(store)
+    assert [now_of(store, one) for one in experiments] == experiments
+    assert all(len(store.catalog.audit.of(one.id)) == 1 for one in experiments)
+
+
+def test_whoever_was_faster_wins(store: WorkingStore, project: Project) -> None:
+    experiment = store.add_experiment(project, scheduled_end_at=NOW)
+    store.catalog.experiments.change(
+        project.id, experiment.id, partial(lifecycle.complete, now=NOW), actor="key_1"
+    )
+    complete_ended(store.catalog, now=LATER)
+    assert last_change(store, experiment)[0] == "key_1"
+
+
+def test_experiment_that_cannot_be_worked_on_keeps_no_other_waiting(
+    store: WorkingStore, project: Project
+) -> None:
+    broken = with_limits(store, project, visitor_limit=1)
+    sound = with_limits(store, project, visitor_limit=1)
+    store.write(project, an_exposure(broken), an_exposure(sound))
+    store.rollup.refresh(project.id)
+    with store.warehouse.cursor() as cursor:
+        # As a damaged file would.
+        cursor.execute(f'DROP TABLE "aggregates_{broken.id}"')
+    with pytest.raises(ExceptionGroup) as caught:
+        complete_at(VISITOR_LIMIT, store.catalog, store.results, now=NOW)
+    (failure,) = caught.value.exceptions
+    assert failure.__notes__ == [f"experiment {broken.id}"]
+    assert now_of(store, sound).status == "completed"
+    assert now_of(store, broken).status == "running"
+
+
+def a_winner_among(experiment: Experiment, *, buyers: tuple[int, int]) -> list[EventRow]:
+    """200 visitors an arm, of whom so many buy."""
+    return [
+        event
+        for arm, bought in enumerate(buyers)
+        for i in range(200)
+        for event in (
+            an_exposure(experiment, arm, f"{arm}-{i}"),
+            *([a_purchase(f"{arm}-{i}", minute=1)] if i < bought else []),
+        )
+    ]
+
+
+def test_experiment_that_is_to_completes_with_a_winner(store: WorkingStore, project: Project) -> None:
+    asked, unasked = with_limits(store, project, auto_stop_on_winner=True), with_limits(store, project)
+    for experiment in (asked, unasked):
+        store.write(project, *a_winner_among(experiment, buyers=(40, 160)))
+    complete_with_winner(store.catalog, store.results, now=LATER)
+    assert (now_of(store, asked).status, now_of(store, asked).completed_at) == ("completed", LATER)
+    assert last_change(store, asked) == ("auto stop: var_1 wins", ["running", "completed"])
+    assert now_of(store, unasked).status == "running"
+
+
+def test_winner_of_a_single_look_completes_nothing(store: WorkingStore, project: Project) -> None:
+    experiment = with_limits(store, project, auto_stop_on_winner=True)
+    store.write(project, *a_winner_among(experiment, buyers=(80, 101)))
+    report = store.results.report(experiment, project, now=LATER)
+    assert report.goals[0].variants[1].status == "winner"
+    complete_with_winner(store.catalog, store.results, now=LATER)
+    assert now_of(store, experiment).status == "running"
+
+
+def test_paused_experiment_waits_with_its_winner(store: WorkingStore, project: Project) -> None:
+    stop = StopConditions(auto_stop_on_winner=True)
+    experiment = store.add_experiment(project, status="paused", stop_conditions=stop)
+    store.write(project, *a_winner_among(experiment, buyers=(40, 160)))
+    complete_with_winner(store.catalog, store.results, now=LATER)
+    assert now_of(store, experiment).status == "paused"

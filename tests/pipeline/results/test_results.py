@@ -1,0 +1,248 @@
+import threading
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.design.experiment import Experiment
+from engine.design.project import Project
+from pipeline.results.filters import InvalidFilterError, SegmentFilters
+from tests.builders import NOW, STARTED
+from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
+
+MONDAY = 60 * 24
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
+    with a_working_store(tmp_path_factory.mktemp("store")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def project(store: WorkingStore) -> Project:
+    return store.add_project()
+
+
+@pytest.fixture
+def experiment(store: WorkingStore, project: Project) -> Experiment:
+    return store.add_experiment(project)
+
+
+def test_report_is_of_the_visitors_and_their_currency(store: WorkingStore) -> None:
+    project = store.add_project(settings={"revenue_currency": "EUR"})
+    experiment = store.add_experiment(project)
+    store.write(project, an_exposure(experiment), an_exposure(experiment, 1, "v2"), a_purchase("v2"))
+
+    report = store.results.report(experiment, project, now=NOW)
+
+    assert report.primary is not None
+    assert [one.visitors for one in report.primary.variants] == [1, 1]
+    assert [one.conversions for one in report.primary.variants] == [0, 1]
+    assert report.primary.decision.revenue_currency == "EUR"
+
+
+def test_every_local_day_from_the_start_to_today_is_there(
+    store: WorkingStore, project: Project, experiment: Experiment
+) -> None:
+    store.write(project, an_exposure(experiment, minute=3 * MONDAY))
+    daily = store.observe(experiment, project, now=STARTED + timedelta(days=5)).daily
+    assert [str(day) for day in daily.days] == [f"2026-03-0{number}" for number in range(1, 7)]
+    assert daily.visitors[:, 0].tolist() == [0, 0, 0, 1, 0, 0]
+
+
+def test_days_of_a_completed_experiment_end_with_it(store: WorkingStore, project: Project) -> None:
+    ended = STARTED + timedelta(days=2)
+    experiment = store.add_experiment(project, status="completed", completed_at=ended)
+    daily = store.observe(experiment, project, now=STARTED + timedelta(days=50)).daily
+    assert [str(day) for day in daily.days] == ["2026-03-01", "2026-03-02", "2026-03-03"]
+
+
+def test_draft_has_no_days_and_no_numbers(store: WorkingStore, project: Project) -> None:
+    draft = store.add_experiment(project, status="draft")
+    evidence = store.observe(draft, project)
+    assert evidence.daily.days == ()
+    assert evidence.visitors.tolist() == [0, 0]
+    assert evidence.conversions.tolist() == [[0, 0]]
+
+
+def test_filters_on_every_dimension_find_the_visitor_and_nobody_else(
+    store: WorkingStore, project: Project, experiment: Experiment
+) -> None:
+    mine: dict[str, Any] = {
+        "traffic_source": "paid",
+        "device_type": "tablet",
+        "visitor_type": "returning",
+        "os": "iOS",
+        "country": "DE",
+        "region": "BY",
+        "browser": "Safari",
+        "utm_source": "google",
+        "utm_medium": "cpc",
+        "utm_campaign": "spring",
+        "visitor_identity": "identified",
+    }
+    # STARTED is a Sunday.
+    store.write(project, an_exposure(experiment, custom='{"plan":"pro"}', **mine))
+    store.write(project, an_exposure(experiment, 1, "v2", minute=MONDAY), a_purchase(minute=1))
+    weekend = {**mine, "day_of_week": "weekend"}
+    custom = {"custom_dimension_key": "plan", "custom_dimension_value": "pro"}
+
+    for name, value in weekend.items():
+        assert store.observe(experiment, project, {name: value}).visitors.tolist() == [1, 0], name
+    assert store.observe(experiment, project, custom).conversions.tolist() == [[1, 0]]
+    assert store.observe(experiment, project, {**weekend, **custom}).conversions.tolist() == [[1, 0]]
+    assert store.observe(experiment, project, {"day_of_week": "weekday"}).visitors.tolist() == [0, 1]
+    assert store.observe(
+        experiment, project, {"country": "DE", "device_type": "mobile"}
+    ).visitors.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("value", ["XX", "", "'; DROP TABLE x; --", "d\u00e9\u0000"])
+def test_value_nobody_has_gives_zeros(
+    store: WorkingStore, project: Project, experiment: Experiment, value: str
+) -> None:
+    store.write(project, an_exposure(experiment, country="DE"))
+    custom = {"custom_dimension_key": value, "custom_dimension_value": value}
+    for filters in ({"country": value}, {"country": value, "region": value}, custom):
+        assert store.observe(experiment, project, filters).visitors.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("query", "fields"),
+    [
+        ({"device_type": "fridge"}, ["device_type"]),
+        ({"visitor_type": "", "day_of_week": "Monday"}, ["visitor_type", "day_of_week"]),
+        ({"visitor_identity": "Anonymous"}, ["visitor_identity"]),
+        ({"custom_dimension_key": "plan"}, ["custom_dimension_value"]),
+        ({"custom_dimension_value": "pro"}, ["custom_dimension_key"]),
+    ],
+)
+def test_filters_that_cannot_mean_anything_name_every_problem(
+    query: dict[str, str], fields: list[str]
+) -> None:
+    with pytest.raises(InvalidFilterError) as error:
+        SegmentFilters.from_query(query)
+    assert [problem.field for problem in error.value.problems] == fields
+
+
+def test_unknown_parameters_and_absent_ones_filter_nothing() -> None:
+    filters = SegmentFilters.from_query({"colour": "red", "country": None, "os": "iOS"})
+    assert filters.given == {"os": "iOS"}
+
+
+def test_available_segments_are_the_values_visitors_have(
+    store: WorkingStore, project: Project, experiment: Experiment
+) -> None:
+    store.write(
+        project,
+        an_exposure(experiment, country="US", custom='{"plan":"pro","loyalty_tier":"gold"}'),
+        an_exposure(experiment, 1, "v2", country="DE", custom='{"plan":"free"}'),
+    )
+    store.rollup.refresh(project.id)
+    segments = store.results.available_segments(experiment)
+    assert segments["countries"] == ["DE", "US"]
+    assert segments["day_of_weeks"] == ["weekend"]
+    assert segments["operating_systems"] == segments["visitor_identities"] == []
+    assert segments["custom_dimensions"] == [
+        {"key": "loyalty_tier", "label": "Loyalty tier", "values": ["gold"]},
+        {"key": "plan", "label": "Plan", "values": ["free", "pro"]},
+    ]
+
+
+def test_available_segments_of_an_experiment_without_results_are_empty_lists(
+    store: WorkingStore, experiment: Experiment
+) -> None:
+    # The names are those of the contract's `available_segments`.
+    assert store.results.available_segments(experiment) == {
+        "traffic_sources": [],
+        "device_types": [],
+        "visitor_types": [],
+        "operating_systems": [],
+        "day_of_weeks": [],
+        "countries": [],
+        "regions": [],
+        "browsers": [],
+        "utm_sources": [],
+        "utm_mediums": [],
+        "utm_campaigns": [],
+        "visitor_identities": [],
+        "custom_dimensions": [],
+    }
+
+
+def test_read_counts_newer_events_first(
+    store: WorkingStore, project: Project, experiment: Experiment
+) -> None:
+    store.write(project, an_exposure(experiment))
+    assert store.observe(experiment, project).visitors.tolist() == [1, 0]
+    store.write(project, an_exposure(experiment, 1, "v2"))
+    assert store.observe(experiment, project).visitors.tolist() == [1, 1]
+
+
+def test_read_that_would_wait_too_long_says_how_old_its_answer_is(tmp_path: Path) -> None:
+    with a_working_store(tmp_path, fresh_read_seconds=0.05) as store:
+        project = store.add_project()
+        experiment = store.add_experiment(project)
+        store.write(project, an_exposure(experiment))
+        store.rollup.refresh(project.id)
+        store.write(project, an_exposure(experiment, 1, "v2"))
+        with store.rollup.pause():
+            stale = store.observe(experiment, project, now=NOW + timedelta(hours=1))
+        store.rollup.refresh(project.id)
+        fresh = store.observe(experiment, project, now=NOW + timedelta(hours=1))
+    assert (stale.visitors.tolist(), stale.as_of) == ([1, 0], NOW)
+    assert (fresh.visitors.tolist(), fresh.as_of) == ([1, 1], NOW + timedelta(hours=1))
+
+
+def test_readers_who_wait_share_one_run(tmp_path: Path) -> None:
+    looks: list[datetime] = []
+
+    def clock() -> datetime:
+        looks.append(NOW)
+        return NOW
+
+    with a_working_store(tmp_path, clock=clock) as store:
+        project = store.add_project()
+        experiment = store.add_experiment(project)
+        store.write(project, an_exposure(experiment))
+        readers = [threading.Thread(target=store.observe, args=(experiment, project)) for _ in range(8)]
+        with store.rollup.pause():
+            for reader in readers:
+                reader.start()
+            # Each reader looks at the clock once, to find that something is due.
+            while len(looks) < len(readers):
+                time.sleep(0.01)
+            time.sleep(0.1)
+        for reader in readers:
+            reader.join()
+    runs = len(looks) - len(readers)
+    assert runs == 1
+
+
+def test_reader_never_sees_half_of_a_publication(
+    store: WorkingStore, project: Project, experiment: Experiment
+) -> None:
+    store.write(
+        project,
+        *(an_exposure(experiment, number % 2, f"v{number}", country="DE", os="iOS") for number in range(300)),
+    )
+    store.rollup.refresh(project.id)
+    ended = threading.Event()
+    seen = set()
+
+    def read() -> None:
+        while not ended.is_set():
+            for filters in ({}, {"country": "DE"}, {"country": "DE", "os": "iOS"}):
+                seen.add(tuple(store.observe(experiment, project, filters).visitors.tolist()))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in range(5):
+        store.rollup.rebuild(project.id)
+    ended.set()
+    reader.join()
+    assert seen == {(150, 150)}

@@ -1,0 +1,191 @@
+"""Results of goals that are judged on more than counts: from events to a verdict."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from engine.analysis.results.report import Report, VariantResult
+from engine.design.analysis_settings import Statistics
+from engine.design.experiment import Experiment, Goal
+from engine.design.project import Project
+from engine.frames.analyze import analyze_frame
+from pipeline.store.warehouse.events import EventRow
+from tests.builders import NOW
+from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
+
+DAY = 60 * 24
+VISITORS = 400
+
+
+def revenue(**config: Any) -> tuple[Goal, ...]:
+    return (Goal(id="goal_r", name="Revenue", goal_type="revenue", is_primary=True, config=config),)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
+    with a_working_store(tmp_path_factory.mktemp("store")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def shoppers() -> pl.DataFrame:
+    """Who bought for how much before and since, in how many orders; more before goes with more since."""
+    rng = np.random.default_rng(12)
+    taste = rng.gamma(2.0, 1000.0, VISITORS)
+    orders = rng.poisson(1.0, VISITORS)
+    variant = np.arange(VISITORS) % 2
+    return pl.DataFrame(
+        {
+            "who": [f"v{number}" for number in range(VISITORS)],
+            "variant": np.where(variant == 0, "Control", "Treatment"),
+            "orders": orders,
+            "each": (taste * (1 + 0.2 * variant)).round().astype(int),
+            "before": np.where(rng.random(VISITORS) < 0.7, taste.round(), 0).astype(int),
+            "mobile": rng.random(VISITORS) < 0.5,
+        }
+    ).with_columns(spent=pl.col("orders") * pl.col("each") / 100)
+
+
+def served(store: WorkingStore, shoppers: pl.DataFrame, **fields: Any) -> tuple[Project, Experiment]:
+    project = store.add_project()
+    experiment = store.add_experiment(project, **fields)
+    store.write(project, *events(shoppers, experiment))
+    return project, experiment
+
+
+def events(shoppers: pl.DataFrame, experiment: Experiment) -> Iterator[EventRow]:
+    for place, row in enumerate(shoppers.iter_rows(named=True)):
+        device = "mobile" if row["mobile"] else "desktop"
+        yield an_exposure(experiment, place % 2, row["who"], minute=10, device_type=device)
+        if row["before"]:
+            yield a_purchase(row["who"], cents=row["before"], minute=-DAY)
+        # Too long ago to say anything.
+        yield a_purchase(row["who"], cents=99_999, minute=-15 * DAY)
+        for order in range(row["orders"]):
+            yield a_purchase(row["who"], cents=row["each"], minute=20 + order)
+
+
+def treatment(report: Report) -> VariantResult:
+    return report.goals[0].variants[1]
+
+
+def alike(served: VariantResult, analysed: VariantResult) -> None:
+    for name in (
+        "improvement",
+        "log_p_value",
+        "chance_to_beat",
+        "chance_to_be_best",
+        "revenue_per_order_cents",
+    ):
+        wanted = getattr(analysed, name)
+        found = getattr(served, name)
+        assert found == (None if wanted is None else pytest.approx(wanted, rel=1e-9)), name
+    assert (served.orders, served.capped, served.status) == (
+        analysed.orders,
+        analysed.capped,
+        analysed.status,
+    )
+    assert (served.unadjusted is None) == (analysed.unadjusted is None)
+    if served.unadjusted and analysed.unadjusted:
+        assert served.unadjusted.variance_reduction == pytest.approx(analysed.unadjusted.variance_reduction)
+
+
+@pytest.mark.parametrize(
+    ("config", "statistics", "more"),
+    [
+        ({"cap_percentile": 90}, Statistics(), {"caps": {"spent": 90}}),
+        ({"per": "order"}, Statistics(), {"orders": {"spent": "orders"}}),
+        ({}, Statistics(cuped=True), {"covariates": {"spent": "before"}}),
+        (
+            {"per": "order"},
+            Statistics(cuped=True),
+            {"orders": {"spent": "orders"}, "covariates": {"spent": "before"}},
+        ),
+    ],
+)
+def test_the_service_and_a_data_frame_agree(
+    store: WorkingStore,
+    shoppers: pl.DataFrame,
+    config: dict[str, Any],
+    statistics: Statistics,
+    more: dict[str, Any],
+) -> None:
+    project, experiment = served(store, shoppers, goals=revenue(**config), statistics=statistics)
+    report = store.results.report(experiment, project, now=NOW)
+    analysed = analyze_frame(shoppers, control="Control", goals={"spent": "revenue"}, **more)
+    alike(treatment(report), treatment(analysed))
+    checks = {check.check: check.status for check in report.health}
+    assert checks["alike_before"] == ("ok" if statistics.cuped else "not_applicable")
+
+
+def test_caps_are_those_of_everybody_whatever_segment_is_asked_for(
+    store: WorkingStore, shoppers: pl.DataFrame
+) -> None:
+    project, experiment = served(store, shoppers, goals=revenue(cap_percentile=90))
+    whole = store.observe(experiment, project).values
+    mobile = store.observe(experiment, project, {"device_type": "mobile"})
+    assert whole is not None
+    assert mobile.values is not None
+    assert mobile.values.caps.tolist() == whole.caps.tolist()
+    assert mobile.values.value.n.tolist() == [mobile.visitors.tolist()]
+    assert (mobile.values.capped <= whole.capped).all()
+
+
+def test_prior_of_the_past_and_adjustment_need_what_was_collected(
+    store: WorkingStore, shoppers: pl.DataFrame
+) -> None:
+    goals = (
+        Goal(
+            id="goal_p",
+            name="Purchase",
+            goal_type="custom_event",
+            is_primary=True,
+            config={"event_name": "purchase"},
+        ),
+    )
+    project, experiment = served(
+        store, shoppers, goals=goals, analysis_method="bayesian", statistics=Statistics(prior="pre_period")
+    )
+    values = store.observe(experiment, project).values
+    assert values is not None
+    # Many purchases before are one visitor who purchased before.
+    assert values.before.x.total.sum() == (shoppers["before"] > 0).sum()
+    chance = treatment(store.results.report(experiment, project, now=NOW)).chance_to_beat
+    flat = Statistics(prior="flat")
+    project, plain = served(store, shoppers, goals=goals, analysis_method="bayesian", statistics=flat)
+    assert store.observe(plain, project).values is None
+    assert chance != treatment(store.results.report(plain, project, now=NOW)).chance_to_beat
+
+
+def test_a_window_of_another_length_is_counted_anew(store: WorkingStore, shoppers: pl.DataFrame) -> None:
+    project, experiment = served(store, shoppers, goals=revenue(), statistics=Statistics(cuped=True))
+    short = store.observe(experiment, project).values
+    changed = store.change(experiment, statistics=Statistics(cuped=True, pre_period_days=30))
+    long = store.observe(changed, project).values
+    assert short is not None
+    assert long is not None
+    assert long.before.x.total.sum() - short.before.x.total.sum() == VISITORS * 99_999
+
+
+def test_more_visitors_later_are_carried_on(tmp_path: Path, shoppers: pl.DataFrame) -> None:
+    with a_working_store(tmp_path) as store:
+        project = store.add_project()
+        experiment = store.add_experiment(
+            project, goals=revenue(per="order"), statistics=Statistics(cuped=True)
+        )
+        rows = list(events(shoppers, experiment))
+        store.write(project, *rows[: len(rows) // 2])
+        store.rollup.refresh(project.id)
+        store.write(project, *rows[len(rows) // 2 :])
+        store.rollup.refresh(project.id)
+        carried = store.observe(experiment, project).values
+        assert store.rollup.rebuild(project.id).drifted == ()
+        anew = store.observe(experiment, project).values
+    assert carried is not None
+    assert anew is not None
+    for name in ("orders", "before", "before_orders"):
+        assert getattr(carried, name).co.tolist() == getattr(anew, name).co.tolist()

@@ -1,0 +1,297 @@
+"""Carried on from run to run, counted anew, or counted naively: always the same."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.analysis.evidence.totals import Evidence
+from engine.design.analysis_settings import Statistics
+from engine.design.experiment import Experiment, Goal
+from engine.design.project import Project
+from engine.stats.moments import PairedMoments
+from pipeline.store.warehouse.events import EventRow
+from tests.builders import STARTED
+from tests.pipeline.rollup.naive_counting import Person, local_date, tally
+from tests.pipeline.working_store import WorkingStore, a_working_store, an_event, an_exposure
+
+# Late on the evening of New York's last day of winter time: hours later the day is only 23 hours long.
+MINUTES = st.integers(-30, 60 * 24 * 9)
+WHO = st.sampled_from(["v1", "v2", "v3", "v4", "u1"])
+USERS = st.sampled_from(["u1", "u2"])
+SEGMENTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "device_type": st.sampled_from(["mobile", "desktop"]),
+        "country": st.sampled_from(["US", "DE"]),
+        "custom": st.sampled_from(['{"plan":"pro"}', '{"plan":"free","tier/1":"a"}', '{"tier/1":"a"}']),
+    },
+)
+COMMON = {
+    "minute": MINUTES,
+    "event_id": st.integers(1, 200).map(str),
+    "is_bot": st.sampled_from([False] * 5 + [True]),
+}
+
+
+def draws(kind: str, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({"kind": st.just(kind), **COMMON, **fields})
+
+
+SHOWN = st.tuples(st.integers(0, 1), st.sampled_from([0, 0, 0, 1]))
+EXPOSURES = st.builds(
+    lambda event, segments: {**event, **segments},
+    draws("exposure", visitor=WHO, shown=SHOWN, user_id=st.sampled_from([None, None, "u1", "u2"])),
+    SEGMENTS,
+)
+TRACKED = st.one_of(
+    draws(
+        "pageview", visitor=WHO, url=st.sampled_from(["https://shop.example/thanks", "https://shop.example/"])
+    ),
+    draws(
+        "click", visitor=WHO, selector=st.sampled_from(["#buy", "#no"]), url=st.just("https://shop.example/")
+    ),
+    draws(
+        "custom_event",
+        visitor=WHO,
+        event_name=st.sampled_from(["purchase", "signup"]),
+        value=st.sampled_from([None, 12.5]),
+    ),
+    draws("ga4_event", visitor=WHO, event_name=st.just("purchase"), value=st.just(3.0)),
+    draws("identify", visitor=WHO, user_id=USERS),
+)
+MONEY = {
+    "revenue_cents": st.sampled_from([100, 900, 5000]),
+    "currency": st.sampled_from([None, "USD", "USD", "EUR"]),
+    "transaction_id": st.sampled_from([None, "t1", "t2", "t3"]),
+    "is_refund": st.sampled_from([False, False, True]),
+}
+CONVERSIONS = st.one_of(
+    draws("conversion", visitor=WHO, event_name=st.sampled_from(["purchase", "other"]), **MONEY),
+    draws("conversion", visitor=st.none(), user_id=USERS, event_name=st.just("purchase"), **MONEY),
+    draws("conversion", visitor=WHO, goal=st.tuples(st.integers(0, 1), st.integers(0, 4)), **MONEY),
+)
+EVENTS = st.lists(
+    st.one_of(EXPOSURES, EXPOSURES, TRACKED, CONVERSIONS, CONVERSIONS), min_size=15, max_size=60
+)
+QUESTIONS: tuple[tuple[dict[str, str], Callable[[EventRow], bool]], ...] = (
+    ({}, lambda _: True),
+    ({"device_type": "mobile"}, lambda row: row.device_type == "mobile"),
+    (
+        {"device_type": "mobile", "country": "US"},
+        lambda row: (row.device_type, row.country) == ("mobile", "US"),
+    ),
+    (
+        {"custom_dimension_key": "tier/1", "custom_dimension_value": "a"},
+        lambda row: '"tier/1":"a"' in (row.custom or ""),
+    ),
+    (
+        {"custom_dimension_key": "plan", "custom_dimension_value": "free", "country": "DE"},
+        lambda row: '"free"' in (row.custom or "") and row.country == "DE",
+    ),
+)
+
+
+def goals(prefix: str, **of_revenue: Any) -> tuple[Goal, ...]:
+    kinds: list[tuple[Any, dict[str, Any]]] = [
+        ("revenue", {"min_cents": 200, **of_revenue}),
+        ("custom_event", {"event_name": "purchase"}),
+        ("pageview", {"url": "https://shop.example/thanks"}),
+        ("click", {"selector": "#buy"}),
+        ("ga4_event", {"event_name": "purchase", "value_param": "value"}),
+    ]
+    return tuple(
+        Goal(id=f"{prefix}_{number}", name=str(number), goal_type=kind, config=config, is_primary=number == 0)
+        for number, (kind, config) in enumerate(kinds)
+    )
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
+    with a_working_store(tmp_path_factory.mktemp("store"), rollup_bucket_events=90) as opened:
+        yield opened
+
+
+def check(store: WorkingStore, drawn: list[dict[str, Any]], cuts: list[int], window: int | None) -> None:
+    rules = {} if window is None else {"attribution_window_days": window}
+    project = store.add_project(reporting_timezone="America/New_York", settings=rules)
+    experiments = [
+        store.add_experiment(project, goals=goals("g0")),
+        store.add_experiment(
+            project,
+            weights=(1, 1, 1),
+            goals=goals("g1", cap_percentile=80, per="order"),
+            statistics=Statistics(cuped=True, pre_period_days=3),
+        ),
+    ]
+    # Most visitors never come back: else everybody is touched by each batch, and counting anew is quicker.
+    idle = [an_exposure(experiments[0], number % 2, f"idle{number}") for number in range(200)]
+    rows = [*idle, *(row_of(fields, experiments) for fields in drawn)]
+    edges = [0, *sorted(len(idle) + cut % (len(drawn) + 1) for cut in cuts), len(rows)]
+    for start, end in pairwise(edges):
+        store.write(project, *rows[start:end])
+        store.rollup.refresh(project.id)
+    compare_all(store, rows, experiments, project)
+    assert store.rollup.rebuild(project.id).drifted == ()
+    compare_all(store, rows, experiments, project)
+
+
+def row_of(fields: dict[str, Any], experiments: list[Experiment]) -> EventRow:
+    fields = dict(fields)
+    if "shown" in fields:
+        number, variant = fields.pop("shown")
+        fields |= {
+            "experiment_id": experiments[number].id,
+            "variant_id": experiments[number].variants[variant].id,
+        }
+    if "goal" in fields:
+        number, goal = fields.pop("goal")
+        fields["goal_id"] = experiments[number].goals[goal].id
+    return an_event(fields.pop("kind"), fields.pop("visitor"), **fields)
+
+
+def compare_all(
+    store: WorkingStore, rows: list[EventRow], experiments: list[Experiment], project: Project
+) -> None:
+    now = STARTED + timedelta(days=12)
+    for experiment in experiments:
+        for filters, admits in QUESTIONS:
+            observed = store.observe(experiment, project, filters, now=now)
+            compare(observed, rows, experiment, project, admits)
+            compare_values(observed, rows, experiment, project, admits)
+            if filters:
+                assert observed.follow_up is None
+            else:
+                compare_followed(observed, rows, experiment, project, today=local_date(now, project))
+
+
+def compare_followed(
+    observed: Evidence, rows: list[EventRow], experiment: Experiment, project: Project, *, today: date
+) -> None:
+    """Follow everyone alone, day by day, up to the day before today."""
+    assert observed.follow_up is not None
+    variants = [variant.id for variant in experiment.variants]
+    (goal,) = (goal.id for goal in experiment.goals if goal.is_primary)
+    at_risk, hits = np.zeros((40, len(variants))), np.zeros((40, len(variants)))
+    for person in tally(rows, experiment, project).people:
+        (variant,) = person.variants
+        arm = variants.index(variant)
+        first = local_date(datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC), project)
+        converted = person.converted.get(goal)
+        lag = None if converted is None else (local_date(converted, project) - first).days
+        for day in range((today - first).days):
+            at_risk[day, arm] += lag is None or lag >= day
+            hits[day, arm] += lag == day
+    days = len(observed.follow_up.at_risk)
+    assert observed.follow_up.at_risk.tolist() == at_risk[:days].tolist()
+    assert observed.follow_up.conversions.tolist() == hits[:days].tolist()
+    assert hits[days:].sum() == 0
+
+
+def compare(
+    observed: Evidence,
+    rows: list[EventRow],
+    experiment: Experiment,
+    project: Project,
+    admits: Callable[[EventRow], bool],
+) -> None:
+    wanted = tally(rows, experiment, project, admits)
+    assert (observed.several_variants, observed.bots) == (wanted.several, wanted.bots)
+    days = observed.daily.days
+    visitors: Counter[Any] = Counter()
+    conversions: Counter[Any] = Counter()
+    cents: Counter[Any] = Counter()
+    totals: dict[Any, list[int]] = {}
+    for person in wanted.people:
+        (variant,) = person.variants
+        first = datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC)
+        visitors[local_date(first, project), variant] += 1
+        for goal in experiment.goals:
+            if goal.id in person.converted:
+                conversions[local_date(person.converted[goal.id], project), goal.id, variant] += 1
+            orders = person.orders.get(goal.id, [])
+            for moment, amount in orders:
+                cents[local_date(moment, project), goal.id, variant] += amount
+            totals.setdefault((goal.id, variant), []).append(sum(amount for _, amount in orders))
+    for v, variant in enumerate(one.id for one in experiment.variants):
+        assert observed.daily.visitors[:, v].tolist() == [visitors[day, variant] for day in days]
+        assert observed.visitors[v] == sum(visitors[day, variant] for day in days)
+        for g, goal_id in enumerate(one.id for one in experiment.goals):
+            assert observed.daily.conversions[:, g, v].tolist() == [
+                conversions[day, goal_id, variant] for day in days
+            ]
+            assert observed.daily.revenue_cents[:, g, v].tolist() == [
+                cents[day, goal_id, variant] for day in days
+            ]
+            values = np.array(totals.get((goal_id, variant), []), float)
+            assert observed.revenue.n[g, v] == values.size
+            np.testing.assert_allclose(observed.revenue.total[g, v], values.sum(), atol=1e-6)
+            spread = ((values - values.mean()) ** 2).sum() if values.size else 0.0
+            np.testing.assert_allclose(observed.revenue.m2[g, v], spread, rtol=1e-12, atol=1e-3)
+
+
+def compare_values(
+    observed: Evidence,
+    rows: list[EventRow],
+    experiment: Experiment,
+    project: Project,
+    admits: Callable[[EventRow], bool],
+) -> None:
+    people = tally(rows, experiment, project, admits).people
+    if not experiment.statistics.cuped or not people:
+        assert observed.values is None
+        return
+    assert observed.values is not None
+    for g, goal in enumerate(experiment.goals):
+        is_revenue = goal.goal_type == "revenue"
+        cap = cap_over(tally(rows, experiment, project).people, goal) if is_revenue else np.inf
+        for v, variant in enumerate(experiment.variants):
+            them = [one for one in people if one.variants == {variant.id}]
+            done = [spent(one, goal) if is_revenue else float(goal.id in one.converted) for one in them]
+            y, z = np.minimum(done, cap), np.minimum([one.before[goal.id] for one in them], cap)
+            agree(observed.values.before, (g, v), z, y)
+            assert observed.values.capped[g, v] == sum(amount > cap for amount in done)
+            d = np.array([one.purchases[goal.id] for one in them], float)
+            if is_revenue:
+                agree(observed.values.orders, (g, v), d, y)
+                agree(observed.values.before_orders, (g, v), z, d)
+            else:
+                assert observed.values.orders.n[g, v] == 0
+
+
+def spent(person: Person, goal: Goal) -> float:
+    return float(sum(amount for _, amount in person.orders.get(goal.id, [])))
+
+
+def cap_over(people: list[Person], goal: Goal) -> float:
+    paid = [amount for one in people if (amount := spent(one, goal)) > 0]
+    return float(np.percentile(paid, 80, method="inverted_cdf")) if paid else np.inf
+
+
+def agree(observed: PairedMoments, cell: tuple[int, int], x: Any, y: Any) -> None:
+    wanted = PairedMoments.of(np.asarray(x, float), np.asarray(y, float))
+    for name in ("n", "mean_x", "mean_y", "m2_x", "m2_y", "co"):
+        np.testing.assert_allclose(getattr(observed[cell], name), getattr(wanted, name), rtol=1e-9, atol=1e-3)
+
+
+@settings(max_examples=3)
+@given(EVENTS, st.lists(st.integers(0, 100), min_size=2, max_size=3), st.sampled_from([None, 2]))
+def test_carried_on_anew_and_naively_counted_are_the_same(
+    store: WorkingStore, drawn: list[dict[str, Any]], cuts: list[int], window: int | None
+) -> None:
+    check(store, drawn, cuts, window)
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(EVENTS, st.lists(st.integers(0, 100), min_size=2, max_size=4), st.sampled_from([None, 2]))
+def test_that_holds_for_many_streams(
+    store: WorkingStore, drawn: list[dict[str, Any]], cuts: list[int], window: int | None
+) -> None:
+    check(store, drawn, cuts, window)

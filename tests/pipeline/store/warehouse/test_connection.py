@@ -1,0 +1,137 @@
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pipeline.settings import Settings
+from pipeline.store.warehouse.connection import Warehouse, WarehouseBusyError
+
+# A process of its own that opens a warehouse, does something, and says so.
+OPEN = """
+import sys, time
+from pathlib import Path
+from pipeline.settings import Settings
+from pipeline.store.warehouse.connection import Warehouse
+warehouse = Warehouse.open(Settings(data_dir=Path(sys.argv[1])))
+"""
+
+
+@contextmanager
+def a_process(data_dir: Path, script: str) -> Iterator[None]:
+    """Run the script until it is ready, and kill it with signal 9 at the end of the block."""
+    command = [sys.executable, "-c", OPEN + script, str(data_dir)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def numbers_in(warehouse: Warehouse) -> list[int]:
+    with warehouse.cursor() as cursor:
+        return [row[0] for row in cursor.execute("SELECT n FROM numbers ORDER BY n").fetchall()]
+
+
+def insert_then_divide_by_zero(warehouse: Warehouse) -> None:
+    with warehouse.transaction() as cursor:
+        cursor.execute("INSERT INTO numbers VALUES (1)")
+        _ = 1 // 0
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path / "store")
+
+
+def test_a_transaction_that_ends_is_there_after_reopening(settings: Settings) -> None:
+    warehouse = Warehouse.open(settings)
+    with warehouse.transaction() as cursor:
+        cursor.execute("CREATE TABLE numbers (n BIGINT)")
+        cursor.execute("INSERT INTO numbers VALUES (1), (2)")
+    warehouse.close()
+
+    reopened = Warehouse.open(settings)
+    assert numbers_in(reopened) == [1, 2]
+    reopened.close()
+
+
+def test_a_transaction_that_raises_leaves_nothing(settings: Settings) -> None:
+    warehouse = Warehouse.open(settings)
+    with warehouse.cursor() as cursor:
+        cursor.execute("CREATE TABLE numbers (n BIGINT)")
+    with pytest.raises(ZeroDivisionError):
+        insert_then_divide_by_zero(warehouse)
+    assert numbers_in(warehouse) == []
+    warehouse.close()
+
+
+def test_what_was_committed_before_a_kill_is_read_back(settings: Settings) -> None:
+    script = """
+with warehouse.transaction() as cursor:
+    cursor.execute("CREATE TABLE numbers (n BIGINT)")
+    cursor.execute("INSERT INTO numbers VALUES (7)")
+with warehouse.transaction() as cursor:
+    cursor.execute("INSERT INTO numbers VALUES (8)")
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+    with a_process(settings.data_dir, script):
+        pass
+
+    warehouse = Warehouse.open(settings)
+    assert numbers_in(warehouse) == [7]
+    warehouse.close()
+
+
+def test_a_second_process_is_told_what_to_do(settings: Settings) -> None:
+    script = "print('ready', flush=True); time.sleep(60)"
+    told = "stop it first, or use another data folder"
+    with a_process(settings.data_dir, script), pytest.raises(WarehouseBusyError, match=told):
+        Warehouse.open(settings)
+
+
+def test_days_and_times_are_utc_whatever_the_machine_says(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    warehouse = Warehouse.open(settings)
+    with warehouse.cursor() as cursor:
+        assert cursor.execute("SELECT current_setting('TimeZone')").fetchall() == [("UTC",)]
+    warehouse.close()
+
+
+def test_no_extension_is_fetched(settings: Settings) -> None:
+    warehouse = Warehouse.open(settings)
+    with warehouse.cursor() as cursor:
+        automatic = cursor.execute(
+            "SELECT value FROM duckdb_settings() "
+            "WHERE name IN ('autoinstall_known_extensions', 'autoload_known_extensions')"
+        ).fetchall()
+    assert automatic == [("false",), ("false",)]
+    warehouse.close()
+
+
+def test_memory_and_threads_are_as_set(tmp_path: Path) -> None:
+    warehouse = Warehouse.open(Settings(data_dir=tmp_path, duckdb_memory_limit="1GB", duckdb_threads=1))
+    with warehouse.cursor() as cursor:
+        limits = cursor.execute(
+            "SELECT current_setting('memory_limit'), current_setting('threads')"
+        ).fetchall()
+    assert limits == [("953.6 MiB", 1)]
+    warehouse.close()
+
+
+def test_after_a_checkpoint_nothing_is_left_to_replay(settings: Settings) -> None:
+    warehouse = Warehouse.open(settings)
+    log = settings.warehouse_path.with_name("warehouse.duckdb.wal")
+    with warehouse.transaction() as cursor:
+        cursor.execute("CREATE TABLE numbers AS SELECT 1 AS n")
+    assert log.stat().st_size > 0
+    warehouse.checkpoint()
+    assert not log.exists() or log.stat().st_size == 0
+    warehouse.close()

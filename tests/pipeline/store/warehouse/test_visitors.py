@@ -1,0 +1,70 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pipeline.settings import Settings
+from pipeline.store.warehouse import visitors
+from pipeline.store.warehouse.connection import Cursor, Warehouse
+
+
+@pytest.fixture
+def cursor(tmp_path: Path) -> Iterator[Cursor]:
+    warehouse = Warehouse.open(Settings(data_dir=tmp_path))
+    with warehouse.transaction() as opened:
+        visitors.recreate(opened, "exp_1", goals=1)
+        yield opened
+    warehouse.close()
+
+
+def rows(*keys: int) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"visitor_key": pl.Series(keys, dtype=pl.UInt64)},
+    ).with_columns(variant=0, first_exposed_at=5, first_day=0, device_type=1, g0_at=None, g0_cents=0)
+
+
+def orders(*keys: int) -> pl.DataFrame:
+    keyed = pl.DataFrame({"visitor_key": pl.Series(keys, dtype=pl.UInt64)})
+    return keyed.with_columns(goal=0, from_day=1, day=2, cents=300)
+
+
+def test_visitors_taken_out_are_returned_with_their_orders_and_gone(cursor: Cursor) -> None:
+    visitors.add(cursor, "exp_1", rows(1, 2, 2**64 - 1), orders(1, 2))
+
+    taken, their_orders = visitors.take_out(cursor, "exp_1", pl.Series([2, 2**64 - 1], dtype=pl.UInt64))
+
+    assert taken["visitor_key"].sort().to_list() == [2, 2**64 - 1]
+    assert their_orders["visitor_key"].to_list() == [2]
+    assert cursor.execute("SELECT visitor_key FROM visitors_exp_1").fetchall() == [(1,)]
+    assert cursor.execute("SELECT visitor_key FROM orders_exp_1").fetchall() == [(1,)]
+
+
+def test_digest_tells_visitors_and_orders_apart_but_not_their_order(cursor: Cursor) -> None:
+    digests = []
+    for first, second, money in ((1, 2, 3), (2, 1, 3), (1, 4, 3), (1, 2, 1)):
+        visitors.recreate(cursor, "exp_1", goals=1)
+        visitors.add(cursor, "exp_1", rows(first, second), orders(money))
+        digests.append(visitors.digest(cursor, "exp_1"))
+    assert digests[0] == digests[1]
+    assert len(set(digests)) == 3
+
+
+@pytest.mark.parametrize("key", ["plan", "a/b", "a~b", 'say "hi"', "0", "sp ace", "\u00fc.$['x']"])
+def test_custom_dimension_of_any_name_is_found(cursor: Cursor, key: str) -> None:
+    text = (
+        pl.Series([key])
+        .to_frame("key")
+        .select(pl.struct(pl.lit("gold").alias(key)).struct.json_encode())
+        .item()
+    )
+    values = pl.DataFrame({"dimension": ["custom"], "code": [7], "value": [text]})
+    visitors.write_values(cursor, "exp_1", values)
+    condition = visitors.within_segment(cursor, "exp_1", {f"custom:{key}": "gold"})
+    assert condition == "custom IN (7)"
+
+
+@pytest.mark.parametrize("unsafe", ["", 'x" (i INT); --', "a b", "\u00e9", "x" * 65])
+def test_only_ids_become_table_names(unsafe: str) -> None:
+    with pytest.raises(ValueError, match="no experiment id"):
+        visitors.result_table("visitors", unsafe)

@@ -1,0 +1,63 @@
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cryptography.fernet import Fernet, InvalidToken
+
+from pipeline.encryption_key import SecretsKeyError, open_seal
+from pipeline.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+SEAL = """
+import sys
+from pathlib import Path
+from pipeline.encryption_key import open_seal
+from pipeline.settings import Settings
+print(open_seal(Settings(data_dir=Path(sys.argv[1]))).encrypt(b"secret").decode())
+"""
+
+
+def test_key_is_made_once_and_only_its_owner_reads_it(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "new")
+    sealed = open_seal(settings).encrypt(b"secret")
+    assert stat.S_IMODE(settings.secrets_key_path.stat().st_mode) == 0o600
+    assert open_seal(settings).decrypt(sealed) == b"secret"
+    assert [path.name for path in settings.data_dir.iterdir()] == ["secrets.key"]
+
+
+def test_processes_that_make_a_key_at_once_get_the_same(tmp_path: Path) -> None:
+    processes = [
+        subprocess.Popen([sys.executable, "-c", SEAL, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE)
+        for _ in range(4)
+    ]
+    sealed = [process.communicate(timeout=60)[0].strip() for process in processes]
+    seal = open_seal(Settings(data_dir=tmp_path))
+    assert [seal.decrypt(one) for one in sealed] == [b"secret"] * 4
+
+
+def test_key_of_the_settings_comes_first_and_no_file_is_made(tmp_path: Path) -> None:
+    key = Fernet.generate_key().decode()
+    settings = Settings.model_validate({"data_dir": tmp_path, "secrets_key": key})
+    sealed = open_seal(settings).encrypt(b"secret")
+    assert Fernet(key).decrypt(sealed) == b"secret"
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(InvalidToken):
+        open_seal(Settings(data_dir=tmp_path)).decrypt(sealed)
+
+
+def test_key_is_not_shown_with_the_settings(tmp_path: Path) -> None:
+    key = Fernet.generate_key().decode()
+    settings = Settings.model_validate({"data_dir": tmp_path, "secrets_key": key})
+    assert key not in repr(settings)
+
+
+@pytest.mark.parametrize("key", ["", "short", "ä" * 44])
+def test_key_that_is_none_is_told_so(tmp_path: Path, key: str) -> None:
+    settings = Settings(data_dir=tmp_path)
+    settings.secrets_key_path.write_text(key)
+    with pytest.raises(SecretsKeyError, match=r"secrets\.key holds no key"):
+        open_seal(settings)
+    with pytest.raises(SecretsKeyError, match="TRUELIFT_SECRETS_KEY holds no key"):
+        open_seal(Settings.model_validate({"data_dir": tmp_path, "secrets_key": key}))
