@@ -27,7 +27,7 @@ from api.routes import (
     sdk,
     tools,
 )
-from api.services import open_parts
+from api.services import open_services
 from pipeline.settings import Settings
 
 VERSION: Final = "1.0.0"
@@ -51,7 +51,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with open_parts(settings) as parts:
+        with open_services(settings) as parts:
             app.state.parts = parts
             async with mcp.serving():
                 yield

@@ -17,7 +17,7 @@ from api.auth import (
     require_scope,
     require_served,
 )
-from api.services import Parts
+from api.services import Services
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.results.results import Results
@@ -27,13 +27,13 @@ MAX_PER_PAGE = 100
 
 
 # Plain getters are async so that they run in place and not in a worker thread.
-async def parts_of(request: Request) -> Parts:
+async def parts_of(request: Request) -> Services:
     """The parts of the app that answers."""
-    parts: Parts = request.app.state.parts
+    parts: Services = request.app.state.parts
     return parts
 
 
-PartsDep = Annotated[Parts, Depends(parts_of)]
+PartsDep = Annotated[Services, Depends(parts_of)]
 
 
 async def _catalog(parts: PartsDep) -> Catalog:

@@ -9,7 +9,7 @@ from cryptography.fernet import Fernet
 from api.middleware.rate_limits import RateLimits
 from pipeline.assignment.first_assignments import Assignments
 from pipeline.assignment.project_cache import LiveProjects
-from pipeline.encryption_key import open_seal
+from pipeline.encryption_key import open_cipher
 from pipeline.ingest import Ingest
 from pipeline.jobs.jobs import Workplace
 from pipeline.jobs.scheduler import Scheduler
@@ -23,7 +23,7 @@ from pipeline.store.warehouse.connection import Warehouse
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Services:
     """Everything a request may need."""
 
     settings: Settings
@@ -41,7 +41,7 @@ class Parts:
 
 
 @contextmanager
-def open_parts(settings: Settings) -> Iterator[Parts]:
+def open_services(settings: Settings) -> Iterator[Services]:
     """Open the store and start what runs by itself; stop and close it all at the end."""
     with ExitStack() as stack:
         catalog = Catalog.open(settings)
@@ -61,7 +61,7 @@ def open_parts(settings: Settings) -> Iterator[Parts]:
         scheduler.start()
         stack.callback(scheduler.stop)
         stack.callback(snapshots.close)
-        yield Parts(
+        yield Services(
             settings,
             catalog,
             warehouse,
@@ -73,5 +73,5 @@ def open_parts(settings: Settings) -> Iterator[Parts]:
             LiveProjects(catalog),
             Assignments(warehouse, ingest),
             RateLimits(settings),
-            open_seal(settings),
+            open_cipher(settings),
         )

@@ -17,14 +17,14 @@ import polars as pl
 from benchmarks.many_events import DAYS, EXPERIMENTS, PROJECT, STARTED
 from pipeline.results.filters import SegmentFilters
 from pipeline.results.results import Results
-from pipeline.rollup.count_and_publish import Publication
+from pipeline.rollup.count_and_publish import Replacement
 from pipeline.rollup.counting_rules import (
     DAY_US,
     CountingRules,
     fingerprint,
     microseconds,
 )
-from pipeline.rollup.read_events import Counted
+from pipeline.rollup.read_events import ExperimentRows
 from pipeline.rollup.run import Rollup
 from pipeline.rollup.segment_values import as_categories, with_day_of_week
 from pipeline.settings import Settings
@@ -135,7 +135,7 @@ def _publish(warehouse: Warehouse, visitors: int) -> None:
     """Store that many visitors as the rollup does."""
     rules = CountingRules.of(PROJECT)
     with warehouse.transaction() as cursor:
-        publication = Publication(cursor, EXPERIMENT, before=None)
+        publication = Replacement(cursor, EXPERIMENT, before=None)
         for counted in _made_up(visitors):
             publication.add(counted)
         publication.publish(
@@ -155,7 +155,7 @@ def _publish(warehouse: Warehouse, visitors: int) -> None:
     warehouse.checkpoint()
 
 
-def _made_up(visitors: int) -> Iterator[Counted]:
+def _made_up(visitors: int) -> Iterator[ExperimentRows]:
     """Visitors of whom one in seven orders, within ten days, and one in five thanks."""
     rng = np.random.default_rng(7)
     for start in range(0, visitors, CHUNK):
@@ -182,7 +182,7 @@ def _made_up(visitors: int) -> Iterator[Counted]:
                 **_goal(2, thanks, first_day, np.zeros(count, np.int64)),
             }
         )
-        yield Counted(with_day_of_week(as_categories(rows)), _orders(rows), None)
+        yield ExperimentRows(with_day_of_week(as_categories(rows)), _orders(rows), None)
 
 
 def _goal(number: int, happened: Column, day: Column, cents: Column) -> dict[str, pl.Series]:

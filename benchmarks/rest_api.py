@@ -25,7 +25,7 @@ from rich import print as show
 from api.app import create_app
 from api.auth import Caller
 from api.deps import authenticated, parts_of
-from api.services import Parts
+from api.services import Services
 from benchmarks.serving import served
 from engine.design.project import Project, draft_project
 from pipeline.settings import Settings
@@ -157,8 +157,8 @@ def _serve_without_store(port: int, data_dir: Path) -> None:
     app = create_app(Settings(data_dir=data_dir))
     caller = _anybody()
 
-    async def parts_without_store(request: Request) -> Parts:
-        parts: Parts = request.app.state.parts
+    async def parts_without_store(request: Request) -> Services:
+        parts: Services = request.app.state.parts
         database = parts.catalog.database
         catalog = replace(parts.catalog, projects=OneProject(database), experiments=NoExperiments(database))
         return replace(parts, catalog=catalog)

@@ -19,7 +19,7 @@ import polars as pl
 
 from benchmarks.lean_rollups import EVERY_SUM_SQL, TOTALS_FROM_ROWS_SQL, TOTALS_SQL, polars_totals
 from benchmarks.many_events import EXPERIMENTS, PROJECT, fill
-from pipeline.rollup.count_and_publish import Extent, count
+from pipeline.rollup.count_and_publish import RollupScope, count
 from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.due import Due
 from pipeline.rollup.run import utc_now
@@ -65,7 +65,7 @@ def rollup(warehouse: Warehouse) -> Totals:
     rules = CountingRules.of(PROJECT)
     due = [Due(experiment=one, rules=rules, before=None) for one in EXPERIMENTS]
     newest = newest_seq(warehouse, PROJECT.id) or 0
-    extent = Extent(
+    extent = RollupScope(
         project_id=PROJECT.id, newest_seq=newest, now=utc_now(), at_once=Settings().rollup_bucket_events
     )
     count(warehouse, due, extent)

@@ -16,7 +16,7 @@ class SecretsKeyError(Exception):
     """The key that is set, or in the file, is none."""
 
 
-def open_seal(settings: Settings) -> Fernet:
+def open_cipher(settings: Settings) -> Fernet:
     """What seals and opens secrets: by the key of the settings, else by the data folder's own.
 
     The folder's key is made where there is none; of several processes that try at once, all get the same.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 
 
-def take_turns(work: Mapping[str, Callable[[], object]]) -> None:
+def run_each(work: Mapping[str, Callable[[], object]]) -> None:
     """Do each piece of work, by the name of what it is about.
 
     Raises an ExceptionGroup of what went wrong at the end, each with the name as a note.

@@ -31,7 +31,7 @@ def is_kept(status: int) -> bool:
     return status < 500 and status not in NOT_KEPT
 
 
-class KeptAnswer(msgspec.Struct, frozen=True):
+class StoredReply(msgspec.Struct, frozen=True):
     """An answer with the id of its request, and the scopes of the key that got it."""
 
     status: int
@@ -41,13 +41,13 @@ class KeptAnswer(msgspec.Struct, frozen=True):
     scopes: tuple[str, ...]
 
     @classmethod
-    def of(cls, answer: Response, request_id: str, key: ApiKey) -> "KeptAnswer":
+    def of(cls, answer: Response, request_id: str, key: ApiKey) -> "StoredReply":
         """What is kept of an answer."""
         headers = {name: value for name, value in answer.headers.items() if name != "content-length"}
         return cls(answer.status_code, headers, bytes(answer.body), request_id, key.scopes)
 
     @classmethod
-    def opened(cls, sealed: bytes, seal: Fernet) -> "KeptAnswer":
+    def opened(cls, sealed: bytes, seal: Fernet) -> "StoredReply":
         """The answer again; ApiError where it was sealed with another key."""
         try:
             return msgspec.msgpack.decode(seal.decrypt(sealed), type=cls)

@@ -17,8 +17,8 @@ from api.auth import Caller, OutOfReachError
 from api.bodies.json_body import body_of
 from api.deps import PartsDep
 from api.errors import ANSWERED, INVALID, ApiError, answer_to, documented, merged
-from api.idempotency.replies import KeptAnswer, fingerprint_of, is_kept
-from api.services import Parts
+from api.idempotency.replies import StoredReply, fingerprint_of, is_kept
+from api.services import Services
 from engine.errors import Problem
 from pipeline.store.catalog.errors import CatalogBusyError, NotFoundError
 from pipeline.store.catalog.idempotency import Claim, Repeatable
@@ -43,7 +43,7 @@ class Attempt:
     """A write that its sender may repeat, with what it takes to answer it once."""
 
     request: Request
-    parts: Parts
+    parts: Services
     caller: Caller
     repeatable: Repeatable
 
@@ -161,7 +161,7 @@ def _answer_and_keep(attempt: Attempt, claim: Claim, work: Callable[[], Response
             answer = answer_to(attempt.request, error)
             if not is_kept(answer.status_code):
                 raise
-        kept = KeptAnswer.of(answer, attempt.request.state.request_id, attempt.caller.key)
+        kept = StoredReply.of(answer, attempt.request.state.request_id, attempt.caller.key)
         catalog.replies.keep(claim, kept.sealed_by(attempt.parts.seal), now=datetime.now(UTC))
     return answer
 
@@ -179,7 +179,7 @@ async def _earlier_answer(request: Request) -> Response | None:
 
 
 def _replayed(attempt: Attempt, sealed: bytes) -> Response:
-    kept = KeptAnswer.opened(sealed, attempt.parts.seal)
+    kept = StoredReply.opened(sealed, attempt.parts.seal)
     kept.require_right(attempt.caller.key)
     # The id that leads to what was done, and that an error names in its body.
     attempt.request.state.request_id = kept.request_id

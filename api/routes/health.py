@@ -9,12 +9,12 @@ from pydantic import BaseModel, Field
 
 from api.deps import PartsDep
 from api.errors import RETRY_AFTER_SECONDS, ApiError, documented
-from api.services import Parts
+from api.services import Services
 
 logger = logging.getLogger(__name__)
 router = APIRouter(tags=["Health"])
 # What has to answer before the service can.
-CHECKS: Final[dict[str, Callable[[Parts], None]]] = {
+CHECKS: Final[dict[str, Callable[[Services], None]]] = {
     "catalog": lambda parts: parts.catalog.ping(),
     "warehouse": lambda parts: parts.warehouse.ping(),
 }
@@ -46,7 +46,7 @@ def check_readiness(parts: PartsDep) -> Vitality:
     return Vitality(status="ready", failing_jobs=parts.scheduler.failing)
 
 
-def _answers(check: Callable[[Parts], None], parts: Parts, name: str) -> bool:
+def _answers(check: Callable[[Services], None], parts: Services, name: str) -> bool:
     try:
         check(parts)
     except Exception:

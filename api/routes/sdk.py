@@ -11,7 +11,7 @@ from api.errors import BODY_CODES, KEY_CODES, documented
 from api.openapi import taking
 from api.schemas.sdk import ConversionBatch, EventResults, TrackBatch, Visit, VisitAnswer
 from api.sdk.access import OPEN_TO_BROWSERS
-from api.sdk.init import show_variants
+from api.sdk.init import answer_init
 from api.sdk.track import store_events
 from pipeline.events.decode import read_conversions, read_tracked
 
@@ -40,4 +40,4 @@ async def track_conversions(request: Request) -> Response:
 @router.post("/init", openapi_extra=taking(Visit) | OPEN_TO_BROWSERS)
 async def assign_visitor(request: Request) -> VisitAnswer:
     """Say which variants a visitor sees. The first assignment stays; an exposure is what counts."""
-    return await show_variants(request)
+    return await answer_init(request)

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from pipeline.assignment.decide import Shown
+from pipeline.assignment.decide import VariantDecision
 from pipeline.events.rejections import CODES
 
 Timestamp = str | float
@@ -117,7 +117,7 @@ class ShownExperiment(BaseModel):
     redirect_url: str | None
 
     @classmethod
-    def of(cls, shown: Shown) -> Self:
+    def of(cls, shown: VariantDecision) -> Self:
         """Describe what was decided."""
         variant = shown.variant
         return cls(
@@ -151,7 +151,7 @@ class VisitAnswer(BaseModel):
     goals: list[ShownGoal]
 
     @classmethod
-    def of(cls, visitor_id: str, shown: Sequence[Shown]) -> Self:
+    def of(cls, visitor_id: str, shown: Sequence[VariantDecision]) -> Self:
         """Describe what was decided for a visitor."""
         return cls(
             visitor_id=visitor_id,

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from api.auth import Caller, authenticate, require_scope, require_served
 from api.errors import INVALID, ApiError
-from api.services import Parts
+from api.services import Services
 from engine.errors import Problem
 from pipeline.assignment.project_cache import LiveProject
 from pipeline.events.attributes import UNKNOWN_CLIENT, Client
@@ -37,7 +37,7 @@ class Server:
     caller: Caller
 
 
-async def sender_of(request: Request, parts: Parts) -> Browser | Server:
+async def sender_of(request: Request, parts: Services) -> Browser | Server:
     """Who sends this request.
 
     ApiError `invalid_api_key`, `rate_limited`, `account_inactive` or `forbidden`. A public key is good for
@@ -72,7 +72,7 @@ def address_of(request: Request, sender: Browser | Server) -> str | None:
 
 
 async def project_of(
-    request: Request, sender: Browser | Server, parts: Parts, project_id: str | None
+    request: Request, sender: Browser | Server, parts: Services, project_id: str | None
 ) -> LiveProject:
     """The project that the events belong to; NotFoundError for one that the key does not reach."""
     if isinstance(sender, Browser):
@@ -90,7 +90,7 @@ async def project_of(
     return live
 
 
-async def _require_room(request: Request, parts: Parts, live: LiveProject) -> None:
+async def _require_room(request: Request, parts: Services, live: LiveProject) -> None:
     """Count the request, to the project and not to its account. ApiError `rate_limited`."""
     count = partial(parts.limits.count, f"sdk/{live.project.id}", parts.settings.sdk_rate_limit_per_minute)
     # In memory it takes less than to hand it to a worker thread.
@@ -99,7 +99,7 @@ async def _require_room(request: Request, parts: Parts, live: LiveProject) -> No
     window.require_room()
 
 
-async def _with_key(parts: Parts, sdk_key: str) -> LiveProject:
+async def _with_key(parts: Services, sdk_key: str) -> LiveProject:
     kept = parts.live_projects.kept("key", sdk_key)
     if kept is not None:
         return kept

@@ -17,26 +17,26 @@ from api.sdk.access import (
     project_of,
     sender_of,
 )
-from api.services import Parts
+from api.services import Services
 from pipeline.assignment.decide import (
     SERVED,
-    Shown,
-    Visit,
+    AssignmentRequest,
+    VariantDecision,
     assignment_rows,
-    decide_visit,
+    decide,
 )
 from pipeline.assignment.project_cache import LiveProject, is_own_page, verified
 from pipeline.assignment.request import VisitBody, read_visit
 from pipeline.assignment.targeting_attributes import Visitor, targeting_attributes
 from pipeline.events.attributes import InvalidAttributesError
 from pipeline.events.body import InvalidBodyError
-from pipeline.events.hashing import visitor_key
+from pipeline.events.hashing import hash64
 from pipeline.store.catalog.ids import new_id
 
 
-async def show_variants(request: Request) -> VisitAnswer:
+async def answer_init(request: Request) -> VisitAnswer:
     """Decide what a visitor sees in each experiment, and keep what is decided for the first time."""
-    parts: Parts = request.app.state.parts
+    parts: Services = request.app.state.parts
     sender = await sender_of(request, parts)
     body = read_visit(await read_event_body(request))
     live = await project_of(request, sender, parts, request.query_params.get("project_id") or body.project_id)
@@ -56,18 +56,20 @@ async def show_variants(request: Request) -> VisitAnswer:
     return VisitAnswer.of(visitor.visitor_id, shown)
 
 
-def _decide(parts: Parts, live: LiveProject, visitor: Visitor, body: VisitBody) -> Sequence[Shown]:
+def _decide(
+    parts: Services, live: LiveProject, visitor: Visitor, body: VisitBody
+) -> Sequence[VariantDecision]:
     served = [experiment for experiment in live.experiments if experiment.status in SERVED]
-    stored = parts.assignments.of_visitor(live.project.id, served, visitor_key(visitor.visitor_id))
+    stored = parts.assignments.of_visitor(live.project.id, served, hash64(visitor.visitor_id))
     try:
         known = targeting_attributes(visitor, timezone=live.project.timezone, now=datetime.now(UTC))
     except InvalidAttributesError as error:
         raise InvalidBodyError("attributes", str(error)) from error
-    visit = Visit(visitor=visitor, attributes=known, forced=body.assignments or {})
-    return decide_visit(visit, live.experiments, stored)
+    visit = AssignmentRequest(visitor=visitor, attributes=known, forced=body.assignments or {})
+    return decide(visit, live.experiments, stored)
 
 
-async def _note_snippet(parts: Parts, live: LiveProject, origin: str | None) -> None:
+async def _note_snippet(parts: Services, live: LiveProject, origin: str | None) -> None:
     project = live.project
     if project.snippet_verified or not is_own_page(project, origin):
         return

@@ -16,10 +16,10 @@ from api.sdk.access import (
     project_of,
     sender_of,
 )
-from api.services import Parts
+from api.services import Services
 from pipeline.assignment.project_cache import LiveProject
 from pipeline.events.body import EventBody, read_body
-from pipeline.events.decode import ReadEvents, Reception
+from pipeline.events.decode import DecodedEvents, RequestContext
 from pipeline.events.schema import EventResult
 from pipeline.ingest import ROW_BYTES
 
@@ -36,10 +36,10 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 async def store_events(
-    request: Request, read: Callable[[EventBody, Reception], ReadEvents], *, single: bool = False
+    request: Request, read: Callable[[EventBody, RequestContext], DecodedEvents], *, single: bool = False
 ) -> Response:
     """Read the events, store the good ones, and say what became of each."""
-    parts: Parts = request.app.state.parts
+    parts: Services = request.app.state.parts
     sender = await sender_of(request, parts)
     body = read_body(await read_event_body(request), single=single)
     live = await project_of(request, sender, parts, request.query_params.get("project_id") or body.project_id)
@@ -49,8 +49,8 @@ async def store_events(
     return Response(_encode(answer), media_type="application/json")
 
 
-def _reception(request: Request, sender: Browser | Server, live: LiveProject) -> Reception:
-    return Reception(
+def _reception(request: Request, sender: Browser | Server, live: LiveProject) -> RequestContext:
+    return RequestContext(
         received_us=time.time_ns() // 1000,
         known=live.known,
         client=client_of(request, sender),

@@ -9,14 +9,19 @@ from datetime import date, datetime
 from engine.analysis.comparison.guardrails import broken_guardrails
 from engine.analysis.comparison.power import days_left
 from engine.analysis.comparison.revenue import observed_days
-from engine.analysis.comparison.significance import discoveries, judge, of_leads, wins_at_any_look
+from engine.analysis.comparison.significance import (
+    assess_significance,
+    discoveries,
+    of_leads,
+    wins_at_any_look,
+)
 from engine.analysis.comparison.significance_level import decision_threshold
 from engine.analysis.comparison.stratified import estimand_of
 from engine.analysis.evidence.totals import Evidence
 from engine.analysis.health.checks import check_health
 from engine.analysis.report.decision import decide
-from engine.analysis.report.decision_context import Facts
-from engine.analysis.report.variant_results import Findings, variant_results
+from engine.analysis.report.decision_context import DecisionContext
+from engine.analysis.report.variant_results import AnalysisArrays, variant_results
 from engine.analysis.results.report import (
     Capped,
     CheckStatus,
@@ -83,15 +88,15 @@ def analyze(experiment: Experiment, evidence: Evidence, *, now: datetime, curren
 
     Raises InvalidEvidenceError where the evidence is not of this experiment's goals and variants.
     """
-    evidence.demand(goals=len(experiment.goals), variants=len(experiment.variants))
+    evidence.check_shape(goals=len(experiment.goals), variants=len(experiment.variants))
     label, description = score_words(experiment.analysis_method)
     threshold = decision_threshold(experiment)
     health = check_health(experiment, evidence, now)
-    judgement = judge(experiment, evidence)
-    results = variant_results(Findings(experiment, evidence, judgement, threshold))
+    judgement = assess_significance(experiment, evidence)
+    results = variant_results(AnalysisArrays(experiment, evidence, judgement, threshold))
     broken, remaining = broken_guardrails(experiment, evidence), days_left(experiment, evidence)
     facts = [
-        Facts(
+        DecisionContext(
             experiment=experiment,
             goal=goal,
             variants=variants,
@@ -126,7 +131,7 @@ def analyze(experiment: Experiment, evidence: Evidence, *, now: datetime, curren
     )
 
 
-def _goal_report(facts: Facts, evidence: Evidence, goal: int) -> GoalReport:
+def _goal_report(facts: DecisionContext, evidence: Evidence, goal: int) -> GoalReport:
     summary = _summary(facts, float(evidence.revenue.total[goal].sum()))
     return GoalReport(
         goal=facts.goal,
@@ -137,7 +142,7 @@ def _goal_report(facts: Facts, evidence: Evidence, goal: int) -> GoalReport:
     )
 
 
-def _summary(facts: Facts, revenue_cents: float) -> GoalSummary:
+def _summary(facts: DecisionContext, revenue_cents: float) -> GoalSummary:
     """All variants together, and the lead's comparison with the control."""
     label, description = score_words(facts.experiment.analysis_method)
     lead, control = facts.lead, facts.control

@@ -8,7 +8,7 @@ from scipy import special
 
 from engine.calibration.method import (
     Method,
-    Reading,
+    MethodOutcome,
     read_arms,
     read_pair,
 )
@@ -107,25 +107,25 @@ def _is_uneven(case: object) -> bool:
     return isinstance(case, Amounts) and case.uneven > 1
 
 
-def _uncut(spent: Spent) -> Reading:
+def _uncut(spent: Spent) -> MethodOutcome:
     control, variant = (Estimate.of(Moments.of(arm)[:, None]) for arm in spent.amounts)
     return read_pair(control, variant, mean=spent.case.rate)
 
 
-def _capped(spent: Spent) -> Reading:
+def _capped(spent: Spent) -> MethodOutcome:
     """Cut as the service does; what is true is the lift of the capped mean, at the cap of each run."""
     cut = [winsorize(run, CAP_PERCENTILE) for run in zip(*spent.amounts, strict=True)]
-    moments = Moments.below_each_other([each.moments[None] for each in cut])
+    moments = Moments.concatenate([each.moments[None] for each in cut])
     cap = np.array([np.inf if each.cap is None else each.cap for each in cut])[:, None, None]
     mean, factor = spent.case.capped_mean(cap), 1.0 + spent.lift
     truth = factor * spent.case.capped_mean(cap / factor) / mean - 1.0
     return replace(read_arms(Estimate.of(moments), mean=mean), truth=truth)
 
 
-def _quantile(share: float) -> Callable[[Spent], Reading]:
+def _quantile(share: float) -> Callable[[Spent], MethodOutcome]:
     """A reader of the quantile of the orders of those who bought."""
 
-    def read(spent: Spent) -> Reading:
+    def read(spent: Spent) -> MethodOutcome:
         control, variant = (
             _below_each_other([estimate_quantiles(amounts[amounts > 0], share) for amounts in arm])
             for arm in spent.amounts

@@ -6,7 +6,7 @@ import numpy as np
 
 from engine.calibration.method import (
     Method,
-    Reading,
+    MethodOutcome,
     read_arms,
     read_pair,
 )
@@ -72,13 +72,13 @@ def _is_bandit(case: object) -> bool:
     return isinstance(case, Bandit)
 
 
-def _stratified(sample: Steering) -> Reading:
+def _stratified(sample: Steering) -> MethodOutcome:
     variants = sample.moments[..., 1:]
     found = stratify(sample.moments[..., :1].broadcast_to(variants.n.shape), variants)
     return read_pair(found.control, found.variant, mean=sample.case.rate)
 
 
-def _pooled(sample: Steering) -> Reading:
+def _pooled(sample: Steering) -> MethodOutcome:
     return read_arms(Estimate.of(sample.moments.sum_over(0)), mean=sample.case.rate)
 
 

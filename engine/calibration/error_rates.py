@@ -10,11 +10,11 @@ import numpy.typing as npt
 from engine.calibration.amounts import Amounts
 from engine.calibration.bandits import Bandit
 from engine.calibration.guardrails import Guardrail
-from engine.calibration.lift_priors import Believed
+from engine.calibration.lift_priors import LiftPriorCase
 from engine.calibration.method import (
     Case,
     Method,
-    Reading,
+    MethodOutcome,
     Sample,
 )
 from engine.calibration.returning_visitors import Shop
@@ -46,8 +46,8 @@ DEFAULT_SETTINGS: tuple[Case, ...] = (
     Amounts(rate=0.3, visitors=1_000, orders="lognormal"),
     Amounts(rate=0.3, visitors=1_000, orders="pareto"),
     Amounts(rate=0.1, visitors=1_800, orders="lognormal", uneven=9),
-    Believed(rate=0.1, visitors=5_000, deviation=0.1, drawn=True),
-    Believed(rate=0.1, visitors=5_000, deviation=0.1, drawn=False),
+    LiftPriorCase(rate=0.1, visitors=5_000, deviation=0.1, drawn=True),
+    LiftPriorCase(rate=0.1, visitors=5_000, deviation=0.1, drawn=False),
     Bandit(rate=0.05, visitors=10_000),
     Bandit(rate=0.05, visitors=10_000, arms=3),
     Guardrail(rate=0.1, visitors=14_000, margin=0.1, harms=False),
@@ -145,19 +145,19 @@ def score(case: Case, method: Method, null: Sample, true: Sample) -> Score:
     )
 
 
-def _truth(reading: Reading, sample: Sample) -> FloatArray:
+def _truth(reading: MethodOutcome, sample: Sample) -> FloatArray:
     """What the method's verdicts and intervals are about: runs by looks by comparisons."""
     return np.broadcast_to(sample.lifts if reading.truth is None else reading.truth, reading.called.shape)
 
 
-def _false_discoveries(reading: Reading, truth: FloatArray) -> FloatArray:
+def _false_discoveries(reading: MethodOutcome, truth: FloatArray) -> FloatArray:
     """The share of what each run calls, at any look, where there is nothing; 0 where it calls nothing."""
     decided = (reading.called != 0).any(axis=1)
     wrong = decided & (truth == 0).all(axis=1)
     return np.asarray(wrong.sum(axis=-1) / np.maximum(decided.sum(axis=-1), 1))
 
 
-def _stops(reading: Reading) -> IntArray:
+def _stops(reading: MethodOutcome) -> IntArray:
     """The first look at which each comparison is called, or else the last: runs by 1 by comparisons."""
     decided = reading.called != 0
     last = reading.called.shape[1] - 1
@@ -165,7 +165,7 @@ def _stops(reading: Reading) -> IntArray:
     return first
 
 
-def _coverage(reading: Reading, truth: FloatArray, *, together: bool) -> Figure | None:
+def _coverage(reading: MethodOutcome, truth: FloatArray, *, together: bool) -> Figure | None:
     said = ~np.isnan(reading.low)
     if not said.any():
         return None

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.calibration.method import FAMILY, Method, Reading
+from engine.calibration.method import FAMILY, Method, MethodOutcome
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.noninferiority import judge_guardrail
 from engine.stats.moments import FloatArray, Moments
@@ -55,22 +55,22 @@ class Guarded:
         return np.array([self.lift])
 
 
-def _cleared(sample: Guarded) -> Reading:
+def _cleared(sample: Guarded) -> MethodOutcome:
     return _read(sample, wanted=1)
 
 
-def _broken(sample: Guarded) -> Reading:
+def _broken(sample: Guarded) -> MethodOutcome:
     return _read(sample, wanted=-1)
 
 
-def _read(sample: Guarded, *, wanted: int) -> Reading:
+def _read(sample: Guarded, *, wanted: int) -> MethodOutcome:
     """The verdict in the wanted direction, and that it is sure not to be worse than so."""
     arms, margin = Estimate.of(sample.moments), sample.case.margin
     control, variant = arms[:, None, :1], arms[:, None, 1:]
     found = judge_guardrail(control, variant, margin=margin, alpha=FAMILY)
     called = np.where(found.holds if wanted > 0 else found.broken, wanted, 0)
     seen = (variant.value - control.value) / sample.case.rate + margin
-    return Reading(called, found.worst + margin, np.full(seen.shape, np.inf), seen)
+    return MethodOutcome(called, found.worst + margin, np.full(seen.shape, np.inf), seen)
 
 
 METHODS: tuple[Method, ...] = (

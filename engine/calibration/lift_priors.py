@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine.calibration.method import FAMILY, Method, Reading
+from engine.calibration.method import FAMILY, Method, MethodOutcome
 from engine.stats.bayesian import posteriors
 from engine.stats.bayesian.priors import prior_of_past, update_lift
 from engine.stats.contingency import Tables
@@ -14,7 +14,7 @@ from engine.stats.moments import FloatArray, Moments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Believed:
+class LiftPriorCase:
     """A conversion rate under a prior: lifts are normal around 0 with this `deviation`.
 
     That is how lifts are `drawn`, or else each is one deviation.
@@ -54,7 +54,7 @@ class Believing:
     `past` is how many converted before the experiment, of as many visitors as an arm has in it.
     """
 
-    case: Believed
+    case: LiftPriorCase
     lift: float
     lifts: FloatArray
     moments: Moments
@@ -62,14 +62,14 @@ class Believing:
 
 
 def _is_drawn(case: object) -> bool:
-    return isinstance(case, Believed) and case.drawn
+    return isinstance(case, LiftPriorCase) and case.drawn
 
 
 def _is_fixed(case: object) -> bool:
-    return isinstance(case, Believed) and not case.drawn
+    return isinstance(case, LiftPriorCase) and not case.drawn
 
 
-def _read(sample: Believing) -> Reading:
+def _read(sample: Believing) -> MethodOutcome:
     arms = Estimate.of(sample.moments)
     found = update_lift(
         arms[:, None, :1],
@@ -79,10 +79,10 @@ def _read(sample: Believing) -> Reading:
         # A verdict looks to one side, so the interval leaves out the level on each.
         alpha=2.0 * FAMILY,
     )
-    return Reading(_verdict(found.chance), found.low, found.high, found.mean)
+    return MethodOutcome(_verdict(found.chance), found.low, found.high, found.mean)
 
 
-def _read_with_past(sample: Believing) -> Reading:
+def _read_with_past(sample: Believing) -> MethodOutcome:
     """By Beta posteriors whose prior is of the time before."""
     n, hits = sample.moments.n[:, None], sample.moments.total[:, None]
     tables = Tables.of(hits[..., :1], n[..., :1], hits[..., 1:], n[..., 1:])
@@ -90,7 +90,7 @@ def _read_with_past(sample: Believing) -> Reading:
     prior = shapes[:, 0, None, None], shapes[:, 1, None, None]
     low, high = posteriors.share_lift(tables, FAMILY, prior)
     seen = (tables.share - tables.control_share) / sample.case.rate
-    return Reading(_verdict(posteriors.compare_shares(tables, prior).chance), low, high, seen)
+    return MethodOutcome(_verdict(posteriors.compare_shares(tables, prior).chance), low, high, seen)
 
 
 def _verdict(chance: FloatArray) -> npt.NDArray[np.int64]:

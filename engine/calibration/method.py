@@ -58,7 +58,7 @@ class Case(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class MethodOutcome:
     """What a method says at each look it takes: runs by looks by comparisons.
 
     `called` is 1 for a winner, -1 for a loser and 0 else. The lift is said to lie in [`low`, `high`], which
@@ -89,7 +89,7 @@ class Method:
     """
 
     name: str
-    read: Callable[[Any], Reading]
+    read: Callable[[Any], MethodOutcome]
     fits: Callable[[Any], bool] = is_daily
     errs: float = FAMILY
     intervals: Literal["shared", "each", "all"] = "shared"
@@ -103,14 +103,14 @@ class Method:
         return 1.0 - self.errs / (comparisons if self.intervals == "shared" else 1)
 
 
-def read_test(comparison: Comparison, alpha: float, seen: FloatArray) -> Reading:
+def read_test(comparison: Comparison, alpha: float, seen: FloatArray) -> MethodOutcome:
     """What a test says at the level `alpha`."""
     significant = comparison.log_p <= np.log(alpha)
     called = np.where(significant, np.sign(comparison.statistic), 0.0).astype(np.int64)
-    return Reading(called, comparison.low, comparison.high, seen)
+    return MethodOutcome(called, comparison.low, comparison.high, seen)
 
 
-def read_pair(control: Estimate, variant: Estimate, *, mean: float | FloatArray) -> Reading:
+def read_pair(control: Estimate, variant: Estimate, *, mean: float | FloatArray) -> MethodOutcome:
     """What Welch's test says, once, of two estimates by run; `mean` is the control's true one."""
     first, second = control[:, None], variant[:, None]
     alpha = FAMILY / first.n.shape[-1]
@@ -118,7 +118,7 @@ def read_pair(control: Estimate, variant: Estimate, *, mean: float | FloatArray)
     return read_test(compare_means(first, second, alpha), alpha, seen)
 
 
-def read_arms(arms: Estimate, *, mean: float | FloatArray) -> Reading:
+def read_arms(arms: Estimate, *, mean: float | FloatArray) -> MethodOutcome:
     """The same of runs by arms, the control first."""
     variants = arms[:, 1:]
     control = Estimate(

@@ -19,7 +19,7 @@ from engine.calibration import (
 from engine.calibration.method import (
     FAMILY,
     Method,
-    Reading,
+    MethodOutcome,
     read_test,
 )
 from engine.calibration.trials import DAYS, LEVEL, Setting, Trials
@@ -60,16 +60,16 @@ def _compare(trials: Trials, alpha: npt.ArrayLike) -> Comparison:
     return compare_means(*trials.estimates, alpha)
 
 
-def _once(trials: Trials) -> Reading:
+def _once(trials: Trials) -> MethodOutcome:
     return _naive_peeking(trials.at_the_end())
 
 
-def _naive_peeking(trials: Trials) -> Reading:
+def _naive_peeking(trials: Trials) -> MethodOutcome:
     alpha = _alpha(trials)
     return read_test(_compare(trials, alpha), alpha, trials.seen)
 
 
-def _bayesian(trials: Trials) -> Reading:
+def _bayesian(trials: Trials) -> MethodOutcome:
     end, alpha = trials.at_the_end(), _alpha(trials)
     if trials.setting.orders is None:
         chance = posteriors.compare_shares(end.tables).chance
@@ -77,10 +77,10 @@ def _bayesian(trials: Trials) -> Reading:
     else:
         chance = posteriors.compare_means(*end.estimates).chance
         low, high = posteriors.mean_lift(*end.estimates, alpha)
-    return Reading((chance >= 1.0 - alpha).astype(np.int64) - (chance <= alpha), low, high, end.seen)
+    return MethodOutcome((chance >= 1.0 - alpha).astype(np.int64) - (chance <= alpha), low, high, end.seen)
 
 
-def _watched(trials: Trials, *, ends_as_planned: bool) -> Reading:
+def _watched(trials: Trials, *, ends_as_planned: bool) -> MethodOutcome:
     rarer = trials.converted
     if trials.setting.orders is None:
         rarer = np.minimum(rarer, trials.moments.n - rarer)
@@ -93,17 +93,17 @@ def _watched(trials: Trials, *, ends_as_planned: bool) -> Reading:
         ends_as_planned=ends_as_planned,
     )
     called = wins_always_valid(sequence).astype(np.int64) - wins_always_valid(sequence, wanted=-1)
-    return Reading(called, sequence.lift_low, sequence.lift_high, trials.seen)
+    return MethodOutcome(called, sequence.lift_low, sequence.lift_high, trials.seen)
 
 
-def _group_sequential(trials: Trials) -> Reading:
+def _group_sequential(trials: Trials) -> MethodOutcome:
     critical = _boundary(_alpha(trials))[:, None]
     control, variant = trials.estimates
     z = variant.minus(control).z
     called = np.where(np.abs(np.nan_to_num(z)) > critical, np.sign(z), 0.0).astype(np.int64)
     limit = np.broadcast_to(critical, z.shape)
     low, high = fieller(control.value, control.variance, variant.value, variant.variance, limit)
-    return Reading(called, low, high, trials.seen)
+    return MethodOutcome(called, low, high, trials.seen)
 
 
 @lru_cache
@@ -112,13 +112,13 @@ def _boundary(alpha: float) -> FloatArray:
     return obrien_fleming(np.arange(1, DAYS + 1) / DAYS, alpha)
 
 
-def _holm(trials: Trials) -> Reading:
+def _holm(trials: Trials) -> MethodOutcome:
     end = trials.at_the_end()
     plain = _compare(end, FAMILY)
     return _adjusted(end, plain, holm(plain.log_p), holm_levels(plain.log_p, FAMILY))
 
 
-def _dunnett(trials: Trials) -> Reading:
+def _dunnett(trials: Trials) -> MethodOutcome:
     end = trials.at_the_end()
     control, variant = end.estimates
     plain = _compare(end, FAMILY)
@@ -127,11 +127,11 @@ def _dunnett(trials: Trials) -> Reading:
     return _adjusted(end, plain, log_p, levels)
 
 
-def _adjusted(trials: Trials, plain: Comparison, log_p: FloatArray, levels: FloatArray) -> Reading:
+def _adjusted(trials: Trials, plain: Comparison, log_p: FloatArray, levels: FloatArray) -> MethodOutcome:
     """Verdicts by p values that know of one another, and intervals at the levels that belong to them."""
     called = np.where(log_p <= np.log(FAMILY), np.sign(plain.statistic), 0.0).astype(np.int64)
     found = _compare(trials, levels)
-    return Reading(called, found.low, found.high, trials.seen)
+    return MethodOutcome(called, found.low, found.high, trials.seen)
 
 
 DAILY: tuple[Method, ...] = (

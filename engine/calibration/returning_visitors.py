@@ -10,7 +10,7 @@ from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.calibration.method import (
     FAMILY,
     Method,
-    Reading,
+    MethodOutcome,
     read_arms,
 )
 from engine.design.planning.sample_size import Mean, Plan, detectable_lift
@@ -57,7 +57,7 @@ class Shop:
         """Run it `runs` times, some at a time."""
         step = max(_AT_A_TIME // (self.arms * self.visitors), 1)
         parts = [_draw(self, lift, min(step, runs - first), rng) for first in range(0, runs, step)]
-        revenue, orders = (VisitorValues.below_each_other(each) for each in zip(*parts, strict=True))
+        revenue, orders = (VisitorValues.concatenate(each) for each in zip(*parts, strict=True))
         return Sales(shop=self, lift=lift, revenue=revenue, orders=orders)
 
 
@@ -126,19 +126,19 @@ def _is_shop(case: object) -> bool:
     return isinstance(case, Shop)
 
 
-def _plain(sales: Sales) -> Reading:
+def _plain(sales: Sales) -> MethodOutcome:
     return read_arms(Estimate.of(judged_values(sales.revenue)), mean=sales.shop.rate)
 
 
-def _cuped(sales: Sales) -> Reading:
+def _cuped(sales: Sales) -> MethodOutcome:
     return read_arms(_adjusted(sales.revenue), mean=sales.shop.rate)
 
 
-def _per_order(sales: Sales) -> Reading:
+def _per_order(sales: Sales) -> MethodOutcome:
     return read_arms(Estimate.of(judged_values(sales.orders)), mean=1.0)
 
 
-def _per_order_cuped(sales: Sales) -> Reading:
+def _per_order_cuped(sales: Sales) -> MethodOutcome:
     return read_arms(_adjusted(sales.orders), mean=1.0)
 
 

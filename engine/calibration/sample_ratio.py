@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.calibration.method import FAMILY, Method, Reading
+from engine.calibration.method import FAMILY, Method, MethodOutcome
 from engine.calibration.trials import DAYS
 from engine.stats.moments import FloatArray
 from engine.stats.sequential.sample_ratio import check_split
@@ -55,14 +55,14 @@ class Arrivals:
         return np.array([self.lift])
 
 
-def _read(sample: Arrivals) -> Reading:
+def _read(sample: Arrivals) -> MethodOutcome:
     """Whether the split is called wrong, in the direction of the last arm; it has no interval."""
     visitors = sample.visitors
     log_p = check_split(visitors, np.ones(sample.case.arms)).log_p
     seen = visitors[..., -1] / visitors[..., :-1].mean(axis=-1) - 1.0
     called = np.where(log_p <= np.log(FAMILY), np.sign(seen), 0.0).astype(np.int64)[..., None]
     nothing = np.full(called.shape, np.nan)
-    return Reading(called, nothing, nothing, seen[..., None])
+    return MethodOutcome(called, nothing, nothing, seen[..., None])
 
 
 METHODS: tuple[Method, ...] = (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from engine.calibration.method import FAMILY, Method, Reading
+from engine.calibration.method import FAMILY, Method, MethodOutcome
 from engine.stats.bayesian.shrinkage import SPREAD_SCALE, shrink
 from engine.stats.contingency import Tables, log_odds_ratios, tables_without
 from engine.stats.frequentist.multiple_testing import benjamini_hochberg
@@ -68,16 +68,16 @@ class Segmented:
     tables: Tables
 
 
-def _effects(sample: Segmented) -> Reading:
+def _effects(sample: Segmented) -> MethodOutcome:
     """Which segments have an effect, and what to believe of it."""
     odds = log_odds_ratios(sample.tables)
     log_p = benjamini_hochberg(log_p_shares(sample.tables))
     found = shrink(odds, alpha=FAMILY)
     called = np.where(log_p <= np.log(FAMILY), np.sign(odds.value), 0.0).astype(np.int64)
-    return Reading(called[:, None], found.low[:, None], found.high[:, None], found.mean[:, None])
+    return MethodOutcome(called[:, None], found.low[:, None], found.high[:, None], found.mean[:, None])
 
 
-def _differences(sample: Segmented) -> Reading:
+def _differences(sample: Segmented) -> MethodOutcome:
     """Which segments differ from all others together; no intervals are shown of that."""
     whole = _all(sample.tables)
     gap = log_odds_ratios(sample.tables).minus(log_odds_ratios(tables_without(sample.tables, whole)))
@@ -90,7 +90,7 @@ def _differences(sample: Segmented) -> Reading:
     # Where no segment differs from another the truth is 0, and not what rounding leaves of it.
     truth = np.where(np.abs(truth) < _ROUNDING, 0.0, truth)
     nothing = np.full((len(called), 1, sample.case.count), np.nan)
-    return Reading(called[:, None], nothing, nothing, gap.value[:, None], truth)
+    return MethodOutcome(called[:, None], nothing, nothing, gap.value[:, None], truth)
 
 
 def _all(tables: Tables) -> Tables:

@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 from engine.design.validation.records import (
     Record,
     RecordRule,
-    enforce,
-    view_of,
+    as_mapping,
+    validate,
 )
 from engine.design.validation.values import (
     choice,
@@ -65,17 +65,17 @@ class Statistics:
     prior_deviation_percent: Annotated[float, number(0.1, 1000)] = 10.0
 
     def __post_init__(self) -> None:
-        enforce(self)
+        validate(self)
 
     @property
-    def looks_back(self) -> bool:
+    def uses_pre_period(self) -> bool:
         """Whether what visitors did before their first exposure matters."""
         return self.cuped or self.prior == "pre_period"
 
 
 def statistics_fit(experiment: Record) -> Iterator[Problem]:
     """A prior is for posteriors, corrections are for p values; looks and past need weights that stay."""
-    chosen = view_of(experiment.get("statistics", {}))
+    chosen = as_mapping(experiment.get("statistics", {}))
     refused: dict[str, tuple[object, str]] = {}
     if experiment.get("traffic_strategy") == "bandit":
         refused["sequential"] = ("none", "for a bandit, whose weights move")

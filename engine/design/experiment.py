@@ -17,9 +17,9 @@ from engine.design.invariants import (
 from engine.design.targeting.rules import EVERYONE, targeting_rules
 from engine.design.validation.records import (
     RecordRule,
-    enforce,
     record_of,
     records_of,
+    validate,
 )
 from engine.design.validation.values import (
     URL_LENGTH,
@@ -69,7 +69,7 @@ class Change:
     value: Annotated[str, text(64 * 1024, least=0, lines=True)] = ""
 
     def __post_init__(self) -> None:
-        enforce(self)
+        validate(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class Variant:
     ] = ()
 
     def __post_init__(self) -> None:
-        enforce(self)
+        validate(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +103,7 @@ class Goal:
     config: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        enforce(self)
+        validate(self)
 
     @property
     def tracking(self) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class StopConditions:
     auto_stop_on_winner: Flag = False
 
     def __post_init__(self) -> None:
-        enforce(self)
+        validate(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +136,7 @@ class UrlRule:
     value: Annotated[str, text(URL_LENGTH)]
 
     def __post_init__(self) -> None:
-        enforce(self)
+        validate(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +212,7 @@ class Experiment:
     ] = ()
 
     def __post_init__(self) -> None:
-        enforce(self)
+        validate(self)
 
     @property
     def control(self) -> Variant | None:

@@ -9,7 +9,7 @@ from engine.design.validation.records import (
     ListRule,
     Record,
     RecordRule,
-    view_of,
+    as_mapping,
 )
 from engine.design.validation.values import is_web_address, repeated
 from engine.errors import Problem
@@ -126,7 +126,7 @@ def _redirects_to_addresses(experiment: Record) -> Iterator[Problem]:
     if experiment.get("type") != "redirect":
         return
     for i, variant in enumerate(experiment.get("variants", ())):
-        for j, change in enumerate(map(view_of, view_of(variant).get("changes", ()))):
+        for j, change in enumerate(map(as_mapping, as_mapping(variant).get("changes", ()))):
             target = change.get("value", "")
             is_path = target.startswith("/") and not target.startswith("//")
             if change["action"] == "replace" and not is_path and not is_web_address(target):

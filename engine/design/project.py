@@ -11,7 +11,7 @@ import msgspec
 
 from engine.design import project_settings
 from engine.design.validation.parsing import fields_of, merged, unknown_fields
-from engine.design.validation.records import RecordRule, enforce, problems_in
+from engine.design.validation.records import RecordRule, problems_in, validate
 from engine.design.validation.values import flag, moment, optional, text, web_address
 from engine.errors import InvalidDesignError, Problem
 
@@ -64,7 +64,7 @@ class Project:
     snippet_verified: Annotated[bool, flag] = False
 
     def __post_init__(self) -> None:
-        enforce(self)
+        validate(self)
 
     @property
     def timezone(self) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Annotated, ClassVar
 
-from engine.design.validation.records import Record, RecordRule, enforce
+from engine.design.validation.records import Record, RecordRule, validate
 from engine.design.validation.values import (
     at,
     moment,
@@ -40,7 +40,7 @@ class WeightEpoch:
     weights: Annotated[Mapping[str, float], _weights_by_variant]
 
     def __post_init__(self) -> None:
-        enforce(self)
+        validate(self)
 
 
 def in_order(records: Sequence[Record]) -> Iterable[Problem]:

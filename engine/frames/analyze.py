@@ -175,7 +175,7 @@ def analyze_frame(  # noqa: PLR0913  # what a test needs told; all but the contr
         goals if isinstance(goals, Mapping) else dict.fromkeys(goals, "custom_event")
     )
     more = ValueColumns(covariates=covariates, orders=orders, caps=caps)
-    more.demand_sense(kinds)
+    more.validate(kinds)
     if more.goals and len(weight_epochs):
         raise InvalidEvidenceError("where weights changed there can be no covariates, orders or caps")
     rows = read_rows(

@@ -48,7 +48,7 @@ def count(  # noqa: PLR0913  # what the caller of a notebook's function may say
         follow_up = _follow_up(each, coded["day"].max(), len(variants))
     visitors = np.array([arm.height for arm in arms], np.int64)
     conversions = np.array([[arm[f"done_{goal}"].sum() for arm in arms] for goal in range(len(kinds))])
-    revenue = Moments.below_each_other([_revenue(arms, goal, kind) for goal, kind in enumerate(kinds)])
+    revenue = Moments.concatenate([_revenue(arms, goal, kind) for goal, kind in enumerate(kinds)])
     return Evidence(
         visitors=visitors,
         conversions=conversions,
@@ -64,7 +64,7 @@ def count(  # noqa: PLR0913  # what the caller of a notebook's function may say
 
 def _plain(kinds: Sequence[GoalKind], revenue: Moments, shares: Moments) -> Moments:
     """What each goal is judged on, goals by variants."""
-    return Moments.below_each_other(
+    return Moments.concatenate(
         [(revenue if kind == "revenue" else shares)[place : place + 1] for place, kind in enumerate(kinds)]
     )
 

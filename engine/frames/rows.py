@@ -38,7 +38,7 @@ class ValueColumns:
         """Every column that is used."""
         return [*self.covariates.values(), *self.orders.values()]
 
-    def demand_sense(self, kinds: Mapping[str, GoalKind]) -> None:
+    def validate(self, kinds: Mapping[str, GoalKind]) -> None:
         """Raise InvalidEvidenceError where something is said of what is no goal, or not of that kind."""
         for name in sorted(self.goals):
             if name not in kinds:

@@ -25,7 +25,7 @@ def values_of(
     """
     if not columns.goals:
         return None
-    return VisitorValues.below_each_other(
+    return VisitorValues.concatenate(
         [
             _values_of_goal(
                 arms,

@@ -70,7 +70,7 @@ class Moments:
         return cls(n, mean, m2)
 
     @classmethod
-    def below_each_other(cls, parts: Sequence[Self]) -> Self:
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
         """Put moments below each other, along the first axis."""
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("n", "mean", "m2")))
 
@@ -155,7 +155,7 @@ class PairedMoments:
         return cls(of_x.n, of_x.mean, of_y.mean, of_x.m2, of_y.m2, co)
 
     @classmethod
-    def below_each_other(cls, parts: Sequence[Self]) -> Self:
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
         """Put moments below each other, along the first axis."""
         names = ("n", "mean_x", "mean_y", "m2_x", "m2_y", "co")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))

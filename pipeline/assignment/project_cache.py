@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
-from pipeline.events.decode import KnownIds
+from pipeline.events.decode import ProjectIds
 from pipeline.store.catalog.accounts import Account
 from pipeline.store.catalog.catalog import Catalog
 
@@ -33,7 +33,7 @@ class LiveProject:
     project: Project
     account: Account
     experiments: tuple[Experiment, ...]
-    known: KnownIds
+    known: ProjectIds
     excluded_networks: tuple[IPv4Network | IPv6Network, ...]
 
     def excludes(self, address: str | None) -> bool:
@@ -96,7 +96,7 @@ class LiveProjects:
             project=project,
             account=self.catalog.accounts.get(project.account_id),
             experiments=experiments,
-            known=KnownIds.of(experiments),
+            known=ProjectIds.of(experiments),
             excluded_networks=tuple(
                 ip_network(address, strict=False) for address in project.settings.get("excluded_ips") or ()
             ),

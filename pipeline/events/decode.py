@@ -10,7 +10,7 @@ import msgspec
 from engine.design.experiment import Experiment
 from pipeline.events.attributes import UNKNOWN_CLIENT, Client, segments_of
 from pipeline.events.body import EventBody
-from pipeline.events.hashing import visitor_key, visitor_keys
+from pipeline.events.hashing import hash64
 from pipeline.events.rejections import (
     MAX_EVENT_BYTES,
     MAX_ID_LENGTH,
@@ -36,18 +36,16 @@ from pipeline.events.schema import (
 from pipeline.events.timestamps import MAX_AGE_US, occurred_at
 from pipeline.store.warehouse.events import EventRow
 
-__all__ = ["visitor_key", "visitor_keys"]
-
 
 @dataclass(frozen=True, slots=True)
-class KnownIds:
+class ProjectIds:
     """What an event may name: the variants of each experiment, and the goals of all."""
 
     variants: Mapping[str, frozenset[str]]
     goals: frozenset[str]
 
     @classmethod
-    def of(cls, experiments: Iterable[Experiment]) -> "KnownIds":
+    def of(cls, experiments: Iterable[Experiment]) -> "ProjectIds":
         """Take the ids of a project's experiments, whatever their status."""
         listed = tuple(experiments)
         return cls(
@@ -60,18 +58,18 @@ class KnownIds:
 
 
 @dataclass(frozen=True, slots=True)
-class Reception:
+class RequestContext:
     """The circumstances events arrived in: when, for whom, from what browser, and how old they may be."""
 
     received_us: int
-    known: KnownIds
+    known: ProjectIds
     client: Client = UNKNOWN_CLIENT
     is_excluded: bool = False
     max_age_us: int | None = MAX_AGE_US
 
 
 @dataclass(frozen=True, slots=True)
-class ReadEvents:
+class DecodedEvents:
     """The rows to store, and one result an event in the order they came."""
 
     rows: list[EventRow]
@@ -83,13 +81,13 @@ class ReadEvents:
         return len(self.results) - len(self.rows)
 
 
-def read_tracked(body: EventBody, reception: Reception) -> ReadEvents:
+def read_tracked(body: EventBody, reception: RequestContext) -> DecodedEvents:
     """Read the events of a `track` request: a bad one is rejected, the others stand."""
     row_of = partial(_tracked_row, reception=reception, sent_us=body.sent_us)
     return _read_each(body, reception, _decode_tracked, row_of)
 
 
-def read_conversions(body: EventBody, reception: Reception) -> ReadEvents:
+def read_conversions(body: EventBody, reception: RequestContext) -> DecodedEvents:
     """Read the conversions of a `convert` request: a bad one is rejected, the others stand."""
     row_of = partial(_conversion_row, reception=reception, sent_us=body.sent_us)
     return _read_each(body, reception, _decode_conversion, row_of)
@@ -102,10 +100,10 @@ _decode_conversion: Final = msgspec.json.Decoder(ConvertEvent).decode
 
 def _read_each(
     body: EventBody,
-    reception: Reception,
+    reception: RequestContext,
     decode: Callable[[msgspec.Raw], Wire],
     row_of: Callable[[Wire], EventRow],
-) -> ReadEvents:
+) -> DecodedEvents:
     rows: list[EventRow] = []
     results: list[EventResult] = []
     for raw in body.events:
@@ -120,10 +118,10 @@ def _read_each(
         else:
             rows.append(row)
             results.append(EventResult(row.event_id, "ok"))
-    return ReadEvents(rows, results)
+    return DecodedEvents(rows, results)
 
 
-def _tracked_row(event: TrackEvent, reception: Reception, sent_us: int | None) -> EventRow:
+def _tracked_row(event: TrackEvent, reception: RequestContext, sent_us: int | None) -> EventRow:
     event_id = checked_id("event_id", event.event_id)
     event_type = _checked_type(event)
     visitor_id = checked_id("visitor_id", event.visitor_id)
@@ -135,12 +133,12 @@ def _tracked_row(event: TrackEvent, reception: Reception, sent_us: int | None) -
         received_at=reception.received_us,
         occurred_at=_occurred_at(event, reception, sent_us),
         event_id=event_id,
-        event_key=visitor_key(event_id),
+        event_key=hash64(event_id),
         type=event_type,
         visitor_id=visitor_id,
-        visitor_key=visitor_key(visitor_id),
+        visitor_key=hash64(visitor_id),
         user_id=user_id,
-        user_key=None if user_id is None else visitor_key(user_id),
+        user_key=None if user_id is None else hash64(user_id),
         experiment_id=checked_text("experiment_id", event.experiment_id, MAX_ID_LENGTH),
         variant_id=checked_text("variant_id", event.variant_id, MAX_ID_LENGTH),
         url=url,
@@ -152,7 +150,7 @@ def _tracked_row(event: TrackEvent, reception: Reception, sent_us: int | None) -
     )
 
 
-def _occurred_at(event: TrackEvent | ConvertEvent, reception: Reception, sent_us: int | None) -> int:
+def _occurred_at(event: TrackEvent | ConvertEvent, reception: RequestContext, sent_us: int | None) -> int:
     return occurred_at(
         event.timestamp,
         received_us=reception.received_us,
@@ -171,7 +169,7 @@ def _checked_type(event: TrackEvent) -> str:
     return event.type
 
 
-def _check_exposure(event: TrackEvent, known: KnownIds) -> None:
+def _check_exposure(event: TrackEvent, known: ProjectIds) -> None:
     variants = known.variants.get(event.experiment_id or "")
     if variants is None:
         raise RejectedError(
@@ -184,7 +182,7 @@ def _check_exposure(event: TrackEvent, known: KnownIds) -> None:
         )
 
 
-def _conversion_row(event: ConvertEvent, reception: Reception, sent_us: int | None) -> EventRow:
+def _conversion_row(event: ConvertEvent, reception: RequestContext, sent_us: int | None) -> EventRow:
     event_id = checked_id("event_id", event.event_id)
     is_refund = _is_refund(event)
     user_id = optional_id("user_id", event.user_id)
@@ -196,18 +194,18 @@ def _conversion_row(event: ConvertEvent, reception: Reception, sent_us: int | No
         received_at=reception.received_us,
         occurred_at=_occurred_at(event, reception, sent_us),
         event_id=event_id,
-        event_key=visitor_key(event_id),
+        event_key=hash64(event_id),
         type="conversion",
         visitor_id=visitor_id,
-        visitor_key=visitor_key(person),
+        visitor_key=hash64(person),
         user_id=user_id,
-        user_key=None if user_id is None else visitor_key(user_id),
+        user_key=None if user_id is None else hash64(user_id),
         goal_id=event.goal_id,
         event_name=checked_text("event_name", event.event_name, MAX_NAME_LENGTH),
         revenue_cents=checked_cents(event.revenue_cents, is_refund=is_refund),
         currency=checked_currency(event.currency),
         transaction_id=transaction_id,
-        transaction_key=None if transaction_id is None else visitor_key(transaction_id),
+        transaction_key=None if transaction_id is None else hash64(transaction_id),
         is_refund=is_refund,
         visitor_identity="anonymous" if user_id is None else "identified",
         **segments_of(event.attributes, None, reception.client),
@@ -220,7 +218,7 @@ def _is_refund(event: ConvertEvent) -> bool:
     return event.kind == "refund"
 
 
-def _check_goal(event: ConvertEvent, known: KnownIds) -> None:
+def _check_goal(event: ConvertEvent, known: ProjectIds) -> None:
     if not event.goal_id and not event.event_name:
         raise RejectedError("invalid_event", "a conversion needs goal_id or event_name")
     if event.goal_id and event.goal_id not in known.goals:

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import mmh3
 
 
-def visitor_key(visitor_id: str) -> int:
+def hash64(visitor_id: str) -> int:
     """A stable unsigned 64-bit key of an id: the first half of murmur3_x64_128, seed 0."""
     return mmh3.hash64(visitor_id, 0, x64arch=True, signed=False)[0]
 
 
 def visitor_keys(visitor_ids: Sequence[str]) -> list[int]:
     """The key of each id, in order."""
-    return [visitor_key(visitor_id) for visitor_id in visitor_ids]
+    return [hash64(visitor_id) for visitor_id in visitor_ids]

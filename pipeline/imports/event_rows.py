@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from pipeline.events.body import MAX_EVENTS, EventBody
 from pipeline.events.decode import (
-    ReadEvents,
-    Reception,
+    DecodedEvents,
+    RequestContext,
     read_conversions,
     read_tracked,
 )
@@ -33,7 +33,7 @@ _NUMBER_OF: Final[dict[str, type[int] | type[float]]] = {
 }
 
 
-def read_event_rows(chunk: Chunk, reception: Reception) -> tuple[list[EventRow], tuple[BadRow, ...]]:
+def read_event_rows(chunk: Chunk, reception: RequestContext) -> tuple[list[EventRow], tuple[BadRow, ...]]:
     """Take each row as the event it says it is: the rows to store, and those refused, by line."""
     stored: list[EventRow] = []
     bad = list(chunk.bad_rows)
@@ -48,7 +48,7 @@ def read_event_rows(chunk: Chunk, reception: Reception) -> tuple[list[EventRow],
     return stored, tuple(sorted(bad, key=lambda row: row.line))
 
 
-def _read(rows: list[dict[str, Any]], reception: Reception, *, is_conversion: bool) -> ReadEvents:
+def _read(rows: list[dict[str, Any]], reception: RequestContext, *, is_conversion: bool) -> DecodedEvents:
     fields = _CONVERT_FIELDS if is_conversion else _TRACK_FIELDS
     events = [msgspec.Raw(msgspec.json.encode(_wire(row, fields))) for row in rows]
     body = EventBody(events, None, None, size=sum(memoryview(event).nbytes for event in events))
@@ -84,7 +84,7 @@ def _object(text: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"attributes": text}
 
 
-def _refused(lines: list[int], read: ReadEvents) -> Iterator[BadRow]:
+def _refused(lines: list[int], read: DecodedEvents) -> Iterator[BadRow]:
     for line, result in zip(lines, read.results, strict=True):
         if result.status == "rejected":
             yield BadRow(line, f"{result.code}: {result.message}")

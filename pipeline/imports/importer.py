@@ -12,7 +12,7 @@ import polars as pl
 from engine.design import lifecycle
 from engine.design.experiment import Experiment
 from engine.design.project import Project
-from pipeline.events.decode import KnownIds, Reception
+from pipeline.events.decode import ProjectIds, RequestContext
 from pipeline.imports.event_rows import event_batch, read_event_rows
 from pipeline.imports.tables import (
     BadRow,
@@ -102,9 +102,9 @@ def import_events(
     Raises:
         UnreadableFileError: the file cannot be read.
     """
-    reception = Reception(
+    reception = RequestContext(
         received_us=int(datetime.now(UTC).timestamp() * 1_000_000),
-        known=KnownIds.of(catalog.experiments.of_project(project.id)),
+        known=ProjectIds.of(catalog.experiments.of_project(project.id)),
         max_age_us=None,
     )
     stored = 0

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
-from engine.analysis.automation.bandit_weights import Move, next_move
+from engine.analysis.automation.bandit_weights import NewWeights, next_weights
 from engine.design.experiment import Experiment
 from engine.design.reweighting import reweight
 from pipeline.results.results import Results
-from pipeline.run_each import take_turns
+from pipeline.run_each import run_each
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
 
@@ -25,7 +25,7 @@ def move_weights(catalog: Catalog, results: Results, *, clock: Callable[[], date
     bandits = [
         one for one in catalog.experiments.in_statuses(["running"]) if one.traffic_strategy == "bandit"
     ]
-    take_turns({f"experiment {one.id}": partial(_steer, catalog, results, one, clock) for one in bandits})
+    run_each({f"experiment {one.id}": partial(_steer, catalog, results, one, clock) for one in bandits})
 
 
 def _steer(catalog: Catalog, results: Results, experiment: Experiment, clock: Callable[[], datetime]) -> None:
@@ -33,7 +33,7 @@ def _steer(catalog: Catalog, results: Results, experiment: Experiment, clock: Ca
     try:
         project = catalog.projects.find(experiment.project_id)
         evidence = results.evidence(experiment, project, now=now)
-        move = next_move(experiment, evidence, now=now)
+        move = next_weights(experiment, evidence, now=now)
         if move is not None:
             _apply(catalog, experiment, move, clock)
     except (_ChangedError, NotFoundError):
@@ -41,7 +41,7 @@ def _steer(catalog: Catalog, results: Results, experiment: Experiment, clock: Ca
         return
 
 
-def _apply(catalog: Catalog, judged: Experiment, move: Move, clock: Callable[[], datetime]) -> None:
+def _apply(catalog: Catalog, judged: Experiment, move: NewWeights, clock: Callable[[], datetime]) -> None:
     def decide(current: Experiment) -> Experiment:
         # What was judged is the experiment as it was.
         if current != judged:
@@ -53,6 +53,6 @@ def _apply(catalog: Catalog, judged: Experiment, move: Move, clock: Callable[[],
     catalog.experiments.change(judged.project_id, judged.id, decide, actor=actor)
 
 
-def _why(experiment: Experiment, move: Move) -> str:
+def _why(experiment: Experiment, move: NewWeights) -> str:
     best = max(range(len(move.chance)), key=move.chance.__getitem__)
     return f"{experiment.variants[best].id} is best with a chance of {move.chance[best]:.1%}"

@@ -5,7 +5,7 @@ from functools import partial
 
 from pipeline.ingest import Ingest
 from pipeline.rollup.run import Rollup
-from pipeline.run_each import take_turns
+from pipeline.run_each import run_each
 from pipeline.snapshots.writer import Snapshots
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.warehouse import events, published
@@ -24,7 +24,7 @@ def remove_deleted(
     projects = _deleted(catalog, events.stored_projects(warehouse), catalog.projects.ids())
     copied = _deleted(catalog, snapshots.stored_projects(), catalog.projects.ids())
     experiments = _deleted(catalog, published.published_experiments(warehouse), catalog.experiments.ids())
-    take_turns(
+    run_each(
         {f"project {one}": partial(ingest.forget, one) for one in projects}
         | {f"snapshot of project {one}": partial(snapshots.forget, one) for one in copied}
         | {f"experiment {one}": partial(rollup.forget, [one]) for one in experiments}

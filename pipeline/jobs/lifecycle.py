@@ -21,7 +21,7 @@ from engine.design.lifecycle import (
     visitor_limit_is_reached,
 )
 from pipeline.results.results import Results
-from pipeline.run_each import take_turns
+from pipeline.run_each import run_each
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
 
@@ -137,4 +137,4 @@ def _move(
 
 
 def _each(experiments: Iterable[Experiment], work: Callable[[Experiment], None]) -> None:
-    take_turns({f"experiment {one.id}": partial(work, one) for one in experiments})
+    run_each({f"experiment {one.id}": partial(work, one) for one in experiments})

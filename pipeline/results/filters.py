@@ -56,7 +56,7 @@ class SegmentFilters:
         return wanted
 
 
-def demand_dimension(name: str | None) -> None:
+def validate_dimension(name: str | None) -> None:
     """Raise InvalidFilterError for what is no dimension: neither one of DIMENSIONS nor `custom:<key>`."""
     is_custom = name is not None and name.startswith(CUSTOM_PREFIX) and name != CUSTOM_PREFIX
     if name is not None and name not in DIMENSIONS and not is_custom:

@@ -18,7 +18,7 @@ from pipeline.results.filters import (
     FILTERS,
     InvalidFilterError,
     SegmentFilters,
-    demand_dimension,
+    validate_dimension,
 )
 from pipeline.results.observation import Observation, published_at
 from pipeline.results.segment_evidence import segment_evidence_of
@@ -99,7 +99,7 @@ class Results:
 
         Raises InvalidFilterError for what can't be a dimension.
         """
-        demand_dimension(dimension)
+        validate_dimension(dimension)
         evidence = self.segment_evidence(experiment, project, now=now)
         return analyze_segments(experiment, evidence, goal_id=goal_id, dimension=dimension)
 

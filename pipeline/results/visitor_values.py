@@ -21,7 +21,7 @@ def goals_to_ask(experiment: Experiment, counted: Sequence[str]) -> list[AskedGo
             cap_percentile=goal.tracking.get("cap_percentile"),
         )
         for goal in experiment.goals
-        if goal.id in counted and (experiment.statistics.looks_back or _is_special(goal))
+        if goal.id in counted and (experiment.statistics.uses_pre_period or _is_special(goal))
     ]
 
 
@@ -42,7 +42,7 @@ def values_of(
     for one in sums:
         if variants[one.variant] in places:
             by_goal.setdefault(goals[one.goal], {})[places[variants[one.variant]]] = one
-    return VisitorValues.below_each_other(
+    return VisitorValues.concatenate(
         [
             _of_goal(by_goal.get(goal.id, {}), _plain(goal, evidence, place))
             for place, goal in enumerate(experiment.goals)

@@ -16,7 +16,7 @@ from engine.design.experiment import Experiment
 from pipeline.rollup.aggregates import add_up, cells_of, cells_since_exposure, taken_away
 from pipeline.rollup.counting_rules import CountingRules, fingerprint, microseconds, values_told
 from pipeline.rollup.due import Due, is_over
-from pipeline.rollup.read_events import Counted, Reading
+from pipeline.rollup.read_events import ExperimentRows, ProjectRead
 from pipeline.rollup.segment_values import SegmentValues
 from pipeline.store.warehouse import aggregates, visitors
 from pipeline.store.warehouse import published as published_rollups
@@ -25,7 +25,7 @@ from pipeline.store.warehouse.event_reader import EventReads
 from pipeline.store.warehouse.published import Published
 
 
-class Publication:
+class Replacement:
     """An experiment's result tables in the making, seen by nobody until the transaction ends."""
 
     def __init__(self, cursor: Cursor, experiment: Experiment, *, before: Published | None) -> None:
@@ -50,7 +50,7 @@ class Publication:
         rows, orders = visitors.take_out(self._cursor, self._id, visitor_keys)
         self._cells = add_up([self._cells, taken_away(self._cells_of(rows, orders))])
 
-    def add(self, counted: Counted) -> None:
+    def add(self, counted: ExperimentRows) -> None:
         """Add visitors who have no rows yet."""
         rows = self._values.encode(counted.visitors)
         visitors.add(self._cursor, self._id, rows, counted.orders)
@@ -91,7 +91,7 @@ _MOST_TOUCHED: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extent:
+class RollupScope:
     """How far a run counts: a project's events up to `newest_seq`, known at `now`, `at_once` in memory."""
 
     project_id: str
@@ -100,7 +100,7 @@ class Extent:
     at_once: int
 
 
-def count(warehouse: Warehouse, due: Iterable[Due], extent: Extent) -> None:
+def count(warehouse: Warehouse, due: Iterable[Due], extent: RollupScope) -> None:
     """Bring what is due up to `extent`, and publish it; what was published stays until then."""
     together: dict[tuple[CountingRules, int], list[Due]] = defaultdict(list)
     for one in due:
@@ -127,13 +127,17 @@ def _touched_since(reads: EventReads, covered: int) -> pl.Series | None:
 
 
 def _count_together(
-    warehouse: Warehouse, reads: EventReads, group: Sequence[Due], touched: pl.Series | None, extent: Extent
+    warehouse: Warehouse,
+    reads: EventReads,
+    group: Sequence[Due],
+    touched: pl.Series | None,
+    extent: RollupScope,
 ) -> None:
     rules = group[0].rules
-    reading = Reading(reads, [one.experiment for one in group], rules, at_once=extent.at_once)
+    reading = ProjectRead(reads, [one.experiment for one in group], rules, at_once=extent.at_once)
     with warehouse.transaction() as cursor:
         publications = [
-            Publication(cursor, one.experiment, before=None if touched is None else one.before)
+            Replacement(cursor, one.experiment, before=None if touched is None else one.before)
             for one in group
         ]
         if touched is not None:
@@ -146,7 +150,7 @@ def _count_together(
             publication.publish(_record(one, extent))
 
 
-def _record(due: Due, extent: Extent) -> Published:
+def _record(due: Due, extent: RollupScope) -> Published:
     return Published(
         experiment_id=due.experiment.id,
         fingerprint=fingerprint(due.experiment, due.rules),

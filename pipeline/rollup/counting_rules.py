@@ -78,7 +78,7 @@ def period_of(experiment: Experiment) -> tuple[int, int]:
 def pre_period_us(experiment: Experiment) -> int:
     """How long before the first exposure events tell of the visitor's past, in microseconds; 0 for never."""
     statistics = experiment.statistics
-    return statistics.pre_period_days * DAY_US if statistics.looks_back else 0
+    return statistics.pre_period_days * DAY_US if statistics.uses_pre_period else 0
 
 
 def values_told(experiment: Experiment) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ def values_told(experiment: Experiment) -> tuple[str, ...]:
         f"g{position}_{name}"
         for position, goal in enumerate(experiment.goals)
         for name, is_kept in (
-            ("before", experiment.statistics.looks_back),
+            ("before", experiment.statistics.uses_pre_period),
             ("orders", goal.tracking.get("per") == "order"),
         )
         if is_kept

@@ -19,7 +19,7 @@ from pipeline.rollup.goal_matching import match_goals, types_of
 from pipeline.rollup.segment_values import as_categories, with_day_of_week
 from pipeline.rollup.visitors import Outcomes, counted_events, first_exposures, outcomes, visitor_rows
 from pipeline.store.warehouse.event_reader import Bucket, EventReads, buckets
-from pipeline.store.warehouse.goal_events import HitReads
+from pipeline.store.warehouse.goal_events import GoalEvents
 
 
 def repeated(keys: pl.Series) -> pl.Series:
@@ -44,7 +44,7 @@ def no_repeated_orders() -> pl.DataFrame:
 _BUCKETS_OF_KEYS: Final = 8
 
 
-class Counted(NamedTuple):
+class ExperimentRows(NamedTuple):
     """What a bucket of visitors comes to for one experiment.
 
     `visitors` has a row each, its segments still as text, `orders` those of all goals by local day.
@@ -55,7 +55,7 @@ class Counted(NamedTuple):
     last_exposed_at: int | None
 
 
-class Reading:
+class ProjectRead:
     """Counts the visitors of several experiments, a bucket of visitors at a time."""
 
     def __init__(
@@ -74,21 +74,21 @@ class Reading:
             counted_events(self._hits.suspected_orders(), self._goals, no_repeated_orders())
         )
 
-    def __iter__(self) -> Iterator[list[Counted]]:
+    def __iter__(self) -> Iterator[list[ExperimentRows]]:
         """Bucket after bucket, what there is for each experiment in their order."""
         return map(self._count, buckets(self._events, self._at_once))
 
-    def _find_hits(self) -> HitReads:
+    def _find_hits(self) -> GoalEvents:
         for bucket in buckets(self._events, self._at_once * _BUCKETS_OF_KEYS):
             keys = self._reads.event_keys(bucket)
             self._reads.skip_repeats(repeated(keys) if self._reads.is_whole else keys)
-        hits = HitReads(self._reads, types_of(self._experiments))
+        hits = GoalEvents(self._reads, types_of(self._experiments))
         for signatures in hits.signatures(self._at_once):
             hits.want(match_goals(signatures, self._experiments))
         hits.collect()
         return hits
 
-    def _count(self, bucket: Bucket) -> list[Counted]:
+    def _count(self, bucket: Bucket) -> list[ExperimentRows]:
         exposures = as_categories(self._reads.exposures(self._arms, bucket))
         exposed = with_day_of_week(first_exposures(exposures, self._rules.timezone))
         counted = counted_events(self._hits.of_visitors(bucket), self._goals, self._repeated_orders)
@@ -98,13 +98,13 @@ class Reading:
         ]
 
 
-def _counted(number: int, experiment: Experiment, exposed: pl.DataFrame, done: Outcomes) -> Counted:
+def _counted(number: int, experiment: Experiment, exposed: pl.DataFrame, done: Outcomes) -> ExperimentRows:
     """The part of one experiment."""
     place = exposed["experiment"]
     first, following = place.search_sorted(number), place.search_sorted(number + 1)
     rows = exposed[first:following]
     is_this = pl.col("experiment") == number
-    return Counted(
+    return ExperimentRows(
         visitors=visitor_rows(
             rows.drop("last_exposed_at"),
             done.firsts.filter(is_this),

@@ -17,7 +17,7 @@ import polars as pl
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.rollup.aggregates import add_up, taken_away
-from pipeline.rollup.count_and_publish import Extent, count
+from pipeline.rollup.count_and_publish import RollupScope, count
 from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.due import Due, find_due
 from pipeline.settings import Settings
@@ -30,7 +30,7 @@ from pipeline.store.warehouse.published import Published
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Snapshot:
+class ResultDigest:
     """An experiment's results at one moment: a digest of its visitors, and all of its sums."""
 
     digest: tuple[int, ...]
@@ -181,7 +181,7 @@ class Rollup:
             return self._refresh(project, self._extent(project))
 
     def _refresh(
-        self, project: Project, extent: Extent, experiment_ids: Collection[str] | None = None
+        self, project: Project, extent: RollupScope, experiment_ids: Collection[str] | None = None
     ) -> Outcome:
         if extent.newest_seq == 0:
             return Outcome()
@@ -194,15 +194,15 @@ class Rollup:
             updated=tuple(one.experiment.id for one in due if one.before is not None),
         )
 
-    def _extent(self, project: Project) -> Extent:
-        return Extent(
+    def _extent(self, project: Project) -> RollupScope:
+        return RollupScope(
             project_id=project.id,
             newest_seq=newest_seq(self._warehouse, project.id) or 0,
             now=self._clock(),
             at_once=self._at_once,
         )
 
-    def _due(self, project: Project, experiments: Collection[Experiment], extent: Extent) -> list[Due]:
+    def _due(self, project: Project, experiments: Collection[Experiment], extent: RollupScope) -> list[Due]:
         published = self._published(experiments)
         return find_due(experiments, published, CountingRules.of(project), extent.newest_seq, extent.now)
 
@@ -221,6 +221,6 @@ class Rollup:
             found = [published_rollups.find(cursor, one.id) for one in experiments]
         return {one.experiment_id: one for one in found if one is not None}
 
-    def _snapshots(self, due: Iterable[Due]) -> dict[str, Snapshot]:
+    def _snapshots(self, due: Iterable[Due]) -> dict[str, ResultDigest]:
         with self._warehouse.cursor() as cursor:
-            return {one.experiment.id: Snapshot.take(cursor, one.experiment.id) for one in due}
+            return {one.experiment.id: ResultDigest.take(cursor, one.experiment.id) for one in due}

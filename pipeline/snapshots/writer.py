@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from engine.design.project import Project
 from pipeline.rollup.run import utc_now
-from pipeline.run_each import take_turns
+from pipeline.run_each import run_each
 from pipeline.settings import Settings
 from pipeline.snapshots.experiments import write_experiment
 from pipeline.snapshots.files import make_folder, placed, sweep
@@ -65,7 +65,7 @@ class Snapshots:
 
     def write_all(self) -> None:
         """Write every project's; ExceptionGroup of what went wrong, after all have had their turn."""
-        take_turns(
+        run_each(
             {
                 f"project {project.id}": partial(self._write_if_there, project.id)
                 for project in self._catalog.projects.all()

@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.app import create_app
-from api.services import Parts
+from api.services import Services
 from pipeline.settings import Settings
 from tests.api.customers import Customer, a_customer_of
 
@@ -22,19 +22,19 @@ def client(
 
 
 @pytest.fixture(scope="session")
-def parts(client: TestClient) -> Parts:
-    found: Parts = client.app.state.parts  # type: ignore[attr-defined] # typed as any ASGI app
+def parts(client: TestClient) -> Services:
+    found: Services = client.app.state.parts  # type: ignore[attr-defined] # typed as any ASGI app
     return found
 
 
 @pytest.fixture
-def customer(client: TestClient, parts: Parts) -> Customer:
+def customer(client: TestClient, parts: Services) -> Customer:
     account, _, token = parts.catalog.accounts.create("Acme", "owner@acme.example", "scale")
     return Customer(client, parts, account, token)
 
 
 @pytest.fixture
-def stranger(client: TestClient, parts: Parts) -> Customer:
+def stranger(client: TestClient, parts: Services) -> Customer:
     account, _, token = parts.catalog.accounts.create("Stranger", "owner@stranger.example", "scale")
     return Customer(client, parts, account, token)
 

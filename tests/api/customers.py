@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 from fastapi.testclient import TestClient
 
-from api.services import Parts
+from api.services import Services
 from pipeline.store.catalog.accounts import Account
 from pipeline.store.catalog.keys import SCOPES
 from tests.api.request_bodies import an_experiment_body
@@ -17,7 +17,7 @@ class Customer:
     """An account, one of its keys, and a way to call the API with it."""
 
     client: httpx2.Client
-    parts: Parts
+    parts: Services
     account: Account
     token: str
 
@@ -61,6 +61,6 @@ class Customer:
 
 def a_customer_of(client: TestClient) -> Customer:
     """A new account of a service of the test's own."""
-    parts: Parts = client.app.state.parts  # type: ignore[attr-defined] # typed as any ASGI app
+    parts: Services = client.app.state.parts  # type: ignore[attr-defined] # typed as any ASGI app
     account, _, token = parts.catalog.accounts.create("Acme", "owner@acme.example", "scale")
     return Customer(client, parts, account, token)

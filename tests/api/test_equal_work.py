@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event
 
-from api.services import Parts
+from api.services import Services
 from tests.api.customers import Customer
 from tests.api.request_bodies import error_of
 
@@ -49,7 +49,7 @@ def counted_work(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 
 @pytest.fixture
-def useless(customer: Customer, parts: Parts) -> dict[str, str | None]:
+def useless(customer: Customer, parts: Services) -> dict[str, str | None]:
     """A header for each way in which a key can be of no use."""
     revoked = customer.with_key()
     key = parts.catalog.keys.of_account(customer.account.id)[0]

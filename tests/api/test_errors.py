@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.errors import CODE_OF, CODE_OF_STATUS, STATUS_OF
-from api.services import Parts
+from api.services import Services
 from tests.api.customers import Customer
 from tests.api.request_bodies import error_of, fields_of
 
@@ -121,7 +121,7 @@ def test_every_answer_has_a_request_id_of_its_own(client: TestClient, customer: 
 
 
 @contextmanager
-def a_catalog_without_projects(parts: Parts) -> Iterator[None]:
+def a_catalog_without_projects(parts: Services) -> Iterator[None]:
     """Takes a table away, as a damaged file would, and puts it back."""
     with parts.catalog.database.write() as connection:
         connection.exec_driver_sql("ALTER TABLE projects RENAME TO lost")
@@ -133,7 +133,7 @@ def a_catalog_without_projects(parts: Parts) -> Iterator[None]:
 
 
 def test_what_nobody_foresaw_is_answered_and_logged(
-    customer: Customer, parts: Parts, caplog: pytest.LogCaptureFixture
+    customer: Customer, parts: Services, caplog: pytest.LogCaptureFixture
 ) -> None:
     with a_catalog_without_projects(parts):
         answer = customer.get("/projects")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from api.installation import snippet_html, storefront_pixel_code, tracking_snippet
-from api.services import Parts
+from api.services import Services
 from pipeline.store.catalog.ids import new_sdk_key
 from tests.api.customers import Customer
 from tests.api.request_bodies import error_of
@@ -34,7 +34,7 @@ class Scripts(HTMLParser):
         self.code += data
 
 
-def test_installation_has_every_field(customer: Customer, parts: Parts) -> None:
+def test_installation_has_every_field(customer: Customer, parts: Services) -> None:
     project = customer.a_project(installation_guide="gtm")
     data = customer.get(f"{project}/installation").json()["data"]
     sdk_key = parts.catalog.projects.find(project.rpartition("/")[2]).sdk_key
@@ -113,7 +113,7 @@ def told_by_pixel(folder: Path, pixel: str, visitor: str = "v1") -> list[dict[st
 
 
 def test_pixel_tells_the_service_an_order_that_it_accepts(
-    customer: Customer, parts: Parts, tmp_path: Path
+    customer: Customer, parts: Services, tmp_path: Path
 ) -> None:
     project = customer.a_project(platform="shopify")
     pixel = customer.get(f"{project}/installation").json()["data"]["storefront_pixel_code"]

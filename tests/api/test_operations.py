@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import func, or_, select
 
-from api.services import Parts
+from api.services import Services
 from pipeline.store.catalog.ids import new_id
 from pipeline.store.catalog.keys import SCOPES
 from pipeline.store.catalog.schema import metadata
@@ -123,7 +123,7 @@ def test_nobody_with_a_wrong_key_may(customer: Customer, operation: Operation) -
 
 
 @every_operation
-def test_nobody_with_a_revoked_key_may(customer: Customer, parts: Parts, operation: Operation) -> None:
+def test_nobody_with_a_revoked_key_may(customer: Customer, parts: Services, operation: Operation) -> None:
     scene = a_scene(customer, operation)
     revoked = customer.with_key()
     key = parts.catalog.keys.of_account(customer.account.id)[0]
@@ -140,7 +140,7 @@ def test_nobody_without_the_scope_may(customer: Customer, operation: Operation) 
 
 @every_operation
 def test_nobody_of_an_account_that_is_not_served_may(
-    customer: Customer, parts: Parts, operation: Operation
+    customer: Customer, parts: Services, operation: Operation
 ) -> None:
     scene = a_scene(customer, operation)
     parts.catalog.accounts.update(customer.account.id, subscription_status="canceled")
@@ -196,7 +196,7 @@ def test_another_accounts_object_is_as_one_that_does_not_exist(
 
 @every_operation
 def test_plain_member_may_do_all_but_manage_keys(
-    customer: Customer, parts: Parts, operation: Operation
+    customer: Customer, parts: Services, operation: Operation
 ) -> None:
     scene = a_scene(customer, operation)
     member = parts.catalog.members.add(customer.account.id, "ada@acme.example", "Ada", "member")

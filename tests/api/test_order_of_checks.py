@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from api.services import Parts
+from api.services import Services
 from tests.api.customers import Customer
 from tests.api.request_bodies import error_of
 
@@ -10,7 +10,7 @@ JSON = {"Content-Type": "application/json"}
 REUSED = {"Idempotency-Key": "taken"}
 
 
-def test_each_check_comes_before_the_next(customer: Customer, parts: Parts) -> None:
+def test_each_check_comes_before_the_next(customer: Customer, parts: Services) -> None:
     """Everything is wrong at first; what is answered is mended, and the next thing is answered."""
     mine, other = customer.a_project(), customer.a_project()
     assert customer.call("PATCH", mine, json={"name": "First"}, headers=REUSED).status_code == 200

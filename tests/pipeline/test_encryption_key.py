@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from cryptography.fernet import Fernet, InvalidToken
 
-from pipeline.encryption_key import SecretsKeyError, open_seal
+from pipeline.encryption_key import SecretsKeyError, open_cipher
 from pipeline.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -21,9 +21,9 @@ print(open_seal(Settings(data_dir=Path(sys.argv[1]))).encrypt(b"secret").decode(
 
 def test_key_is_made_once_and_only_its_owner_reads_it(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path / "new")
-    sealed = open_seal(settings).encrypt(b"secret")
+    sealed = open_cipher(settings).encrypt(b"secret")
     assert stat.S_IMODE(settings.secrets_key_path.stat().st_mode) == 0o600
-    assert open_seal(settings).decrypt(sealed) == b"secret"
+    assert open_cipher(settings).decrypt(sealed) == b"secret"
     assert [path.name for path in settings.data_dir.iterdir()] == ["secrets.key"]
 
 
@@ -33,18 +33,18 @@ def test_processes_that_make_a_key_at_once_get_the_same(tmp_path: Path) -> None:
         for _ in range(4)
     ]
     sealed = [process.communicate(timeout=60)[0].strip() for process in processes]
-    seal = open_seal(Settings(data_dir=tmp_path))
+    seal = open_cipher(Settings(data_dir=tmp_path))
     assert [seal.decrypt(one) for one in sealed] == [b"secret"] * 4
 
 
 def test_key_of_the_settings_comes_first_and_no_file_is_made(tmp_path: Path) -> None:
     key = Fernet.generate_key().decode()
     settings = Settings.model_validate({"data_dir": tmp_path, "secrets_key": key})
-    sealed = open_seal(settings).encrypt(b"secret")
+    sealed = open_cipher(settings).encrypt(b"secret")
     assert Fernet(key).decrypt(sealed) == b"secret"
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(InvalidToken):
-        open_seal(Settings(data_dir=tmp_path)).decrypt(sealed)
+        open_cipher(Settings(data_dir=tmp_path)).decrypt(sealed)
 
 
 def test_key_is_not_shown_with_the_settings(tmp_path: Path) -> None:
@@ -58,6 +58,6 @@ def test_key_that_is_none_is_told_so(tmp_path: Path, key: str) -> None:
     settings = Settings(data_dir=tmp_path)
     settings.secrets_key_path.write_text(key)
     with pytest.raises(SecretsKeyError, match=r"secrets\.key holds no key"):
-        open_seal(settings)
+        open_cipher(settings)
     with pytest.raises(SecretsKeyError, match="TRUELIFT_SECRETS_KEY holds no key"):
-        open_seal(Settings.model_validate({"data_dir": tmp_path, "secrets_key": key}))
+        open_cipher(Settings.model_validate({"data_dir": tmp_path, "secrets_key": key}))

@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.run_each import take_turns
+from pipeline.run_each import run_each
 
 
 def test_everything_has_its_turn_before_failures_are_raised() -> None:
@@ -11,11 +11,11 @@ def test_everything_has_its_turn_before_failures_are_raised() -> None:
 
     work = {"a": fail, "b": lambda: done.append("b"), "c": fail, "d": lambda: done.append("d")}
     with pytest.raises(ExceptionGroup, match="2 of 4 failed") as caught:
-        take_turns(work)
+        run_each(work)
     assert done == ["b", "d"]
     assert [error.__notes__ for error in caught.value.exceptions] == [["a"], ["c"]]
 
 
 def test_nothing_is_raised_where_nothing_fails() -> None:
-    take_turns({})
-    take_turns({"a": lambda: None})
+    run_each({})
+    run_each({"a": lambda: None})

@@ -12,7 +12,7 @@ from typing import Any
 from engine.analysis.evidence.totals import Evidence
 from engine.design.experiment import Experiment
 from engine.design.project import Project
-from pipeline.events.hashing import visitor_key
+from pipeline.events.hashing import hash64
 from pipeline.ingest import Ingest
 from pipeline.results.filters import SegmentFilters
 from pipeline.results.results import Results
@@ -112,8 +112,8 @@ def an_event(kind: str, visitor: str | None = "v1", *, minute: float = 0, **over
     }
     for name in ("event", "user", "transaction"):
         if fields.get(f"{name}_id"):
-            fields[f"{name}_key"] = visitor_key(fields[f"{name}_id"])
-    return EventRow(type=kind, visitor_id=visitor, visitor_key=visitor_key(person), **fields)
+            fields[f"{name}_key"] = hash64(fields[f"{name}_id"])
+    return EventRow(type=kind, visitor_id=visitor, visitor_key=hash64(person), **fields)
 
 
 def an_exposure(experiment: Experiment, variant: int = 0, visitor: str = "v1", **overrides: Any) -> EventRow:

@@ -24,14 +24,14 @@ _DECIMALS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class NewWeights:
     """New `weights` by variant, in order, and each one's `chance` to be the best (0 without weight)."""
 
     weights: tuple[float, ...]
     chance: tuple[float, ...]
 
 
-def next_move(experiment: Experiment, evidence: Evidence, *, now: datetime) -> Move | None:
+def next_weights(experiment: Experiment, evidence: Evidence, *, now: datetime) -> NewWeights | None:
     """The weights that a running bandit should have from now on; None where they should stay.
 
     They stay without a primary goal, with a single variant that has weight, before enough visitors came
@@ -56,7 +56,7 @@ def next_move(experiment: Experiment, evidence: Evidence, *, now: datetime) -> M
         return None
     moved, chances = np.zeros(len(weights)), np.zeros(len(weights))
     moved[arms], chances[arms] = np.round(shares, _DECIMALS), chance
-    return Move(weights=tuple(moved.tolist()), chance=tuple(chances.tolist()))
+    return NewWeights(weights=tuple(moved.tolist()), chance=tuple(chances.tolist()))
 
 
 def _has_enough(evidence: Evidence, arms: int) -> bool:

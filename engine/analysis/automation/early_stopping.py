@@ -10,8 +10,8 @@ from engine.analysis.comparison.metrics import (
     primary_row,
     wanted_directions,
 )
-from engine.analysis.comparison.monitoring import watch
-from engine.analysis.comparison.significance import Judgement, judge
+from engine.analysis.comparison.monitoring import monitor
+from engine.analysis.comparison.significance import Significance, assess_significance
 from engine.analysis.evidence.totals import Evidence
 from engine.analysis.health.checks import check_health
 from engine.design.experiment import Experiment, Variant
@@ -34,7 +34,7 @@ def early_winner(experiment: Experiment, evidence: Evidence, *, now: datetime) -
     goal = primary_row(experiment)
     if goal is None or control_column(experiment) is None:
         return None
-    judgement = judge(experiment, evidence)
+    judgement = assess_significance(experiment, evidence)
     is_bayesian = experiment.analysis_method == "bayesian"
     find = _cheap_to_be_wrong_about if is_bayesian else _never_to_be_taken_back
     winners = find(experiment, evidence, judgement)[goal]
@@ -44,14 +44,16 @@ def early_winner(experiment: Experiment, evidence: Evidence, *, now: datetime) -
     return experiment.variants[int(np.where(winners, judgement.gain[goal], -np.inf).argmax())]
 
 
-def _never_to_be_taken_back(experiment: Experiment, evidence: Evidence, judgement: Judgement) -> BoolArray:
-    sequence = watch(experiment, evidence)
+def _never_to_be_taken_back(experiment: Experiment, evidence: Evidence, judgement: Significance) -> BoolArray:
+    sequence = monitor(experiment, evidence)
     if sequence is None:
         return np.zeros(judgement.gain.shape, bool)
     return wins_always_valid(sequence, wanted=wanted_directions(experiment))
 
 
-def _cheap_to_be_wrong_about(experiment: Experiment, evidence: Evidence, judgement: Judgement) -> BoolArray:
+def _cheap_to_be_wrong_about(
+    experiment: Experiment, evidence: Evidence, judgement: Significance
+) -> BoolArray:
     control = metric_moments(experiment, evidence).mean[:, [judgement.control or 0]]
     is_cheap: BoolArray = judgement.effects.loss < LARGEST_LOSS * control
     return np.asarray((judgement.status == "winner") & is_cheap)

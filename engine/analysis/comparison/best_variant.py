@@ -5,7 +5,7 @@ Which arm is best where weights changed: by what arms did within epochs.
 
 import numpy as np
 
-from engine.analysis.comparison.effects import believes_in_lifts, beta_priors
+from engine.analysis.comparison.effects import beta_priors, has_lift_prior
 from engine.analysis.comparison.metrics import (
     control_column,
     is_revenue,
@@ -78,7 +78,7 @@ def chances_to_be_best(experiment: Experiment, evidence: Evidence) -> FloatArray
         )
     estimates = Estimate.of(metrics.moments)
     control = control_column(experiment)
-    if believes_in_lifts(experiment) and control is not None:
+    if has_lift_prior(experiment) and control is not None:
         statistics = experiment.statistics
         return best_of_lifts(
             estimates,

@@ -7,7 +7,7 @@ from scipy import special
 
 from engine.analysis.comparison.effects import Effects, effects_of
 from engine.analysis.comparison.metrics import control_column
-from engine.analysis.comparison.monitoring import watch
+from engine.analysis.comparison.monitoring import monitor
 from engine.analysis.comparison.significance_level import effective_alpha
 from engine.analysis.comparison.stratified import paired_with
 from engine.analysis.evidence.totals import Evidence
@@ -45,7 +45,7 @@ def correct(experiment: Experiment, evidence: Evidence, effects: Effects) -> tup
 
 def _always_valid(experiment: Experiment, evidence: Evidence, effects: Effects) -> Effects:
     """P values and intervals that hold at every look."""
-    sequence = watch(experiment, evidence)
+    sequence = monitor(experiment, evidence)
     if sequence is None:
         return effects
     compared = ~np.isnan(effects.difference)

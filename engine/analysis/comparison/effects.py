@@ -77,7 +77,7 @@ def effects_of(experiment: Experiment, evidence: Evidence, alpha: float) -> Effe
     return effects
 
 
-def believes_in_lifts(experiment: Experiment) -> bool:
+def has_lift_prior(experiment: Experiment) -> bool:
     """Whether posteriors are of the relative lift, which has a prior of its own."""
     return experiment.analysis_method == "bayesian" and experiment.statistics.prior == "lift"
 
@@ -126,8 +126,8 @@ class _How:
         return self.experiment.analysis_method == "bayesian"
 
     @property
-    def believes_in_lifts(self) -> bool:
-        return believes_in_lifts(self.experiment)
+    def has_lift_prior(self) -> bool:
+        return has_lift_prior(self.experiment)
 
 
 def _share_effects(tables: Tables, how: _How, prior: FloatArray) -> Effects:
@@ -147,7 +147,7 @@ def _share_effects(tables: Tables, how: _How, prior: FloatArray) -> Effects:
         loss=posterior.loss,
         expected=posterior.change,
     )
-    if not how.believes_in_lifts:
+    if not how.has_lift_prior:
         return found
     controls, variants = (
         Estimate.of(Moments.of_shares(*counts))
@@ -189,7 +189,7 @@ def _mean_effects(controls: Estimate, variants: Estimate, how: _How) -> Effects:
         loss=posterior.loss,
         expected=posterior.change,
     )
-    return _with_belief(found, controls, variants, how) if how.believes_in_lifts else found
+    return _with_belief(found, controls, variants, how) if how.has_lift_prior else found
 
 
 def _with_belief(found: Effects, controls: Estimate, variants: Estimate, how: _How) -> Effects:

@@ -6,8 +6,8 @@ from engine.analysis.comparison.metrics import control_column, wanted_directions
 from engine.analysis.comparison.significance import (
     MIN_CONVERSIONS,
     MIN_PAYING_VISITORS,
-    asked_of_unequal,
-    judged_by_mean,
+    imbalance_factor,
+    uses_mean_test,
 )
 from engine.analysis.comparison.significance_level import effective_alpha
 from engine.analysis.comparison.stratified import paired_with
@@ -34,8 +34,8 @@ def broken_guardrails(experiment: Experiment, evidence: Evidence) -> dict[str, t
         alpha=effective_alpha(experiment.confidence_level, len(experiment.variants)),
         wanted=wanted_directions(experiment)[guards],
     )
-    fewest = np.where(judged_by_mean(experiment, evidence), MIN_PAYING_VISITORS, MIN_CONVERSIONS)
-    asked = np.floor(fewest[:, None] * asked_of_unequal(evidence.visitors, control))
+    fewest = np.where(uses_mean_test(experiment, evidence), MIN_PAYING_VISITORS, MIN_CONVERSIONS)
+    asked = np.floor(fewest[:, None] * imbalance_factor(evidence.visitors, control))
     enough = (evidence.conversions + evidence.conversions[:, [control]] >= asked)[guards]
     names = np.array([goal.name for goal in experiment.goals])[guards]
     return {

@@ -15,7 +15,7 @@ from engine.stats.sequential.confidence_sequence import (
 )
 
 
-def watch(experiment: Experiment, evidence: Evidence) -> ConfidenceSequence | None:
+def monitor(experiment: Experiment, evidence: Evidence) -> ConfidenceSequence | None:
     """Compare every variant with the control, goals by variants, by intervals that hold at every look.
 
     At the level of one comparison (Bonferroni), tuned to the planned sample. None without a control, and
@@ -27,14 +27,14 @@ def watch(experiment: Experiment, evidence: Evidence) -> ConfidenceSequence | No
         return None
     return confidence_sequence(
         *paired_with(control, experiment, evidence),
-        fewest_conversions=fewest_of_a_kind(experiment, evidence, control),
+        fewest_conversions=min_cell_counts(experiment, evidence, control),
         alpha=effective_alpha(experiment.confidence_level, len(experiment.variants)),
         planned=_planned(experiment, control),
         ends_as_planned=experiment.statistics.sequential == "group_sequential",
     )
 
 
-def fewest_of_a_kind(experiment: Experiment, evidence: Evidence, control: int) -> FloatArray:
+def min_cell_counts(experiment: Experiment, evidence: Evidence, control: int) -> FloatArray:
     """Visitors of the rarer kind in either arm: nearly all converting is as hard to judge as hardly any."""
     rarer = np.where(
         is_revenue(experiment)[:, None],

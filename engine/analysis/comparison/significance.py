@@ -14,7 +14,7 @@ import numpy.typing as npt
 from engine.analysis.comparison.corrections import correct
 from engine.analysis.comparison.effects import Effects, effects_of
 from engine.analysis.comparison.metrics import control_column, is_revenue, wanted_directions
-from engine.analysis.comparison.monitoring import watch
+from engine.analysis.comparison.monitoring import monitor
 from engine.analysis.comparison.significance_level import decision_alpha, effective_alpha
 from engine.analysis.evidence.totals import Evidence, IntArray
 from engine.design.experiment import Experiment
@@ -27,14 +27,14 @@ MIN_VISITORS = 100
 # Four conversions can't reach 95% even if all are in one of two equal arms (p = 1/16); five can (1/32).
 MIN_CONVERSIONS = 5
 # Welch's test of revenue leans on the central limit theorem over paying visitors, few and very unequal. So
-# many of two equal arms; of unequal ones more (`asked_of_unequal`).
+# many of two equal arms; of unequal ones more (`imbalance_factor`).
 MIN_PAYING_VISITORS = 30
 # A share of visitors below this is that of nobody.
 _LEAST_SHARE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class Significance:
     """Effects and what follows from them.
 
     `alpha` is what a p value is held against, and `interval_levels` are those of the intervals. `status`
@@ -55,7 +55,7 @@ class Judgement:
     lead: npt.NDArray[np.int64]
 
 
-def judge(experiment: Experiment, evidence: Evidence) -> Judgement:
+def assess_significance(experiment: Experiment, evidence: Evidence) -> Significance:
     """Compare every variant with the control on every goal, and say who wins."""
     alpha = decision_alpha(experiment)
     is_bayesian = experiment.analysis_method == "bayesian"
@@ -77,7 +77,7 @@ def judge(experiment: Experiment, evidence: Evidence) -> Judgement:
     if experiment.statistics.sequential != "none" or evidence.epochs is not None:
         enough &= ~np.isnan(effects.log_p)
     lead = _lead(gain, better & enough, enough)
-    return Judgement(
+    return Significance(
         control=control,
         alpha=alpha,
         # A Bayesian verdict looks to one side, so its interval leaves out alpha on each: they never disagree.
@@ -95,7 +95,7 @@ def _has_enough(experiment: Experiment, evidence: Evidence, control: int | None)
     """Where both arms have the visitors, and together the conversions, that a verdict needs."""
     if control is None:
         return np.zeros(evidence.conversions.shape, bool)
-    return has_enough(evidence.visitors, evidence.conversions, judged_by_mean(experiment, evidence), control)
+    return has_enough(evidence.visitors, evidence.conversions, uses_mean_test(experiment, evidence), control)
 
 
 def has_enough(visitors: IntArray, conversions: IntArray, by_mean: BoolArray, control: int) -> BoolArray:
@@ -106,19 +106,19 @@ def has_enough(visitors: IntArray, conversions: IntArray, by_mean: BoolArray, co
     return enough & (fewest >= MIN_VISITORS)
 
 
-def judged_by_mean(experiment: Experiment, evidence: Evidence) -> BoolArray:
+def uses_mean_test(experiment: Experiment, evidence: Evidence) -> BoolArray:
     """Which goals have no exact test to fall back on: those of money, and of epochs all."""
     return np.asarray(is_revenue(experiment) | (evidence.epochs is not None))
 
 
 def conversions_needed(visitors: IntArray, by_mean: BoolArray, control: int) -> IntArray:
     """How many conversions a variant and the control need together, (…, G, V): more of means, if unequal."""
-    by_means = np.floor(MIN_PAYING_VISITORS * asked_of_unequal(visitors, control))
+    by_means = np.floor(MIN_PAYING_VISITORS * imbalance_factor(visitors, control))
     needed: IntArray = np.where(by_mean[:, None], by_means[..., None, :], MIN_CONVERSIONS).astype(np.int64)
     return needed
 
 
-def asked_of_unequal(visitors: IntArray, control: int) -> FloatArray:
+def imbalance_factor(visitors: IntArray, control: int) -> FloatArray:
     """How many times the conversions of two equal arms a mean needs in arms of unequal size, (…, V).
 
     Two equal arms are unequally lucky alike, and what is skewed in each cancels. With a share s of the
@@ -156,13 +156,13 @@ def _status(
 
 def wins_at_any_look(experiment: Experiment, evidence: Evidence) -> BoolArray:
     """Where a variant's win holds however often one looked, goals by variants."""
-    sequence = watch(experiment, evidence)
+    sequence = monitor(experiment, evidence)
     if sequence is None:
         return np.zeros(evidence.conversions.shape, bool)
     return wins_always_valid(sequence, wanted=wanted_directions(experiment))
 
 
-def discoveries(experiment: Experiment, judgement: Judgement) -> BoolArray:
+def discoveries(experiment: Experiment, judgement: Significance) -> BoolArray:
     """Where a difference is one, goals by variants: the primary goal by itself, the others among themselves.
 
     Of the secondary goals of a frequentist experiment that are called different, at most the level's share
@@ -176,6 +176,6 @@ def discoveries(experiment: Experiment, judgement: Judgement) -> BoolArray:
     return found
 
 
-def of_leads(judgement: Judgement, claims: BoolArray) -> list[bool]:
+def of_leads(judgement: Significance, claims: BoolArray) -> list[bool]:
     """What is claimed of each goal's lead; False where nobody leads."""
     return [lead >= 0 and bool(claims[goal, lead]) for goal, lead in enumerate(judgement.lead.tolist())]

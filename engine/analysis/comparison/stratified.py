@@ -108,7 +108,7 @@ def _unused(experiment: Experiment) -> str:
     """Say which settings apply to all visitors together only."""
     settings = [goal.tracking for goal in experiment.goals]
     unused = {
-        "what visitors did before": experiment.statistics.looks_back,
+        "what visitors did before": experiment.statistics.uses_pre_period,
         "caps": any(one.get("cap_percentile") is not None for one in settings),
         "orders as the unit": any(one.get("per") == "order" for one in settings),
     }

@@ -97,7 +97,7 @@ class SegmentEvidence:
         ).any():
             raise InvalidEvidenceError("a segment has more visitors, or conversions, than everyone together")
 
-    def demand(self, *, goals: int, variants: int) -> None:
+    def check_shape(self, *, goals: int, variants: int) -> None:
         """Raise InvalidEvidenceError unless this is of so many goals and variants."""
         if self.everyone.conversions.shape != (goals, variants):
             raise InvalidEvidenceError(f"conversions must be of {goals} goals and {variants} variants")

@@ -101,7 +101,7 @@ class Evidence:
                 "revenue must be of every visitor counted, zeros included: its n differs from the visitors"
             )
 
-    def demand(self, *, goals: int, variants: int) -> None:
+    def check_shape(self, *, goals: int, variants: int) -> None:
         """Raise InvalidEvidenceError unless this is of so many goals and variants."""
         _demand_shape("conversions", self.conversions, (goals, variants))
 

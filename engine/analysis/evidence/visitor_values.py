@@ -61,19 +61,19 @@ class VisitorValues:
         )
 
     @classmethod
-    def below_each_other(cls, goals: Sequence[Self]) -> Self:
+    def concatenate(cls, goals: Sequence[Self]) -> Self:
         """Put values of goals below each other."""
         return cls(
-            value=Moments.below_each_other([goal.value for goal in goals]),
+            value=Moments.concatenate([goal.value for goal in goals]),
             caps=np.concatenate([goal.caps for goal in goals]),
             capped=np.concatenate([goal.capped for goal in goals]),
-            orders=PairedMoments.below_each_other([goal.orders for goal in goals]),
-            before=PairedMoments.below_each_other([goal.before for goal in goals]),
-            before_orders=PairedMoments.below_each_other([goal.before_orders for goal in goals]),
-            without_before=Moments.below_each_other([goal.without_before for goal in goals]),
+            orders=PairedMoments.concatenate([goal.orders for goal in goals]),
+            before=PairedMoments.concatenate([goal.before for goal in goals]),
+            before_orders=PairedMoments.concatenate([goal.before_orders for goal in goals]),
+            without_before=Moments.concatenate([goal.without_before for goal in goals]),
         )
 
-    def without_past(self) -> Self:
+    def without_covariate(self) -> Self:
         """The same, but nothing known of the time before the first exposure."""
         nothing = no_pairs(self.value.n.shape)
         return replace(self, before=nothing, before_orders=nothing, without_before=nothing.x)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engine.analysis.health.finding import Finding, Subject
+from engine.analysis.health.check import CheckInput, CheckResult
 from engine.analysis.results.formatting import share
 
 # From this share on, visitors who are no people are likely to be missed among those counted, too.
@@ -11,21 +11,21 @@ BOTS_WARNING = 0.30
 MISSED_CONVERSIONS = 10.0
 
 
-def bots(subject: Subject) -> Finding:
+def bots(subject: CheckInput) -> CheckResult:
     """Warn where 30% or more of all visitors are known bots; they are counted nowhere else."""
     flagged = subject.evidence.bots
     everyone = flagged + int(subject.evidence.visitors.sum())
     part = flagged / everyone if everyone else 0.0
     details = {"visitors": flagged, "share": part}
     if flagged == 0:
-        return Finding("ok", "No bots were seen.", details)
+        return CheckResult("ok", "No bots were seen.", details)
     message = f"{flagged:,} of {everyone:,} visitors ({share(part)}) are known bots and left out."
     if part < BOTS_WARNING:
-        return Finding("ok", message, details)
-    return Finding("warning", message + " So many may hide others: check what calls the page.", details)
+        return CheckResult("ok", message, details)
+    return CheckResult("warning", message + " So many may hide others: check what calls the page.", details)
 
 
-def goals_fire(subject: Subject) -> Finding:
+def goals_fire(subject: CheckInput) -> CheckResult:
     """Warn where a goal that had conversions has stopped having any while visitors still come.
 
     Today is not over, so it is left out. Since the last day with a conversion, as many are expected as
@@ -33,7 +33,9 @@ def goals_fire(subject: Subject) -> Finding:
     """
     daily = subject.evidence.daily
     if subject.experiment.status != "running" or len(daily.days) < 2:
-        return Finding("not_applicable", "There are no whole days of a running experiment to look at.", {})
+        return CheckResult(
+            "not_applicable", "There are no whole days of a running experiment to look at.", {}
+        )
     visitors = daily.visitors[:-1].sum(axis=1)
     silent = {}
     for goal, conversions in zip(
@@ -47,7 +49,7 @@ def goals_fire(subject: Subject) -> Finding:
         if rate * int(visitors[last + 1 :].sum()) >= MISSED_CONVERSIONS:
             silent[goal.name] = daily.days[last].isoformat()
     if not silent:
-        return Finding("ok", "Every goal that had conversions still has them.", {"last_conversion": {}})
+        return CheckResult("ok", "Every goal that had conversions still has them.", {"last_conversion": {}})
     names = ", ".join(f"{name} (last on {day})" for name, day in silent.items())
     message = f"No conversions any more: {names}. Check that the event is still sent."
-    return Finding("warning", message, {"last_conversion": silent})
+    return CheckResult("warning", message, {"last_conversion": silent})

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.analysis.comparison.metrics import control_column, is_revenue, primary_row
 from engine.analysis.evidence.days_since_exposure import FollowUp
-from engine.analysis.health.finding import Finding, Subject
+from engine.analysis.health.check import CheckInput, CheckResult
 from engine.analysis.results.formatting import signed
 from engine.stats.contingency import Tables, lift_of_log_odds
 from engine.stats.estimates import BoolArray, FloatArray
@@ -24,7 +24,7 @@ MIN_CONVERSIONS: Final = 25
 _Z: Final = 1.959964
 
 
-def novelty(subject: Subject) -> Finding:
+def novelty(subject: CheckInput) -> CheckResult:
     """Warn where the effect on the primary goal's conversions fades with the days since first exposure.
 
     `details` have the effect of each variant by day, as changes of the control's conversion rate a day over
@@ -51,10 +51,10 @@ def novelty(subject: Subject) -> Finding:
             for i, name in enumerate(names)
         },
     }
-    return Finding("warning" if fading.any() else "ok", reading.in_words(names, fading, growing), details)
+    return CheckResult("warning" if fading.any() else "ok", reading.in_words(names, fading, growing), details)
 
 
-def _why_not(subject: Subject) -> str | None:
+def _why_not(subject: CheckInput) -> str | None:
     """Why days since exposure would say nothing of this experiment, if they would not."""
     experiment = subject.experiment
     goal = primary_row(experiment)
@@ -65,8 +65,8 @@ def _why_not(subject: Subject) -> str | None:
     return None
 
 
-def _nothing(why: str) -> Finding:
-    return Finding("not_applicable", why, {})
+def _nothing(why: str) -> CheckResult:
+    return CheckResult("not_applicable", why, {})
 
 
 def _judged(followed: FollowUp, control: int) -> list[int]:

@@ -8,11 +8,11 @@ from scipy import special
 
 from engine.analysis.evidence.epochs import EpochEvidence, IntArray
 from engine.analysis.evidence.totals import Evidence
-from engine.analysis.health.finding import (
+from engine.analysis.health.check import (
     MIN_EXPECTED,
     SAMPLE_RATIO_ALARM,
-    Finding,
-    Subject,
+    CheckInput,
+    CheckResult,
 )
 from engine.analysis.results.formatting import share
 from engine.design.experiment import Experiment
@@ -77,7 +77,7 @@ class _Split:
         return np.asarray(np.maximum(self.tested.sum(axis=1) - 1, 0))
 
 
-def sample_ratio(subject: Subject) -> Finding:
+def sample_ratio(subject: CheckInput) -> CheckResult:
     """Chi-square test of the visitors per variant against the weights; alarm at p < 0.001.
 
     Where weights changed, visitors are held against the weights of their epoch, and the epochs' chi-squares
@@ -86,7 +86,7 @@ def sample_ratio(subject: Subject) -> Finding:
     """
     split, epochs = _split_of(subject), subject.evidence.epochs
     if not split.tested.any():
-        return Finding("not_applicable", "Too few visitors yet to test how they are split.", {})
+        return CheckResult("not_applicable", "Too few visitors yet to test how they are split.", {})
     chi_square, freedom = float(split.chi_square.sum()), int(split.freedom.sum())
     p = float(special.chdtrc(freedom, chi_square))
     always_valid = check_split_over_epochs(split.visitors, split.shares)
@@ -99,15 +99,17 @@ def sample_ratio(subject: Subject) -> Finding:
         **({} if epochs is None else {"epochs": _by_epoch(subject, epochs, split)}),
     }
     if p >= SAMPLE_RATIO_ALARM:
-        return Finding("ok", "Visitors are split as planned.", details)
+        return CheckResult("ok", "Visitors are split as planned.", details)
     message = _how_split(subject, split)
     if epochs is None or subject.experiment.trigger == "direct":
-        return Finding("alarm", message, details)
+        return CheckResult("alarm", message, details)
     # Assigned on arrival, counted when the trigger comes, which may be after weights have moved.
-    return Finding("warning", f"{message} Visitors who met the trigger late may be part of that.", details)
+    return CheckResult(
+        "warning", f"{message} Visitors who met the trigger late may be part of that.", details
+    )
 
 
-def unweighted_arms(subject: Subject) -> Finding:
+def unweighted_arms(subject: CheckInput) -> CheckResult:
     """Alarm where a variant of weight zero has visitors: the split is not the one configured.
 
     A variant that had weight before may still be seen for the first time by some who were given it then.
@@ -119,20 +121,20 @@ def unweighted_arms(subject: Subject) -> Finding:
     counts = np.where(had_weight & (stray <= late), 0, stray).sum(axis=0).tolist()
     wrong = {name: count for name, count in _by_name(subject, counts).items() if count > 0}
     if not wrong:
-        return Finding("ok", "Only variants that get traffic have visitors.", {})
+        return CheckResult("ok", "Only variants that get traffic have visitors.", {})
     arms = ", ".join(f"'{arm}' ({count:,})" for arm, count in wrong.items())
     message = f"Visitors were counted in variants that get no traffic: {arms}."
-    return Finding("alarm", message, {"visitors": wrong})
+    return CheckResult("alarm", message, {"visitors": wrong})
 
 
-def _split_of(subject: Subject) -> _Split:
+def _split_of(subject: CheckInput) -> _Split:
     epochs = subject.evidence.epochs
     if epochs is not None:
         return _Split(epochs.settled, epochs.shares)
     return _Split(subject.evidence.visitors[None], np.array([expected_shares(subject.experiment)]))
 
 
-def _how_split(subject: Subject, split: _Split) -> str:
+def _how_split(subject: CheckInput, split: _Split) -> str:
     epoch = int(split.chi_square.argmax())
     seen, shares = np.where(split.tested, split.visitors, 0)[epoch], split.shares[epoch]
     worst = int(np.abs(seen - shares * seen.sum()).argmax())
@@ -145,7 +147,7 @@ def _how_split(subject: Subject, split: _Split) -> str:
     )
 
 
-def _by_epoch(subject: Subject, epochs: EpochEvidence, split: _Split) -> list[dict[str, object]]:
+def _by_epoch(subject: CheckInput, epochs: EpochEvidence, split: _Split) -> list[dict[str, object]]:
     """What each epoch was to be and was; no p where there were too few visitors to test."""
     freedom = split.freedom
     p = special.chdtrc(np.maximum(freedom, 1), split.chi_square)
@@ -160,6 +162,6 @@ def _by_epoch(subject: Subject, epochs: EpochEvidence, split: _Split) -> list[di
     ]
 
 
-def _by_name(subject: Subject, values: list[Value]) -> dict[str, Value]:
+def _by_name(subject: CheckInput, values: list[Value]) -> dict[str, Value]:
     names = [variant.name for variant in subject.experiment.variants]
     return dict(zip(names, values, strict=True))

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from engine.analysis.evidence.segments import IntArray, SegmentVisitors
-from engine.analysis.health.finding import MIN_EXPECTED, SAMPLE_RATIO_ALARM, Finding, Subject
+from engine.analysis.health.check import MIN_EXPECTED, SAMPLE_RATIO_ALARM, CheckInput, CheckResult
 from engine.analysis.results.formatting import share
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
@@ -93,7 +93,7 @@ _MAYBE_ITS_OWN = (
 )
 
 
-def sample_ratio_by_segment(subject: Subject) -> Finding:
+def sample_ratio_by_segment(subject: CheckInput) -> CheckResult:
     """Alarm where the visitors of a segment do not split by weight, whatever they do in all.
 
     By a p value that holds at every look, adjusted over all segments (`check_splits`): below 0.001 in at
@@ -103,9 +103,9 @@ def sample_ratio_by_segment(subject: Subject) -> Finding:
     counted, experiment = subject.evidence.segments, subject.experiment
     if have_weights_moved(experiment):
         message = "Weights move, and segments are not counted by what split them, so they are not tested."
-        return Finding("not_applicable", message, {})
+        return CheckResult("not_applicable", message, {})
     if counted is None or not counted.segments or not is_split_by_weight(experiment):
-        return Finding("not_applicable", "There are no segments here to look at.", {})
+        return CheckResult("not_applicable", "There are no segments here to look at.", {})
     splits = check_splits(experiment, counted)
     broken = np.flatnonzero(splits.alarm)
     worst = broken[np.argsort(splits.log_p_always_valid[broken], kind="stable")].tolist()
@@ -124,22 +124,24 @@ def sample_ratio_by_segment(subject: Subject) -> Finding:
         ],
     }
     if not worst:
-        return Finding("ok", "Visitors are split as planned in every segment.", details)
+        return CheckResult("ok", "Visitors are split as planned in every segment.", details)
     return _broken(subject, counted, worst, details)
 
 
-def _broken(subject: Subject, counted: SegmentVisitors, worst: list[int], details: dict[str, Any]) -> Finding:
+def _broken(
+    subject: CheckInput, counted: SegmentVisitors, worst: list[int], details: dict[str, Any]
+) -> CheckResult:
     """What is found of the segments in rows `worst`, the worst first."""
     faults = [row for row in worst if counted.segments[row].dimension in BEFORE_ANY_VARIANT]
     named = [_split_of(subject, counted, row) for row in (faults or worst)[:MOST_NAMED]]
     more = f"; and {len(worst) - len(named)} more" if len(worst) > len(named) else ""
     message = f"Visitors are not split as planned in some segments: {'; '.join(named)}{more}. "
     if faults:
-        return Finding("alarm", message + _FAULT, details)
-    return Finding("warning", message + _MAYBE_ITS_OWN, details)
+        return CheckResult("alarm", message + _FAULT, details)
+    return CheckResult("warning", message + _MAYBE_ITS_OWN, details)
 
 
-def _split_of(subject: Subject, counted: SegmentVisitors, row: int) -> str:
+def _split_of(subject: CheckInput, counted: SegmentVisitors, row: int) -> str:
     """The arm of a segment that is furthest from its share."""
     weights = np.array([variant.weight for variant in subject.experiment.variants])
     shares, seen, everyone = weights / weights.sum(), counted.visitors[row], counted.visitors[row].sum()

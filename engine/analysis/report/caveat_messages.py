@@ -3,22 +3,22 @@
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from engine.analysis.report.decision_context import Facts, Words, both_arms
+from engine.analysis.report.decision_context import DecisionContext, Message, both_arms
 from engine.analysis.report.messages import by_how_much, comparison
 from engine.analysis.results.formatting import share
 
 Caveat = Literal["breaks_guardrail", "harms_only", "too_early", "one_of_many"]
 
 
-def words_with(caveat: Caveat, facts: Facts) -> Words:
+def words_with(caveat: Caveat, facts: DecisionContext) -> Message:
     """Write the sentences."""
     return _WORDS[caveat](facts)
 
 
-def _breaks_guardrail(facts: Facts) -> Words:
+def _breaks_guardrail(facts: DecisionContext) -> Message:
     lead, control = both_arms(facts)
     harmed = _listed(facts.broken[lead.variant_id])
-    return Words(
+    return Message(
         label="Your call",
         tone="warning",
         headline=f"'{lead.variant_name}' wins on {facts.goal.name}{by_how_much(lead)} but harms {harmed}",
@@ -28,11 +28,11 @@ def _breaks_guardrail(facts: Facts) -> Words:
     )
 
 
-def _harms_only(facts: Facts) -> Words:
+def _harms_only(facts: DecisionContext) -> Message:
     lead, control = both_arms(facts)
     harmed = _listed(facts.broken[lead.variant_id])
     action = f"eep '{control.variant_name}' for everyone."
-    return Words(
+    return Message(
         label="Roll back",
         tone="negative",
         headline=f"'{lead.variant_name}' harms {harmed} and does not win on {facts.goal.name}",
@@ -42,11 +42,11 @@ def _harms_only(facts: Facts) -> Words:
     )
 
 
-def _too_early(facts: Facts) -> Words:
+def _too_early(facts: DecisionContext) -> Message:
     lead, control = both_arms(facts)
     seen = sum(variant.visitors for variant in facts.variants)
     planned = facts.experiment.statistics.planned_sample or seen
-    return Words(
+    return Message(
         label="Keep running",
         tone="warning",
         headline=f"'{lead.variant_name}' is ahead on {facts.goal.name}{by_how_much(lead)}, too early to call",
@@ -57,10 +57,10 @@ def _too_early(facts: Facts) -> Words:
     )
 
 
-def _one_of_many(facts: Facts) -> Words:
+def _one_of_many(facts: DecisionContext) -> Message:
     lead, control = both_arms(facts)
     goals = sum(not goal.is_primary for goal in facts.experiment.goals)
-    return Words(
+    return Message(
         label="Your call" if facts.has_ended else "Keep running",
         tone="warning" if facts.has_ended else "neutral",
         headline=f"A change on {facts.goal.name}{by_how_much(lead)} that may well be chance",
@@ -70,7 +70,7 @@ def _one_of_many(facts: Facts) -> Words:
     )
 
 
-_WORDS: Mapping[Caveat, Callable[[Facts], Words]] = {
+_WORDS: Mapping[Caveat, Callable[[DecisionContext], Message]] = {
     "breaks_guardrail": _breaks_guardrail,
     "harms_only": _harms_only,
     "too_early": _too_early,
@@ -82,7 +82,7 @@ def _listed(names: tuple[str, ...]) -> str:
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" and {names[-1]}"
 
 
-def _in_days(facts: Facts) -> str:
+def _in_days(facts: DecisionContext) -> str:
     if not facts.days_left:
         return ""
     return f", in about {facts.days_left} day{'s' if facts.days_left > 1 else ''} at the present pace"

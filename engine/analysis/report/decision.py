@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from engine.analysis.comparison.power import RELEVANT_CHANGE
 from engine.analysis.report.caveat_messages import Caveat, words_with
-from engine.analysis.report.decision_context import Facts
-from engine.analysis.report.messages import assess_confidence, words_for
+from engine.analysis.report.decision_context import DecisionContext
+from engine.analysis.report.messages import assess_confidence, message_for
 from engine.analysis.results.report import (
     DecisionSummary,
     GoalSummary,
@@ -25,11 +25,11 @@ class Verdict:
     caveat: Caveat | None = None
 
 
-def decide(facts: Facts, summary: GoalSummary) -> DecisionSummary:
+def decide(facts: DecisionContext, summary: GoalSummary) -> DecisionSummary:
     """Turn a goal's results into a recommendation and its sentences."""
     verdict = recommend(facts)
     if verdict.caveat is None:
-        words = words_for(verdict.recommendation, facts, is_equivalent=verdict.is_equivalent)
+        words = message_for(verdict.recommendation, facts, is_equivalent=verdict.is_equivalent)
     else:
         words = words_with(verdict.caveat, facts)
     lead = facts.lead
@@ -59,7 +59,7 @@ def decide(facts: Facts, summary: GoalSummary) -> DecisionSummary:
     )
 
 
-def recommend(facts: Facts) -> Verdict:
+def recommend(facts: DecisionContext) -> Verdict:
     """Judge: data that is not trusted comes first, then data that is missing, then the results."""
     if facts.alarms:
         return Verdict("fix_data")
@@ -74,7 +74,7 @@ def recommend(facts: Facts) -> Verdict:
     return _without_winner(facts, facts.lead, undecided)
 
 
-def _of_winner(facts: Facts, lead: VariantResult, undecided: Recommendation) -> Verdict:
+def _of_winner(facts: DecisionContext, lead: VariantResult, undecided: Recommendation) -> Verdict:
     """A winner ships, unless it harms something, the plan says to wait, or chance could explain it."""
     if facts.goal.is_primary and lead.variant_id in facts.broken:
         return Verdict("review", caveat="breaks_guardrail")
@@ -85,7 +85,7 @@ def _of_winner(facts: Facts, lead: VariantResult, undecided: Recommendation) -> 
     return Verdict("ship")
 
 
-def _without_winner(facts: Facts, lead: VariantResult, undecided: Recommendation) -> Verdict:
+def _without_winner(facts: DecisionContext, lead: VariantResult, undecided: Recommendation) -> Verdict:
     """What does not win is not kept if it does harm, and need not go on where there is nothing to find."""
     if facts.goal.is_primary and all(one.variant_id in facts.broken for one in facts.challengers):
         return Verdict("rollback", caveat="harms_only")
@@ -102,7 +102,7 @@ def _is_equivalent(lead: VariantResult) -> bool:
     return interval.low > -RELEVANT_CHANGE and interval.high < RELEVANT_CHANGE
 
 
-def _incremental_revenue(facts: Facts) -> int | None:
+def _incremental_revenue(facts: DecisionContext) -> int | None:
     """Cents that the lead's visitors brought beyond what as many of the control's did."""
     lead = facts.lead
     if lead is None or lead.revenue_difference_cents is None:

@@ -8,7 +8,7 @@ from engine.design.experiment import Experiment, Goal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class DecisionContext:
     """Everything that the sentences about one goal speak of.
 
     `lead` is the winner or the best challenger; `threshold` the score from which a comparison is decided;
@@ -56,7 +56,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Message:
     """A recommendation in words."""
 
     label: str
@@ -66,7 +66,7 @@ class Words:
     next_step: str
 
 
-def both_arms(facts: Facts) -> tuple[VariantResult, VariantResult]:
+def both_arms(facts: DecisionContext) -> tuple[VariantResult, VariantResult]:
     """The lead and the control, of a goal that has both."""
     if facts.lead is None or facts.control is None:
         raise ValueError(f"a verdict on '{facts.goal.name}' needs a control and a variant to compare")

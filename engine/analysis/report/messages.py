@@ -5,7 +5,7 @@ What two arms did beside each other, in a sentence.
 
 from collections.abc import Callable, Mapping
 
-from engine.analysis.report.decision_context import Facts, Words, both_arms
+from engine.analysis.report.decision_context import DecisionContext, Message, both_arms
 from engine.analysis.results.formatting import chance, money, share, signed
 from engine.analysis.results.report import Recommendation, VariantResult
 
@@ -15,7 +15,7 @@ def by_how_much(lead: VariantResult) -> str:
     return f" ({signed(lead.improvement)})" if lead.improvement is not None else ""
 
 
-def comparison(facts: Facts, lead: VariantResult, control: VariantResult) -> str:
+def comparison(facts: DecisionContext, lead: VariantResult, control: VariantResult) -> str:
     """What each arm did, the change, and its range; with what was done to the values before."""
     if facts.goal.goal_type == "revenue":
         did = f"'{lead.variant_name}' brought {_brought(lead, facts)}"
@@ -29,7 +29,7 @@ def comparison(facts: Facts, lead: VariantResult, control: VariantResult) -> str
     return f"{did}, and {against}: a change of {signed(lead.improvement)}{_range(lead)}{_how(facts, lead)}."
 
 
-def _brought(variant: VariantResult, facts: Facts) -> str:
+def _brought(variant: VariantResult, facts: DecisionContext) -> str:
     if variant.revenue_per_order_cents is not None:
         return f"{money(variant.revenue_per_order_cents, facts.currency)} per order"
     return f"{money(variant.revenue_per_visitor_cents, facts.currency)} per visitor"
@@ -42,7 +42,7 @@ def _range(lead: VariantResult) -> str:
     return f", most likely between {signed(interval.low)} and {signed(interval.high)}"
 
 
-def _how(facts: Facts, lead: VariantResult) -> str:
+def _how(facts: DecisionContext, lead: VariantResult) -> str:
     """Why the change need not be that of the figures before it."""
     ways = []
     if lead.unadjusted is not None:
@@ -55,14 +55,16 @@ def _how(facts: Facts, lead: VariantResult) -> str:
 DAYS_A_WEEK = 7
 
 
-def words_for(recommendation: Recommendation, facts: Facts, *, is_equivalent: bool = False) -> Words:
+def message_for(
+    recommendation: Recommendation, facts: DecisionContext, *, is_equivalent: bool = False
+) -> Message:
     """Write the sentences; `is_equivalent` where a review says that there is no relevant difference."""
     if recommendation == "review" and is_equivalent:
         return _no_difference(facts)
     return _WORDS[recommendation](facts)
 
 
-def assess_confidence(facts: Facts) -> str:
+def assess_confidence(facts: DecisionContext) -> str:
     """How sure one can be, and how sure one has to be."""
     lead, control = facts.lead, facts.control
     unknown = "How sure this is can't be said yet."
@@ -87,12 +89,12 @@ def assess_confidence(facts: Facts) -> str:
     return f"If the two were equally good, {rarity}. {meaning}"
 
 
-def _ship(facts: Facts) -> Words:
+def _ship(facts: DecisionContext) -> Message:
     lead, control = both_arms(facts)
     action = f"roll '{lead.variant_name}' out to everyone."
     if not facts.has_ended:
         action = f"complete the experiment and {action}"
-    return Words(
+    return Message(
         label="Ship it",
         tone="positive",
         headline=f"'{lead.variant_name}' wins on {facts.goal.name}{by_how_much(lead)}",
@@ -101,12 +103,12 @@ def _ship(facts: Facts) -> Words:
     )
 
 
-def _rollback(facts: Facts) -> Words:
+def _rollback(facts: DecisionContext) -> Message:
     lead, control = both_arms(facts)
     several = len(facts.challengers) > 1
     who = f"No variant is as good as '{control.variant_name}'" if several else f"'{lead.variant_name}' loses"
     action = f"eep '{control.variant_name}' for everyone."
-    return Words(
+    return Message(
         label="Roll back",
         tone="negative",
         headline=f"{who} on {facts.goal.name}{by_how_much(lead)}",
@@ -117,9 +119,9 @@ def _rollback(facts: Facts) -> Words:
     )
 
 
-def _keep_running(facts: Facts) -> Words:
+def _keep_running(facts: DecisionContext) -> Message:
     lead, control = both_arms(facts)
-    return Words(
+    return Message(
         label="Keep running",
         tone="neutral",
         headline=f"No verdict on {facts.goal.name} yet",
@@ -128,7 +130,7 @@ def _keep_running(facts: Facts) -> Words:
     )
 
 
-def _how_long(facts: Facts) -> str:
+def _how_long(facts: DecisionContext) -> str:
     if facts.days_left is None:
         return "Keep the experiment running: more visitors narrow the range."
     if facts.days_left == 0:
@@ -139,12 +141,12 @@ def _how_long(facts: Facts) -> str:
     return f"Keep the experiment running for about {days} more: by then it has the visitors that it needs."
 
 
-def _no_difference(facts: Facts) -> Words:
+def _no_difference(facts: DecisionContext) -> Message:
     lead, control = both_arms(facts)
     visitors = lead.visitors + control.visitors
     action = f"eep '{control.variant_name}', or choose by cost and taste, and test a bolder idea next."
     pair = f"'{lead.variant_name}' and '{control.variant_name}'"
-    return Words(
+    return Message(
         label="No difference",
         tone="neutral",
         headline=f"No real difference on {facts.goal.name} between {pair}",
@@ -154,9 +156,9 @@ def _no_difference(facts: Facts) -> Words:
     )
 
 
-def _review(facts: Facts) -> Words:
+def _review(facts: DecisionContext) -> Message:
     lead, control = both_arms(facts)
-    return Words(
+    return Message(
         label="Your call",
         tone="warning",
         headline=f"The experiment ended without a clear answer on {facts.goal.name}",
@@ -165,7 +167,7 @@ def _review(facts: Facts) -> Words:
     )
 
 
-def _insufficient_data(facts: Facts) -> Words:
+def _insufficient_data(facts: DecisionContext) -> Message:
     reasons = [variant.reason for variant in (facts.lead, *facts.challengers) if variant and variant.reason]
     reason = reasons[0] if reasons else "there is nothing to compare with the control"
     next_step = {
@@ -174,7 +176,7 @@ def _insufficient_data(facts: Facts) -> Words:
         "running": f"Keep the experiment running, and check that {facts.goal.name} is recorded.",
         "paused": "Resume the experiment to collect more.",
     }.get(facts.experiment.status, "Run the test again with more visitors.")
-    return Words(
+    return Message(
         label="Not enough data",
         tone="neutral",
         headline=f"Not enough data to judge {facts.goal.name}",
@@ -183,8 +185,8 @@ def _insufficient_data(facts: Facts) -> Words:
     )
 
 
-def _fix_data(facts: Facts) -> Words:
-    return Words(
+def _fix_data(facts: DecisionContext) -> Message:
+    return Message(
         label="Fix the data",
         tone="warning",
         headline=f"The data can't be trusted: don't decide on {facts.goal.name} yet",
@@ -194,7 +196,7 @@ def _fix_data(facts: Facts) -> Words:
     )
 
 
-_WORDS: Mapping[Recommendation, Callable[[Facts], Words]] = {
+_WORDS: Mapping[Recommendation, Callable[[DecisionContext], Message]] = {
     "ship": _ship,
     "rollback": _rollback,
     "keep_running": _keep_running,
@@ -204,7 +206,7 @@ _WORDS: Mapping[Recommendation, Callable[[Facts], Words]] = {
 }
 
 
-def _yearly(facts: Facts, lead: VariantResult) -> str:
+def _yearly(facts: DecisionContext, lead: VariantResult) -> str:
     impact = lead.projected_annual_revenue_impact_cents
     if not impact:
         return ""
@@ -212,7 +214,7 @@ def _yearly(facts: Facts, lead: VariantResult) -> str:
     return f" At the traffic seen so far that is about {money(abs(impact), facts.currency)} {word} a year."
 
 
-def _first_a_whole_week(facts: Facts) -> str:
+def _first_a_whole_week(facts: DecisionContext) -> str:
     if facts.has_ended or not 0 < facts.days < DAYS_A_WEEK:
         return ""
     days = "a single day" if facts.days == 1 else f"{facts.days} days"

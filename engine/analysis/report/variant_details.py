@@ -11,7 +11,7 @@ import numpy as np
 from engine.analysis.comparison.best_variant import chances_to_be_best
 from engine.analysis.comparison.metrics import control_column, is_revenue, metrics_of
 from engine.analysis.comparison.revenue import RevenueParts, revenue_parts
-from engine.analysis.comparison.significance import Judgement, judge
+from engine.analysis.comparison.significance import Significance, assess_significance
 from engine.analysis.evidence.totals import Evidence
 from engine.analysis.results.report import (
     Capped,
@@ -36,7 +36,7 @@ def between(low: float, high: float, level: float) -> Interval | None:
     return Interval(low=number(low), high=number(high), level=level)
 
 
-def improvement_interval(judgement: Judgement, goal: int, variant: int) -> Interval | None:
+def improvement_interval(judgement: Significance, goal: int, variant: int) -> Interval | None:
     """The interval of the improvement at the level that the judgement gives it."""
     cell = goal, variant
     effects = judgement.effects
@@ -44,7 +44,7 @@ def improvement_interval(judgement: Judgement, goal: int, variant: int) -> Inter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asides:
+class VariantDetails:
     """The arrays of it, goals by variants, and one value a goal in `is_adjusted` and `reduction`."""
 
     evidence: Evidence
@@ -52,10 +52,10 @@ class Asides:
     is_adjusted: BoolArray
     reduction: FloatArray
     best: FloatArray
-    plain: Judgement | None
+    plain: Significance | None
     parts: RevenueParts | None
 
-    def put_beside(self, result: VariantResult, goal: int, variant: int) -> VariantResult:
+    def with_details(self, result: VariantResult, goal: int, variant: int) -> VariantResult:
         """The result with everything that is known besides."""
         conversion, spending = self._parts(goal, variant)
         orders = self._orders(goal, variant)
@@ -111,7 +111,7 @@ class Asides:
         )
 
 
-def asides_of(experiment: Experiment, evidence: Evidence) -> Asides:
+def details_of(experiment: Experiment, evidence: Evidence) -> VariantDetails:
     """Look at the evidence in the other ways."""
     metrics, money, control = (
         metrics_of(experiment, evidence),
@@ -120,7 +120,7 @@ def asides_of(experiment: Experiment, evidence: Evidence) -> Asides:
     )
     # The parts are of all visitors together, which moving weights mix up.
     apart = control is not None and money.any() and evidence.epochs is None
-    return Asides(
+    return VariantDetails(
         evidence=evidence,
         is_revenue=money,
         is_adjusted=metrics.is_adjusted,
@@ -131,6 +131,8 @@ def asides_of(experiment: Experiment, evidence: Evidence) -> Asides:
     )
 
 
-def _judged_without_past(experiment: Experiment, evidence: Evidence) -> Judgement:
+def _judged_without_past(experiment: Experiment, evidence: Evidence) -> Significance:
     values = evidence.values
-    return judge(experiment, replace(evidence, values=None if values is None else values.without_past()))
+    return assess_significance(
+        experiment, replace(evidence, values=None if values is None else values.without_covariate())
+    )

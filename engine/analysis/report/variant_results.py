@@ -3,14 +3,14 @@
 import math
 from dataclasses import dataclass, replace
 
-from engine.analysis.comparison.monitoring import watch
+from engine.analysis.comparison.monitoring import monitor
 from engine.analysis.comparison.revenue import revenue_difference, revenue_lift, yearly_impact
-from engine.analysis.comparison.significance import Judgement
+from engine.analysis.comparison.significance import Significance
 from engine.analysis.comparison.significance_level import effective_alpha
 from engine.analysis.evidence.totals import Evidence
 from engine.analysis.health.sample_ratio import expected_overall
-from engine.analysis.report.missing_reasons import Cell, why_missing
-from engine.analysis.report.variant_details import asides_of, between, improvement_interval, number
+from engine.analysis.report.missing_reasons import VariantOnGoal, why_missing
+from engine.analysis.report.variant_details import between, details_of, improvement_interval, number
 from engine.analysis.results.report import Interval, VariantResult
 from engine.design.experiment import Experiment
 from engine.stats.moments import FloatArray
@@ -18,27 +18,27 @@ from engine.stats.sequential.confidence_sequence import ConfidenceSequence
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class AnalysisArrays:
     """All arrays of one analysis, goals by variants."""
 
     experiment: Experiment
     evidence: Evidence
-    judgement: Judgement
+    judgement: Significance
     threshold: float
 
 
-def variant_results(findings: Findings) -> tuple[tuple[VariantResult, ...], ...]:
+def variant_results(findings: AnalysisArrays) -> tuple[tuple[VariantResult, ...], ...]:
     """Every variant's result, a row a goal; the control's has counts only."""
     experiment, control = findings.experiment, findings.judgement.control
     lift = revenue_lift(findings.evidence, control)
     difference = revenue_difference(findings.evidence, control)
     yearly = yearly_impact(experiment, findings.evidence, control)
-    sequence = None if experiment.analysis_method == "bayesian" else watch(experiment, findings.evidence)
+    sequence = None if experiment.analysis_method == "bayesian" else monitor(experiment, findings.evidence)
 
-    asides = asides_of(experiment, findings.evidence)
+    asides = details_of(experiment, findings.evidence)
 
     def result(goal: int, variant: int) -> VariantResult:
-        counted = asides.put_beside(_counted(findings, goal, variant), goal, variant)
+        counted = asides.with_details(_counted(findings, goal, variant), goal, variant)
         if variant == control:
             return counted
         return replace(
@@ -53,7 +53,7 @@ def variant_results(findings: Findings) -> tuple[tuple[VariantResult, ...], ...]
     return tuple(tuple(result(goal, i) for i in columns) for goal in range(len(experiment.goals)))
 
 
-def _counted(findings: Findings, goal: int, variant: int) -> VariantResult:
+def _counted(findings: AnalysisArrays, goal: int, variant: int) -> VariantResult:
     """What the variant did, without a comparison."""
     arm, evidence = findings.experiment.variants[variant], findings.evidence
     visitors, conversions = int(evidence.visitors[variant]), int(evidence.conversions[goal, variant])
@@ -72,7 +72,7 @@ def _counted(findings: Findings, goal: int, variant: int) -> VariantResult:
     )
 
 
-def _compared(counted: VariantResult, findings: Findings, goal: int, variant: int) -> VariantResult:
+def _compared(counted: VariantResult, findings: AnalysisArrays, goal: int, variant: int) -> VariantResult:
     """The same with its comparison with the control."""
     effects, cell = findings.judgement.effects, (goal, variant)
     log_p, score = number(effects.log_p[cell]), number(findings.judgement.score[cell])
@@ -88,7 +88,9 @@ def _compared(counted: VariantResult, findings: Findings, goal: int, variant: in
         expected_loss=number(effects.loss[cell]),
         improvement_interval=improvement_interval(findings.judgement, goal, variant),
         absolute_difference=number(effects.difference[cell]),
-        reason=why_missing(Cell(findings.experiment, findings.evidence, findings.judgement, goal, variant)),
+        reason=why_missing(
+            VariantOnGoal(findings.experiment, findings.evidence, findings.judgement, goal, variant)
+        ),
     )
 
 

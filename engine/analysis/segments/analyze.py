@@ -16,8 +16,8 @@ from engine.analysis.results.segment_report import (
     SegmentStatus,
     SegmentVariant,
 )
-from engine.analysis.segments.effects import find
-from engine.analysis.segments.result_rows import Cells
+from engine.analysis.segments.effects import segment_effects
+from engine.analysis.segments.result_rows import SegmentTable
 from engine.analysis.segments.summary import sum_up
 from engine.design.experiment import Experiment
 from engine.stats.bayesian.pooling import Pool, in_closed_form
@@ -52,13 +52,13 @@ def analyze_segments(
     effects to one another: in closed form, or `pooling.by_sampling`. Raises
     InvalidEvidenceError where the evidence is not of this experiment's goals and variants.
     """
-    evidence.demand(goals=len(experiment.goals), variants=len(experiment.variants))
+    evidence.check_shape(goals=len(experiment.goals), variants=len(experiment.variants))
     each = max(len(experiment.goals) * (len(experiment.variants) - 1), 1)
     judged = evidence.largest(MOST_COMPARISONS // each)
     alpha = (100 - experiment.confidence_level) / 100
     control = control_column(experiment)
-    findings = None if control is None else find(experiment, judged, control, alpha, pool)
-    cells = Cells.of(experiment, judged, control, findings, alpha)
+    findings = None if control is None else segment_effects(experiment, judged, control, alpha, pool)
+    cells = SegmentTable.of(experiment, judged, control, findings, alpha)
     splits = tuple(_splits(experiment, judged))
     return SegmentReport(
         experiment=experiment,
@@ -84,7 +84,7 @@ def analyze_segments(
     )
 
 
-def _summary(cells: Cells, goal: int) -> str:
+def _summary(cells: SegmentTable, goal: int) -> str:
     """Whether the effect differs anywhere; the segments in which it does are named by size."""
     rows = np.flatnonzero(cells.differs[:, goal].any(axis=-1))
     by_size = rows[np.argsort(-cells.visitors[rows], kind="stable")]

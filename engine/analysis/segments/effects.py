@@ -33,7 +33,7 @@ from engine.stats.moments import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentFindings:
+class SegmentEffects:
     """Effects by segment.
 
     `improvement` is observed here and `rest_improvement` in everybody else. `shrunk`, with its interval
@@ -71,13 +71,13 @@ class _Effects:
     log_p: FloatArray
 
 
-def find(
+def segment_effects(
     experiment: Experiment,
     evidence: SegmentEvidence,
     control: int,
     alpha: float,
     pool: Pool = in_closed_form,
-) -> SegmentFindings:
+) -> SegmentEffects:
     """Judge all segments together, at the false discovery rate `alpha`; `pool` draws them to one another.
 
     p of an effect: the tests of the whole experiment. Differences: segment and rest share no visitor, so z
@@ -100,7 +100,7 @@ def find(
         ~is_revenue(experiment),
     )
     believed = _pooled(segments, evidence, alpha, pool)
-    return SegmentFindings(
+    return SegmentEffects(
         improvement=here.improvement,
         rest_improvement=rest.improvement,
         shrunk=_as_lift(experiment, here, believed.mean),

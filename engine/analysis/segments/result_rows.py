@@ -11,13 +11,13 @@ from engine.analysis.comparison.significance import MIN_CONVERSIONS, MIN_PAYING_
 from engine.analysis.evidence.segments import IntArray, SegmentEvidence
 from engine.analysis.results.report import Interval
 from engine.analysis.results.segment_report import SegmentArm, SegmentResult, SegmentVariant
-from engine.analysis.segments.effects import SegmentFindings
+from engine.analysis.segments.effects import SegmentEffects
 from engine.design.experiment import Experiment
 from engine.stats.moments import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cells:
+class SegmentTable:
     """Findings ready to be told: S segments by G goals by C challengers, None where there is no number.
 
     `told` has a nested list for each of a challenger's numbers. `differs` is where the effect differs from
@@ -39,7 +39,7 @@ class Cells:
         experiment: Experiment,
         evidence: SegmentEvidence,
         control: int | None,
-        findings: SegmentFindings | None,
+        findings: SegmentEffects | None,
         alpha: float,
     ) -> Self:
         """Take the findings of the challengers; there are none without a control."""
@@ -93,7 +93,7 @@ class Cells:
 def _told(
     experiment: Experiment,
     evidence: SegmentEvidence,
-    findings: SegmentFindings,
+    findings: SegmentEffects,
     differs: BoolArray,
     alpha: float,
 ) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def _where(there: BoolArray, values: npt.NDArray[Any]) -> Any:  # noqa: ANN401  
     return told.tolist()
 
 
-def _reasons(experiment: Experiment, evidence: SegmentEvidence, findings: SegmentFindings) -> Any:  # noqa: ANN401  # lists of lists of lists
+def _reasons(experiment: Experiment, evidence: SegmentEvidence, findings: SegmentEffects) -> Any:  # noqa: ANN401  # lists of lists of lists
     """What is in the way of a full answer, the first reason that holds; None if none does."""
     shape = findings.enough.shape
     rest = evidence.everyone.visitors - evidence.counts.visitors

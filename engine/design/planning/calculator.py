@@ -22,9 +22,9 @@ from engine.design.planning.stopping import Stopping, StoppingMethod
 from engine.design.validation.records import (
     Record,
     RecordRule,
-    enforce,
     problems_in,
     unknown_keys,
+    validate,
 )
 from engine.design.validation.values import (
     choice,
@@ -90,7 +90,7 @@ class SampleQuestion:
     correlation: Annotated[float, number(-0.99, 0.99)] = 0.0
 
     def __post_init__(self) -> None:
-        enforce(self)
+        validate(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

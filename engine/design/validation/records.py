@@ -51,10 +51,10 @@ def _item_class(hint: object) -> type | None:
     return item if isinstance(item, type) and dataclasses.is_dataclass(item) else None
 
 
-def enforce(built: object) -> None:
+def validate(built: object) -> None:
     """Raise InvalidDesignError with every problem of a dataclass that was just built."""
     cls: type = type(built)
-    problems = problems_in(view_of(built), cls)
+    problems = problems_in(as_mapping(built), cls)
     for field in _fields(cls):
         items = getattr(built, field.name)
         if field.item_class and not (
@@ -93,7 +93,7 @@ def _defaults(cls: type) -> Record:
     return {**plain, **made}
 
 
-def view_of(record: object) -> Record:
+def as_mapping(record: object) -> Record:
     """A record as a mapping of its fields, whether it is still plain or built already."""
     if isinstance(record, Mapping):
         return record
@@ -142,7 +142,7 @@ def _sound_part(item: object, cls: type, problems: Iterable[Problem]) -> Record:
     if not isinstance(item, Mapping | cls):
         return {}
     unsound = {problem.field.partition(".")[0].partition("[")[0] for problem in problems}
-    whole = {**_defaults(cls), **view_of(item)}
+    whole = {**_defaults(cls), **as_mapping(item)}
     return {name: value for name, value in whole.items() if name not in unsound}
 
 

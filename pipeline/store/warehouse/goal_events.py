@@ -26,7 +26,7 @@ _VALUE_CENTS: Final = "TRY_CAST(round(e.value * 100) AS BIGINT)"
 _RELATED: Final = "e.transaction_key IN (SELECT transaction_key FROM suspected_transactions)"
 
 
-class HitReads:
+class GoalEvents:
     """The events of `reads` that are of some goal, kept in temporary tables on its cursor."""
 
     def __init__(self, reads: EventReads, types: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
-from api.services import Parts
+from api.services import Services
 from pipeline.store.catalog.idempotency import KEPT_FOR
 from pipeline.store.catalog.schema import replies
 from tests.api.customers import Customer
@@ -102,7 +102,7 @@ def test_what_is_gone_is_hidden_from_who_never_reached_it(
     error_of(send(customer.with_key("projects:read"), "DELETE", project), 403, "forbidden")
 
 
-def test_refusal_of_what_was_asked_is_kept_too(customer: Customer, parts: Parts, experiment: str) -> None:
+def test_refusal_of_what_was_asked_is_kept_too(customer: Customer, parts: Services, experiment: str) -> None:
     first = send(customer, "POST", f"{experiment}/pause")
     error_of(first, 422, "invalid_transition")
     customer.post(f"{experiment}/start")
@@ -118,7 +118,7 @@ def test_invalid_body_is_refused_alike_each_time(customer: Customer) -> None:
     assert is_repeated(first, send(customer, "POST", "/projects", json={"name": ""}))
 
 
-def test_plan_limit_is_kept_although_there_is_room_now(customer: Customer, parts: Parts) -> None:
+def test_plan_limit_is_kept_although_there_is_room_now(customer: Customer, parts: Services) -> None:
     parts.catalog.accounts.update(customer.account.id, max_projects=0)
     first = send(customer, "POST", "/projects", json=SHOP)
     error_of(first, 422, "plan_limit_reached")
@@ -169,7 +169,7 @@ def test_reading_takes_no_notice_of_a_key(customer: Customer) -> None:
     assert send(customer, "GET", "/projects").json()["meta"]["total"] == 2
 
 
-def test_earlier_checks_come_first_and_are_not_kept(customer: Customer, parts: Parts) -> None:
+def test_earlier_checks_come_first_and_are_not_kept(customer: Customer, parts: Services) -> None:
     assert send(customer, "POST", "/projects", json=SHOP).status_code == 201
     other = {**SHOP, "name": "Other"}
     unauthorized: dict[str, Any] = {"headers": {"Authorization": "Bearer nonsense"}, "json": other}
@@ -184,7 +184,7 @@ def test_earlier_checks_come_first_and_are_not_kept(customer: Customer, parts: P
     error_of(send(customer, "POST", "/projects", json=SHOP), 402, "account_inactive")
 
 
-def test_refused_key_frees_the_idempotency_key(customer: Customer, parts: Parts) -> None:
+def test_refused_key_frees_the_idempotency_key(customer: Customer, parts: Services) -> None:
     key = parts.catalog.keys.of_account(customer.account.id)[0]
     fresh = customer.with_key()
     parts.catalog.keys.revoke(customer.account.id, key.id, now=datetime.now(UTC))
@@ -193,7 +193,7 @@ def test_refused_key_frees_the_idempotency_key(customer: Customer, parts: Parts)
     assert (answer.status_code, REPLAYED in answer.headers) == (201, False)
 
 
-def test_repeated_request_counts_against_the_rate_limit(customer: Customer, parts: Parts) -> None:
+def test_repeated_request_counts_against_the_rate_limit(customer: Customer, parts: Services) -> None:
     send(customer, "POST", "/projects", json=SHOP)
     parts.catalog.accounts.update(customer.account.id, rate_limit=1)
     error_of(send(customer, "POST", "/projects", json=SHOP), 429, "rate_limited")
@@ -201,7 +201,7 @@ def test_repeated_request_counts_against_the_rate_limit(customer: Customer, part
     assert send(customer, "POST", "/projects", json=SHOP).headers[REPLAYED] == "true"
 
 
-def age(parts: Parts, customer: Customer, *, by: timedelta) -> None:
+def age(parts: Services, customer: Customer, *, by: timedelta) -> None:
     """Make the account's replies that much older."""
     own = replies.c.account_id == customer.account.id
     with parts.catalog.database.write() as connection:
@@ -210,7 +210,7 @@ def age(parts: Parts, customer: Customer, *, by: timedelta) -> None:
         connection.execute(replies.update().where(own).values(expires_at=expires_at - by))
 
 
-def test_answer_is_replayed_for_a_day(customer: Customer, parts: Parts) -> None:
+def test_answer_is_replayed_for_a_day(customer: Customer, parts: Services) -> None:
     first = send(customer, "POST", "/projects", json=SHOP)
     age(parts, customer, by=KEPT_FOR * 0.99)
     assert is_repeated(first, send(customer, "POST", "/projects", json=SHOP))

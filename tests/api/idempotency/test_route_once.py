@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Connection, event, select
 
 from api.app import create_app
-from api.services import Parts
+from api.services import Services
 from pipeline.settings import Settings
 from pipeline.store.catalog.idempotency import ANSWERED_WITHIN, Repeatable
 from pipeline.store.catalog.keys import SCOPES
@@ -22,7 +22,7 @@ from tests.api.request_bodies import error_of
 
 
 @contextmanager
-def a_writer_that(parts: Parts, act: Callable[[], None]) -> Iterator[None]:
+def a_writer_that(parts: Services, act: Callable[[], None]) -> Iterator[None]:
     """Does something in the middle of every creation of a project."""
 
     def on_insert(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
@@ -37,7 +37,7 @@ def a_writer_that(parts: Parts, act: Callable[[], None]) -> Iterator[None]:
         event.remove(engine, "after_cursor_execute", on_insert)
 
 
-def test_failure_of_ours_undoes_everything_and_is_not_kept(customer: Customer, parts: Parts) -> None:
+def test_failure_of_ours_undoes_everything_and_is_not_kept(customer: Customer, parts: Services) -> None:
     def fail() -> None:
         raise RuntimeError("the disk is full")
 
@@ -48,7 +48,7 @@ def test_failure_of_ours_undoes_everything_and_is_not_kept(customer: Customer, p
     assert (answer.status_code, REPLAYED in answer.headers) == (201, False)
 
 
-def test_request_that_is_still_being_answered_is_told_so(customer: Customer, parts: Parts) -> None:
+def test_request_that_is_still_being_answered_is_told_so(customer: Customer, parts: Services) -> None:
     has_begun, may_end = threading.Event(), threading.Event()
 
     def linger() -> None:
@@ -79,7 +79,7 @@ def test_twenty_at_once_create_one(customer: Customer) -> None:
             error_of(answer, 409, "idempotency_key_in_use")
 
 
-def test_slow_request_that_was_taken_over_changes_nothing(customer: Customer, parts: Parts) -> None:
+def test_slow_request_that_was_taken_over_changes_nothing(customer: Customer, parts: Services) -> None:
     def let_another_take_over() -> None:
         # What it would find a minute later, when the claim has expired and the request comes again.
         with parts.catalog.database.write() as connection:
@@ -94,7 +94,9 @@ def test_slow_request_that_was_taken_over_changes_nothing(customer: Customer, pa
     assert count(customer) == 0
 
 
-def test_new_keys_token_is_replayed_and_lies_sealed_in_the_catalog(customer: Customer, parts: Parts) -> None:
+def test_new_keys_token_is_replayed_and_lies_sealed_in_the_catalog(
+    customer: Customer, parts: Services
+) -> None:
     body = {"name": "CI", "scopes": ["projects:read"]}
     first = send(customer, "POST", "/account/api_keys", json=body)
     token = first.json()["data"]["token"]

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from api.services import Parts
+from api.services import Services
 from tests.api.customers import Customer
 from tests.api.mcp.assistants import Assistant
 from tests.api.request_bodies import an_experiment_body
@@ -110,7 +110,7 @@ async def test_arguments_of_any_kind_are_answered_for(assistant: Assistant, proj
         await assistant.fail("update_project", "validation_error", id=project_id, settings=value or 1)
 
 
-async def test_what_nobody_foresaw_is_an_internal_error(assistant: Assistant, parts: Parts) -> None:
+async def test_what_nobody_foresaw_is_an_internal_error(assistant: Assistant, parts: Services) -> None:
     with a_catalog_without_projects(parts):
         error = await assistant.fail("list_projects", "internal_error")
     assert "projects" not in error["message"]
@@ -129,7 +129,7 @@ async def test_a_write_is_safe_to_repeat(assistant: Assistant, customer: Custome
 
 
 async def test_calls_use_up_the_requests_of_the_account(
-    assistant: Assistant, customer: Customer, parts: Parts
+    assistant: Assistant, customer: Customer, parts: Services
 ) -> None:
     parts.catalog.accounts.update(customer.account.id, rate_limit=3)
     async with assistant.connected() as client:

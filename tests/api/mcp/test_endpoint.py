@@ -4,7 +4,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from api.services import Parts
+from api.services import Services
 from tests.api.customers import Customer
 from tests.api.mcp.assistants import HEADERS, LIST_TOOLS
 from tests.api.request_bodies import error_of
@@ -38,14 +38,14 @@ def test_the_key_in_the_address_is_the_one_that_counts(customer: Customer) -> No
     error_of(answer, 401, "invalid_api_key")
 
 
-def test_a_revoked_key_stops_at_once(customer: Customer, parts: Parts) -> None:
+def test_a_revoked_key_stops_at_once(customer: Customer, parts: Services) -> None:
     assert asked(customer, customer.token).status_code == 200
     key = parts.catalog.keys.of_account(customer.account.id)[0]
     parts.catalog.keys.revoke(customer.account.id, key.id, now=key.created_at)
     error_of(asked(customer, customer.token), 401, "invalid_api_key")
 
 
-def test_an_account_that_is_not_served_is_refused(customer: Customer, parts: Parts) -> None:
+def test_an_account_that_is_not_served_is_refused(customer: Customer, parts: Services) -> None:
     parts.catalog.accounts.update(customer.account.id, subscription_status="canceled")
     error_of(asked(customer, customer.token), 402, "account_inactive")
 

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from api.services import Parts
+from api.services import Services
 from tests.api.customers import Customer
 from tests.api.mcp.assistants import HEADERS, LIST_TOOLS
 from tests.api.request_bodies import error_of
@@ -69,7 +69,7 @@ def test_no_key_is_written_down_for_a_web_socket(
 
 
 def test_no_key_is_written_down_when_the_program_fails(
-    customer: Customer, parts: Parts, caplog: pytest.LogCaptureFixture
+    customer: Customer, parts: Services, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     path = f"/mcp/{customer.token}/v2/mcp"

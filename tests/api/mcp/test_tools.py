@@ -9,7 +9,7 @@ from mcp_types import Tool
 
 from api.mcp.annotations import OF_OPERATION
 from api.mcp.tools import Operation, operations_of
-from api.services import Parts
+from api.services import Services
 from pipeline.store.catalog.keys import SCOPES
 from tests.api.customers import Customer
 from tests.api.mcp.assistants import Assistant
@@ -159,7 +159,7 @@ async def test_a_restricted_key_is_offered_nothing_of_the_whole_account(
 
 @pytest.mark.anyio
 async def test_a_plain_member_is_offered_no_keys(
-    customer: Customer, parts: Parts, operations: dict[str, Operation]
+    customer: Customer, parts: Services, operations: dict[str, Operation]
 ) -> None:
     member = parts.catalog.members.add(customer.account.id, "mia@acme.example", "Mia", "member")
     _, token = parts.catalog.keys.create(customer.account.id, member.id, "Mia's", SCOPES)

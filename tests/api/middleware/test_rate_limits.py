@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from api.app import create_app
 from api.cli import app as command_line
 from api.middleware.rate_limits import WINDOW_SECONDS, RateLimits
-from api.services import Parts
+from api.services import Services
 from pipeline.settings import Settings
 from tests.api.customers import Customer, a_customer_of
 from tests.api.rates import HEADERS, limited, told
@@ -39,7 +39,7 @@ def test_every_answer_to_an_account_tells_what_is_left(customer: Customer, proje
     assert all(1 <= told(answer)[2] <= WINDOW_SECONDS for answer in answers)
 
 
-def test_account_that_is_not_served_is_told_too(customer: Customer, parts: Parts) -> None:
+def test_account_that_is_not_served_is_told_too(customer: Customer, parts: Services) -> None:
     parts.catalog.accounts.update(customer.account.id, subscription_status="unpaid")
     assert told(customer.get("/projects"))[1] == 1_999
 
@@ -77,7 +77,7 @@ def test_keys_of_an_account_share_its_limit_and_accounts_do_not(
     assert stranger.get("/projects").status_code == 200
 
 
-def test_limit_comes_after_the_key_and_before_everything_else(customer: Customer, parts: Parts) -> None:
+def test_limit_comes_after_the_key_and_before_everything_else(customer: Customer, parts: Services) -> None:
     limited(customer, 1)
     customer.get("/projects")
     assert customer.client.get("/api/v1/projects").status_code == 401
@@ -93,7 +93,7 @@ def test_parallel_requests_get_exactly_the_limit(customer: Customer) -> None:
     assert (statuses.count(200), statuses.count(429)) == (10, 30)
 
 
-def test_another_limit_or_plan_holds_at_once(customer: Customer, parts: Parts) -> None:
+def test_another_limit_or_plan_holds_at_once(customer: Customer, parts: Services) -> None:
     runner = CliRunner()
 
     def update(*options: str) -> None:
@@ -128,7 +128,7 @@ def shop(customer: Customer, project: str, experiment: str) -> Shop:
 
 
 def test_sdk_endpoints_use_up_their_projects_quota_and_not_the_accounts(
-    customer: Customer, shop: Shop, parts: Parts
+    customer: Customer, shop: Shop, parts: Services
 ) -> None:
     quota = parts.settings.sdk_rate_limit_per_minute
     before = told(customer.get("/projects"))[1]

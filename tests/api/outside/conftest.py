@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from api.app import create_app
-from api.services import Parts
+from api.services import Services
 from pipeline.settings import Settings
 from tests.api.serving import served
 
@@ -25,5 +25,5 @@ def client(app: FastAPI) -> Iterator[httpx2.Client]:
 
 
 @pytest.fixture(scope="session")
-def parts(app: FastAPI, client: httpx2.Client) -> Parts:
-    return cast("Parts", app.state.parts)
+def parts(app: FastAPI, client: httpx2.Client) -> Services:
+    return cast("Services", app.state.parts)

@@ -10,7 +10,7 @@ from schemathesis import Case
 from schemathesis.core.parameters import ParameterLocation
 
 from api.app import create_app
-from api.services import Parts
+from api.services import Services
 from pipeline.settings import Settings
 from pipeline.store.catalog.ids import new_id
 from tests.api.customers import Customer
@@ -35,7 +35,7 @@ DESCRIPTION = schemathesis.openapi.from_dict(create_app(Settings()).openapi(), c
 @DESCRIPTION.parametrize()
 @settings(max_examples=10)
 def test_generated_request_is_answered_as_described(
-    case: Case[Any], client: httpx2.Client, parts: Parts
+    case: Case[Any], client: httpx2.Client, parts: Services
 ) -> None:
     customer = a_tireless_customer(client, parts)
     if is_sound(case, ParameterLocation.PATH):
@@ -51,7 +51,7 @@ def is_sound(case: Case[Any], location: ParameterLocation) -> bool:
     return part is None or part.mode.is_positive
 
 
-def a_tireless_customer(client: httpx2.Client, parts: Parts) -> Customer:
+def a_tireless_customer(client: httpx2.Client, parts: Services) -> Customer:
     """One whom no limit stops."""
     account, _, token = parts.catalog.accounts.create(new_id("tireless"), "owner@tireless.example")
     parts.catalog.accounts.update(account.id, max_projects=10**6, rate_limit=10**6)

@@ -1,6 +1,6 @@
 from sqlalchemy import update
 
-from api.services import Parts
+from api.services import Services
 from pipeline.store.catalog.schema import members
 from tests.api.customers import Customer
 
@@ -20,14 +20,14 @@ def test_account_says_what_it_is_and_what_it_may_do(customer: Customer) -> None:
     }
 
 
-def test_accounts_own_limits_stand_in_the_place_of_the_plans(customer: Customer, parts: Parts) -> None:
+def test_accounts_own_limits_stand_in_the_place_of_the_plans(customer: Customer, parts: Services) -> None:
     parts.catalog.accounts.update(customer.account.id, rate_limit=7000, max_projects=2)
     assert customer.get("/account").json()["data"]["rate_limit_per_minute"] == 7000
     usage = customer.get("/account/usage").json()["data"]
     assert (usage["rate_limit_per_minute"], usage["max_projects"]) == (7000, 2)
 
 
-def test_members_are_those_who_accepted_and_come_without_pages(customer: Customer, parts: Parts) -> None:
+def test_members_are_those_who_accepted_and_come_without_pages(customer: Customer, parts: Services) -> None:
     catalog = parts.catalog
     owner = catalog.members.accepted(customer.account.id)[0]
     ada = catalog.members.add(customer.account.id, "ada@acme.example", "Ada", "member")
@@ -42,7 +42,7 @@ def test_members_are_those_who_accepted_and_come_without_pages(customer: Custome
     }
 
 
-def test_usage_counts_the_projects_down(customer: Customer, parts: Parts) -> None:
+def test_usage_counts_the_projects_down(customer: Customer, parts: Services) -> None:
     parts.catalog.accounts.update(customer.account.id, plan="starter")
     remaining = []
     for _ in range(3):
@@ -61,7 +61,7 @@ def test_usage_counts_the_projects_down(customer: Customer, parts: Parts) -> Non
     }
 
 
-def test_smaller_plan_leaves_no_fewer_than_none(customer: Customer, parts: Parts) -> None:
+def test_smaller_plan_leaves_no_fewer_than_none(customer: Customer, parts: Services) -> None:
     for _ in range(4):
         customer.a_project()
     parts.catalog.accounts.update(customer.account.id, plan="starter")

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from api.services import Parts
+from api.services import Services
 from pipeline.store.catalog.keys import SCOPES
 from tests.api.customers import Customer
 from tests.api.request_bodies import error_of, fields_of
@@ -180,14 +180,14 @@ def test_restricted_key_manages_no_keys(customer: Customer, project: str) -> Non
 
 @pytest.mark.parametrize(("role", "status"), [("member", 403), ("admin", 200), ("owner", 200)])
 def test_keys_are_managed_by_owners_and_admins(
-    customer: Customer, parts: Parts, role: str, status: int
+    customer: Customer, parts: Services, role: str, status: int
 ) -> None:
     member = parts.catalog.members.add(customer.account.id, "ada@acme.example", "Ada", role)
     _, token = parts.catalog.keys.create(customer.account.id, member.id, "Ada's", SCOPES)
     assert holding(customer, token).get("/account/api_keys").status_code == status
 
 
-def test_created_key_belongs_to_who_created_it(customer: Customer, parts: Parts) -> None:
+def test_created_key_belongs_to_who_created_it(customer: Customer, parts: Services) -> None:
     admin = parts.catalog.members.add(customer.account.id, "ada@acme.example", "Ada", "admin")
     key, token = parts.catalog.keys.create(customer.account.id, admin.id, "Ada's", SCOPES)
     id_ = created(holding(customer, token))["api_key"]["id"]
@@ -197,7 +197,7 @@ def test_created_key_belongs_to_who_created_it(customer: Customer, parts: Parts)
 
 
 def test_secrets_enter_no_log_and_no_trail(
-    customer: Customer, parts: Parts, caplog: pytest.LogCaptureFixture
+    customer: Customer, parts: Services, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     data = created(customer)

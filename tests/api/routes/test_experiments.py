@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from api.services import Parts
+from api.services import Services
 from engine.design import lifecycle
 from tests.api.customers import Customer
 from tests.api.request_bodies import CONTROL, PURCHASE, TREATMENT, error_of, fields_of
@@ -41,7 +41,7 @@ def test_smallest_experiment_is_a_draft_with_the_defaults(customer: Customer, pr
     assert {name: data[name] for name in expected} == expected
 
 
-def test_whole_draft_is_read_back_with_ids(customer: Customer, project: str, parts: Parts) -> None:
+def test_whole_draft_is_read_back_with_ids(customer: Customer, project: str, parts: Services) -> None:
     member = parts.catalog.members.accepted(customer.account.id)[0]
     fields = {
         "type": "redirect",
@@ -130,7 +130,7 @@ def test_listing_can_be_filtered_by_status(customer: Customer, project: str) -> 
 
 
 def test_archived_experiments_are_listed_on_request_only(
-    customer: Customer, project: str, parts: Parts
+    customer: Customer, project: str, parts: Services
 ) -> None:
     path = customer.an_experiment(project)
     for step in ("start", "complete"):
@@ -141,7 +141,7 @@ def test_archived_experiments_are_listed_on_request_only(
     error_of(customer.patch(path, {"name": "x"}), 422, "experiment_locked")
 
 
-def archive(parts: Parts, path: str) -> None:
+def archive(parts: Services, path: str) -> None:
     _, _, project_id, _, experiment_id = path.split("/")
     decide = partial(lifecycle.archive, now=datetime.now(UTC))
     parts.catalog.experiments.change(project_id, experiment_id, decide, actor="test")
@@ -196,7 +196,7 @@ def test_of_requests_racing_to_start_one_draft_one_wins(customer: Customer, expe
     assert codes == ["invalid_transition"] * 7 + ["started"]
 
 
-def test_start_leaves_a_trail(customer: Customer, experiment: str, parts: Parts) -> None:
+def test_start_leaves_a_trail(customer: Customer, experiment: str, parts: Services) -> None:
     customer.post(f"{experiment}/start")
     entry = parts.catalog.audit.of(experiment.rpartition("/")[2])[-1]
     assert entry.changes["status"] == ["draft", "running"]

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from api.services import Parts
+from api.services import Services
 from tests.api.customers import Customer
 from tests.api.request_bodies import error_of, fields_of
 
@@ -60,13 +60,13 @@ def data_of(customer: Customer, path: str) -> dict[str, Any]:
     return data
 
 
-def trail(parts: Parts, path: str) -> list[Any]:
+def trail(parts: Services, path: str) -> list[Any]:
     return parts.catalog.audit.of(path.rpartition("/")[2])
 
 
 @pytest.mark.parametrize(("status", "trigger"), list(product(STEPS, TRIGGERS)))
 def test_trigger_does_what_the_table_says_and_nothing_else(
-    customer: Customer, project: str, parts: Parts, status: str, trigger: str
+    customer: Customer, project: str, parts: Services, status: str, trigger: str
 ) -> None:
     path = an_experiment_that_is(customer, project, status)
     before, entries = data_of(customer, path), len(trail(parts, path))
@@ -97,7 +97,7 @@ def test_update_is_for_what_neither_runs_nor_has_ended(customer: Customer, proje
 
 
 @pytest.mark.parametrize("status", STEPS)
-def test_only_a_draft_can_be_deleted(customer: Customer, project: str, parts: Parts, status: str) -> None:
+def test_only_a_draft_can_be_deleted(customer: Customer, project: str, parts: Services, status: str) -> None:
     path = an_experiment_that_is(customer, project, status)
     before = data_of(customer, path)
     answer = customer.call("DELETE", path)
@@ -142,7 +142,7 @@ def at_once(*calls: Callable[[], httpx2.Response]) -> list[httpx2.Response]:
 
 @pytest.mark.parametrize(("status", "trigger"), list(ALLOWED))
 def test_of_callers_pulling_one_trigger_at_once_one_wins(
-    customer: Customer, project: str, parts: Parts, status: str, trigger: str
+    customer: Customer, project: str, parts: Services, status: str, trigger: str
 ) -> None:
     path = an_experiment_that_is(customer, project, status)
     entries = len(trail(parts, path))

@@ -1,10 +1,10 @@
-from api.services import Parts
+from api.services import Services
 from tests.api.customers import Customer
 from tests.api.request_bodies import an_experiment_body, error_of, fields_of
 
 
 def test_assigned_people_are_members_of_the_account(
-    customer: Customer, stranger: Customer, experiment: str, parts: Parts
+    customer: Customer, stranger: Customer, experiment: str, parts: Services
 ) -> None:
     foreign = parts.catalog.members.accepted(stranger.account.id)[0]
     error = error_of(

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from api.services import Parts
+from api.services import Services
 from pipeline.store.warehouse.visitors import DIMENSIONS
 from tests.api.customers import Customer
 from tests.api.request_bodies import CONTROL, PURCHASE, TREATMENT, error_of, fields_of
@@ -167,7 +167,7 @@ def test_results_are_exported_to_their_readers_only(shop: Shop, stranger: Custom
     assert shop.customer.with_key("results:read").get(path).status_code == 200
 
 
-def test_no_file_stays_behind(shop: Shop, parts: Parts) -> None:
+def test_no_file_stays_behind(shop: Shop, parts: Services) -> None:
     export(shop)
     assert list((parts.settings.data_dir / "exports").iterdir()) == []
 

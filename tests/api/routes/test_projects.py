@@ -2,7 +2,7 @@ from datetime import datetime
 
 import pytest
 
-from api.services import Parts
+from api.services import Services
 from tests.api.customers import Customer
 from tests.api.request_bodies import error_of, fields_of
 
@@ -145,7 +145,7 @@ def test_running_experiments_are_counted(customer: Customer, project: str, exper
     assert customer.patch(project, {}).json()["data"]["running_experiments_count"] == 0
 
 
-def test_plan_bounds_the_projects(customer: Customer, parts: Parts) -> None:
+def test_plan_bounds_the_projects(customer: Customer, parts: Services) -> None:
     parts.catalog.accounts.update(customer.account.id, plan="starter")
     for name in "abc":
         customer.a_project(name=name)
@@ -156,7 +156,7 @@ def test_plan_bounds_the_projects(customer: Customer, parts: Parts) -> None:
 
 
 def test_writes_are_audited_with_the_key_that_made_them(
-    customer: Customer, parts: Parts, project: str
+    customer: Customer, parts: Services, project: str
 ) -> None:
     customer.patch(project, {"name": "Renamed"})
     created, changed = parts.catalog.audit.of(project.rpartition("/")[2])

@@ -2,7 +2,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from api.services import Parts
+from api.services import Services
 from pipeline.store.warehouse.events import stored_projects
 from pipeline.store.warehouse.published import published_experiments
 from tests.api.customers import Customer
@@ -21,7 +21,7 @@ def shop(customer: Customer, project: str, experiment: str) -> Shop:
 
 
 def test_deleted_project_is_gone_with_everything_that_was_collected(
-    customer: Customer, parts: Parts, project: str, experiment: str, shop: Shop
+    customer: Customer, parts: Services, project: str, experiment: str, shop: Shop
 ) -> None:
     answer = customer.call("DELETE", project)
     assert (answer.status_code, answer.content) == (204, b"")
@@ -45,7 +45,7 @@ def test_public_key_of_a_deleted_project_reaches_nothing(
 
 
 def test_deletion_leaves_a_trail_of_what_was_there(
-    customer: Customer, parts: Parts, project: str, shop: Shop
+    customer: Customer, parts: Services, project: str, shop: Shop
 ) -> None:
     customer.call("DELETE", project)
     key = parts.catalog.keys.of_account(customer.account.id)[0]
@@ -56,7 +56,7 @@ def test_deletion_leaves_a_trail_of_what_was_there(
         assert parts.catalog.audit.tells_of_deletion(subject_id)
 
 
-def test_deletion_gives_the_plan_its_place_back(customer: Customer, parts: Parts) -> None:
+def test_deletion_gives_the_plan_its_place_back(customer: Customer, parts: Services) -> None:
     parts.catalog.accounts.update(customer.account.id, max_projects=1)
     project = customer.a_project()
     customer.call("DELETE", project)
@@ -72,7 +72,7 @@ def test_key_restricted_to_a_deleted_project_reaches_nothing(customer: Customer,
     error_of(restricted.post("/projects", {}), 403, "forbidden")
 
 
-def test_other_projects_keep_their_data(customer: Customer, parts: Parts, shop: Shop) -> None:
+def test_other_projects_keep_their_data(customer: Customer, parts: Services, shop: Shop) -> None:
     other = customer.a_project()
     customer.call("DELETE", other)
     assert shop.project_id in stored_projects(parts.warehouse)
@@ -86,7 +86,7 @@ def test_of_callers_deleting_one_project_one_wins(customer: Customer, project: s
 
 
 def test_repeated_deletion_is_answered_alike_and_done_once(
-    customer: Customer, parts: Parts, project: str, shop: Shop
+    customer: Customer, parts: Services, project: str, shop: Shop
 ) -> None:
     answers = [customer.call("DELETE", project, headers={"Idempotency-Key": "bye"}) for _ in range(2)]
     assert [answer.status_code for answer in answers] == [204, 204]

@@ -8,7 +8,7 @@ import pytest
 
 from engine.calibration.error_rates import Score, calibrate
 from engine.calibration.error_rates import score as score_of_samples
-from engine.calibration.method import Method, Reading
+from engine.calibration.method import Method, MethodOutcome
 from engine.calibration.methods import DAILY
 from engine.calibration.trials import Setting, Trials
 from engine.stats.moments import FloatArray
@@ -90,13 +90,13 @@ def test_unprotected_peeking_errs_four_times_as_often_as_it_says() -> None:
 
 
 def test_a_test_that_takes_one_sided_p_for_two_sided_is_found_out() -> None:
-    def one_sided(trials: Trials) -> Reading:
+    def one_sided(trials: Trials) -> MethodOutcome:
         end = trials.at_the_end()
         control, variant = end.estimates
         z = variant.minus(control).z
         called = np.where(np.abs(z) > 1.6449, np.sign(z), 0).astype(np.int64)
         nothing = np.full(z.shape, np.nan)
-        return Reading(called, nothing, nothing, end.seen)
+        return MethodOutcome(called, nothing, nothing, end.seen)
 
     assert not scored(Method(name="one-sided", read=one_sided)).keeps_its_promise
 
@@ -115,11 +115,11 @@ def test_of_what_is_called_the_share_that_is_nothing_is_false() -> None:
         lift: float
         lifts: FloatArray
 
-    def read(_: object) -> Reading:
+    def read(_: object) -> MethodOutcome:
         # Of three comparisons the first run calls two, of which one is nothing; the second run calls none.
         called = np.array([[[1, 1, 0]], [[0, 0, 0]]])
         nothing = np.full(called.shape, np.nan)
-        return Reading(called, nothing, nothing, np.zeros(called.shape))
+        return MethodOutcome(called, nothing, nothing, np.zeros(called.shape))
 
     sample = Fixed(0.2, np.array([0.2, 0.0, -0.2]))
     found = score_of_samples(SETTINGS[0], Method(name="calls two", read=read), sample, sample)
@@ -132,11 +132,11 @@ def test_of_what_is_called_the_share_that_is_nothing_is_false() -> None:
 
 
 def test_a_method_that_covers_too_little_breaks_its_promise() -> None:
-    def narrow(trials: Trials) -> Reading:
+    def narrow(trials: Trials) -> MethodOutcome:
         (once,) = (method for method in DAILY if method.name == "score z or Fisher")
         full = once.read(trials)
         middle = (full.low + full.high) / 2
-        return Reading(full.called, (full.low + middle) / 2, (full.high + middle) / 2, full.seen)
+        return MethodOutcome(full.called, (full.low + middle) / 2, (full.high + middle) / 2, full.seen)
 
     found = scored(Method(name="half as wide", read=narrow))
     assert found.errs_as_promised

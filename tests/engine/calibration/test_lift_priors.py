@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from engine.calibration.lift_priors import Believed
+from engine.calibration.lift_priors import LiftPriorCase
 
 
 def test_lifts_come_from_the_prior_or_are_one() -> None:
     drawn, fixed = (
-        Believed(rate=0.1, visitors=10_000, deviation=0.2, drawn=each).draw(
+        LiftPriorCase(rate=0.1, visitors=10_000, deviation=0.2, drawn=each).draw(
             lift=0.2, runs=4_000, rng=np.random.default_rng(3)
         )
         for each in (True, False)
@@ -21,5 +21,5 @@ def test_lifts_come_from_the_prior_or_are_one() -> None:
 
 
 def test_without_a_lift_arms_are_alike() -> None:
-    case = Believed(rate=0.1, visitors=100, deviation=0.2, drawn=True)
+    case = LiftPriorCase(rate=0.1, visitors=100, deviation=0.2, drawn=True)
     assert (case.draw(lift=0.0, runs=9, rng=np.random.default_rng(3)).lifts == 0).all()

@@ -14,7 +14,7 @@ from engine.calibration.amounts import Amounts
 from engine.calibration.bandits import Bandit
 from engine.calibration.error_rates import Score, score
 from engine.calibration.guardrails import Guardrail
-from engine.calibration.lift_priors import Believed
+from engine.calibration.lift_priors import LiftPriorCase
 from engine.calibration.method import FAMILY, Sample
 from engine.calibration.methods import DAILY, METHODS
 from engine.calibration.returning_visitors import Shop
@@ -30,8 +30,8 @@ RUNS = 500
 SHOP = Shop(rate=2.0, visitors=300)
 AMOUNTS = Amounts(rate=0.3, visitors=1_000, orders="lognormal")
 UNEVEN = Amounts(rate=0.1, visitors=1_800, orders="lognormal", uneven=9)
-DRAWN = Believed(rate=0.1, visitors=2_000, deviation=0.15, drawn=True)
-FIXED = Believed(rate=0.1, visitors=2_000, deviation=0.15, drawn=False)
+DRAWN = LiftPriorCase(rate=0.1, visitors=2_000, deviation=0.15, drawn=True)
+FIXED = LiftPriorCase(rate=0.1, visitors=2_000, deviation=0.15, drawn=False)
 BANDIT = Bandit(rate=0.1, visitors=2_000)
 NO_HARM = Guardrail(rate=0.1, visitors=4_000, margin=0.2, harms=False)
 HARM = Guardrail(rate=0.1, visitors=4_000, margin=0.2, harms=True)

@@ -4,12 +4,12 @@ import subprocess
 import sys
 
 import pytest
-from tests.engine.charts.test_report import rows_of
 
 from engine.analysis.results.segment_report import SegmentReport
 from engine.analysis.segments.analyze import analyze_segments
 from engine.charts.segments import SEGMENT_COLOURS, chart_segment_report
 from tests.builders import an_experiment
+from tests.engine.charts.test_report import rows_of
 from tests.segment_counts import Tree, segmented
 
 TREE: Tree = {

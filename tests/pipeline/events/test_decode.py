@@ -9,20 +9,20 @@ from hypothesis import strategies as st
 from pipeline.events.attributes import Client
 from pipeline.events.body import read_body
 from pipeline.events.decode import (
-    KnownIds,
-    ReadEvents,
-    Reception,
+    DecodedEvents,
+    ProjectIds,
+    RequestContext,
     read_conversions,
     read_tracked,
 )
-from pipeline.events.hashing import visitor_key, visitor_keys
+from pipeline.events.hashing import hash64, visitor_keys
 from pipeline.events.rejections import CODES, JUNK_IDS
 from tests.builders import an_experiment
 
 # 2026-03-01T09:30:00Z.
 RECEIVED = 1_772_357_400_000_000
 EXPERIMENT = an_experiment(status="running")
-RECEPTION = Reception(RECEIVED, KnownIds.of([EXPERIMENT]))
+RECEPTION = RequestContext(RECEIVED, ProjectIds.of([EXPERIMENT]))
 EXPOSURE = {
     "event_id": "e1",
     "type": "exposure",
@@ -33,11 +33,11 @@ EXPOSURE = {
 ORDER = {"event_id": "e1", "visitor_id": "v1", "goal_id": "goal_1"}
 
 
-def tracked(*events: object, reception: Reception = RECEPTION, **around: Any) -> ReadEvents:
+def tracked(*events: object, reception: RequestContext = RECEPTION, **around: Any) -> DecodedEvents:
     return read_tracked(read_body(json.dumps({"batch": events, **around}).encode()), reception)
 
 
-def converted(*events: object) -> ReadEvents:
+def converted(*events: object) -> DecodedEvents:
     return read_conversions(read_body(json.dumps({"batch": events}).encode()), RECEPTION)
 
 
@@ -59,7 +59,7 @@ def test_an_exposure_becomes_a_row() -> None:
         "var_1",
     )
     assert (row.received_at, row.occurred_at) == (RECEIVED, RECEIVED - 60_000_000)
-    assert (row.visitor_id, row.visitor_key) == ("v1", visitor_key("v1"))
+    assert (row.visitor_id, row.visitor_key) == ("v1", hash64("v1"))
     assert (row.country, row.custom, row.visitor_identity) == ("US", '{"plan":"pro"}', "anonymous")
     assert [(result.event_id, result.status, result.code) for result in read.results] == [("e1", "ok", None)]
 
@@ -71,7 +71,7 @@ def test_an_exposure_becomes_a_row() -> None:
         ({"type": "click", "selector": "#buy"}, "selector", "#buy"),
         ({"type": "custom_event", "event_name": "signup", "value": 2.5}, "value", 2.5),
         ({"type": "ga4_event", "event_name": "purchase"}, "event_name", "purchase"),
-        ({"type": "identify", "user_id": "u1"}, "user_key", visitor_key("u1")),
+        ({"type": "identify", "user_id": "u1"}, "user_key", hash64("u1")),
     ],
 )
 def test_each_other_type_becomes_a_row(event: dict[str, object], column: str, value: object) -> None:
@@ -82,13 +82,13 @@ def test_each_other_type_becomes_a_row(event: dict[str, object], column: str, va
 def test_a_conversion_becomes_a_row() -> None:
     (row,) = converted(order(revenue_cents=1999, currency="eur", transaction_id="t1", user_id="u1")).rows
     assert (row.type, row.goal_id, row.revenue_cents, row.currency) == ("conversion", "goal_1", 1999, "EUR")
-    assert (row.transaction_key, row.user_key) == (visitor_key("t1"), visitor_key("u1"))
+    assert (row.transaction_key, row.user_key) == (hash64("t1"), hash64("u1"))
     assert (row.is_refund, row.visitor_identity) == (False, "identified")
 
 
 def test_a_conversion_of_a_user_has_the_users_key_until_the_visitor_is_known() -> None:
     (row,) = converted({"event_id": "e1", "user_id": "u1", "event_name": "purchase"}).rows
-    assert (row.visitor_id, row.visitor_key, row.user_id) == (None, visitor_key("u1"), "u1")
+    assert (row.visitor_id, row.visitor_key, row.user_id) == (None, hash64("u1"), "u1")
 
 
 def test_a_refund_is_marked() -> None:
@@ -170,7 +170,7 @@ def test_every_code_is_tried_here() -> None:
 
 
 def test_an_excluded_address_stores_nothing() -> None:
-    read = tracked(exposure(), reception=Reception(RECEIVED, RECEPTION.known, is_excluded=True))
+    read = tracked(exposure(), reception=RequestContext(RECEIVED, RECEPTION.known, is_excluded=True))
     assert (read.rows, [result.code for result in read.results]) == ([], ["excluded_address"])
 
 
@@ -210,15 +210,15 @@ def test_a_wrong_clock_is_corrected_by_sent_at() -> None:
 
 def test_a_known_bot_is_stored_and_flagged() -> None:
     client = Client.of_headers({"user-agent": "Mozilla/5.0 (compatible; Googlebot/2.1)"})
-    read = tracked(exposure(), reception=Reception(RECEIVED, RECEPTION.known, client))
+    read = tracked(exposure(), reception=RequestContext(RECEIVED, RECEPTION.known, client))
     assert [row.is_bot for row in read.rows] == [True]
 
 
 def test_a_visitor_key_is_the_first_half_of_murmur3_x64_128() -> None:
     # From the algorithm's 16 bytes themselves, little-endian.
     digest = mmh3.mmh3_x64_128_digest(b"visitor-1", 0)
-    assert visitor_key("visitor-1") == int.from_bytes(digest[:8], "little")
-    assert visitor_keys(["visitor-1", "é"]) == [visitor_key("visitor-1"), visitor_key("é")]
+    assert hash64("visitor-1") == int.from_bytes(digest[:8], "little")
+    assert visitor_keys(["visitor-1", "é"]) == [hash64("visitor-1"), hash64("é")]
 
 
 @given(

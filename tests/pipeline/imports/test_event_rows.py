@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from pipeline.events.decode import KnownIds, Reception
+from pipeline.events.decode import ProjectIds, RequestContext
 from pipeline.imports.event_rows import read_event_rows
 from pipeline.imports.tables import BadRow, Chunk
 
-RECEPTION = Reception(
+RECEPTION = RequestContext(
     received_us=1_800_000_000_000_000,
-    known=KnownIds({"exp_1": frozenset({"var_a"})}, frozenset({"goal_1"})),
+    known=ProjectIds({"exp_1": frozenset({"var_a"})}, frozenset({"goal_1"})),
     max_age_us=None,
 )
 EXPOSURE = {

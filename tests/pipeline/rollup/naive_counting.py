@@ -131,7 +131,7 @@ def _convert(
 def _remember(counting: _Counting, person: Person, row: EventRow, cents: int) -> None:
     goal, statistics = counting.goal, counting.experiment.statistics
     since = person.first.occurred_at - statistics.pre_period_days * 86_400_000_000
-    if not statistics.looks_back or row.occurred_at < since:
+    if not statistics.uses_pre_period or row.occurred_at < since:
         return
     if goal.goal_type == "revenue":
         person.before[goal.id] += -cents if row.is_refund else cents

@@ -8,7 +8,7 @@ import pytest
 import pipeline.rollup.count_and_publish as publishing
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
-from pipeline.rollup.count_and_publish import Publication
+from pipeline.rollup.count_and_publish import Replacement
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse.events import EventRow
 from tests.builders import NOW, STARTED, a_goal
@@ -98,14 +98,14 @@ def test_run_that_dies_in_the_middle_leaves_what_was_published(
     store.write(project, *(an_exposure(experiment, 0, f"v{number}") for number in range(20)))
     before = store.observe(experiment, project)
     store.write(project, an_exposure(experiment, 1, "late"), a_purchase("v1"))
-    whole = getattr(Publication, step)
+    whole = getattr(Replacement, step)
 
-    def half(self: Publication, *arguments: Any) -> None:
+    def half(self: Replacement, *arguments: Any) -> None:
         whole(self, *arguments)
         raise MemoryError
 
     with monkeypatch.context() as broken:
-        broken.setattr(publishing.Publication, step, half)
+        broken.setattr(publishing.Replacement, step, half)
         with pytest.raises(MemoryError):
             store.rollup.refresh(project.id)
         stale = store.observe(experiment, project)

@@ -7,8 +7,8 @@ from scipy import stats
 from engine.analysis.automation.bandit_weights import (
     LEAST_GROWTH,
     VISITORS_PER_VARIANT,
-    Move,
-    next_move,
+    NewWeights,
+    next_weights,
 )
 from engine.analysis.comparison.best_variant import chance_best
 from engine.analysis.evidence.totals import Evidence
@@ -23,8 +23,8 @@ def a_bandit(**fields: Any) -> Experiment:
     return an_experiment(**{"status": "running", "traffic_strategy": "bandit", **fields})
 
 
-def move(evidence: Evidence, **fields: Any) -> Move | None:
-    return next_move(a_bandit(**fields), evidence, now=NOW)
+def move(evidence: Evidence, **fields: Any) -> NewWeights | None:
+    return next_weights(a_bandit(**fields), evidence, now=NOW)
 
 
 GOOD = observed([5000, 5000], [250, 300])
@@ -94,7 +94,7 @@ def test_nothing_moves_without_reason(evidence: Evidence, fields: dict[str, Any]
 
 
 def test_an_epoch_has_to_grow_with_the_experiment() -> None:
-    def after(lately: int) -> Move | None:
+    def after(lately: int) -> NewWeights | None:
         visitors = [[50_000, 50_000], [lately, 2 * lately]]
         return move(observed_by_epoch([[1, 1], [1, 2]], visitors, [[2500, 3000], [0, 0]]), weights=(1, 2))
 

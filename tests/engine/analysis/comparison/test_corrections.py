@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.analysis.analyze import analyze
-from engine.analysis.comparison.significance import Judgement, judge
+from engine.analysis.comparison.significance import Significance, assess_significance
 from engine.analysis.comparison.significance_level import decision_threshold
 from engine.design.analysis_settings import Statistics
 from tests.builders import NOW, an_experiment
@@ -17,12 +17,12 @@ from tests.observations import observed
 COUNTS = st.lists(st.integers(850, 1180), min_size=2, max_size=6)
 
 
-def judged(conversions: list[int], *, visitors: int = 10_000, **statistics: Any) -> Judgement:
+def judged(conversions: list[int], *, visitors: int = 10_000, **statistics: Any) -> Significance:
     experiment = an_experiment(weights=(1,) * len(conversions), statistics=Statistics(**statistics))
-    return judge(experiment, observed([visitors] * len(conversions), conversions))
+    return assess_significance(experiment, observed([visitors] * len(conversions), conversions))
 
 
-def winners(judgement: Judgement) -> list[int]:
+def winners(judgement: Significance) -> list[int]:
     return np.flatnonzero(judgement.status[0] == "winner").tolist()
 
 

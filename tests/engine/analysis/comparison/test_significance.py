@@ -9,9 +9,9 @@ from engine.analysis.comparison.significance import (
     MIN_CONVERSIONS,
     MIN_PAYING_VISITORS,
     MIN_VISITORS,
-    Judgement,
+    Significance,
+    assess_significance,
     conversions_needed,
-    judge,
 )
 from engine.stats.moments import Moments
 from tests.builders import a_goal, an_experiment
@@ -20,12 +20,12 @@ from tests.observations import observed
 METHODS = pytest.mark.parametrize("method", ["frequentist", "bayesian"])
 
 
-def judged(visitors: list[int], conversions: list[int], **experiment: object) -> Judgement:
+def judged(visitors: list[int], conversions: list[int], **experiment: object) -> Significance:
     weights = (1,) * len(visitors)
-    return judge(an_experiment(weights=weights, **experiment), observed(visitors, conversions))
+    return assess_significance(an_experiment(weights=weights, **experiment), observed(visitors, conversions))
 
 
-def statuses(judgement: Judgement) -> list[str]:
+def statuses(judgement: Significance) -> list[str]:
     return [str(status) for status in judgement.status[0]]
 
 
@@ -110,13 +110,15 @@ def test_the_fewest_conversions_are_those_that_could_decide() -> None:
     assert np.exp(judged([10**6] * 2, [0, MIN_CONVERSIONS - 1]).effects.log_p[0, 1]) > 0.05
 
 
-def revenue(paying: int, cents: list[float]) -> Judgement:
+def revenue(paying: int, cents: list[float]) -> Significance:
     rng = np.random.default_rng(8)
     n = 5000
     arms = [np.r_[rng.lognormal(np.log(mean), 0.3, paying), np.zeros(n - paying)] for mean in cents]
     goal = a_goal(goal_type="revenue", config={})
     moments = Moments.of(np.stack(arms)[None])
-    return judge(an_experiment(goals=(goal,)), observed([n, n], [paying, paying], cents=moments))
+    return assess_significance(
+        an_experiment(goals=(goal,)), observed([n, n], [paying, paying], cents=moments)
+    )
 
 
 def test_a_revenue_goal_is_judged_on_revenue_per_visitor() -> None:
@@ -140,7 +142,7 @@ def test_a_small_arm_does_not_lose_by_being_unlucky_with_few_who_pay(small: int,
         arms = [np.r_[rng.lognormal(7.0, 1.0, k), np.zeros(of - k)] for k, of in zip(paying, n, strict=True)]
         cells = [Moments.of(arm) for arm in arms]
         cents = Moments(*(np.array([[getattr(c, f) for c in cells]]) for f in ("n", "mean", "m2")))
-        found = judge(an_experiment(goals=(goal,)), observed(n, paying.tolist(), cents=cents))
+        found = assess_significance(an_experiment(goals=(goal,)), observed(n, paying.tolist(), cents=cents))
         lost += statuses(found)[1] != "insufficient_data" and statuses(found)[1] != "inconclusive"
     # With 30 payers in all to judge by, 12 to 30 in a hundred lost. What is left is Welch's at 24 of them.
     assert lost / repeats < 0.12
@@ -157,7 +159,9 @@ def test_unequal_arms_need_more_who_pay() -> None:
 
 
 def test_without_a_control_nothing_is_compared() -> None:
-    found = judge(an_experiment(variants=(), goals=(a_goal(),)), observed([], np.zeros((1, 0), int).tolist()))
+    found = assess_significance(
+        an_experiment(variants=(), goals=(a_goal(),)), observed([], np.zeros((1, 0), int).tolist())
+    )
     assert found.control is None
     assert found.lead.tolist() == [-1]
 
@@ -170,5 +174,7 @@ def test_the_lead_of_undecided_variants_is_the_best_that_can_be_judged() -> None
 
 def test_goals_are_judged_each_on_its_own() -> None:
     goals = (a_goal(), a_goal(id="goal_2", name="Return", is_primary=False))
-    found = judge(an_experiment(goals=goals), observed([10_000] * 2, [[1000, 1250], [1000, 800]]))
+    found = assess_significance(
+        an_experiment(goals=goals), observed([10_000] * 2, [[1000, 1250], [1000, 800]])
+    )
     assert found.status.tolist() == [["control", "winner"], ["control", "loser"]]

@@ -9,7 +9,7 @@ from scipy import stats
 
 from engine.analysis.analyze import analyze
 from engine.analysis.comparison.guardrails import broken_guardrails
-from engine.analysis.comparison.monitoring import watch
+from engine.analysis.comparison.monitoring import monitor
 from engine.analysis.comparison.stratified import compared_share, paired_with
 from engine.analysis.evidence.totals import Evidence
 from engine.analysis.results.report import Report, VariantResult
@@ -238,11 +238,11 @@ def test_several_arms_are_corrected_over_their_epochs(correction: Any) -> None:
 def test_a_fixed_split_that_was_edited_may_be_watched_and_a_bandit_not() -> None:
     evidence = observed_by_epoch(WEIGHTS, VISITORS, HITS)
     fixed = a_bandit(traffic_strategy="fixed", statistics=Statistics(sequential="always_valid"))
-    sequence = watch(fixed, evidence)
+    sequence = monitor(fixed, evidence)
     assert sequence is not None
     control, variant, *_ = by_hand()
     assert sequence.difference[0, 1] == pytest.approx(variant - control)
-    assert watch(a_bandit(), evidence) is None
+    assert monitor(a_bandit(), evidence) is None
     assert variant_of(analyze(fixed, evidence, now=NOW)).status == "winner"
 
 

@@ -35,4 +35,4 @@ def test_shapes_agree() -> None:
     with pytest.raises(InvalidEvidenceError, match="shape"):
         replace(observed([10, 10], [1, 1]), visitors=np.array([10, 10, 10]))
     with pytest.raises(InvalidEvidenceError, match="conversions must have the shape"):
-        observed([10, 10], [1, 1]).demand(goals=2, variants=2)
+        observed([10, 10], [1, 1]).check_shape(goals=2, variants=2)

@@ -8,8 +8,8 @@ import numpy.typing as npt
 import pytest
 
 from engine.analysis.evidence.days_since_exposure import FollowUp
+from engine.analysis.health.check import CheckInput, CheckResult
 from engine.analysis.health.checks import check_health
-from engine.analysis.health.finding import Finding, Subject
 from engine.analysis.health.novelty import MIN_CONVERSIONS, NOVELTY_ALPHA, novelty
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed
@@ -32,11 +32,11 @@ def followed(effects: npt.ArrayLike, seed: int, *, visitors: int = 20_000, rate:
     return FollowUp(at_risk=np.array(at_risk), conversions=np.array(hits))
 
 
-def found(follow_up: FollowUp | None, **fields: Any) -> Finding:
+def found(follow_up: FollowUp | None, **fields: Any) -> CheckResult:
     arms = 2 if follow_up is None else follow_up.at_risk.shape[1]
     evidence = observed([20_000] * arms, [500] * arms, follow_up=follow_up)
     experiment = an_experiment(**{"status": "running", "weights": (1,) * arms, **fields})
-    return novelty(Subject(experiment, evidence, NOW))
+    return novelty(CheckInput(experiment, evidence, NOW))
 
 
 def test_an_effect_that_wears_off_is_a_warning_that_says_how_it_was_and_is() -> None:

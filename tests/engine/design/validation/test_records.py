@@ -9,11 +9,11 @@ import pytest
 from engine.design.validation.records import (
     Record,
     RecordRule,
-    enforce,
     keys_of,
     problems_in,
     records_of,
     unknown_keys,
+    validate,
 )
 from engine.design.validation.values import text, whole
 from engine.errors import InvalidDesignError, Problem
@@ -35,7 +35,7 @@ class Span:
     high: Annotated[int, whole(0, 99)] = 99
 
     def __post_init__(self) -> None:
-        enforce(self)
+        validate(self)
 
 
 def fields_of(record: dict[str, Any]) -> list[str]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.analysis.comparison.best_variant import chances_to_be_best
-from engine.analysis.comparison.significance import judge
+from engine.analysis.comparison.significance import assess_significance
 from engine.design.analysis_settings import Statistics
 from engine.stats.bayesian import best_arm_lift_prior
 from engine.stats.bayesian.best_arm_lift_prior import best_of_lifts
@@ -44,7 +44,7 @@ def test_of_two_arms_the_better_one_is_the_best(hits: list[int], direction: str)
     goals = (a_goal(config={"event_name": "x", "direction": direction}),)
     experiment = an_experiment(analysis_method="bayesian", statistics=PRIOR, goals=goals)
     evidence = observed([5000, 4000], hits)
-    chance = judge(experiment, evidence).effects.chance[0, 1]
+    chance = assess_significance(experiment, evidence).effects.chance[0, 1]
     assert chances_to_be_best(experiment, evidence)[0] == pytest.approx([1 - chance, chance], abs=1e-7)
 
 

@@ -15,7 +15,7 @@ MIN_EXPECTED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class CheckInput:
     """What a check looks at."""
 
     experiment: Experiment
@@ -24,7 +24,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     """What a check found; `details` are JSON-ready facts."""
 
     status: CheckStatus
