@@ -51,8 +51,8 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with open_services(settings) as parts:
-            app.state.parts = parts
+        with open_services(settings) as services:
+            app.state.services = services
             async with mcp.serving():
                 yield
 

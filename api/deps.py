@@ -27,21 +27,21 @@ MAX_PER_PAGE = 100
 
 
 # Plain getters are async so that they run in place and not in a worker thread.
-async def parts_of(request: Request) -> Services:
-    """The parts of the app that answers."""
-    parts: Services = request.app.state.parts
-    return parts
+async def services_of(request: Request) -> Services:
+    """The services of the app."""
+    services: Services = request.app.state.services
+    return services
 
 
-PartsDep = Annotated[Services, Depends(parts_of)]
+ServicesDep = Annotated[Services, Depends(services_of)]
 
 
-async def _catalog(parts: PartsDep) -> Catalog:
-    return parts.catalog
+async def _catalog(services: ServicesDep) -> Catalog:
+    return services.catalog
 
 
-async def _results(parts: PartsDep) -> Results:
-    return parts.results
+async def _results(services: ServicesDep) -> Results:
+    return services.results
 
 
 async def utc_now() -> datetime:
@@ -57,15 +57,15 @@ Now = Annotated[datetime, Depends(utc_now)]
 def authenticated(
     request: Request,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)],
-    parts: PartsDep,
+    services: ServicesDep,
     now: Now,
 ) -> Caller:
     """The caller, whatever it may do: 401 without one, 429 where its account has asked too often."""
-    caller = authenticate(credentials.credentials if credentials else None, parts.catalog, now)
+    caller = authenticate(credentials.credentials if credentials else None, services.catalog, now)
     if not hasattr(request.state, "caller"):
         account = caller.account
         request.state.caller = caller
-        request.state.window = parts.limits.count(f"account/{account.id}", account.rate_limit_per_minute)
+        request.state.window = services.limits.count(f"account/{account.id}", account.rate_limit_per_minute)
     request.state.window.require_room()
     return caller
 

@@ -24,7 +24,7 @@ from rich import print as show
 
 from api.app import create_app
 from api.auth import Caller
-from api.deps import authenticated, parts_of
+from api.deps import authenticated, services_of
 from api.services import Services
 from benchmarks.serving import served
 from engine.design.project import Project, draft_project
@@ -157,16 +157,18 @@ def _serve_without_store(port: int, data_dir: Path) -> None:
     app = create_app(Settings(data_dir=data_dir))
     caller = _anybody()
 
-    async def parts_without_store(request: Request) -> Services:
-        parts: Services = request.app.state.parts
-        database = parts.catalog.database
-        catalog = replace(parts.catalog, projects=OneProject(database), experiments=NoExperiments(database))
-        return replace(parts, catalog=catalog)
+    async def services_without_store(request: Request) -> Services:
+        services: Services = request.app.state.services
+        database = services.catalog.database
+        catalog = replace(
+            services.catalog, projects=OneProject(database), experiments=NoExperiments(database)
+        )
+        return replace(services, catalog=catalog)
 
     async def anybody() -> Caller:
         return caller
 
-    app.dependency_overrides.update({authenticated: anybody, parts_of: parts_without_store})
+    app.dependency_overrides.update({authenticated: anybody, services_of: services_without_store})
     uvicorn.run(app, port=port, log_level="warning", access_log=False)
 
 

@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 
 from api.auth import Caller, OutOfReachError
 from api.bodies.json_body import body_of
-from api.deps import PartsDep
+from api.deps import ServicesDep
 from api.errors import ANSWERED, INVALID, ApiError, answer_to, documented, merged
 from api.idempotency.replies import StoredReply, fingerprint_of, is_kept
 from api.services import Services
@@ -43,12 +43,12 @@ class Attempt:
     """A write that its sender may repeat, with what it takes to answer it once."""
 
     request: Request
-    parts: Services
+    services: Services
     caller: Caller
     repeatable: Repeatable
 
 
-async def attempt_of(request: Request, parts: PartsDep) -> Attempt | None:
+async def attempt_of(request: Request, services: ServicesDep) -> Attempt | None:
     """The attempt that a request is; None if it has no key. ApiError for a key or a body beyond limits.
 
     A route asks for it last: whatever else can be refused has been.
@@ -61,7 +61,7 @@ async def attempt_of(request: Request, parts: PartsDep) -> Attempt | None:
         raise ApiError("validation_error", INVALID, [problem])
     caller: Caller = request.state.caller
     fingerprint = fingerprint_of(request, await body_of(request))
-    return Attempt(request, parts, caller, Repeatable(caller.account.id, keys[0], fingerprint))
+    return Attempt(request, services, caller, Repeatable(caller.account.id, keys[0], fingerprint))
 
 
 class RepeatableRoute(APIRoute):
@@ -138,7 +138,7 @@ def _answer_of(
 
 
 def _answer_once(attempt: Attempt, work: Callable[[], Response]) -> Response:
-    replies = attempt.parts.catalog.replies
+    replies = attempt.services.catalog.replies
     found = replies.claim(attempt.repeatable, now=datetime.now(UTC))
     if isinstance(found, bytes):
         return _replayed(attempt, found)
@@ -153,7 +153,7 @@ def _answer_once(attempt: Attempt, work: Callable[[], Response]) -> Response:
 
 def _answer_and_keep(attempt: Attempt, claim: Claim, work: Callable[[], Response]) -> Response:
     """Do the work and keep the answer, both or neither: whatever ends the process between finds neither."""
-    catalog = attempt.parts.catalog
+    catalog = attempt.services.catalog
     with catalog.database.together():
         try:
             answer = work()
@@ -162,24 +162,24 @@ def _answer_and_keep(attempt: Attempt, claim: Claim, work: Callable[[], Response
             if not is_kept(answer.status_code):
                 raise
         kept = StoredReply.of(answer, attempt.request.state.request_id, attempt.caller.key)
-        catalog.replies.keep(claim, kept.sealed_by(attempt.parts.seal), now=datetime.now(UTC))
+        catalog.replies.keep(claim, kept.sealed_by(attempt.services.seal), now=datetime.now(UTC))
     return answer
 
 
 async def _earlier_answer(request: Request) -> Response | None:
     try:
-        attempt = await attempt_of(request, request.app.state.parts)
+        attempt = await attempt_of(request, request.app.state.services)
     except ApiError:
         return None
     if attempt is None:
         return None
-    find = attempt.parts.catalog.replies.find
+    find = attempt.services.catalog.replies.find
     sealed = await run_in_threadpool(find, attempt.repeatable, now=datetime.now(UTC))
     return None if sealed is None else _replayed(attempt, sealed)
 
 
 def _replayed(attempt: Attempt, sealed: bytes) -> Response:
-    kept = StoredReply.opened(sealed, attempt.parts.seal)
+    kept = StoredReply.opened(sealed, attempt.services.seal)
     kept.require_right(attempt.caller.key)
     # The id that leads to what was done, and that an error names in its body.
     attempt.request.state.request_id = kept.request_id

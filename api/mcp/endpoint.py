@@ -45,7 +45,7 @@ class McpEndpoint:
         caller = await run_in_threadpool(
             authenticate,
             credentials.credentials if credentials else None,
-            request.app.state.parts.catalog,
+            request.app.state.services.catalog,
             datetime.now(UTC),
         )
         require_served(caller)

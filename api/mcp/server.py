@@ -76,7 +76,7 @@ def build_server(app: FastAPI) -> Server:
 async def _offered(operations: Operations, context: Context) -> dict[str, Operation]:
     """The operations that the caller's key may call."""
     request = _request_of(context)
-    caller, catalog = request.state.caller, request.app.state.parts.catalog
+    caller, catalog = request.state.caller, request.app.state.services.catalog
 
     def choose() -> dict[str, Operation]:
         return {name: one for name, one in operations().items() if one.is_open_to(caller, catalog)}

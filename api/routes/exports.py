@@ -7,7 +7,7 @@ from typing import Annotated, Any, BinaryIO, Final
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 
-from api.deps import ExperimentOfReadableResults, PartsDep, ProjectOfReadableResults
+from api.deps import ExperimentOfReadableResults, ProjectOfReadableResults, ServicesDep
 from api.errors import KEY_CODES, documented
 from api.schemas.segment_filters import ExportQuery
 from pipeline.store.warehouse.visitor_export import Form
@@ -39,10 +39,10 @@ def export_results(
     project: ProjectOfReadableResults,
     experiment: ExperimentOfReadableResults,
     query: Annotated[ExportQuery, Query()],
-    parts: PartsDep,
+    services: ServicesDep,
 ) -> StreamingResponse:
     """Get every counted visitor: variant, first exposure, segments, and what came of each goal."""
-    file = parts.exports.visitors(experiment, project, query.filters, query.format)
+    file = services.exports.visitors(experiment, project, query.filters, query.format)
     headers = {
         "Content-Length": str(os.fstat(file.fileno()).st_size),
         "Content-Disposition": f'attachment; filename="{experiment.test_key}.{query.format}"',

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from api.deps import PartsDep
+from api.deps import ServicesDep
 from api.errors import RETRY_AFTER_SECONDS, ApiError, documented
 from api.services import Services
 
@@ -15,8 +15,8 @@ logger = logging.getLogger(__name__)
 router = APIRouter(tags=["Health"])
 # What has to answer before the service can.
 CHECKS: Final[dict[str, Callable[[Services], None]]] = {
-    "catalog": lambda parts: parts.catalog.ping(),
-    "warehouse": lambda parts: parts.warehouse.ping(),
+    "catalog": lambda services: services.catalog.ping(),
+    "warehouse": lambda services: services.warehouse.ping(),
 }
 
 
@@ -36,19 +36,19 @@ async def check_liveness() -> Vitality:
 
 
 @router.get("/readyz", responses=documented("unavailable"), response_model_exclude_defaults=True)
-def check_readiness(parts: PartsDep) -> Vitality:
+def check_readiness(services: ServicesDep) -> Vitality:
     """Answer once the catalog and the warehouse do."""
-    failed = [name for name, check in CHECKS.items() if not _answers(check, parts, name)]
+    failed = [name for name, check in CHECKS.items() if not _answers(check, services, name)]
     if failed:
         message = f"not ready: {', '.join(failed)} cannot be read"
         raise ApiError("unavailable", message, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
     # A job that fails is somebody's work, and no reason to keep requests away.
-    return Vitality(status="ready", failing_jobs=parts.scheduler.failing)
+    return Vitality(status="ready", failing_jobs=services.scheduler.failing)
 
 
-def _answers(check: Callable[[Services], None], parts: Services, name: str) -> bool:
+def _answers(check: Callable[[Services], None], services: Services, name: str) -> bool:
     try:
-        check(parts)
+        check(services)
     except Exception:
         # Whatever it is, the service cannot serve: say so rather than fail.
         logger.exception("the %s does not answer", name)

@@ -9,13 +9,13 @@ from api.deps import (
     CatalogDep,
     Now,
     PageNumber,
-    PartsDep,
     PerPage,
     ProjectsCreator,
     ProjectsReader,
     ProjectsWriter,
     ReadableProject,
     ResultsDep,
+    ServicesDep,
     WritableProject,
 )
 from api.errors import BODY_CODES, KEY_CODES, documented
@@ -87,12 +87,12 @@ def update_project(
 
 @router.delete("/{id}", status_code=204, responses=documented("not_found"))
 def delete_project(
-    caller: ProjectsWriter, project: WritableProject, parts: PartsDep, afterwards: BackgroundTasks
+    caller: ProjectsWriter, project: WritableProject, services: ServicesDep, afterwards: BackgroundTasks
 ) -> None:
     """Delete a project for good, with its experiments and everything that was collected."""
-    parts.catalog.projects.delete(caller.account.id, project.id, actor=caller.actor)
+    services.catalog.projects.delete(caller.account.id, project.id, actor=caller.actor)
     # Only a deletion that is committed takes data with it, and a rollup may have to end first.
-    afterwards.add_task(parts.scheduler.run_now, REMOVE_DELETED)
+    afterwards.add_task(services.scheduler.run_now, REMOVE_DELETED)
 
 
 @router.get("/{id}/stats", responses=documented("not_found"))
@@ -105,9 +105,9 @@ def get_project_stats(
 
 
 @router.get("/{id}/installation", responses=documented("not_found"))
-def get_project_installation(project: ReadableProject, parts: PartsDep) -> Single[ProjectInstallation]:
+def get_project_installation(project: ReadableProject, services: ServicesDep) -> Single[ProjectInstallation]:
     """Get the code that connects the site, and the project's public key."""
-    return Single(data=ProjectInstallation.of(project, parts.settings.base_url))
+    return Single(data=ProjectInstallation.of(project, services.settings.base_url))
 
 
 def _described(found: ProjectValue, catalog: Catalog) -> Single[Project]:

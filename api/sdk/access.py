@@ -37,7 +37,7 @@ class Server:
     caller: Caller
 
 
-async def sender_of(request: Request, parts: Services) -> Browser | Server:
+async def sender_of(request: Request, services: Services) -> Browser | Server:
     """Who sends this request.
 
     ApiError `invalid_api_key`, `rate_limited`, `account_inactive` or `forbidden`. A public key is good for
@@ -48,14 +48,14 @@ async def sender_of(request: Request, parts: Services) -> Browser | Server:
     if authorization is not None:
         scheme, _, token = authorization.partition(" ")
         caller = await run_in_threadpool(
-            authenticate, token if scheme.lower() == "bearer" else None, parts.catalog, datetime.now(UTC)
+            authenticate, token if scheme.lower() == "bearer" else None, services.catalog, datetime.now(UTC)
         )
         require_served(caller)
         require_scope(caller, SCOPE)
         return Server(caller)
     sdk_key = request.headers.get(KEY_HEADER) or request.query_params.get(KEY_PARAMETER)
-    live = await _with_key(parts, sdk_key or "")
-    await _require_room(request, parts, live)
+    live = await _with_key(services, sdk_key or "")
+    await _require_room(request, services, live)
     if not live.account.is_served:
         raise ApiError("account_inactive", "the subscription of the project's account has ended")
     return Browser(live)
@@ -72,7 +72,7 @@ def address_of(request: Request, sender: Browser | Server) -> str | None:
 
 
 async def project_of(
-    request: Request, sender: Browser | Server, parts: Services, project_id: str | None
+    request: Request, sender: Browser | Server, services: Services, project_id: str | None
 ) -> LiveProject:
     """The project that the events belong to; NotFoundError for one that the key does not reach."""
     if isinstance(sender, Browser):
@@ -82,29 +82,31 @@ async def project_of(
         raise ApiError("validation_error", INVALID, [problem])
     if not sender.caller.key.reaches(project_id):
         raise NotFoundError("project", project_id)
-    kept = parts.live_projects.kept("id", project_id)
-    live = await run_in_threadpool(parts.live_projects.with_id, project_id) if kept is None else kept
+    kept = services.live_projects.kept("id", project_id)
+    live = await run_in_threadpool(services.live_projects.with_id, project_id) if kept is None else kept
     if live.project.account_id != sender.caller.account.id:
         raise NotFoundError("project", project_id)
-    await _require_room(request, parts, live)
+    await _require_room(request, services, live)
     return live
 
 
-async def _require_room(request: Request, parts: Services, live: LiveProject) -> None:
+async def _require_room(request: Request, services: Services, live: LiveProject) -> None:
     """Count the request, to the project and not to its account. ApiError `rate_limited`."""
-    count = partial(parts.limits.count, f"sdk/{live.project.id}", parts.settings.sdk_rate_limit_per_minute)
+    count = partial(
+        services.limits.count, f"sdk/{live.project.id}", services.settings.sdk_rate_limit_per_minute
+    )
     # In memory it takes less than to hand it to a worker thread.
-    window = count() if parts.limits.is_local else await run_in_threadpool(count)
+    window = count() if services.limits.is_local else await run_in_threadpool(count)
     request.state.window = window
     window.require_room()
 
 
-async def _with_key(parts: Services, sdk_key: str) -> LiveProject:
-    kept = parts.live_projects.kept("key", sdk_key)
+async def _with_key(services: Services, sdk_key: str) -> LiveProject:
+    kept = services.live_projects.kept("key", sdk_key)
     if kept is not None:
         return kept
     try:
-        return await run_in_threadpool(parts.live_projects.with_key, sdk_key)
+        return await run_in_threadpool(services.live_projects.with_key, sdk_key)
     except NotFoundError:
         raise ApiError(
             "invalid_api_key",

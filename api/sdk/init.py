@@ -36,10 +36,12 @@ from pipeline.store.catalog.ids import new_id
 
 async def answer_init(request: Request) -> VisitAnswer:
     """Decide what a visitor sees in each experiment, and keep what is decided for the first time."""
-    parts: Services = request.app.state.parts
-    sender = await sender_of(request, parts)
+    services: Services = request.app.state.services
+    sender = await sender_of(request, services)
     body = read_visit(await read_event_body(request))
-    live = await project_of(request, sender, parts, request.query_params.get("project_id") or body.project_id)
+    live = await project_of(
+        request, sender, services, request.query_params.get("project_id") or body.project_id
+    )
     visitor = Visitor(
         visitor_id=body.visitor_id or new_id("vis"),
         user_id=body.user_id,
@@ -47,20 +49,20 @@ async def answer_init(request: Request) -> VisitAnswer:
         attributes=body.attributes or {},
         client=client_of(request, sender),
     )
-    shown = await run_in_threadpool(_decide, parts, live, visitor, body)
+    shown = await run_in_threadpool(_decide, services, live, visitor, body)
     rows = assignment_rows(visitor, shown, time.time_ns() // 1000)
     if not live.excludes(address_of(request, sender)):
-        await parts.ingest.submit(live.project.id, rows)
+        await services.ingest.submit(live.project.id, rows)
     if isinstance(sender, Browser):
-        await _note_snippet(parts, live, request.headers.get("origin"))
+        await _note_snippet(services, live, request.headers.get("origin"))
     return VisitAnswer.of(visitor.visitor_id, shown)
 
 
 def _decide(
-    parts: Services, live: LiveProject, visitor: Visitor, body: VisitBody
+    services: Services, live: LiveProject, visitor: Visitor, body: VisitBody
 ) -> Sequence[VariantDecision]:
     served = [experiment for experiment in live.experiments if experiment.status in SERVED]
-    stored = parts.assignments.of_visitor(live.project.id, served, hash64(visitor.visitor_id))
+    stored = services.assignments.of_visitor(live.project.id, served, hash64(visitor.visitor_id))
     try:
         known = targeting_attributes(visitor, timezone=live.project.timezone, now=datetime.now(UTC))
     except InvalidAttributesError as error:
@@ -69,11 +71,11 @@ def _decide(
     return decide(visit, live.experiments, stored)
 
 
-async def _note_snippet(parts: Services, live: LiveProject, origin: str | None) -> None:
+async def _note_snippet(services: Services, live: LiveProject, origin: str | None) -> None:
     project = live.project
     if project.snippet_verified or not is_own_page(project, origin):
         return
     decide = partial(verified, now=datetime.now(UTC))
     await run_in_threadpool(
-        parts.catalog.projects.change, project.account_id, project.id, decide, actor="snippet"
+        services.catalog.projects.change, project.account_id, project.id, decide, actor="snippet"
     )

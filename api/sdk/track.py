@@ -39,12 +39,14 @@ async def store_events(
     request: Request, read: Callable[[EventBody, RequestContext], DecodedEvents], *, single: bool = False
 ) -> Response:
     """Read the events, store the good ones, and say what became of each."""
-    parts: Services = request.app.state.parts
-    sender = await sender_of(request, parts)
+    services: Services = request.app.state.services
+    sender = await sender_of(request, services)
     body = read_body(await read_event_body(request), single=single)
-    live = await project_of(request, sender, parts, request.query_params.get("project_id") or body.project_id)
+    live = await project_of(
+        request, sender, services, request.query_params.get("project_id") or body.project_id
+    )
     found = read(body, _reception(request, sender, live))
-    await parts.ingest.submit(live.project.id, found.rows, body.size + ROW_BYTES * len(found.rows))
+    await services.ingest.submit(live.project.id, found.rows, body.size + ROW_BYTES * len(found.rows))
     answer = Answer(len(found.rows), found.rejected, found.results)
     return Response(_encode(answer), media_type="application/json")
 

@@ -22,21 +22,21 @@ def client(
 
 
 @pytest.fixture(scope="session")
-def parts(client: TestClient) -> Services:
-    found: Services = client.app.state.parts  # type: ignore[attr-defined] # typed as any ASGI app
+def services(client: TestClient) -> Services:
+    found: Services = client.app.state.services  # type: ignore[attr-defined] # typed as any ASGI app
     return found
 
 
 @pytest.fixture
-def customer(client: TestClient, parts: Services) -> Customer:
-    account, _, token = parts.catalog.accounts.create("Acme", "owner@acme.example", "scale")
-    return Customer(client, parts, account, token)
+def customer(client: TestClient, services: Services) -> Customer:
+    account, _, token = services.catalog.accounts.create("Acme", "owner@acme.example", "scale")
+    return Customer(client, services, account, token)
 
 
 @pytest.fixture
-def stranger(client: TestClient, parts: Services) -> Customer:
-    account, _, token = parts.catalog.accounts.create("Stranger", "owner@stranger.example", "scale")
-    return Customer(client, parts, account, token)
+def stranger(client: TestClient, services: Services) -> Customer:
+    account, _, token = services.catalog.accounts.create("Stranger", "owner@stranger.example", "scale")
+    return Customer(client, services, account, token)
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def unlimited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Customer]:
     folder = tmp_path_factory.mktemp("store")
     with TestClient(create_app(Settings(data_dir=folder)), raise_server_exceptions=False) as client:
         customer = a_customer_of(client)
-        customer.parts.catalog.accounts.update(customer.account.id, rate_limit=10**6, max_projects=10**6)
+        customer.services.catalog.accounts.update(customer.account.id, rate_limit=10**6, max_projects=10**6)
         yield customer
 
 

@@ -17,7 +17,7 @@ class Customer:
     """An account, one of its keys, and a way to call the API with it."""
 
     client: httpx2.Client
-    parts: Services
+    services: Services
     account: Account
     token: str
 
@@ -42,11 +42,11 @@ class Customer:
 
     def with_key(self, *scopes: str, project_ids: tuple[str, ...] = ()) -> "Customer":
         """The same customer, with another key: of all scopes unless some are named."""
-        holder = self.parts.catalog.members.accepted(self.account.id)[0]
-        _, token = self.parts.catalog.keys.create(
+        holder = self.services.catalog.members.accepted(self.account.id)[0]
+        _, token = self.services.catalog.keys.create(
             self.account.id, holder.id, "Another key", scopes or SCOPES, project_ids
         )
-        return Customer(self.client, self.parts, self.account, token)
+        return Customer(self.client, self.services, self.account, token)
 
     def a_project(self, **fields: Any) -> str:
         """Create a project; returns its path."""
@@ -61,6 +61,6 @@ class Customer:
 
 def a_customer_of(client: TestClient) -> Customer:
     """A new account of a service of the test's own."""
-    parts: Services = client.app.state.parts  # type: ignore[attr-defined] # typed as any ASGI app
-    account, _, token = parts.catalog.accounts.create("Acme", "owner@acme.example", "scale")
-    return Customer(client, parts, account, token)
+    services: Services = client.app.state.services  # type: ignore[attr-defined] # typed as any ASGI app
+    account, _, token = services.catalog.accounts.create("Acme", "owner@acme.example", "scale")
+    return Customer(client, services, account, token)

@@ -14,5 +14,5 @@ def told(answer: httpx2.Response) -> tuple[int, int, int]:
 
 
 def limited(customer: Customer, limit: int) -> Customer:
-    customer.parts.catalog.accounts.update(customer.account.id, rate_limit=limit)
+    customer.services.catalog.accounts.update(customer.account.id, rate_limit=limit)
     return customer

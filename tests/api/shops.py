@@ -36,7 +36,7 @@ class Shop:
 
     def stored(self, columns: str = "event_id") -> list[Any]:
         query = f'SELECT {columns} FROM "{table_name(self.project_id)}" ORDER BY seq'  # noqa: S608 (named here)
-        with self.customer.parts.warehouse.cursor() as cursor:
+        with self.customer.services.warehouse.cursor() as cursor:
             rows = cursor.execute(query).fetchall()
         return [row[0] if len(row) == 1 else row for row in rows]
 
@@ -45,11 +45,11 @@ class Shop:
         """Start the experiment."""
         project_id = project.rpartition("/")[2]
         started = customer.post(f"{experiment}/start").json()["data"]
-        sdk_key = customer.parts.catalog.projects.find(project_id).sdk_key
+        sdk_key = customer.services.catalog.projects.find(project_id).sdk_key
         return cls(customer, project_id, sdk_key, started)
 
     def stored_count(self) -> int:
-        return sum(count_by_type(self.customer.parts.warehouse, self.project_id).values())
+        return sum(count_by_type(self.customer.services.warehouse, self.project_id).values())
 
 
 def _named(headers: dict[str, str]) -> dict[str, str]:

@@ -33,17 +33,17 @@ def test_every_useless_key_gets_the_same_answer(customer: Customer) -> None:
     assert len(messages) == 1
 
 
-def test_revoked_key_stops_at_once(customer: Customer, parts: Services) -> None:
+def test_revoked_key_stops_at_once(customer: Customer, services: Services) -> None:
     assert customer.get("/projects").status_code == 200
-    key = parts.catalog.keys.of_account(customer.account.id)[0]
-    parts.catalog.keys.revoke(customer.account.id, key.id, now=key.created_at)
+    key = services.catalog.keys.of_account(customer.account.id)[0]
+    services.catalog.keys.revoke(customer.account.id, key.id, now=key.created_at)
     error_of(customer.get("/projects"), 401, "invalid_api_key")
 
 
-def test_account_that_is_not_served_is_refused(customer: Customer, parts: Services, project: str) -> None:
-    parts.catalog.accounts.update(customer.account.id, subscription_status="canceled")
+def test_account_that_is_not_served_is_refused(customer: Customer, services: Services, project: str) -> None:
+    services.catalog.accounts.update(customer.account.id, subscription_status="canceled")
     error_of(customer.get(project), 402, "account_inactive")
-    parts.catalog.accounts.update(customer.account.id, subscription_status="past_due")
+    services.catalog.accounts.update(customer.account.id, subscription_status="past_due")
     assert customer.get(project).status_code == 200
 
 
@@ -116,12 +116,12 @@ def test_restricted_key_creates_no_project(customer: Customer, project: str) -> 
     error_of(restricted.post("/projects", {}), 403, "forbidden")
 
 
-def test_checks_come_in_their_order(customer: Customer, parts: Services, project: str) -> None:
+def test_checks_come_in_their_order(customer: Customer, services: Services, project: str) -> None:
     unreadable = {"content": b"{", "headers": {"Content-Type": "text/plain"}}
     reader = customer.with_key("projects:read")
     error_of(customer.call("PATCH", "/projects/prj_x", **unreadable), 404, "not_found")
     error_of(reader.call("PATCH", "/projects/prj_x", **unreadable), 403, "forbidden")
     error_of(customer.call("PATCH", project, **unreadable), 415, "unsupported_media_type")
     error_of(customer.call("PATCH", f"{project}/experiments/exp_x", **unreadable), 404, "not_found")
-    parts.catalog.accounts.update(customer.account.id, subscription_status="unpaid")
+    services.catalog.accounts.update(customer.account.id, subscription_status="unpaid")
     error_of(reader.call("PATCH", "/projects/prj_x", **unreadable), 402, "account_inactive")

@@ -49,11 +49,11 @@ def counted_work(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 
 @pytest.fixture
-def useless(customer: Customer, parts: Services) -> dict[str, str | None]:
+def useless(customer: Customer, services: Services) -> dict[str, str | None]:
     """A header for each way in which a key can be of no use."""
     revoked = customer.with_key()
-    key = parts.catalog.keys.of_account(customer.account.id)[0]
-    parts.catalog.keys.revoke(customer.account.id, key.id, now=datetime.now(UTC))
+    key = services.catalog.keys.of_account(customer.account.id)[0]
+    services.catalog.keys.revoke(customer.account.id, key.id, now=datetime.now(UTC))
     head, _, secret = customer.token.rpartition("_")
     return {
         "none": None,

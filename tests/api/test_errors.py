@@ -121,21 +121,21 @@ def test_every_answer_has_a_request_id_of_its_own(client: TestClient, customer: 
 
 
 @contextmanager
-def a_catalog_without_projects(parts: Services) -> Iterator[None]:
+def a_catalog_without_projects(services: Services) -> Iterator[None]:
     """Takes a table away, as a damaged file would, and puts it back."""
-    with parts.catalog.database.write() as connection:
+    with services.catalog.database.write() as connection:
         connection.exec_driver_sql("ALTER TABLE projects RENAME TO lost")
     try:
         yield
     finally:
-        with parts.catalog.database.write() as connection:
+        with services.catalog.database.write() as connection:
             connection.exec_driver_sql("ALTER TABLE lost RENAME TO projects")
 
 
 def test_what_nobody_foresaw_is_answered_and_logged(
-    customer: Customer, parts: Services, caplog: pytest.LogCaptureFixture
+    customer: Customer, services: Services, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with a_catalog_without_projects(parts):
+    with a_catalog_without_projects(services):
         answer = customer.get("/projects")
     error = error_of(answer, 500, "internal_error")
     assert "projects" not in error["message"]

@@ -34,10 +34,10 @@ class Scripts(HTMLParser):
         self.code += data
 
 
-def test_installation_has_every_field(customer: Customer, parts: Services) -> None:
+def test_installation_has_every_field(customer: Customer, services: Services) -> None:
     project = customer.a_project(installation_guide="gtm")
     data = customer.get(f"{project}/installation").json()["data"]
-    sdk_key = parts.catalog.projects.find(project.rpartition("/")[2]).sdk_key
+    sdk_key = services.catalog.projects.find(project.rpartition("/")[2]).sdk_key
     assert set(data) == {
         "platform",
         "installation_guide",
@@ -50,7 +50,7 @@ def test_installation_has_every_field(customer: Customer, parts: Services) -> No
     assert (data["platform"], data["installation_guide"]) == ("custom_js", "gtm")
     assert (data["api_key"], data["snippet_verified"]) == (sdk_key, False)
     assert data["storefront_pixel_code"] is None
-    assert Scripts(data["snippet_html"]).sources == [f"{parts.settings.base_url}/sdk/v1/{sdk_key}.js"]
+    assert Scripts(data["snippet_html"]).sources == [f"{services.settings.base_url}/sdk/v1/{sdk_key}.js"]
 
 
 def test_public_key_is_shown_to_readers_of_the_project_only(customer: Customer, project: str) -> None:
@@ -113,12 +113,12 @@ def told_by_pixel(folder: Path, pixel: str, visitor: str = "v1") -> list[dict[st
 
 
 def test_pixel_tells_the_service_an_order_that_it_accepts(
-    customer: Customer, parts: Services, tmp_path: Path
+    customer: Customer, services: Services, tmp_path: Path
 ) -> None:
     project = customer.a_project(platform="shopify")
     pixel = customer.get(f"{project}/installation").json()["data"]["storefront_pixel_code"]
     (told,) = told_by_pixel(tmp_path, pixel)
-    address = told["address"].removeprefix(parts.settings.base_url)
+    address = told["address"].removeprefix(services.settings.base_url)
     answer = customer.client.post(address, content=told["body"], headers=told["headers"])
     assert answer.json()["accepted"] == 1, answer.text
     assert json.loads(told["body"])["revenue_cents"] == 1999

@@ -43,7 +43,7 @@ class Scene:
         """What the catalog holds of the account, but for when keys were last used, and how much in all."""
         own = {"account_id": self.customer.account.id, "project_id": self.project_id}
         told: dict[str, Any] = {}
-        with self.customer.parts.catalog.database.read() as connection:
+        with self.customer.services.catalog.database.read() as connection:
             for table in metadata.sorted_tables:
                 columns = [column for column in table.c if column.name != "last_used_at"]
                 mine = [table.c[name] == value for name, value in own.items() if name in table.c]
@@ -58,7 +58,7 @@ def a_scene(customer: Customer, operation: Operation) -> Scene:
     experiment = customer.an_experiment(project)
     for step in STEPS[operation.status]:
         customer.post(f"{experiment}/{step}")
-    catalog = customer.parts.catalog
+    catalog = customer.services.catalog
     holder = catalog.members.accepted(customer.account.id)[0]
     key, _ = catalog.keys.create(customer.account.id, holder.id, "Subject", ["projects:read"])
     return Scene(customer, project.rpartition("/")[2], experiment.rpartition("/")[2], key.id)
@@ -123,11 +123,11 @@ def test_nobody_with_a_wrong_key_may(customer: Customer, operation: Operation) -
 
 
 @every_operation
-def test_nobody_with_a_revoked_key_may(customer: Customer, parts: Services, operation: Operation) -> None:
+def test_nobody_with_a_revoked_key_may(customer: Customer, services: Services, operation: Operation) -> None:
     scene = a_scene(customer, operation)
     revoked = customer.with_key()
-    key = parts.catalog.keys.of_account(customer.account.id)[0]
-    parts.catalog.keys.revoke(customer.account.id, key.id, now=datetime.now(UTC))
+    key = services.catalog.keys.of_account(customer.account.id)[0]
+    services.catalog.keys.revoke(customer.account.id, key.id, now=datetime.now(UTC))
     refused(scene, operation, revoked.token, 401, "invalid_api_key")
 
 
@@ -140,10 +140,10 @@ def test_nobody_without_the_scope_may(customer: Customer, operation: Operation) 
 
 @every_operation
 def test_nobody_of_an_account_that_is_not_served_may(
-    customer: Customer, parts: Services, operation: Operation
+    customer: Customer, services: Services, operation: Operation
 ) -> None:
     scene = a_scene(customer, operation)
-    parts.catalog.accounts.update(customer.account.id, subscription_status="canceled")
+    services.catalog.accounts.update(customer.account.id, subscription_status="canceled")
     refused(scene, operation, customer.token, 402, "account_inactive")
 
 
@@ -196,11 +196,11 @@ def test_another_accounts_object_is_as_one_that_does_not_exist(
 
 @every_operation
 def test_plain_member_may_do_all_but_manage_keys(
-    customer: Customer, parts: Services, operation: Operation
+    customer: Customer, services: Services, operation: Operation
 ) -> None:
     scene = a_scene(customer, operation)
-    member = parts.catalog.members.add(customer.account.id, "ada@acme.example", "Ada", "member")
-    _, token = parts.catalog.keys.create(customer.account.id, member.id, "Ada's", SCOPES)
+    member = services.catalog.members.add(customer.account.id, "ada@acme.example", "Ada", "member")
+    _, token = services.catalog.keys.create(customer.account.id, member.id, "Ada's", SCOPES)
     if operation.subject == "keys":
         refused(scene, operation, token, 403, "forbidden")
     else:

@@ -10,13 +10,13 @@ JSON = {"Content-Type": "application/json"}
 REUSED = {"Idempotency-Key": "taken"}
 
 
-def test_each_check_comes_before_the_next(customer: Customer, parts: Services) -> None:
+def test_each_check_comes_before_the_next(customer: Customer, services: Services) -> None:
     """Everything is wrong at first; what is answered is mended, and the next thing is answered."""
     mine, other = customer.a_project(), customer.a_project()
     assert customer.call("PATCH", mine, json={"name": "First"}, headers=REUSED).status_code == 200
     reader = customer.with_key("projects:read", project_ids=(other.rpartition("/")[2],))
     restricted = customer.with_key(project_ids=(other.rpartition("/")[2],))
-    accounts, account = parts.catalog.accounts, customer.account.id
+    accounts, account = services.catalog.accounts, customer.account.id
     accounts.update(account, subscription_status="canceled", rate_limit=1)
     text: dict[str, Any] = {"content": b"{", "headers": {**REUSED, "Content-Type": "text/plain"}}
     broken: dict[str, Any] = {"content": b"{", "headers": {**REUSED, **JSON}}

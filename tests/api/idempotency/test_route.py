@@ -102,7 +102,9 @@ def test_what_is_gone_is_hidden_from_who_never_reached_it(
     error_of(send(customer.with_key("projects:read"), "DELETE", project), 403, "forbidden")
 
 
-def test_refusal_of_what_was_asked_is_kept_too(customer: Customer, parts: Services, experiment: str) -> None:
+def test_refusal_of_what_was_asked_is_kept_too(
+    customer: Customer, services: Services, experiment: str
+) -> None:
     first = send(customer, "POST", f"{experiment}/pause")
     error_of(first, 422, "invalid_transition")
     customer.post(f"{experiment}/start")
@@ -118,11 +120,11 @@ def test_invalid_body_is_refused_alike_each_time(customer: Customer) -> None:
     assert is_repeated(first, send(customer, "POST", "/projects", json={"name": ""}))
 
 
-def test_plan_limit_is_kept_although_there_is_room_now(customer: Customer, parts: Services) -> None:
-    parts.catalog.accounts.update(customer.account.id, max_projects=0)
+def test_plan_limit_is_kept_although_there_is_room_now(customer: Customer, services: Services) -> None:
+    services.catalog.accounts.update(customer.account.id, max_projects=0)
     first = send(customer, "POST", "/projects", json=SHOP)
     error_of(first, 422, "plan_limit_reached")
-    parts.catalog.accounts.update(customer.account.id, max_projects=5)
+    services.catalog.accounts.update(customer.account.id, max_projects=5)
     assert is_repeated(first, send(customer, "POST", "/projects", json=SHOP))
     assert send(customer, "POST", "/projects", "another key", json=SHOP).status_code == 201
 
@@ -169,7 +171,7 @@ def test_reading_takes_no_notice_of_a_key(customer: Customer) -> None:
     assert send(customer, "GET", "/projects").json()["meta"]["total"] == 2
 
 
-def test_earlier_checks_come_first_and_are_not_kept(customer: Customer, parts: Services) -> None:
+def test_earlier_checks_come_first_and_are_not_kept(customer: Customer, services: Services) -> None:
     assert send(customer, "POST", "/projects", json=SHOP).status_code == 201
     other = {**SHOP, "name": "Other"}
     unauthorized: dict[str, Any] = {"headers": {"Authorization": "Bearer nonsense"}, "json": other}
@@ -180,41 +182,41 @@ def test_earlier_checks_come_first_and_are_not_kept(customer: Customer, parts: S
     text: dict[str, Any] = {"content": b"{}", "headers": {"Content-Type": "text/plain"}}
     error_of(send(customer, "POST", "/projects", **text), 415, "unsupported_media_type")
     error_of(send(customer, "POST", "/projects", json={"name": ""}), 409, "idempotency_key_reused")
-    parts.catalog.accounts.update(customer.account.id, subscription_status="paused")
+    services.catalog.accounts.update(customer.account.id, subscription_status="paused")
     error_of(send(customer, "POST", "/projects", json=SHOP), 402, "account_inactive")
 
 
-def test_refused_key_frees_the_idempotency_key(customer: Customer, parts: Services) -> None:
-    key = parts.catalog.keys.of_account(customer.account.id)[0]
+def test_refused_key_frees_the_idempotency_key(customer: Customer, services: Services) -> None:
+    key = services.catalog.keys.of_account(customer.account.id)[0]
     fresh = customer.with_key()
-    parts.catalog.keys.revoke(customer.account.id, key.id, now=datetime.now(UTC))
+    services.catalog.keys.revoke(customer.account.id, key.id, now=datetime.now(UTC))
     error_of(send(customer, "POST", "/projects", json=SHOP), 401, "invalid_api_key")
     answer = send(fresh, "POST", "/projects", json=SHOP)
     assert (answer.status_code, REPLAYED in answer.headers) == (201, False)
 
 
-def test_repeated_request_counts_against_the_rate_limit(customer: Customer, parts: Services) -> None:
+def test_repeated_request_counts_against_the_rate_limit(customer: Customer, services: Services) -> None:
     send(customer, "POST", "/projects", json=SHOP)
-    parts.catalog.accounts.update(customer.account.id, rate_limit=1)
+    services.catalog.accounts.update(customer.account.id, rate_limit=1)
     error_of(send(customer, "POST", "/projects", json=SHOP), 429, "rate_limited")
-    parts.catalog.accounts.update(customer.account.id, rate_limit=100)
+    services.catalog.accounts.update(customer.account.id, rate_limit=100)
     assert send(customer, "POST", "/projects", json=SHOP).headers[REPLAYED] == "true"
 
 
-def age(parts: Services, customer: Customer, *, by: timedelta) -> None:
+def age(services: Services, customer: Customer, *, by: timedelta) -> None:
     """Make the account's replies that much older."""
     own = replies.c.account_id == customer.account.id
-    with parts.catalog.database.write() as connection:
+    with services.catalog.database.write() as connection:
         expires_at = connection.scalar(select(replies.c.expires_at).where(own))
         assert expires_at is not None
         connection.execute(replies.update().where(own).values(expires_at=expires_at - by))
 
 
-def test_answer_is_replayed_for_a_day(customer: Customer, parts: Services) -> None:
+def test_answer_is_replayed_for_a_day(customer: Customer, services: Services) -> None:
     first = send(customer, "POST", "/projects", json=SHOP)
-    age(parts, customer, by=KEPT_FOR * 0.99)
+    age(services, customer, by=KEPT_FOR * 0.99)
     assert is_repeated(first, send(customer, "POST", "/projects", json=SHOP))
-    age(parts, customer, by=KEPT_FOR * 0.02)
+    age(services, customer, by=KEPT_FOR * 0.02)
     answer = send(customer, "POST", "/projects", json={**SHOP, "name": "Next day's"})
     assert (answer.status_code, REPLAYED in answer.headers) == (201, False)
 

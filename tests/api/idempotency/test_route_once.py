@@ -22,14 +22,14 @@ from tests.api.request_bodies import error_of
 
 
 @contextmanager
-def a_writer_that(parts: Services, act: Callable[[], None]) -> Iterator[None]:
+def a_writer_that(services: Services, act: Callable[[], None]) -> Iterator[None]:
     """Does something in the middle of every creation of a project."""
 
     def on_insert(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         if statement.startswith("INSERT INTO projects"):
             act()
 
-    engine = parts.catalog.database._backend.engine  # noqa: SLF001 - to step into a transaction from outside
+    engine = services.catalog.database._backend.engine  # noqa: SLF001 - to step into a transaction from outside
     event.listen(engine, "after_cursor_execute", on_insert)
     try:
         yield
@@ -37,25 +37,25 @@ def a_writer_that(parts: Services, act: Callable[[], None]) -> Iterator[None]:
         event.remove(engine, "after_cursor_execute", on_insert)
 
 
-def test_failure_of_ours_undoes_everything_and_is_not_kept(customer: Customer, parts: Services) -> None:
+def test_failure_of_ours_undoes_everything_and_is_not_kept(customer: Customer, services: Services) -> None:
     def fail() -> None:
         raise RuntimeError("the disk is full")
 
-    with a_writer_that(parts, fail):
+    with a_writer_that(services, fail):
         error_of(send(customer, "POST", "/projects", json=SHOP), 500, "internal_error")
     assert count(customer) == 0
     answer = send(customer, "POST", "/projects", json=SHOP)
     assert (answer.status_code, REPLAYED in answer.headers) == (201, False)
 
 
-def test_request_that_is_still_being_answered_is_told_so(customer: Customer, parts: Services) -> None:
+def test_request_that_is_still_being_answered_is_told_so(customer: Customer, services: Services) -> None:
     has_begun, may_end = threading.Event(), threading.Event()
 
     def linger() -> None:
         has_begun.set()
         may_end.wait(10)
 
-    with a_writer_that(parts, linger), ThreadPoolExecutor(1) as pool:
+    with a_writer_that(services, linger), ThreadPoolExecutor(1) as pool:
         slow = pool.submit(send, customer, "POST", "/projects", json=SHOP)
         has_begun.wait(10)
         # Its own answer, and that of another request with the same key.
@@ -79,30 +79,30 @@ def test_twenty_at_once_create_one(customer: Customer) -> None:
             error_of(answer, 409, "idempotency_key_in_use")
 
 
-def test_slow_request_that_was_taken_over_changes_nothing(customer: Customer, parts: Services) -> None:
+def test_slow_request_that_was_taken_over_changes_nothing(customer: Customer, services: Services) -> None:
     def let_another_take_over() -> None:
         # What it would find a minute later, when the claim has expired and the request comes again.
-        with parts.catalog.database.write() as connection:
+        with services.catalog.database.write() as connection:
             connection.execute(
                 replies.update()
                 .where(replies.c.account_id == customer.account.id)
                 .values(claim_id="clm_other")
             )
 
-    with a_writer_that(parts, let_another_take_over):
+    with a_writer_that(services, let_another_take_over):
         error_of(send(customer, "POST", "/projects", json=SHOP), 409, "idempotency_key_in_use")
     assert count(customer) == 0
 
 
 def test_new_keys_token_is_replayed_and_lies_sealed_in_the_catalog(
-    customer: Customer, parts: Services
+    customer: Customer, services: Services
 ) -> None:
     body = {"name": "CI", "scopes": ["projects:read"]}
     first = send(customer, "POST", "/account/api_keys", json=body)
     token = first.json()["data"]["token"]
     assert is_repeated(first, send(customer, "POST", "/account/api_keys", json=body))
-    assert len(parts.catalog.keys.of_account(customer.account.id)) == 2
-    with parts.catalog.database.read() as connection:
+    assert len(services.catalog.keys.of_account(customer.account.id)) == 2
+    with services.catalog.database.read() as connection:
         kept = {table.name: repr(connection.execute(select(table)).all()) for table in metadata.sorted_tables}
     assert first.json()["data"]["api_key"]["id"] in kept["api_keys"]
     assert token.rpartition("_")[2] not in "".join(kept.values())
@@ -127,10 +127,10 @@ def test_answers_survive_a_restart_and_claims_do_not(tmp_path: Path) -> None:
         customer = a_customer_of(client)
         first = send(customer, "POST", "/projects", json=SHOP)
         # As a kill between the claim and the answer leaves it.
-        with customer.parts.catalog.database.write() as connection:
+        with customer.services.catalog.database.write() as connection:
             connection.execute(replies.insert().values(an_abandoned_claim(connection, "order-18")))
     with a_service(tmp_path) as client:
-        again = Customer(client, customer.parts, customer.account, customer.token)
+        again = Customer(client, customer.services, customer.account, customer.token)
         assert is_repeated(first, send(again, "POST", "/projects", json=SHOP))
         assert send(again, "POST", "/projects", "order-18", json=SHOP).status_code == 201
         assert count(again) == 2
@@ -149,7 +149,7 @@ def test_answer_sealed_with_a_key_that_is_lost_is_not_carried_out_again(tmp_path
         customer = a_customer_of(client)
         send(customer, "POST", "/projects", json=SHOP)
     with a_service(tmp_path, secrets_key=Fernet.generate_key().decode()) as client:
-        again = Customer(client, customer.parts, customer.account, customer.token)
+        again = Customer(client, customer.services, customer.account, customer.token)
         error = error_of(send(again, "POST", "/projects", json=SHOP), 409, "idempotency_key_reused")
         assert "secrets key" in error["message"]
         assert count(again) == 1

@@ -28,8 +28,8 @@ def client(app: FastAPI) -> Iterator[httpx2.Client]:
 
 
 @pytest.fixture(scope="session")
-def parts(app: FastAPI, client: httpx2.Client) -> Services:
-    return cast("Services", app.state.parts)
+def services(app: FastAPI, client: httpx2.Client) -> Services:
+    return cast("Services", app.state.services)
 
 
 @pytest.fixture

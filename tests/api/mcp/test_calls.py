@@ -110,8 +110,8 @@ async def test_arguments_of_any_kind_are_answered_for(assistant: Assistant, proj
         await assistant.fail("update_project", "validation_error", id=project_id, settings=value or 1)
 
 
-async def test_what_nobody_foresaw_is_an_internal_error(assistant: Assistant, parts: Services) -> None:
-    with a_catalog_without_projects(parts):
+async def test_what_nobody_foresaw_is_an_internal_error(assistant: Assistant, services: Services) -> None:
+    with a_catalog_without_projects(services):
         error = await assistant.fail("list_projects", "internal_error")
     assert "projects" not in error["message"]
 
@@ -129,9 +129,9 @@ async def test_a_write_is_safe_to_repeat(assistant: Assistant, customer: Custome
 
 
 async def test_calls_use_up_the_requests_of_the_account(
-    assistant: Assistant, customer: Customer, parts: Services
+    assistant: Assistant, customer: Customer, services: Services
 ) -> None:
-    parts.catalog.accounts.update(customer.account.id, rate_limit=3)
+    services.catalog.accounts.update(customer.account.id, rate_limit=3)
     async with assistant.connected() as client:
         for _ in range(3):
             await client.list_tools()

@@ -38,15 +38,15 @@ def test_the_key_in_the_address_is_the_one_that_counts(customer: Customer) -> No
     error_of(answer, 401, "invalid_api_key")
 
 
-def test_a_revoked_key_stops_at_once(customer: Customer, parts: Services) -> None:
+def test_a_revoked_key_stops_at_once(customer: Customer, services: Services) -> None:
     assert asked(customer, customer.token).status_code == 200
-    key = parts.catalog.keys.of_account(customer.account.id)[0]
-    parts.catalog.keys.revoke(customer.account.id, key.id, now=key.created_at)
+    key = services.catalog.keys.of_account(customer.account.id)[0]
+    services.catalog.keys.revoke(customer.account.id, key.id, now=key.created_at)
     error_of(asked(customer, customer.token), 401, "invalid_api_key")
 
 
-def test_an_account_that_is_not_served_is_refused(customer: Customer, parts: Services) -> None:
-    parts.catalog.accounts.update(customer.account.id, subscription_status="canceled")
+def test_an_account_that_is_not_served_is_refused(customer: Customer, services: Services) -> None:
+    services.catalog.accounts.update(customer.account.id, subscription_status="canceled")
     error_of(asked(customer, customer.token), 402, "account_inactive")
 
 

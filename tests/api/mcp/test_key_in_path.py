@@ -69,11 +69,11 @@ def test_no_key_is_written_down_for_a_web_socket(
 
 
 def test_no_key_is_written_down_when_the_program_fails(
-    customer: Customer, parts: Services, caplog: pytest.LogCaptureFixture
+    customer: Customer, services: Services, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     path = f"/mcp/{customer.token}/v2/mcp"
-    with a_catalog_without_projects(parts):
+    with a_catalog_without_projects(services):
         answer = answered(customer, path, LIST_PROJECTS)
     assert "internal_error" in answer
     assert "Traceback" in caplog.text

@@ -159,11 +159,11 @@ async def test_a_restricted_key_is_offered_nothing_of_the_whole_account(
 
 @pytest.mark.anyio
 async def test_a_plain_member_is_offered_no_keys(
-    customer: Customer, parts: Services, operations: dict[str, Operation]
+    customer: Customer, services: Services, operations: dict[str, Operation]
 ) -> None:
-    member = parts.catalog.members.add(customer.account.id, "mia@acme.example", "Mia", "member")
-    _, token = parts.catalog.keys.create(customer.account.id, member.id, "Mia's", SCOPES)
-    key = Customer(customer.client, parts, customer.account, token)
+    member = services.catalog.members.add(customer.account.id, "mia@acme.example", "Mia", "member")
+    _, token = services.catalog.keys.create(customer.account.id, member.id, "Mia's", SCOPES)
+    key = Customer(customer.client, services, customer.account, token)
     offered = set(await Assistant(key).tools())
     assert offered == set(operations) - refused(key, operations)
     assert set(operations) - offered == {"list_api_keys", "revoke_api_key"}

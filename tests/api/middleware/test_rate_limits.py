@@ -39,8 +39,8 @@ def test_every_answer_to_an_account_tells_what_is_left(customer: Customer, proje
     assert all(1 <= told(answer)[2] <= WINDOW_SECONDS for answer in answers)
 
 
-def test_account_that_is_not_served_is_told_too(customer: Customer, parts: Services) -> None:
-    parts.catalog.accounts.update(customer.account.id, subscription_status="unpaid")
+def test_account_that_is_not_served_is_told_too(customer: Customer, services: Services) -> None:
+    services.catalog.accounts.update(customer.account.id, subscription_status="unpaid")
     assert told(customer.get("/projects"))[1] == 1_999
 
 
@@ -77,11 +77,11 @@ def test_keys_of_an_account_share_its_limit_and_accounts_do_not(
     assert stranger.get("/projects").status_code == 200
 
 
-def test_limit_comes_after_the_key_and_before_everything_else(customer: Customer, parts: Services) -> None:
+def test_limit_comes_after_the_key_and_before_everything_else(customer: Customer, services: Services) -> None:
     limited(customer, 1)
     customer.get("/projects")
     assert customer.client.get("/api/v1/projects").status_code == 401
-    parts.catalog.accounts.update(customer.account.id, subscription_status="unpaid")
+    services.catalog.accounts.update(customer.account.id, subscription_status="unpaid")
     narrow = customer.with_key("results:read")
     error_of(narrow.call("PATCH", "/projects/prj_x", content=b"{"), 429, "rate_limited")
 
@@ -93,12 +93,12 @@ def test_parallel_requests_get_exactly_the_limit(customer: Customer) -> None:
     assert (statuses.count(200), statuses.count(429)) == (10, 30)
 
 
-def test_another_limit_or_plan_holds_at_once(customer: Customer, parts: Services) -> None:
+def test_another_limit_or_plan_holds_at_once(customer: Customer, services: Services) -> None:
     runner = CliRunner()
 
     def update(*options: str) -> None:
-        target = ["--data-dir", str(parts.settings.data_dir), "--account", customer.account.id]
-        environment = {"TRUELIFT_CATALOG_URL": parts.settings.catalog_url}
+        target = ["--data-dir", str(services.settings.data_dir), "--account", customer.account.id]
+        environment = {"TRUELIFT_CATALOG_URL": services.settings.catalog_url}
         invoked = runner.invoke(command_line, ["account", "update", *target, *options], env=environment)
         assert invoked.exit_code == 0
 
@@ -128,9 +128,9 @@ def shop(customer: Customer, project: str, experiment: str) -> Shop:
 
 
 def test_sdk_endpoints_use_up_their_projects_quota_and_not_the_accounts(
-    customer: Customer, shop: Shop, parts: Services
+    customer: Customer, shop: Shop, services: Services
 ) -> None:
-    quota = parts.settings.sdk_rate_limit_per_minute
+    quota = services.settings.sdk_rate_limit_per_minute
     before = told(customer.get("/projects"))[1]
     for number in range(3):
         answer = shop.post("/api/v1/sdk/track", {"batch": [shop.exposure(f"e{number}")]})

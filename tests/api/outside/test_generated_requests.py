@@ -35,9 +35,9 @@ DESCRIPTION = schemathesis.openapi.from_dict(create_app(Settings()).openapi(), c
 @DESCRIPTION.parametrize()
 @settings(max_examples=10)
 def test_generated_request_is_answered_as_described(
-    case: Case[Any], client: httpx2.Client, parts: Services
+    case: Case[Any], client: httpx2.Client, services: Services
 ) -> None:
-    customer = a_tireless_customer(client, parts)
+    customer = a_tireless_customer(client, services)
     if is_sound(case, ParameterLocation.PATH):
         # Ids of things that exist: else every request would end at 404.
         case.path_parameters = {**case.path_parameters, **ids_for(case.path, customer)}
@@ -51,11 +51,11 @@ def is_sound(case: Case[Any], location: ParameterLocation) -> bool:
     return part is None or part.mode.is_positive
 
 
-def a_tireless_customer(client: httpx2.Client, parts: Services) -> Customer:
+def a_tireless_customer(client: httpx2.Client, services: Services) -> Customer:
     """One whom no limit stops."""
-    account, _, token = parts.catalog.accounts.create(new_id("tireless"), "owner@tireless.example")
-    parts.catalog.accounts.update(account.id, max_projects=10**6, rate_limit=10**6)
-    return Customer(client, parts, account, token)
+    account, _, token = services.catalog.accounts.create(new_id("tireless"), "owner@tireless.example")
+    services.catalog.accounts.update(account.id, max_projects=10**6, rate_limit=10**6)
+    return Customer(client, services, account, token)
 
 
 def ids_for(path: str, customer: Customer) -> dict[str, str]:
@@ -71,5 +71,5 @@ def ids_for(path: str, customer: Customer) -> dict[str, str]:
         return {"project_id": project_id, "id": experiment_id}
     if "{id}" in path:
         customer.with_key()
-        return {"id": customer.parts.catalog.keys.of_account(customer.account.id)[0].id}
+        return {"id": customer.services.catalog.keys.of_account(customer.account.id)[0].id}
     return {}

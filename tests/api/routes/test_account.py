@@ -20,15 +20,17 @@ def test_account_says_what_it_is_and_what_it_may_do(customer: Customer) -> None:
     }
 
 
-def test_accounts_own_limits_stand_in_the_place_of_the_plans(customer: Customer, parts: Services) -> None:
-    parts.catalog.accounts.update(customer.account.id, rate_limit=7000, max_projects=2)
+def test_accounts_own_limits_stand_in_the_place_of_the_plans(customer: Customer, services: Services) -> None:
+    services.catalog.accounts.update(customer.account.id, rate_limit=7000, max_projects=2)
     assert customer.get("/account").json()["data"]["rate_limit_per_minute"] == 7000
     usage = customer.get("/account/usage").json()["data"]
     assert (usage["rate_limit_per_minute"], usage["max_projects"]) == (7000, 2)
 
 
-def test_members_are_those_who_accepted_and_come_without_pages(customer: Customer, parts: Services) -> None:
-    catalog = parts.catalog
+def test_members_are_those_who_accepted_and_come_without_pages(
+    customer: Customer, services: Services
+) -> None:
+    catalog = services.catalog
     owner = catalog.members.accepted(customer.account.id)[0]
     ada = catalog.members.add(customer.account.id, "ada@acme.example", "Ada", "member")
     invited = catalog.members.add(customer.account.id, "bob@acme.example", "Bob", "admin")
@@ -42,8 +44,8 @@ def test_members_are_those_who_accepted_and_come_without_pages(customer: Custome
     }
 
 
-def test_usage_counts_the_projects_down(customer: Customer, parts: Services) -> None:
-    parts.catalog.accounts.update(customer.account.id, plan="starter")
+def test_usage_counts_the_projects_down(customer: Customer, services: Services) -> None:
+    services.catalog.accounts.update(customer.account.id, plan="starter")
     remaining = []
     for _ in range(3):
         remaining.append(customer.get("/account/usage").json()["data"]["projects_remaining"])
@@ -61,9 +63,9 @@ def test_usage_counts_the_projects_down(customer: Customer, parts: Services) -> 
     }
 
 
-def test_smaller_plan_leaves_no_fewer_than_none(customer: Customer, parts: Services) -> None:
+def test_smaller_plan_leaves_no_fewer_than_none(customer: Customer, services: Services) -> None:
     for _ in range(4):
         customer.a_project()
-    parts.catalog.accounts.update(customer.account.id, plan="starter")
+    services.catalog.accounts.update(customer.account.id, plan="starter")
     usage = customer.get("/account/usage").json()["data"]
     assert (usage["projects_count"], usage["projects_remaining"]) == (4, 0)

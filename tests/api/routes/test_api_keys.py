@@ -19,7 +19,7 @@ def created(customer: Customer, **fields: Any) -> dict[str, Any]:
 
 
 def holding(customer: Customer, token: str) -> Customer:
-    return Customer(customer.client, customer.parts, customer.account, token)
+    return Customer(customer.client, customer.services, customer.account, token)
 
 
 def test_created_key_works_and_does_what_its_scopes_say(customer: Customer) -> None:
@@ -180,24 +180,24 @@ def test_restricted_key_manages_no_keys(customer: Customer, project: str) -> Non
 
 @pytest.mark.parametrize(("role", "status"), [("member", 403), ("admin", 200), ("owner", 200)])
 def test_keys_are_managed_by_owners_and_admins(
-    customer: Customer, parts: Services, role: str, status: int
+    customer: Customer, services: Services, role: str, status: int
 ) -> None:
-    member = parts.catalog.members.add(customer.account.id, "ada@acme.example", "Ada", role)
-    _, token = parts.catalog.keys.create(customer.account.id, member.id, "Ada's", SCOPES)
+    member = services.catalog.members.add(customer.account.id, "ada@acme.example", "Ada", role)
+    _, token = services.catalog.keys.create(customer.account.id, member.id, "Ada's", SCOPES)
     assert holding(customer, token).get("/account/api_keys").status_code == status
 
 
-def test_created_key_belongs_to_who_created_it(customer: Customer, parts: Services) -> None:
-    admin = parts.catalog.members.add(customer.account.id, "ada@acme.example", "Ada", "admin")
-    key, token = parts.catalog.keys.create(customer.account.id, admin.id, "Ada's", SCOPES)
+def test_created_key_belongs_to_who_created_it(customer: Customer, services: Services) -> None:
+    admin = services.catalog.members.add(customer.account.id, "ada@acme.example", "Ada", "admin")
+    key, token = services.catalog.keys.create(customer.account.id, admin.id, "Ada's", SCOPES)
     id_ = created(holding(customer, token))["api_key"]["id"]
-    made = next(one for one in parts.catalog.keys.of_account(customer.account.id) if one.id == id_)
+    made = next(one for one in services.catalog.keys.of_account(customer.account.id) if one.id == id_)
     assert made.member_id == admin.id
-    assert [entry.actor for entry in parts.catalog.audit.of(id_)] == [key.id]
+    assert [entry.actor for entry in services.catalog.audit.of(id_)] == [key.id]
 
 
 def test_secrets_enter_no_log_and_no_trail(
-    customer: Customer, parts: Services, caplog: pytest.LogCaptureFixture
+    customer: Customer, services: Services, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     data = created(customer)
@@ -207,7 +207,7 @@ def test_secrets_enter_no_log_and_no_trail(
     assert caplog.text
     assert secret not in caplog.text
     assert customer.token.rpartition("_")[2] not in caplog.text
-    assert secret not in repr(parts.catalog.audit.of(data["api_key"]["id"]))
+    assert secret not in repr(services.catalog.audit.of(data["api_key"]["id"]))
 
 
 def test_error_does_not_echo_the_key(customer: Customer) -> None:

@@ -41,8 +41,8 @@ def test_smallest_experiment_is_a_draft_with_the_defaults(customer: Customer, pr
     assert {name: data[name] for name in expected} == expected
 
 
-def test_whole_draft_is_read_back_with_ids(customer: Customer, project: str, parts: Services) -> None:
-    member = parts.catalog.members.accepted(customer.account.id)[0]
+def test_whole_draft_is_read_back_with_ids(customer: Customer, project: str, services: Services) -> None:
+    member = services.catalog.members.accepted(customer.account.id)[0]
     fields = {
         "type": "redirect",
         "hypothesis": "A shorter page sells more.",
@@ -130,21 +130,21 @@ def test_listing_can_be_filtered_by_status(customer: Customer, project: str) -> 
 
 
 def test_archived_experiments_are_listed_on_request_only(
-    customer: Customer, project: str, parts: Services
+    customer: Customer, project: str, services: Services
 ) -> None:
     path = customer.an_experiment(project)
     for step in ("start", "complete"):
         customer.post(f"{path}/{step}")
-    archive(parts, path)
+    archive(services, path)
     assert customer.get(f"{project}/experiments").json()["meta"]["total"] == 0
     assert customer.get(f"{project}/experiments", status="archived").json()["meta"]["total"] == 1
     error_of(customer.patch(path, {"name": "x"}), 422, "experiment_locked")
 
 
-def archive(parts: Services, path: str) -> None:
+def archive(services: Services, path: str) -> None:
     _, _, project_id, _, experiment_id = path.split("/")
     decide = partial(lifecycle.archive, now=datetime.now(UTC))
-    parts.catalog.experiments.change(project_id, experiment_id, decide, actor="test")
+    services.catalog.experiments.change(project_id, experiment_id, decide, actor="test")
 
 
 def test_experiment_goes_through_its_life(customer: Customer, experiment: str) -> None:
@@ -196,9 +196,9 @@ def test_of_requests_racing_to_start_one_draft_one_wins(customer: Customer, expe
     assert codes == ["invalid_transition"] * 7 + ["started"]
 
 
-def test_start_leaves_a_trail(customer: Customer, experiment: str, parts: Services) -> None:
+def test_start_leaves_a_trail(customer: Customer, experiment: str, services: Services) -> None:
     customer.post(f"{experiment}/start")
-    entry = parts.catalog.audit.of(experiment.rpartition("/")[2])[-1]
+    entry = services.catalog.audit.of(experiment.rpartition("/")[2])[-1]
     assert entry.changes["status"] == ["draft", "running"]
     assert entry.account_id == customer.account.id
 

@@ -60,27 +60,27 @@ def data_of(customer: Customer, path: str) -> dict[str, Any]:
     return data
 
 
-def trail(parts: Services, path: str) -> list[Any]:
-    return parts.catalog.audit.of(path.rpartition("/")[2])
+def trail(services: Services, path: str) -> list[Any]:
+    return services.catalog.audit.of(path.rpartition("/")[2])
 
 
 @pytest.mark.parametrize(("status", "trigger"), list(product(STEPS, TRIGGERS)))
 def test_trigger_does_what_the_table_says_and_nothing_else(
-    customer: Customer, project: str, parts: Services, status: str, trigger: str
+    customer: Customer, project: str, services: Services, status: str, trigger: str
 ) -> None:
     path = an_experiment_that_is(customer, project, status)
-    before, entries = data_of(customer, path), len(trail(parts, path))
+    before, entries = data_of(customer, path), len(trail(services, path))
     answer = customer.post(f"{path}/{trigger}")
     if (status, trigger) in ALLOWED:
         assert answer.status_code == 200
         assert answer.json()["data"]["status"] == ALLOWED[status, trigger]
         assert data_of(customer, path) == answer.json()["data"]
-        assert trail(parts, path)[-1].changes["status"] == [status, ALLOWED[status, trigger]]
+        assert trail(services, path)[-1].changes["status"] == [status, ALLOWED[status, trigger]]
     else:
         message = error_of(answer, 422, "invalid_transition")["message"]
         assert status in message
         assert data_of(customer, path) == before
-        assert len(trail(parts, path)) == entries
+        assert len(trail(services, path)) == entries
 
 
 @pytest.mark.parametrize("status", STEPS)
@@ -97,7 +97,9 @@ def test_update_is_for_what_neither_runs_nor_has_ended(customer: Customer, proje
 
 
 @pytest.mark.parametrize("status", STEPS)
-def test_only_a_draft_can_be_deleted(customer: Customer, project: str, parts: Services, status: str) -> None:
+def test_only_a_draft_can_be_deleted(
+    customer: Customer, project: str, services: Services, status: str
+) -> None:
     path = an_experiment_that_is(customer, project, status)
     before = data_of(customer, path)
     answer = customer.call("DELETE", path)
@@ -108,7 +110,7 @@ def test_only_a_draft_can_be_deleted(customer: Customer, project: str, parts: Se
     assert (answer.status_code, answer.content) == (204, b"")
     error_of(customer.get(path), 404, "not_found")
     error_of(customer.call("DELETE", path), 404, "not_found")
-    assert trail(parts, path)[-1].changes["name"] == [before["name"], None]
+    assert trail(services, path)[-1].changes["name"] == [before["name"], None]
     assert customer.get(f"{project}/experiments").json()["meta"]["total"] == 0
 
 
@@ -142,16 +144,16 @@ def at_once(*calls: Callable[[], httpx2.Response]) -> list[httpx2.Response]:
 
 @pytest.mark.parametrize(("status", "trigger"), list(ALLOWED))
 def test_of_callers_pulling_one_trigger_at_once_one_wins(
-    customer: Customer, project: str, parts: Services, status: str, trigger: str
+    customer: Customer, project: str, services: Services, status: str, trigger: str
 ) -> None:
     path = an_experiment_that_is(customer, project, status)
-    entries = len(trail(parts, path))
+    entries = len(trail(services, path))
     answers = at_once(*[lambda: customer.post(f"{path}/{trigger}")] * CALLERS)
     assert sorted(answer.status_code for answer in answers) == [200, *[422] * (CALLERS - 1)]
     for answer in answers:
         if answer.status_code == 422:
             error_of(answer, 422, "invalid_transition")
-    assert len(trail(parts, path)) == entries + 1
+    assert len(trail(services, path)) == entries + 1
 
 
 def test_draft_is_either_started_or_deleted(customer: Customer, project: str) -> None:

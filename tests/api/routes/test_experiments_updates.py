@@ -4,9 +4,9 @@ from tests.api.request_bodies import an_experiment_body, error_of, fields_of
 
 
 def test_assigned_people_are_members_of_the_account(
-    customer: Customer, stranger: Customer, experiment: str, parts: Services
+    customer: Customer, stranger: Customer, experiment: str, services: Services
 ) -> None:
-    foreign = parts.catalog.members.accepted(stranger.account.id)[0]
+    foreign = services.catalog.members.accepted(stranger.account.id)[0]
     error = error_of(
         customer.patch(experiment, {"assigned_user_ids": [foreign.id], "name": ""}), 422, "validation_error"
     )

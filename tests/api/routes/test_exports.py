@@ -167,9 +167,9 @@ def test_results_are_exported_to_their_readers_only(shop: Shop, stranger: Custom
     assert shop.customer.with_key("results:read").get(path).status_code == 200
 
 
-def test_no_file_stays_behind(shop: Shop, parts: Services) -> None:
+def test_no_file_stays_behind(shop: Shop, services: Services) -> None:
     export(shop)
-    assert list((parts.settings.data_dir / "exports").iterdir()) == []
+    assert list((services.settings.data_dir / "exports").iterdir()) == []
 
 
 def test_names_that_look_like_queries_are_names(customer: Customer, project: str, tmp_path: Path) -> None:

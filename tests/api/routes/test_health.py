@@ -16,7 +16,7 @@ def test_service_says_that_it_is_alive_and_ready(client: TestClient) -> None:
 def test_service_whose_warehouse_is_closed_is_not_ready(tmp_path: Path) -> None:
     app = create_app(Settings(data_dir=tmp_path))
     with TestClient(app, raise_server_exceptions=False) as client:
-        app.state.parts.warehouse.close()
+        app.state.services.warehouse.close()
         answer = client.get("/readyz")
         assert "warehouse" in error_of(answer, 503, "unavailable")["message"]
         assert int(answer.headers["Retry-After"]) >= 1
@@ -29,5 +29,5 @@ def test_job_that_fails_is_named_and_keeps_no_request_away(tmp_path: Path) -> No
 
     app = create_app(Settings(data_dir=tmp_path))
     with TestClient(app) as client:
-        app.state.parts.scheduler.run_now(Job("shaky", lambda _: 1, fail))
+        app.state.services.scheduler.run_now(Job("shaky", lambda _: 1, fail))
         assert client.get("/readyz").json() == {"status": "ready", "failing_jobs": ["shaky"]}

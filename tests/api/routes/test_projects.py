@@ -145,21 +145,21 @@ def test_running_experiments_are_counted(customer: Customer, project: str, exper
     assert customer.patch(project, {}).json()["data"]["running_experiments_count"] == 0
 
 
-def test_plan_bounds_the_projects(customer: Customer, parts: Services) -> None:
-    parts.catalog.accounts.update(customer.account.id, plan="starter")
+def test_plan_bounds_the_projects(customer: Customer, services: Services) -> None:
+    services.catalog.accounts.update(customer.account.id, plan="starter")
     for name in "abc":
         customer.a_project(name=name)
     body = {"name": "d", "url": "https://shop.example"}
     error_of(customer.post("/projects", body), 422, "plan_limit_reached")
-    parts.catalog.accounts.update(customer.account.id, plan="growth")
+    services.catalog.accounts.update(customer.account.id, plan="growth")
     assert customer.post("/projects", body).status_code == 201
 
 
 def test_writes_are_audited_with_the_key_that_made_them(
-    customer: Customer, parts: Services, project: str
+    customer: Customer, services: Services, project: str
 ) -> None:
     customer.patch(project, {"name": "Renamed"})
-    created, changed = parts.catalog.audit.of(project.rpartition("/")[2])
-    key = parts.catalog.keys.of_account(customer.account.id)[0]
+    created, changed = services.catalog.audit.of(project.rpartition("/")[2])
+    key = services.catalog.keys.of_account(customer.account.id)[0]
     assert (created.actor, changed.actor) == (key.id, key.id)
     assert changed.changes["name"] == ["Shop", "Renamed"]

@@ -21,7 +21,7 @@ def shop(customer: Customer, project: str, experiment: str) -> Shop:
 
 
 def test_deleted_project_is_gone_with_everything_that_was_collected(
-    customer: Customer, parts: Services, project: str, experiment: str, shop: Shop
+    customer: Customer, services: Services, project: str, experiment: str, shop: Shop
 ) -> None:
     answer = customer.call("DELETE", project)
     assert (answer.status_code, answer.content) == (204, b"")
@@ -29,9 +29,9 @@ def test_deleted_project_is_gone_with_everything_that_was_collected(
         error_of(customer.get(path), 404, "not_found")
     error_of(customer.call("DELETE", project), 404, "not_found")
     assert customer.get("/projects").json()["meta"]["total"] == 0
-    assert shop.project_id not in stored_projects(parts.warehouse)
-    assert shop.experiment["id"] not in published_experiments(parts.warehouse)
-    with parts.warehouse.cursor() as cursor:
+    assert shop.project_id not in stored_projects(services.warehouse)
+    assert shop.experiment["id"] not in published_experiments(services.warehouse)
+    with services.warehouse.cursor() as cursor:
         tables = [name for (name,) in cursor.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
     assert not [name for name in tables if shop.experiment["id"] in name or shop.project_id in name]
 
@@ -45,19 +45,19 @@ def test_public_key_of_a_deleted_project_reaches_nothing(
 
 
 def test_deletion_leaves_a_trail_of_what_was_there(
-    customer: Customer, parts: Services, project: str, shop: Shop
+    customer: Customer, services: Services, project: str, shop: Shop
 ) -> None:
     customer.call("DELETE", project)
-    key = parts.catalog.keys.of_account(customer.account.id)[0]
+    key = services.catalog.keys.of_account(customer.account.id)[0]
     for subject_id, name in ((shop.project_id, "Shop"), (shop.experiment["id"], "Checkout button")):
-        entry = parts.catalog.audit.of(subject_id)[-1]
+        entry = services.catalog.audit.of(subject_id)[-1]
         assert (entry.actor, entry.account_id) == (key.id, customer.account.id)
         assert entry.changes["name"] == [name, None]
-        assert parts.catalog.audit.tells_of_deletion(subject_id)
+        assert services.catalog.audit.tells_of_deletion(subject_id)
 
 
-def test_deletion_gives_the_plan_its_place_back(customer: Customer, parts: Services) -> None:
-    parts.catalog.accounts.update(customer.account.id, max_projects=1)
+def test_deletion_gives_the_plan_its_place_back(customer: Customer, services: Services) -> None:
+    services.catalog.accounts.update(customer.account.id, max_projects=1)
     project = customer.a_project()
     customer.call("DELETE", project)
     assert customer.post("/projects", {"name": "d", "url": "https://shop.example"}).status_code == 201
@@ -72,10 +72,10 @@ def test_key_restricted_to_a_deleted_project_reaches_nothing(customer: Customer,
     error_of(restricted.post("/projects", {}), 403, "forbidden")
 
 
-def test_other_projects_keep_their_data(customer: Customer, parts: Services, shop: Shop) -> None:
+def test_other_projects_keep_their_data(customer: Customer, services: Services, shop: Shop) -> None:
     other = customer.a_project()
     customer.call("DELETE", other)
-    assert shop.project_id in stored_projects(parts.warehouse)
+    assert shop.project_id in stored_projects(services.warehouse)
     assert shop.stored() == ["e1"]
 
 
@@ -86,10 +86,10 @@ def test_of_callers_deleting_one_project_one_wins(customer: Customer, project: s
 
 
 def test_repeated_deletion_is_answered_alike_and_done_once(
-    customer: Customer, parts: Services, project: str, shop: Shop
+    customer: Customer, services: Services, project: str, shop: Shop
 ) -> None:
     answers = [customer.call("DELETE", project, headers={"Idempotency-Key": "bye"}) for _ in range(2)]
     assert [answer.status_code for answer in answers] == [204, 204]
     assert answers[1].headers["Idempotent-Replayed"] == "true"
-    assert shop.project_id not in stored_projects(parts.warehouse)
-    assert len(parts.catalog.audit.of(shop.project_id)) == 2
+    assert shop.project_id not in stored_projects(services.warehouse)
+    assert len(services.catalog.audit.of(shop.project_id)) == 2

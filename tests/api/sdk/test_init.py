@@ -39,7 +39,7 @@ def variant(shop: Shop, index: int) -> dict[str, Any]:
 
 
 def test_a_visitor_gets_the_variant_of_the_hash_with_its_changes(shop: Shop) -> None:
-    experiment = shop.customer.parts.catalog.experiments.get(shop.project_id, shop.experiment["id"])
+    experiment = shop.customer.services.catalog.experiments.get(shop.project_id, shop.experiment["id"])
     for number in range(20):
         own = shown(shop, visitor_id=f"v{number}")
         expected = assign(experiment, f"v{number}").variant

@@ -169,7 +169,7 @@ def test_a_revoked_key_stops_at_once(shop: Shop) -> None:
     server = shop.customer.with_key("sdk:write")
     body = {"batch": [], "project_id": shop.project_id}
     assert server.call("POST", "/sdk/track", json=body).status_code == 200
-    keys = shop.customer.parts.catalog.keys
+    keys = shop.customer.services.catalog.keys
     newest = keys.of_account(shop.customer.account.id)[0]
     keys.revoke(shop.customer.account.id, newest.id, now=newest.created_at)
     assert server.call("POST", "/sdk/track", json=body).status_code == 401
@@ -186,7 +186,7 @@ def test_an_experiment_made_a_moment_ago_is_known(shop: Shop) -> None:
 def test_what_comes_from_an_excluded_address_is_not_kept(shop: Shop) -> None:
     settings = {"settings": {"excluded_ips": ["192.0.2.0/24"]}}
     shop.customer.patch(f"/projects/{shop.project_id}", settings)
-    live = shop.customer.parts.live_projects.with_id(shop.project_id)
+    live = shop.customer.services.live_projects.with_id(shop.project_id)
     assert live.excludes("192.0.2.7")
     assert not live.excludes("198.51.100.1")
     assert not live.excludes("testclient")

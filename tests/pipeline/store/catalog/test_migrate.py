@@ -20,7 +20,7 @@ OPEN_AND_CREATE = """
 import sys
 from pathlib import Path
 from pipeline.settings import Settings
-from pipeline.store.catalog import Catalog
+from pipeline.store.catalog.catalog import Catalog
 catalog = Catalog.open(Settings(data_dir=Path(sys.argv[1])))
 catalog.accounts.create("Acme", "owner@acme.example")
 catalog.close()
