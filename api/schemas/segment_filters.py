@@ -6,12 +6,13 @@ What results can be filtered by: on the wire.
 from pydantic import BaseModel, Field
 from pydantic.config import JsonDict
 
-from pipeline.results.filters import CLOSED_SETS, SegmentFilters
+from engine.design.vocabulary import SEGMENT_VALUES
+from pipeline.results.filters import SegmentFilters
 from pipeline.store.warehouse.visitor_export import Form
 
 
 def _closed(name: str) -> JsonDict:
-    return {"enum": list(CLOSED_SETS[name])}
+    return {"enum": list(SEGMENT_VALUES[name])}
 
 
 class SegmentQuery(BaseModel):

@@ -1,6 +1,8 @@
-"""The closed sets of words that an experiment is described with."""
+"""Closed vocabularies of experiments, projects and segments."""
 
-from typing import Literal, get_args
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, Literal, get_args
 
 ExperimentType = Literal["redirect", "visual", "personalization"]
 Status = Literal["draft", "scheduled", "running", "paused", "completed", "archived"]
@@ -41,8 +43,24 @@ Platform = Literal[
     "react",
     "nextjs",
 ]
+DeviceType = Literal["desktop", "mobile", "tablet"]
+VisitorType = Literal["new", "returning"]
+VisitorIdentity = Literal["identified", "anonymous"]
+DayType = Literal["weekday", "weekend"]
+Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 
 
-def words(of: object) -> tuple[str, ...]:
+def words(vocabulary: object) -> tuple[str, ...]:
     """List the words of one of the literals above, in order."""
-    return tuple(str(word) for word in get_args(of))
+    return tuple(str(word) for word in get_args(vocabulary))
+
+
+SEGMENT_VALUES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "device_type": words(DeviceType),
+        "visitor_type": words(VisitorType),
+        "day_of_week": words(DayType),
+        "visitor_identity": words(VisitorIdentity),
+    }
+)
+"""Every value of each segment dimension whose values are fixed; all other dimensions take any text."""

@@ -1,7 +1,9 @@
-"""Which attributes of a visitor can be targeted, and which comparisons each of them offers."""
+"""Targeting fields: visitor attributes, and the operators of each."""
 
 from dataclasses import dataclass
 from typing import Literal
+
+from engine.design.vocabulary import DeviceType, VisitorIdentity, VisitorType, Weekday, words
 
 DataType = Literal["string", "enum", "number"]
 Evaluation = Literal["server_first", "server_and_client"]
@@ -47,8 +49,8 @@ class TargetingField:
         return (*_BY_DATA_TYPE[self.data_type], *self.more_operators)
 
 
-def _one_of(*values: str) -> TargetingField:
-    return TargetingField(data_type="enum", widget="select", enum_values=values)
+def _one_of(vocabulary: object) -> TargetingField:
+    return TargetingField(data_type="enum", widget="select", enum_values=words(vocabulary))
 
 
 def _keyed() -> TargetingField:
@@ -60,12 +62,12 @@ TARGETING_FIELDS: dict[str, TargetingField] = {
     "country": TargetingField(evaluation="server_first", widget="country"),
     "region": TargetingField(evaluation="server_first"),
     "city": TargetingField(evaluation="server_first"),
-    "device_type": _one_of("desktop", "mobile", "tablet"),
+    "device_type": _one_of(DeviceType),
     "browser": TargetingField(),
     "os": TargetingField(),
     "language": TargetingField(),
-    "visitor_type": _one_of("new", "returning"),
-    "visitor_identity": _one_of("identified", "anonymous"),
+    "visitor_type": _one_of(VisitorType),
+    "visitor_identity": _one_of(VisitorIdentity),
     "traffic_source": TargetingField(),
     "referrer": TargetingField(ignores_case=False),
     "utm_source": TargetingField(),
@@ -75,6 +77,6 @@ TARGETING_FIELDS: dict[str, TargetingField] = {
     "query_param": _keyed(),
     "cookie": _keyed(),
     "custom_dimension": _keyed(),
-    "day_of_week": _one_of("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+    "day_of_week": _one_of(Weekday),
     "hour_of_day": TargetingField(data_type="number", widget="number"),
 }
