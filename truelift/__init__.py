@@ -1,0 +1,157 @@
+"""The names that notebooks and scripts import, each loaded on first use."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.analysis.results.report import (
+        DayResult,
+        DecisionSummary,
+        GoalReport,
+        GoalSummary,
+        HealthCheck,
+        Interval,
+        Report,
+        VariantResult,
+    )
+    from engine.analysis.results.segment_report import (
+        GoalSegments,
+        SegmentReport,
+        SegmentResult,
+        SegmentVariant,
+    )
+    from engine.calibration.error_rates import DEFAULT_SETTINGS as CALIBRATION_CASES
+    from engine.calibration.error_rates import Score, calibrate
+    from engine.calibration.methods import METHODS as CALIBRATION_METHODS
+    from engine.calibration.trials import Setting
+    from engine.charts.report import chart_improvements, chart_rates, chart_weights, draw_in_notebooks
+    from engine.charts.segments import chart_segment_report
+    from engine.design.analysis_settings import Statistics
+    from engine.design.planning.calculator import SampleAnswer
+    from engine.errors import (
+        EngineError,
+        InvalidDesignError,
+        InvalidEvidenceError,
+        MissingChartsError,
+        MissingSamplerError,
+        NotConvergedError,
+        SamplingError,
+    )
+    from engine.frames.analyze import analyze_frame as analyze
+    from engine.frames.quantiles import QuantileResult
+    from engine.frames.quantiles import quantiles_of_frame as analyze_quantiles
+    from engine.frames.segments import segments_of_frame as analyze_segments
+    from engine.simulation.bandits import simulate_bandits
+    from engine.stats.bayesian.sampling import Sampling
+    from pipeline.snapshots.manifest import UnreadableSnapshotError
+    from pipeline.snapshots.reader import Snapshot, open_snapshot
+    from truelift.planning import sample_size
+    from truelift.simulation import simulate
+
+__all__ = [
+    "CALIBRATION_CASES",
+    "CALIBRATION_METHODS",
+    "DayResult",
+    "DecisionSummary",
+    "EngineError",
+    "GoalReport",
+    "GoalSegments",
+    "GoalSummary",
+    "HealthCheck",
+    "Interval",
+    "InvalidDesignError",
+    "InvalidEvidenceError",
+    "MissingChartsError",
+    "MissingSamplerError",
+    "NotConvergedError",
+    "QuantileResult",
+    "Report",
+    "SampleAnswer",
+    "Sampling",
+    "SamplingError",
+    "Score",
+    "SegmentReport",
+    "SegmentResult",
+    "SegmentVariant",
+    "Setting",
+    "Snapshot",
+    "Statistics",
+    "UnreadableSnapshotError",
+    "VariantResult",
+    "analyze",
+    "analyze_quantiles",
+    "analyze_segments",
+    "calibrate",
+    "chart_improvements",
+    "chart_rates",
+    "chart_segment_report",
+    "chart_weights",
+    "draw_in_notebooks",
+    "open_snapshot",
+    "sample_size",
+    "simulate",
+    "simulate_bandits",
+]
+
+# Public name → the module that defines it, and its name there.
+_SOURCES = {
+    "CALIBRATION_CASES": ("engine.calibration.error_rates", "DEFAULT_SETTINGS"),
+    "CALIBRATION_METHODS": ("engine.calibration.methods", "METHODS"),
+    "DayResult": ("engine.analysis.results.report", "DayResult"),
+    "DecisionSummary": ("engine.analysis.results.report", "DecisionSummary"),
+    "EngineError": ("engine.errors", "EngineError"),
+    "GoalReport": ("engine.analysis.results.report", "GoalReport"),
+    "GoalSegments": ("engine.analysis.results.segment_report", "GoalSegments"),
+    "GoalSummary": ("engine.analysis.results.report", "GoalSummary"),
+    "HealthCheck": ("engine.analysis.results.report", "HealthCheck"),
+    "Interval": ("engine.analysis.results.report", "Interval"),
+    "InvalidDesignError": ("engine.errors", "InvalidDesignError"),
+    "InvalidEvidenceError": ("engine.errors", "InvalidEvidenceError"),
+    "MissingChartsError": ("engine.errors", "MissingChartsError"),
+    "MissingSamplerError": ("engine.errors", "MissingSamplerError"),
+    "NotConvergedError": ("engine.errors", "NotConvergedError"),
+    "QuantileResult": ("engine.frames.quantiles", "QuantileResult"),
+    "Report": ("engine.analysis.results.report", "Report"),
+    "SampleAnswer": ("engine.design.planning.calculator", "SampleAnswer"),
+    "Sampling": ("engine.stats.bayesian.sampling", "Sampling"),
+    "SamplingError": ("engine.errors", "SamplingError"),
+    "Score": ("engine.calibration.error_rates", "Score"),
+    "SegmentReport": ("engine.analysis.results.segment_report", "SegmentReport"),
+    "SegmentResult": ("engine.analysis.results.segment_report", "SegmentResult"),
+    "SegmentVariant": ("engine.analysis.results.segment_report", "SegmentVariant"),
+    "Setting": ("engine.calibration.trials", "Setting"),
+    "Snapshot": ("pipeline.snapshots.reader", "Snapshot"),
+    "Statistics": ("engine.design.analysis_settings", "Statistics"),
+    "UnreadableSnapshotError": ("pipeline.snapshots.manifest", "UnreadableSnapshotError"),
+    "VariantResult": ("engine.analysis.results.report", "VariantResult"),
+    "analyze": ("engine.frames.analyze", "analyze_frame"),
+    "analyze_quantiles": ("engine.frames.quantiles", "quantiles_of_frame"),
+    "analyze_segments": ("engine.frames.segments", "segments_of_frame"),
+    "calibrate": ("engine.calibration.error_rates", "calibrate"),
+    "chart_improvements": ("engine.charts.report", "chart_improvements"),
+    "chart_rates": ("engine.charts.report", "chart_rates"),
+    "chart_segment_report": ("engine.charts.segments", "chart_segment_report"),
+    "chart_weights": ("engine.charts.report", "chart_weights"),
+    "draw_in_notebooks": ("engine.charts.report", "draw_in_notebooks"),
+    "open_snapshot": ("pipeline.snapshots.reader", "open_snapshot"),
+    "sample_size": ("truelift.planning", "sample_size"),
+    "simulate": ("truelift.simulation", "simulate"),
+    "simulate_bandits": ("engine.simulation.bandits", "simulate_bandits"),
+}
+
+
+if not TYPE_CHECKING:
+    # Hidden from the type checker, for which any name would exist then.
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is first used (PEP 562)."""
+        if name not in _SOURCES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module, attribute = _SOURCES[name]
+        value = getattr(import_module(module), attribute)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, for completion."""
+    return sorted(__all__)

@@ -1,0 +1,55 @@
+"""Sample size: visitors, days and detectable effect of a planned test."""
+
+from engine.design.planning.calculator import SampleAnswer, SampleQuestion, answer
+from engine.design.planning.stopping import StoppingMethod
+
+__all__ = ["sample_size"]
+
+
+def sample_size(  # noqa: PLR0913  # a plan has as many settings; each has a default
+    *,
+    baseline_rate: float | None = None,
+    baseline_mean: float | None = None,
+    standard_deviation: float | None = None,
+    effect: float | None = None,
+    visitors_per_variant: int | None = None,
+    daily_visitors: float | None = None,
+    confidence_level: int = 95,
+    power: float = 80.0,
+    variants: int = 2,
+    method: StoppingMethod = "fixed",
+    looks: int = 28,
+    margin: float | None = None,
+    correlation: float = 0.0,
+) -> SampleAnswer:
+    """Compute the visitors a test needs for an effect, or the effect that its visitors can detect.
+
+    Rates, effects, levels and margins are percents, and effects are relative to the control:
+    `baseline_rate=4, effect=10` is a change from 4% to 4.4%. Give `baseline_rate` for a conversion goal,
+    or `baseline_mean` and `standard_deviation` (in any one unit) for revenue per visitor; and either
+    `effect`, or `visitors_per_variant` for the smallest effect they detect with this `power`.
+    `daily_visitors` of all variants together give the days. `method` is `fixed` (one look at the end),
+    `always_valid` or `group_sequential`, with `looks` evenly spaced. `margin` plans a test of
+    non-inferiority. `correlation` is that of the metric with a covariate from before the test (CUPED).
+
+    The answer has `visitors_per_variant`, `visitors_total`, `detectable_effect` (percent), `days` and
+    `days_in_whole_weeks`; each is None where there is no such number. Formulas and their sources are in
+    `engine.design.planning.sample_size`. Raises InvalidDesignError with every problem of the arguments.
+    """
+    return answer(
+        SampleQuestion(
+            baseline_rate=baseline_rate,
+            baseline_mean=baseline_mean,
+            standard_deviation=standard_deviation,
+            effect=effect,
+            visitors_per_variant=visitors_per_variant,
+            daily_visitors=daily_visitors,
+            confidence_level=confidence_level,
+            power=power,
+            variants=variants,
+            method=method,
+            looks=looks,
+            margin=margin,
+            correlation=correlation,
+        )
+    )
