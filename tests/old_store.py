@@ -1,0 +1,384 @@
+"""The store that version 0.1 wrote: the questions asked of it, and the answers that it gave."""
+
+import io
+import json
+import math
+import sys
+import tarfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from datetime import UTC, datetime
+from functools import cache
+from hashlib import sha256
+from itertools import zip_longest
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+from unittest import mock
+from urllib.parse import urlencode
+
+import httpx2
+import polars as pl
+from fastapi.testclient import TestClient
+
+from api.app import create_app
+from api.cli import main
+from api.deps import utc_now
+from api.schemas.results import Results
+from engine.frame import analyze_frame
+from pipeline.settings import Settings
+from pipeline.snapshot_reading import Snapshot, open_snapshot
+
+FOLDER: Final = Path(__file__).parent / "data" / "store_0_1"
+ARCHIVE: Final = FOLDER / "store.tar.gz"
+FACTS: Final = FOLDER / "facts.json"
+ANSWERS: Final = FOLDER / "answers"
+TABLE: Final = FOLDER / "visitors.csv"
+# The time of every request.
+NOW: Final = datetime(2026, 3, 15, 15, 0, tzinfo=UTC)
+RELATIVE_TOLERANCE: Final = 1e-9
+ABSOLUTE_TOLERANCE: Final = 1e-12
+# Fields that differ from one request to the next.
+VOLATILE: Final = frozenset({"request_id", "last_used_at"})
+# Wording of schemas, which may change without changing what a tool takes.
+WORDING: Final = frozenset({"description", "title"})
+MCP_HEADERS: Final = {
+    "Accept": "application/json, text/event-stream",
+    "MCP-Protocol-Version": "2025-11-25",
+}
+REPEATED_REQUEST: Final = {"baseline_rate": 5, "effect": 10}
+
+Answers = dict[str, Any]
+# Query strings of filtered results, by the test key of the experiment.
+ONE_FILTER: Final = {"device_type": "mobile"}
+TWO_FILTERS: Final = {"country": "US", "browser": "Chrome"}
+CUSTOM_FILTER: Final = {"custom_dimension_key": "plan", "custom_dimension_value": "pro"}
+UTM_FILTERS: Final = {"utm_source": "newsletter", "visitor_type": "returning"}
+MAIN_FILTERS: Final = ({}, ONE_FILTER, TWO_FILTERS, CUSTOM_FILTER, UTM_FILTERS)
+OTHER_FILTERS: Final = ({}, ONE_FILTER, TWO_FILTERS)
+MAIN_EXPERIMENT: Final = "checkout"
+
+ANALYSES: Final = (
+    (),
+    ("--covariate", "spend=spend_before"),
+    ("--orders", "spend=orders"),
+    ("--cap", "spend=95", "--method", "bayesian", "--confidence", "90"),
+)
+SERVICE_PATHS: Final = (
+    "/account",
+    "/account/members",
+    "/account/usage",
+    "/account/api_keys",
+    "/capabilities/experiment_types",
+    "/capabilities/goal_types",
+    "/capabilities/lifecycle",
+    "/capabilities/targeting_fields",
+    "/capabilities/visual_change_actions",
+    "/projects",
+    "/projects?page=2&per_page=1",
+    "/projects/{project}",
+    "/projects/{project}/installation",
+    "/projects/{project}/stats",
+    "/projects/{project}/experiments",
+    "/projects/{project}/experiments?page=2&per_page=3",
+    "/projects/{project}/experiments?status=running",
+    "/projects/{project}/experiments?status=archived",
+    # Errors, with their codes and words.
+    "/projects/prj_unknown",
+    "/projects/{project}/experiments/exp_unknown/results",
+    "/projects/{project}/experiments/{checkout}/results?device_type=watch&custom_dimension_key=plan",
+    "/projects/{project}/experiments?status=unknown&page=0",
+)
+
+
+@cache
+def facts() -> dict[str, Any]:
+    """The ids in the store and the key that opens it."""
+    found: dict[str, Any] = json.loads(FACTS.read_text())
+    return found
+
+
+def unpack(folder: Path) -> Path:
+    """Write a copy of the store into `folder`; returns its data folder."""
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(folder / "store", filter="data")
+    return folder / "store"
+
+
+@contextmanager
+def served(data_dir: Path) -> Iterator[TestClient]:
+    """The service on the store, in this process, with every request made at `NOW`."""
+    # Results wait for a recount however long it takes on a busy machine.
+    settings = Settings(data_dir=data_dir, catalog_url=None, fresh_read_seconds=60, snapshot_seconds=0)
+    app = create_app(settings)
+    app.dependency_overrides[utc_now] = _now
+    with TestClient(app) as client:
+        yield client
+
+
+async def _now() -> datetime:
+    return NOW
+
+
+def ask(client: TestClient, method: str, path: str, **arguments: Any) -> httpx2.Response:
+    """Send a request with the key of the store's account; `path` is relative to /api/v1."""
+    headers = {"Authorization": f"Bearer {facts()['token']}", **arguments.pop("headers", {})}
+    return client.request(method, f"/api/v1{path}", headers=headers, **arguments)
+
+
+def truelift(*arguments: str | Path) -> str:
+    """Run a command in this process; returns its standard output. SystemExit where it fails."""
+    printed = io.StringIO()
+    with mock.patch.object(sys, "argv", ["truelift", *map(str, arguments)]), redirect_stdout(printed):
+        try:
+            main()
+        except SystemExit as end:
+            if end.code:
+                raise
+    return printed.getvalue()
+
+
+def service_answers(client: TestClient) -> Answers:
+    """The account, its keys, the project, the capabilities, the operations and the tools."""
+    names = {"project": facts()["project"], **facts()["experiments"]}
+    paths = {path: path.format(**names) for path in SERVICE_PATHS}
+    return {
+        **{label: _answer(ask(client, "GET", path)) for label, path in paths.items()},
+        "operations": operations(client.get("/openapi.json").json()),
+        "tools": tools(client),
+    }
+
+
+def experiment_answers(client: TestClient) -> dict[str, Answers]:
+    """Every read of every experiment, by its test key."""
+    return {
+        key: {"experiment": _answer(ask(client, "GET", _path(key))), **result_answers(client, key)}
+        for key in facts()["experiments"]
+    }
+
+
+def result_answers(client: TestClient, key: str) -> Answers:
+    """Every read of the results of one experiment, by its path and query."""
+    is_main = key == MAIN_EXPERIMENT
+    found = {query: _answer(ask(client, "GET", _path(key) + query)) for query in _queries(key)}
+    for filters in (MAIN_FILTERS if is_main else OTHER_FILTERS)[:: 2 if is_main else 1]:
+        query = _query("/results/export", format="csv", **filters)
+        text = ask(client, "GET", _path(key) + query).text
+        found[query] = _table_answer(text)
+    return found
+
+
+def _queries(key: str) -> Iterator[str]:
+    is_main = key == MAIN_EXPERIMENT
+    for filters in MAIN_FILTERS if is_main else OTHER_FILTERS:
+        yield _query("/results", **filters)
+        yield _query("/results/summary", **filters)
+    for filters in MAIN_FILTERS[:: 2 if is_main else 5]:
+        yield _query("/results/timeseries", **filters)
+    goals = facts()["goals"][key]
+    for goal in goals[1:]:
+        yield _query("/results/timeseries", goal_id=goal)
+    if not is_main:
+        yield "/results/segments"
+        return
+    # The whole answer has half a megabyte.
+    for goal in (goals[0], goals[3]):
+        yield _query("/results/segments", goal_id=goal)
+    yield _query("/results/segments", dimension="country")
+    yield _query("/results/segments", dimension="custom:plan", goal_id=goals[1])
+
+
+def _path(key: str) -> str:
+    return f"/projects/{facts()['project']}/experiments/{facts()['experiments'][key]}"
+
+
+def _query(path: str, **parameters: str) -> str:
+    return f"{path}?{urlencode(parameters)}" if parameters else path
+
+
+def operations(document: Mapping[str, Any]) -> Answers:
+    """The operations of an OpenAPI document: ids, parameters, statuses and security."""
+    return {
+        f"{method.upper()} {path}": {
+            "operation_id": operation["operationId"],
+            "parameters": [f"{one['in']} {one['name']}" for one in operation.get("parameters", [])],
+            "statuses": sorted(operation["responses"]),
+            "security": operation.get("security"),
+        }
+        for path, methods in sorted(document["paths"].items())
+        for method, operation in sorted(methods.items())
+    }
+
+
+def tools(client: TestClient) -> Answers:
+    """The input schema of each MCP tool, by its name, without wording."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    answer = client.post(f"/mcp/{facts()['token']}/v2/mcp", json=body, headers=MCP_HEADERS)
+    listed = answer.json()["result"]["tools"]
+    return {tool["name"]: _without_wording(tool["inputSchema"]) for tool in listed}
+
+
+def _without_wording(schema: Any, *, names_fields: bool = False) -> Any:
+    if isinstance(schema, list):
+        return [_without_wording(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    # Below `properties`, keys are names of fields, and a field may be named `title`.
+    return {
+        key: _without_wording(value, names_fields=key in {"properties", "$defs"} and not names_fields)
+        for key, value in schema.items()
+        if names_fields or key not in WORDING
+    }
+
+
+def assignment_answers(client: TestClient) -> Answers:
+    """The variants of visitors whose assignment is stored, and of visitors who are new.
+
+    Asking stores the assignments of new visitors.
+    """
+    known, browser = facts()["assigned_visitors"], {"X-SDK-Key": facts()["sdk_key"]}
+    fresh = [f"fresh-{number:02d}" for number in range(40)]
+    found = {}
+    for visitor in [*known, *fresh]:
+        body = {"visitor_id": visitor, "url": "https://shop.example/", "attributes": {"country": "US"}}
+        answer = client.post("/api/v1/sdk/init", json=body, headers=browser).json()
+        found[visitor] = [_assignment(one) for one in answer["assignments"]]
+    return {"last_visitor": normalized(answer), **found}
+
+
+def _assignment(shown: Mapping[str, Any]) -> str:
+    return f"{shown['test_key']}: {shown['variant_name']} ({shown['status']}: {shown['reason']})"
+
+
+def repeated_answer(client: TestClient) -> Answers:
+    """The answer to a request that was made before with the same idempotency key."""
+    headers = {"Idempotency-Key": facts()["idempotency_key"]}
+    answer = ask(client, "POST", "/tools/sample_size", json=REPEATED_REQUEST, headers=headers)
+    return {**_answer(answer), "replayed": answer.headers.get("Idempotent-Replayed")}
+
+
+def command_answers() -> Answers:
+    """The lines that `truelift analyze` prints for a file."""
+    named = ("analyze", TABLE, "--variant", "group", "--control", "A", "--goal", "converted")
+    return {
+        " ".join(options) or "plain": truelift(*named, "--goal", "spend:revenue", *options).splitlines()
+        for options in ANALYSES
+    }
+
+
+def snapshot_answers(folder: Path) -> Answers:
+    """What a snapshot holds, and the verdict on each of its experiments with both variants seen."""
+    snapshot = open_snapshot(folder)
+    listed = snapshot.experiments.drop("as_of").to_dicts()
+    return {
+        "project": {"id": snapshot.project_id, "name": snapshot.project_name},
+        "experiments": listed,
+        "events": _frame_answer(snapshot.events().collect()),
+        **{f"{row['name']}": _snapshot_experiment(snapshot, row["id"]) for row in listed},
+    }
+
+
+def _snapshot_experiment(snapshot: Snapshot, experiment_id: str) -> Answers:
+    visitors = snapshot.visitors(experiment_id)
+    report = analyze_frame(visitors, **snapshot.analysis(experiment_id))
+    return {
+        "visitors": _frame_answer(visitors.collect()),
+        "orders": _frame_answer(snapshot.orders(experiment_id).collect()),
+        "aggregates": _frame_answer(snapshot.aggregates(experiment_id).collect()),
+        "verdict": json.loads(Results.of(report, {}, {}).model_dump_json()),
+    }
+
+
+def _frame_answer(frame: pl.DataFrame) -> Answers:
+    """The number of rows, and of each column its type, distinct values, nulls and sum."""
+    return {
+        "rows": frame.height,
+        "columns": {
+            column.name: {
+                "type": str(column.dtype),
+                "distinct": column.n_unique(),
+                "nulls": column.null_count(),
+                "sum": _sum(column),
+            }
+            for column in frame.iter_columns()
+        },
+    }
+
+
+def _sum(column: pl.Series) -> float | str | None:
+    # Keys and wide integers add up beyond 64 bits.
+    if column.dtype.is_integer():
+        return str(sum(column.drop_nulls().to_list()))
+    return float(column.sum()) if column.dtype.is_float() else None
+
+
+def _answer(response: httpx2.Response) -> Answers:
+    return {"status": response.status_code, "body": normalized(response.json())}
+
+
+def _table_answer(text: str) -> Answers:
+    """A digest of all lines, and the first ones in full."""
+    lines = text.splitlines()
+    return {
+        "lines": len(lines),
+        "sha256": sha256("\n".join(lines).encode()).hexdigest(),
+        "first": lines[:6],
+    }
+
+
+def normalized(body: Any) -> Any:
+    """The same body with a fixed text in the place of each volatile field that has a value."""
+    if isinstance(body, list):
+        return [normalized(item) for item in body]
+    if not isinstance(body, dict):
+        return body
+    return {
+        key: "volatile" if key in VOLATILE and value is not None else normalized(value)
+        for key, value in body.items()
+    }
+
+
+def all_answers() -> dict[str, Answers]:
+    """Every answer of this version over the stored store, by the name of its file."""
+    with TemporaryDirectory() as folder:
+        data_dir = unpack(Path(folder))
+        snapshot = snapshot_answers(data_dir / "snapshots")
+        with served(data_dir) as client:
+            return {
+                "service": service_answers(client),
+                **experiment_answers(client),
+                "assignments": assignment_answers(client),
+                "repeated_request": repeated_answer(client),
+                "snapshot": snapshot,
+                "command_line": command_answers(),
+            }
+
+
+def stored_answers(name: str) -> Answers:
+    """The answers of version 0.1 in one file."""
+    found: Answers = json.loads((ANSWERS / f"{name}.json").read_text())
+    return found
+
+
+def differences(then: Any, now: Any, place: str = "") -> Iterator[str]:
+    """Each difference between two JSON values, one line each; floats are equal within 1e-9."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        for key in sorted({*then, *now}):
+            if key not in now:
+                yield f"{place}/{key}: is gone"
+            elif key not in then:
+                yield f"{place}/{key}: is new"
+            else:
+                yield from differences(then[key], now[key], f"{place}/{key}")
+    elif isinstance(then, list) and isinstance(now, list):
+        for index, (one, other) in enumerate(zip_longest(then, now, fillvalue="(absent)")):
+            yield from differences(one, other, f"{place}/{index}")
+    elif not _are_equal(then, now):
+        yield f"{place}: was {then!r}, is {now!r}"
+
+
+def _are_equal(then: Any, now: Any) -> bool:
+    if type(then) is float and type(now) is float:
+        return math.isclose(then, now, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE)
+    # 1 is neither True nor 1.0 in JSON.
+    return type(then) is type(now) and bool(then == now)
