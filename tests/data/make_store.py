@@ -4,9 +4,9 @@ Run once, with that version, from the root of the repository:
 
     python -m tests.data.make_store
 
-Later versions open what this version wrote, so it isn't run again for the same folder. Where a later
-version changes an answer on purpose, `python -m tests.data.make_store answers` asks the stored store
-anew; each changed line of the answers belongs in the same commit as its reason.
+Later versions open what this version wrote, so a folder that exists is never written again. Where a
+later version changes an answer on purpose, `python -m tests.data.make_store answers` asks the stored
+store anew; each changed line of the answers belongs in the same commit as its reason.
 """
 
 import gzip
@@ -14,7 +14,6 @@ import inspect
 import io
 import json
 import secrets
-import shutil
 import sys
 import tarfile
 import time
@@ -450,8 +449,8 @@ def write_answers() -> None:
 
 
 def make_store() -> None:
-    """Write the archive, the facts and the file for the command line."""
-    shutil.rmtree(old_store.FOLDER, ignore_errors=True)
+    """Write the archive, the facts and the file for the command line; FileExistsError where they are."""
+    # A store stays as the version that it is named after wrote it.
     old_store.FOLDER.mkdir()
     with TemporaryDirectory() as folder:
         facts = make_data_dir(Path(folder))
