@@ -25,9 +25,9 @@ from api.app import create_app
 from api.cli import main
 from api.deps import utc_now
 from api.schemas.results import Results
-from engine.frame import analyze_frame
+from engine.frames.analyze import analyze_frame
 from pipeline.settings import Settings
-from pipeline.snapshot_reading import Snapshot, open_snapshot
+from pipeline.snapshots.reader import Snapshot, open_snapshot
 
 FOLDER: Final = Path(__file__).parent / "data" / "store_0_1"
 ARCHIVE: Final = FOLDER / "store.tar.gz"

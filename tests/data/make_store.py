@@ -32,7 +32,7 @@ import polars as pl
 from fastapi.testclient import TestClient
 
 from api.app import create_app
-from pipeline.jobs import JOBS
+from pipeline.jobs.jobs import JOBS
 from pipeline.settings import Settings
 from tests import old_store
 from tests.data.shop_designs import DESIGNS, PROJECT
