@@ -37,7 +37,7 @@ class Services:
     live_projects: LiveProjects
     assignments: Assignments
     limits: RateLimits
-    seal: Fernet
+    cipher: Fernet
 
 
 @contextmanager

@@ -1,7 +1,4 @@
-"""Whether a request's body is the JSON object that an operation asks for; the engine judges what is in it.
-
-Whether text is JSON that can mean one thing only.
-"""
+"""JSON request bodies: one object, parsed strictly; the engine validates its fields."""
 
 import json
 from collections import Counter
@@ -11,91 +8,38 @@ import msgspec
 from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 
+from api.bodies.reader import MAX_BODY_BYTES, content_encoding_of, media_type_of, read_limited
 from api.errors import INVALID, ApiError
 from engine.errors import Problem
 
-DEEPEST: Final = 100
+MEDIA_TYPE: Final = "application/json"
+LARGE_BODY_BYTES: Final = 2**16
+MAX_DEPTH: Final = 100
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_TOO_LARGE: Final = f"a body may have at most {MAX_BODY_BYTES:,} bytes"
+_TOO_DEEP: Final = f"its lists and objects are nested more than {MAX_DEPTH} levels deep"
 
 
 class MalformedJsonError(ValueError):
-    """Text that is no JSON, or of which two readers may make different things."""
-
-
-def read_json(text: bytes) -> Any:  # noqa: ANN401 - any value there is
-    """The value that UTF-8 text stands for. MalformedJsonError.
-
-    Refused besides what the grammar refuses: `NaN`, numbers too large for a float, halves of surrogate
-    pairs, a byte order mark, a name twice in one object, and nesting of more than DEEPEST levels.
-    """
-    if text.startswith(BYTE_ORDER_MARK):
-        raise MalformedJsonError("it starts with a byte order mark; send UTF-8 without one")
-    try:
-        value = msgspec.json.decode(text)
-    except RecursionError:
-        raise MalformedJsonError(_TOO_DEEP) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise MalformedJsonError(str(error)) from None
-    # Few brackets cannot nest deeply, and most bodies have few.
-    if text.count(b"[") + text.count(b"{") > DEEPEST and _is_too_deep(value):
-        raise MalformedJsonError(_TOO_DEEP)
-    json.loads(text.decode(), object_pairs_hook=_distinct, parse_int=len, parse_float=len)
-    return value
-
-
-_TOO_DEEP: Final = f"its lists and objects are nested more than {DEEPEST} levels deep"
-
-
-def _is_too_deep(value: object) -> bool:
-    level = [value]
-    for _ in range(DEEPEST):
-        level = [inner for outer in level for inner in _inside(outer)]
-        if not level:
-            return False
-    return any(isinstance(inner, dict | list) for inner in level)
-
-
-def _inside(value: object) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
-
-
-def _distinct(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(members)
-    if len(found) < len(members):
-        counts = Counter(name for name, _ in members)
-        twice = next(name for name, count in counts.items() if count > 1)
-        raise MalformedJsonError(f"an object names {twice!r} more than once; name each member once")
-    return found
-
-
-MAX_BODY_BYTES: Final = 2**20
-LARGE_BODY_BYTES: Final = 2**16
-MEDIA_TYPE: Final = "application/json"
-
-
-async def body_of(request: Request) -> bytes:
-    """The body, however often it is asked for; ApiError for one of too many bytes."""
-    if not hasattr(request.state, "body"):
-        request.state.body = await _read(request)
-    body: bytes | None = request.state.body
-    if body is None:
-        raise ApiError("payload_too_large", f"a body may have at most {MAX_BODY_BYTES:,} bytes")
-    return body
+    """Text that is not JSON, or JSON that two parsers may read differently."""
 
 
 async def json_object(request: Request) -> dict[str, Any]:
-    """The body as a dict; ApiError for another media type, too many bytes, no JSON, or no object."""
-    media_type = request.headers.get("content-type", MEDIA_TYPE).partition(";")[0].strip().lower()
+    """Read the body as a JSON object.
+
+    Raises:
+        ApiError: `unsupported_media_type`, `payload_too_large`, `invalid_json`, or `validation_error` for
+            JSON that is not an object.
+    """
+    media_type = media_type_of(request, default=MEDIA_TYPE)
     if media_type != MEDIA_TYPE:
         raise ApiError("unsupported_media_type", f"send the body as {MEDIA_TYPE}, not {media_type!r}")
-    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    encoding = content_encoding_of(request)
     if encoding != "identity":
         raise ApiError("unsupported_media_type", f"send the body as it is, without the encoding {encoding!r}")
     try:
-        text = await body_of(request)
-        # A large body takes long enough to keep others waiting.
+        text = await body_bytes(request)
+        # Parsing a large body on the event loop would delay other requests.
         body = read_json(text) if len(text) < LARGE_BODY_BYTES else await run_in_threadpool(read_json, text)
     except MalformedJsonError as error:
         raise ApiError("invalid_json", f"the body is not JSON: {error}") from None
@@ -107,13 +51,56 @@ async def json_object(request: Request) -> dict[str, Any]:
 JsonObject = Annotated[dict[str, Any], Depends(json_object)]
 
 
-async def _read(request: Request) -> bytes | None:
-    declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > MAX_BODY_BYTES:
-        return None
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            return None
-    return bytes(body)
+async def body_bytes(request: Request) -> bytes:
+    """Return the body, read from the connection once; ApiError `payload_too_large`."""
+    if not hasattr(request.state, "body"):
+        request.state.body = await read_limited(request, too_large=_TOO_LARGE)
+    body: bytes = request.state.body
+    return body
+
+
+def read_json(text: bytes) -> Any:  # noqa: ANN401 - any JSON value
+    """Parse UTF-8 JSON text strictly.
+
+    Raises:
+        MalformedJsonError: for what the grammar refuses, and for `NaN`, numbers too large for a float,
+            halves of surrogate pairs, a byte order mark, a name twice in one object, and nesting of more
+            than MAX_DEPTH levels.
+    """
+    if text.startswith(BYTE_ORDER_MARK):
+        raise MalformedJsonError("it starts with a byte order mark; send UTF-8 without one")
+    try:
+        value = msgspec.json.decode(text)
+    except RecursionError:
+        raise MalformedJsonError(_TOO_DEEP) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise MalformedJsonError(str(error)) from None
+    # Few brackets cannot nest deeply, and most bodies have few.
+    if text.count(b"[") + text.count(b"{") > MAX_DEPTH and _is_too_deep(value):
+        raise MalformedJsonError(_TOO_DEEP)
+    json.loads(text.decode(), object_pairs_hook=_unique_members, parse_int=len, parse_float=len)
+    return value
+
+
+def _is_too_deep(value: object) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [child for parent in level for child in _children(parent)]
+        if not level:
+            return False
+    return any(isinstance(child, dict | list) for child in level)
+
+
+def _children(value: object) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _unique_members(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    unique = dict(members)
+    if len(unique) < len(members):
+        counts = Counter(name for name, _ in members)
+        repeated = next(name for name, count in counts.items() if count > 1)
+        raise MalformedJsonError(f"an object names {repeated!r} more than once; name each member once")
+    return unique

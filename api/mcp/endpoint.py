@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from api.auth import authenticate, bearer, require_served
-from api.bodies.json_body import MAX_BODY_BYTES
+from api.bodies.reader import MAX_BODY_BYTES
 from api.mcp.server import build_server
 
 # A call holds the largest body that its operation takes, and what says which operation.

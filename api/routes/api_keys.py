@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Response
 from api.bodies.json_body import JsonObject
 from api.deps import CatalogDep, KeyManager, Now
 from api.errors import BODY_CODES, KEY_CODES, documented
-from api.idempotency.route import RepeatableRoute
+from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
 from api.schemas.api_keys import ApiKey, ApiKeyInput, IssuedKey, NewApiKey, RevokedApiKey
 from api.schemas.envelopes import Single
@@ -16,7 +16,7 @@ from pipeline.requests.api_keys import create_key
 router = APIRouter(
     prefix="/account/api_keys",
     tags=["API keys"],
-    route_class=RepeatableRoute,
+    route_class=IdempotentRoute,
     responses=documented(*KEY_CODES),
 )
 KeyId = Annotated[str, Path(alias="id")]

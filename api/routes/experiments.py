@@ -18,7 +18,7 @@ from api.deps import (
     WritableExperiment,
 )
 from api.errors import BODY_CODES, KEY_CODES, documented
-from api.idempotency.route import RepeatableRoute
+from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.experiment_input import ExperimentInput
@@ -31,7 +31,7 @@ from pipeline.requests.experiments import create_draft, revise_draft
 router = APIRouter(
     prefix="/projects/{project_id}/experiments",
     tags=["Experiments"],
-    route_class=RepeatableRoute,
+    route_class=IdempotentRoute,
     responses=documented(*KEY_CODES, "not_found"),
 )
 UPDATE_CODES = ("experiment_running", "experiment_locked", "field_locked")

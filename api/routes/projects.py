@@ -19,7 +19,7 @@ from api.deps import (
     WritableProject,
 )
 from api.errors import BODY_CODES, KEY_CODES, documented
-from api.idempotency.route import RepeatableRoute
+from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.projects import NewProject, Project, ProjectInput, ProjectInstallation, ProjectStats
@@ -30,7 +30,7 @@ from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.ids import new_id, new_sdk_key
 
 router = APIRouter(
-    prefix="/projects", tags=["Projects"], route_class=RepeatableRoute, responses=documented(*KEY_CODES)
+    prefix="/projects", tags=["Projects"], route_class=IdempotentRoute, responses=documented(*KEY_CODES)
 )
 
 

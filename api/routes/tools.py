@@ -5,14 +5,14 @@ from fastapi import APIRouter
 from api.bodies.json_body import JsonObject
 from api.deps import CapabilitiesReader
 from api.errors import BODY_CODES, KEY_CODES, documented
-from api.idempotency.route import RepeatableRoute
+from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
 from api.schemas.envelopes import Single
 from api.schemas.tools import SampleSize, SampleSizeInput
 from engine.design.planning.calculator import answer, read_question
 
 router = APIRouter(
-    prefix="/tools", tags=["Tools"], route_class=RepeatableRoute, responses=documented(*KEY_CODES)
+    prefix="/tools", tags=["Tools"], route_class=IdempotentRoute, responses=documented(*KEY_CODES)
 )
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.bodies.json_body import DEEPEST, MalformedJsonError, read_json
+from api.bodies.json_body import MAX_DEPTH, MalformedJsonError, read_json
 
 VALUES = st.recursive(
     st.none()
@@ -66,8 +66,8 @@ def test_nesting_is_bounded(opening: str, inside: str, closing: str) -> None:
         return (opening * levels + inside + closing * levels).encode()
 
     own = 1 if inside else 0
-    read_json(nested(DEEPEST - own))
-    for levels in (DEEPEST - own + 1, 900, 1_100, 100_000):
+    read_json(nested(MAX_DEPTH - own))
+    for levels in (MAX_DEPTH - own + 1, 900, 1_100, 100_000):
         with pytest.raises(MalformedJsonError, match="nested"):
             read_json(nested(levels))
 

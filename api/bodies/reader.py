@@ -1,0 +1,36 @@
+"""Request body reader: media type, encoding, and bytes up to a limit."""
+
+from typing import Final
+
+from fastapi import Request
+
+from api.errors import ApiError
+
+MAX_BODY_BYTES: Final = 2**20
+
+
+def media_type_of(request: Request, *, default: str) -> str:
+    """Return the media type in lower case, without parameters; `default` where the header is absent."""
+    return request.headers.get("content-type", default).partition(";")[0].strip().lower()
+
+
+def content_encoding_of(request: Request) -> str:
+    """Return the content encoding in lower case, `identity` where the header is absent."""
+    return request.headers.get("content-encoding", "identity").strip().lower()
+
+
+async def read_limited(request: Request, *, too_large: str) -> bytes:
+    """Read the body from the connection, at most MAX_BODY_BYTES of it.
+
+    Raises:
+        ApiError: `payload_too_large` with the message `too_large`.
+    """
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > MAX_BODY_BYTES:
+        raise ApiError("payload_too_large", too_large)
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise ApiError("payload_too_large", too_large)
+    return bytes(body)
