@@ -1,9 +1,7 @@
-"""How each error is answered: one table of codes, one envelope.
-
-The envelope of every answer that is not a success.
-"""
+"""Error answers: one table of codes, one envelope and its schema."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from fastapi import FastAPI, Request
@@ -27,6 +25,65 @@ from pipeline.store.catalog.errors import (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class ErrorCode:
+    """The HTTP status of an error code, and the errors of the engine and the pipeline that get it."""
+
+    status: int
+    errors: tuple[type[Exception], ...] = ()
+
+
+# A TransitionError brings its own code.
+ERROR_CODES: Final[Mapping[str, ErrorCode]] = {
+    "invalid_json": ErrorCode(400, (MalformedBodyError,)),
+    "invalid_api_key": ErrorCode(401),
+    "account_inactive": ErrorCode(402),
+    "forbidden": ErrorCode(403),
+    "not_found": ErrorCode(404, (NotFoundError,)),
+    "method_not_allowed": ErrorCode(405),
+    "idempotency_key_in_use": ErrorCode(409, (KeyInUseError,)),
+    "idempotency_key_reused": ErrorCode(409, (KeyReusedError,)),
+    "payload_too_large": ErrorCode(413, (TooManyEventsError,)),
+    "unsupported_media_type": ErrorCode(415),
+    "validation_error": ErrorCode(
+        422, (InvalidDesignError, InvalidRecordError, InvalidFilterError, InvalidBodyError)
+    ),
+    "plan_limit_reached": ErrorCode(422, (PlanLimitError,)),
+    "invalid_transition": ErrorCode(422),
+    "start_requirements_not_met": ErrorCode(422),
+    "experiment_running": ErrorCode(422),
+    "experiment_locked": ErrorCode(422),
+    "field_locked": ErrorCode(422),
+    "not_draft": ErrorCode(422),
+    "rate_limited": ErrorCode(429),
+    "internal_error": ErrorCode(500),
+    "unavailable": ErrorCode(503, (CatalogBusyError, IngestError)),
+}
+# The codes that an operation with a key, and one with a body, may answer.
+KEY_CODES: Final = ("invalid_api_key", "account_inactive", "forbidden", "rate_limited")
+BODY_CODES: Final = ("invalid_json", "payload_too_large", "unsupported_media_type", "validation_error")
+INVALID: Final = "the request is not valid; `details` names every problem"
+RETRY_AFTER_SECONDS: Final = 1
+
+
+class ApiError(Exception):
+    """A refused request; its code gives the status."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        problems: Iterable[Problem] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Take a code of ERROR_CODES, a message for people, and headers of the answer."""
+        self.code = code
+        self.message = message
+        self.problems = tuple(problems)
+        self.headers = dict(headers or {})
+        super().__init__(message)
+
+
 class ErrorDetail(BaseModel):
     """One thing wrong with one value."""
 
@@ -35,7 +92,7 @@ class ErrorDetail(BaseModel):
 
 
 class ErrorBody(BaseModel):
-    """What went wrong."""
+    """The code of an error, with messages for people."""
 
     code: str = Field(description="Stable value to branch on.")
     message: str = Field(description="A sentence for people.")
@@ -49,105 +106,54 @@ class ErrorEnvelope(BaseModel):
     error: ErrorBody
 
 
-STATUS_OF: Final[Mapping[str, int]] = {
-    "invalid_json": 400,
-    "invalid_api_key": 401,
-    "account_inactive": 402,
-    "forbidden": 403,
-    "not_found": 404,
-    "method_not_allowed": 405,
-    "idempotency_key_in_use": 409,
-    "idempotency_key_reused": 409,
-    "payload_too_large": 413,
-    "unsupported_media_type": 415,
-    "validation_error": 422,
-    "plan_limit_reached": 422,
-    "invalid_transition": 422,
-    "start_requirements_not_met": 422,
-    "experiment_running": 422,
-    "experiment_locked": 422,
-    "field_locked": 422,
-    "not_draft": 422,
-    "rate_limited": 429,
-    "internal_error": 500,
-    "unavailable": 503,
-}
-# Errors of the floors below; a TransitionError brings its own code.
-CODE_OF: Final[Mapping[type[Exception], str]] = {
-    InvalidDesignError: "validation_error",
-    InvalidRecordError: "validation_error",
-    InvalidFilterError: "validation_error",
-    NotFoundError: "not_found",
-    PlanLimitError: "plan_limit_reached",
-    KeyReusedError: "idempotency_key_reused",
-    KeyInUseError: "idempotency_key_in_use",
-    CatalogBusyError: "unavailable",
-    IngestError: "unavailable",
-    MalformedBodyError: "invalid_json",
-    TooManyEventsError: "payload_too_large",
-    InvalidBodyError: "validation_error",
-}
-# What the framework refuses before any code of ours runs.
+# Every error that is raised on purpose.
+ANSWERED: Final[tuple[type[Exception], ...]] = (
+    ApiError,
+    TransitionError,
+    *(error for row in ERROR_CODES.values() for error in row.errors),
+)
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-CODE_OF_STATUS: Final[Mapping[int, str]] = {404: "not_found", 405: "method_not_allowed"}
-# What an operation with a key, and one with a body, may be refused for.
-KEY_CODES: Final = ("invalid_api_key", "account_inactive", "forbidden", "rate_limited")
-BODY_CODES: Final = ("invalid_json", "payload_too_large", "unsupported_media_type", "validation_error")
-INVALID: Final = "the request is not valid; `details` names every problem"
-RETRY_AFTER_SECONDS: Final = 1
-
-
-class ApiError(Exception):
-    """A request refused; the code decides the status."""
-
-    def __init__(
-        self,
-        code: str,
-        message: str,
-        problems: Iterable[Problem] = (),
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        """Take a code of STATUS_OF, a sentence for people, and headers that the answer carries."""
-        self.code = code
-        self.message = message
-        self.problems = tuple(problems)
-        self.headers = dict(headers or {})
-        super().__init__(message)
-
-
-# What an operation refuses on purpose.
-ANSWERED: Final[tuple[type[Exception], ...]] = (ApiError, TransitionError, *CODE_OF)
 
 
 def install(app: FastAPI) -> None:
-    """Have every error that is raised on purpose answered in the envelope."""
+    """Register handlers that answer every error of ANSWERED, and of the framework, in the envelope."""
     for kind in (*ANSWERED, RequestValidationError, HTTPException):
-        app.add_exception_handler(kind, _answer)
+        app.add_exception_handler(kind, _handle)
+
+
+async def _handle(request: Request, error: Exception) -> JSONResponse:
+    return answer_to(request, error)
+
+
+def answer_to(request: Request, error: Exception) -> JSONResponse:
+    """Answer a request that an error of ANSWERED, or of the framework, refuses."""
+    return error_response(_api_error(request, error), request.state.request_id)
 
 
 def error_response(error: ApiError, request_id: str) -> JSONResponse:
-    """The envelope of one error, as an answer."""
+    """Put one error into the envelope."""
     content: dict[str, Any] = {"code": error.code, "message": error.message, "request_id": request_id}
     if error.problems:
         content["details"] = [
-            # A problem of the whole has no path of its own.
+            # A problem of the whole body has no path of its own.
             {"field": problem.field or "body", "message": problem.message}
             for problem in error.problems
         ]
-    return JSONResponse({"error": content}, status_code=STATUS_OF[error.code], headers=error.headers)
+    status = ERROR_CODES[error.code].status
+    return JSONResponse({"error": content}, status_code=status, headers=error.headers)
 
 
 def documented(*codes: str) -> dict[int | str, dict[str, Any]]:
-    """The error answers of an operation, for its description."""
+    """Describe the error answers of an operation for OpenAPI, by status."""
     answers: dict[int | str, dict[str, Any]] = {}
     for code in codes:
-        answer = answers.setdefault(STATUS_OF[code], {"model": ErrorEnvelope, "description": ""})
+        answer = answers.setdefault(ERROR_CODES[code].status, {"model": ErrorEnvelope, "description": ""})
         answer["description"] = ", ".join(filter(None, (answer["description"], f"`{code}`")))
     return answers
 
 
 def merged(*described: Mapping[int | str, dict[str, Any]]) -> dict[int | str, dict[str, Any]]:
-    """Descriptions of answers as one: each code of a status is named once."""
+    """Merge descriptions of answers: each code of a status is named once."""
     answers: dict[int | str, dict[str, Any]] = {}
     for status, answer in (pair for part in described for pair in part.items()):
         before = answers.get(status, {})
@@ -157,42 +163,23 @@ def merged(*described: Mapping[int | str, dict[str, Any]]) -> dict[int | str, di
     return answers
 
 
-def answer_to(request: Request, error: Exception) -> JSONResponse:
-    """The answer to a request that an error of ANSWERED, or of the framework, refuses."""
-    return error_response(_refusal(request, error), request.state.request_id)
-
-
-async def _answer(request: Request, error: Exception) -> JSONResponse:
-    return answer_to(request, error)
-
-
-def _refusal(request: Request, error: Exception) -> ApiError:
+def _api_error(request: Request, error: Exception) -> ApiError:
     if isinstance(error, ApiError):
         return error
     if isinstance(error, TransitionError):
         return ApiError(error.code, error.message, error.problems)
     if isinstance(error, RequestValidationError):
-        return ApiError("validation_error", INVALID, map(_problem_of_query, error.errors()))
+        return ApiError("validation_error", INVALID, map(_query_problem, error.errors()))
     if isinstance(error, HTTPException):
-        code = CODE_OF_STATUS[error.status_code]
-        headers = {"Allow": _methods_of(request)} if error.status_code == 405 else error.headers
+        code = next(code for code, row in ERROR_CODES.items() if row.status == error.status_code)
+        headers = {"Allow": _allowed_methods(request)} if error.status_code == 405 else error.headers
         return ApiError(code, f"{request.method} {request.url.path}: {error.detail}", headers=headers)
-    return _refusal_below(error)
+    return _inner_error(error)
 
 
-def _methods_of(request: Request) -> str:
-    """What the path can be asked for; the framework would name the methods of its first route only."""
-    asked = {"type": "http", "path": request.scope["path"], "root_path": "", "headers": []}
-    routes = request.app.routes
-    return ", ".join(
-        method
-        for method in METHODS
-        if any(route.matches({**asked, "method": method})[0] is Match.FULL for route in routes)
-    )
-
-
-def _refusal_below(error: Exception) -> ApiError:
-    code = next(code for kind, code in CODE_OF.items() if isinstance(error, kind))
+def _inner_error(error: Exception) -> ApiError:
+    """Convert an error of the engine or the pipeline."""
+    code = next(code for code, row in ERROR_CODES.items() if isinstance(error, row.errors))
     if code == "validation_error":
         return ApiError(code, INVALID, getattr(error, "problems", ()))
     if code == "unavailable":
@@ -201,6 +188,17 @@ def _refusal_below(error: Exception) -> ApiError:
     return ApiError(code, str(error))
 
 
-def _problem_of_query(found: Mapping[str, Any]) -> Problem:
-    # The first step of the path says where a value came from, such as "query".
-    return Problem(".".join(map(str, found["loc"][1:])), found["msg"])
+def _query_problem(error: Mapping[str, Any]) -> Problem:
+    # The first step of the path is the place of the value, such as "query".
+    return Problem(".".join(map(str, error["loc"][1:])), error["msg"])
+
+
+def _allowed_methods(request: Request) -> str:
+    """List the methods of the path; the framework would name those of its first route only."""
+    scope = {"type": "http", "path": request.scope["path"], "root_path": "", "headers": []}
+    routes = request.app.routes
+    return ", ".join(
+        method
+        for method in METHODS
+        if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in routes)
+    )

@@ -8,7 +8,7 @@ import typer
 
 from api.app import create_app
 from api.cli import app
-from api.errors import STATUS_OF
+from api.errors import ERROR_CODES, ErrorCode
 from pipeline.events.rejections import CODES
 from pipeline.settings import Settings
 from pipeline.store.catalog.keys import SCOPES
@@ -68,9 +68,9 @@ def test_scope_is_documented(scope: str) -> None:
     assert any(line.startswith(f"| `{scope}` |") for line in lines_of("operations.md"))
 
 
-@pytest.mark.parametrize(("code", "status"), STATUS_OF.items())
-def test_error_code_is_documented_with_its_status(code: str, status: int) -> None:
-    assert any(line.startswith(f"| `{code}` | {status} | ") for line in lines_of("errors.md"))
+@pytest.mark.parametrize(("code", "row"), ERROR_CODES.items())
+def test_error_code_is_documented_with_its_status(code: str, row: ErrorCode) -> None:
+    assert any(line.startswith(f"| `{code}` | {row.status} | ") for line in lines_of("errors.md"))
 
 
 @pytest.mark.parametrize(("code", "meaning"), CODES.items())
