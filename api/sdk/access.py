@@ -1,14 +1,16 @@
-"""Who may send events: a browser with its project's public key, or a server with a key of its account."""
+"""Access to the SDK endpoints: a project's public key in a browser, or an API key on a server."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from api.auth import Caller, authenticate, require_scope, require_served
+from api.bodies.event_body import read_event_body
 from api.errors import INVALID, ApiError
 from api.services import Services
 from engine.errors import Problem
@@ -19,97 +21,117 @@ from pipeline.store.catalog.errors import NotFoundError
 SCOPE: Final = "sdk:write"
 KEY_HEADER: Final = "x-sdk-key"
 KEY_PARAMETER: Final = "key"
-# How the routes' description says it; `sdk_key` is described beside `bearer`.
+# Both ways in, as the OpenAPI document states them; the scheme `sdk_key` is defined beside `bearer`.
 OPEN_TO_BROWSERS: Final[dict[str, Any]] = {"security": [{"bearer": [SCOPE]}, {"sdk_key": []}]}
 
 
+class SdkBody(Protocol):
+    """A decoded body; a server names the project in it, or in the query."""
+
+    @property
+    def project_id(self) -> str | None:
+        """The project's id."""
+
+
+BodyT = TypeVar("BodyT", bound=SdkBody)
+
+
 @dataclass(frozen=True, slots=True)
-class Browser:
-    """Whoever has a project's public key: what it sends about itself is the visitor's own."""
+class SdkRequest(Generic[BodyT]):
+    """A request that may pass: its project and body, and what a browser's headers tell of the visitor.
+
+    A server's own headers tell nothing of a visitor, so its requests have the defaults.
+    """
 
     live: LiveProject
+    body: BodyT
+    client: Client = UNKNOWN_CLIENT
+    # Whether the project stores nothing from the visitor's network address.
+    is_excluded: bool = False
+    # The site of the page that sent the request.
+    origin: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A key of an account with the scope to send events; the request says of which project."""
+async def read_request(
+    request: Request, services: Services, decode: Callable[[bytes], BodyT]
+) -> SdkRequest[BodyT]:
+    """Check the key, read and decode the body, and find the project.
 
-    caller: Caller
+    A public key works for up to a second after its project is deleted; an API key is looked up each time,
+    so that revoking it takes effect at once.
 
-
-async def sender_of(request: Request, services: Services) -> Browser | Server:
-    """Who sends this request.
-
-    ApiError `invalid_api_key`, `rate_limited`, `account_inactive` or `forbidden`. A public key is good for
-    up to a second after its project is gone; a server's key is looked up each time, so that revoking it
-    works at once.
+    Raises:
+        ApiError: `invalid_api_key`, `rate_limited`, `account_inactive`, `forbidden`, a refusal of the body,
+            or `validation_error` where a server names no project.
+        NotFoundError: a project that the API key does not reach.
     """
     authorization = request.headers.get("authorization")
     if authorization is not None:
-        scheme, _, token = authorization.partition(" ")
-        caller = await run_in_threadpool(
-            authenticate, token if scheme.lower() == "bearer" else None, services.catalog, datetime.now(UTC)
-        )
-        require_served(caller)
-        require_scope(caller, SCOPE)
-        return Server(caller)
-    sdk_key = request.headers.get(KEY_HEADER) or request.query_params.get(KEY_PARAMETER)
-    live = await _with_key(services, sdk_key or "")
-    await _require_room(request, services, live)
-    if not live.account.is_served:
-        raise ApiError("account_inactive", "the subscription of the project's account has ended")
-    return Browser(live)
+        caller = await _server_caller(authorization, services)
+        body = decode(await read_event_body(request))
+        project_id = request.query_params.get("project_id") or body.project_id
+        return SdkRequest(await _project_of_server(request, services, caller, project_id), body)
+    live = await _project_of_browser(request, services)
+    return SdkRequest(
+        live,
+        decode(await read_event_body(request)),
+        Client.of_headers(dict(request.headers)),
+        live.excludes(request.client.host if request.client else None),
+        request.headers.get("origin"),
+    )
 
 
-def client_of(request: Request, sender: Browser | Server) -> Client:
-    """What the request tells about the visitor; a server's own headers tell nothing."""
-    return Client.of_headers(dict(request.headers)) if isinstance(sender, Browser) else UNKNOWN_CLIENT
+async def _server_caller(authorization: str, services: Services) -> Caller:
+    scheme, _, token = authorization.partition(" ")
+    caller = await run_in_threadpool(
+        authenticate, token if scheme.lower() == "bearer" else None, services.catalog, datetime.now(UTC)
+    )
+    require_served(caller)
+    require_scope(caller, SCOPE)
+    return caller
 
 
-def address_of(request: Request, sender: Browser | Server) -> str | None:
-    """The visitor's network address; None where a server speaks for the visitor."""
-    return request.client.host if isinstance(sender, Browser) and request.client else None
-
-
-async def project_of(
-    request: Request, sender: Browser | Server, services: Services, project_id: str | None
+async def _project_of_server(
+    request: Request, services: Services, caller: Caller, project_id: str | None
 ) -> LiveProject:
-    """The project that the events belong to; NotFoundError for one that the key does not reach."""
-    if isinstance(sender, Browser):
-        return sender.live
     if not project_id:
         problem = Problem("project_id", "is required with a bearer key, in the body or the query")
         raise ApiError("validation_error", INVALID, [problem])
-    if not sender.caller.key.reaches(project_id):
+    if not caller.key.reaches(project_id):
         raise NotFoundError("project", project_id)
-    kept = services.live_projects.kept("id", project_id)
-    live = await run_in_threadpool(services.live_projects.with_id, project_id) if kept is None else kept
-    if live.project.account_id != sender.caller.account.id:
+    live = services.live_projects.kept("id", project_id)
+    if live is None:
+        live = await run_in_threadpool(services.live_projects.with_id, project_id)
+    if live.project.account_id != caller.account.id:
         raise NotFoundError("project", project_id)
-    await _require_room(request, services, live)
+    await _count_request(request, services, live)
     return live
 
 
-async def _require_room(request: Request, services: Services, live: LiveProject) -> None:
-    """Count the request, to the project and not to its account. ApiError `rate_limited`."""
-    count = partial(
-        services.limits.count, f"sdk/{live.project.id}", services.settings.sdk_rate_limit_per_minute
-    )
-    # In memory it takes less than to hand it to a worker thread.
+async def _project_of_browser(request: Request, services: Services) -> LiveProject:
+    sdk_key = request.headers.get(KEY_HEADER) or request.query_params.get(KEY_PARAMETER) or ""
+    live = services.live_projects.kept("key", sdk_key)
+    if live is None:
+        try:
+            live = await run_in_threadpool(services.live_projects.with_key, sdk_key)
+        except NotFoundError:
+            raise ApiError(
+                "invalid_api_key",
+                "send the project's public key as X-SDK-Key or ?key=, or a bearer key with the scope "
+                "sdk:write",
+                headers={"WWW-Authenticate": "Bearer"},
+            ) from None
+    await _count_request(request, services, live)
+    if not live.account.is_served:
+        raise ApiError("account_inactive", "the subscription of the project's account has ended")
+    return live
+
+
+async def _count_request(request: Request, services: Services, live: LiveProject) -> None:
+    """Count the request to the project, not to its account; ApiError `rate_limited`."""
+    limit = services.settings.sdk_rate_limit_per_minute
+    count = partial(services.limits.count, f"sdk/{live.project.id}", limit)
+    # Counting in memory takes less time than handing it to a worker thread.
     window = count() if services.limits.is_local else await run_in_threadpool(count)
     request.state.window = window
     window.require_room()
-
-
-async def _with_key(services: Services, sdk_key: str) -> LiveProject:
-    kept = services.live_projects.kept("key", sdk_key)
-    if kept is not None:
-        return kept
-    try:
-        return await run_in_threadpool(services.live_projects.with_key, sdk_key)
-    except NotFoundError:
-        raise ApiError(
-            "invalid_api_key",
-            "send the project's public key as X-SDK-Key or ?key=, or a bearer key with the scope sdk:write",
-            headers={"WWW-Authenticate": "Bearer"},
-        ) from None

@@ -1,4 +1,4 @@
-"""How a request for a visitor's variants is answered: decided, stored so that it stays, then told."""
+"""Assignment of a visitor: variants are decided, new assignments stored, and then answered."""
 
 import time
 from collections.abc import Sequence
@@ -8,15 +8,8 @@ from functools import partial
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
-from api.bodies.event_body import read_event_body
 from api.schemas.sdk import VisitAnswer
-from api.sdk.access import (
-    Browser,
-    address_of,
-    client_of,
-    project_of,
-    sender_of,
-)
+from api.sdk.access import SdkRequest, read_request
 from api.services import Services
 from pipeline.assignment.decide import (
     SERVED,
@@ -35,47 +28,46 @@ from pipeline.store.catalog.ids import new_id
 
 
 async def answer_init(request: Request) -> VisitAnswer:
-    """Decide what a visitor sees in each experiment, and keep what is decided for the first time."""
+    """Decide a visitor's variant in each experiment, and store the first assignments."""
     services: Services = request.app.state.services
-    sender = await sender_of(request, services)
-    body = read_visit(await read_event_body(request))
-    live = await project_of(
-        request, sender, services, request.query_params.get("project_id") or body.project_id
-    )
+    received = await read_request(request, services, read_visit)
+    body = received.body
     visitor = Visitor(
         visitor_id=body.visitor_id or new_id("vis"),
         user_id=body.user_id,
         url=body.url,
         attributes=body.attributes or {},
-        client=client_of(request, sender),
+        client=received.client,
     )
-    shown = await run_in_threadpool(_decide, services, live, visitor, body)
-    rows = assignment_rows(visitor, shown, time.time_ns() // 1000)
-    if not live.excludes(address_of(request, sender)):
-        await services.ingest.submit(live.project.id, rows)
-    if isinstance(sender, Browser):
-        await _note_snippet(services, live, request.headers.get("origin"))
-    return VisitAnswer.of(visitor.visitor_id, shown)
+    decisions = await run_in_threadpool(_decide, services, received, visitor)
+    if not received.is_excluded:
+        rows = assignment_rows(visitor, decisions, time.time_ns() // 1000)
+        await services.ingest.submit(received.live.project.id, rows)
+    await _verify_snippet(services, received.live, received.origin)
+    return VisitAnswer.of(visitor.visitor_id, decisions)
 
 
 def _decide(
-    services: Services, live: LiveProject, visitor: Visitor, body: VisitBody
+    services: Services, received: SdkRequest[VisitBody], visitor: Visitor
 ) -> Sequence[VariantDecision]:
+    live = received.live
     served = [experiment for experiment in live.experiments if experiment.status in SERVED]
     stored = services.assignments.of_visitor(live.project.id, served, hash64(visitor.visitor_id))
     try:
-        known = targeting_attributes(visitor, timezone=live.project.timezone, now=datetime.now(UTC))
+        attributes = targeting_attributes(visitor, timezone=live.project.timezone, now=datetime.now(UTC))
     except InvalidAttributesError as error:
         raise InvalidBodyError("attributes", str(error)) from error
-    visit = AssignmentRequest(visitor=visitor, attributes=known, forced=body.assignments or {})
+    forced = received.body.assignments or {}
+    visit = AssignmentRequest(visitor=visitor, attributes=attributes, forced=forced)
     return decide(visit, live.experiments, stored)
 
 
-async def _note_snippet(services: Services, live: LiveProject, origin: str | None) -> None:
+async def _verify_snippet(services: Services, live: LiveProject, origin: str | None) -> None:
+    """Mark the snippet as verified at the first request from one of the project's own pages."""
     project = live.project
     if project.snippet_verified or not is_own_page(project, origin):
         return
-    decide = partial(verified, now=datetime.now(UTC))
+    verify = partial(verified, now=datetime.now(UTC))
     await run_in_threadpool(
-        services.catalog.projects.change, project.account_id, project.id, decide, actor="snippet"
+        services.catalog.projects.change, project.account_id, project.id, verify, actor="snippet"
     )

@@ -1,23 +1,15 @@
-"""How a request of events is answered: read one by one, stored together, and only then acknowledged."""
+"""Tracking: decode the events of a request, store them, and acknowledge them once they are on disk."""
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import msgspec
 from fastapi import Request, Response
 
-from api.bodies.event_body import read_event_body
-from api.sdk.access import (
-    Browser,
-    Server,
-    address_of,
-    client_of,
-    project_of,
-    sender_of,
-)
+from api.sdk.access import read_request
 from api.services import Services
-from pipeline.assignment.project_cache import LiveProject
 from pipeline.events.body import EventBody, read_body
 from pipeline.events.decode import DecodedEvents, RequestContext
 from pipeline.events.schema import EventResult
@@ -25,7 +17,7 @@ from pipeline.ingest import ROW_BYTES
 
 
 class Answer(msgspec.Struct):
-    """The answer of `EventResults`, quick to encode."""
+    """The answer that the schema `EventResults` describes, fast to encode."""
 
     accepted: int
     rejected: int
@@ -36,25 +28,22 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 async def store_events(
-    request: Request, read: Callable[[EventBody, RequestContext], DecodedEvents], *, single: bool = False
+    request: Request, decode: Callable[[EventBody, RequestContext], DecodedEvents], *, single: bool = False
 ) -> Response:
-    """Read the events, store the good ones, and say what became of each."""
+    """Store the valid events of a request, and answer with a result for each event.
+
+    With `single`, an object without `batch` is itself the one event.
+    """
     services: Services = request.app.state.services
-    sender = await sender_of(request, services)
-    body = read_body(await read_event_body(request), single=single)
-    live = await project_of(
-        request, sender, services, request.query_params.get("project_id") or body.project_id
-    )
-    found = read(body, _reception(request, sender, live))
-    await services.ingest.submit(live.project.id, found.rows, body.size + ROW_BYTES * len(found.rows))
-    answer = Answer(len(found.rows), found.rejected, found.results)
-    return Response(_encode(answer), media_type="application/json")
-
-
-def _reception(request: Request, sender: Browser | Server, live: LiveProject) -> RequestContext:
-    return RequestContext(
+    received = await read_request(request, services, partial(read_body, single=single))
+    context = RequestContext(
         received_us=time.time_ns() // 1000,
-        known=live.known,
-        client=client_of(request, sender),
-        is_excluded=live.excludes(address_of(request, sender)),
+        known=received.live.known,
+        client=received.client,
+        is_excluded=received.is_excluded,
     )
+    events = decode(received.body, context)
+    size = received.body.size + ROW_BYTES * len(events.rows)
+    await services.ingest.submit(received.live.project.id, events.rows, size)
+    answer = Answer(len(events.rows), events.rejected, events.results)
+    return Response(_encode(answer), media_type="application/json")
