@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from api import errors
 from api.mcp.endpoint import McpEndpoint
-from api.mcp.key_in_path import ADDRESS, KeysOutOfAddresses
+from api.mcp.key_in_path import PATH, KeyInPathMiddleware
 from api.middleware.cors import SdkCors
 from api.middleware.rate_limits import RateLimitHeaders
 from api.middleware.request_ids import RequestIds
@@ -75,9 +75,9 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(router, prefix=PREFIX)
     app.include_router(health.router)
     mcp = McpEndpoint(app)
-    app.router.routes.append(Route(ADDRESS, mcp, methods=["POST"]))
-    # Outermost, so that nothing else sees an address with a key in it.
-    app.add_middleware(KeysOutOfAddresses)
+    app.router.routes.append(Route(PATH, mcp, methods=["POST"]))
+    # Outermost, so that no other middleware sees a path with a key in it.
+    app.add_middleware(KeyInPathMiddleware)
     return app
 
 

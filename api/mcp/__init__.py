@@ -1,6 +1,1 @@
-"""The API for assistants: every operation is a tool of the Model Context Protocol."""
-
-from api.mcp.endpoint import McpEndpoint
-from api.mcp.key_in_path import ADDRESS, KeysOutOfAddresses
-
-__all__ = ["ADDRESS", "KeysOutOfAddresses", "McpEndpoint"]
+"""Model Context Protocol: the operations of the API as tools for assistants."""

@@ -1,4 +1,4 @@
-"""What a client may tell its user before a tool runs: whether it only reads, adds, or takes away."""
+"""Tool annotations: read-only, destructive and idempotent hints."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -6,38 +6,43 @@ from typing import Final
 from mcp_types import ToolAnnotations
 
 
-def _hints(*, reads: bool = False, takes_away: bool = False, repeats: bool = False) -> ToolAnnotations:
+def _annotations(
+    *, read_only: bool = False, destructive: bool = False, idempotent: bool = False
+) -> ToolAnnotations:
     return ToolAnnotations(
-        read_only_hint=reads, destructive_hint=takes_away, idempotent_hint=repeats, open_world_hint=False
+        read_only_hint=read_only,
+        destructive_hint=destructive,
+        idempotent_hint=idempotent,
+        open_world_hint=False,
     )
 
 
-READS: Final = _hints(reads=True, repeats=True)
-ADDS: Final = _hints()
-ADDS_ONCE: Final = _hints(repeats=True)
-TAKES_AWAY: Final = _hints(takes_away=True, repeats=True)
-OF_METHOD: Final[Mapping[str, ToolAnnotations]] = {
-    "GET": READS,
-    "POST": ADDS,
-    # What a field held before is gone.
-    "PATCH": TAKES_AWAY,
-    "DELETE": TAKES_AWAY,
+READ_ONLY: Final = _annotations(read_only=True, idempotent=True)
+ADDITIVE: Final = _annotations()
+IDEMPOTENT: Final = _annotations(idempotent=True)
+DESTRUCTIVE: Final = _annotations(destructive=True, idempotent=True)
+BY_METHOD: Final[Mapping[str, ToolAnnotations]] = {
+    "GET": READ_ONLY,
+    "POST": ADDITIVE,
+    # The former values of the fields are lost.
+    "PATCH": DESTRUCTIVE,
+    "DELETE": DESTRUCTIVE,
 }
-# Where the method does not tell.
-OF_OPERATION: Final[Mapping[str, ToolAnnotations]] = {
+# Operations whose method would give other annotations.
+BY_OPERATION: Final[Mapping[str, ToolAnnotations]] = {
     # Only computes.
-    "compute_sample_size": READS,
-    # Nobody can take these back.
-    "complete_experiment": TAKES_AWAY,
-    "archive_experiment": TAKES_AWAY,
-    "revoke_api_key": TAKES_AWAY,
+    "compute_sample_size": READ_ONLY,
+    # These cannot be undone.
+    "complete_experiment": DESTRUCTIVE,
+    "archive_experiment": DESTRUCTIVE,
+    "revoke_api_key": DESTRUCTIVE,
     # An event counts once, however often it is sent, and a visitor keeps the first assignment.
-    "track_events": ADDS_ONCE,
-    "track_conversions": ADDS_ONCE,
-    "assign_visitor": ADDS_ONCE,
+    "track_events": IDEMPOTENT,
+    "track_conversions": IDEMPOTENT,
+    "assign_visitor": IDEMPOTENT,
 }
 
 
-def hints_of(name: str, method: str) -> ToolAnnotations:
-    """The hints of an operation."""
-    return OF_OPERATION.get(name, OF_METHOD[method])
+def annotations_of(name: str, method: str) -> ToolAnnotations:
+    """Return the annotations of an operation, by its id or else by its method."""
+    return BY_OPERATION.get(name, BY_METHOD[method])

@@ -1,7 +1,4 @@
-"""How a call of a tool becomes a request, and its answer what the tool returns.
-
-How a tool reaches its operation: the request goes to the app itself, without a network between.
-"""
+"""Tool calls: a call becomes a request to the app itself, in this process, and its answer the result."""
 
 import json
 from collections.abc import Mapping
@@ -19,13 +16,14 @@ from api.mcp.tools import JSON, Operation
 from engine.design.validation.records import unknown_keys
 from engine.errors import Problem
 
-# What the request of a tool has in common with the one that brought the call.
+# What an operation's request takes over from the MCP request.
 SHARED: Final = ("type", "asgi", "http_version", "scheme", "client", "server", "root_path")
+EMPTY_ANSWER: Final = "Done; there is nothing to return."
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request to make."""
+class OperationRequest:
+    """The HTTP request of an operation."""
 
     method: str
     path: str
@@ -35,29 +33,44 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What came back."""
+class OperationAnswer:
+    """The HTTP answer of an operation."""
 
     status: int
     body: bytes
 
     @property
     def content(self) -> dict[str, Any] | None:
-        """The JSON object that it holds; None if it is empty."""
+        """The JSON object of the body; None where the body is empty."""
         content: dict[str, Any] | None = json.loads(self.body) if self.body else None
         return content
 
 
-async def ask(asked: Asked, brought_by: Request) -> Answer:
-    """Have the app that serves `brought_by` answer another request, middleware and all."""
-    scope = {name: brought_by.scope[name] for name in SHARED if name in brought_by.scope} | {
-        "method": asked.method,
-        "path": asked.path,
-        "raw_path": asked.path.encode(),
-        "query_string": asked.query,
-        "headers": asked.headers,
+# The arguments of a call, by location: path, query, header or body.
+Located = dict[str, dict[str, Any]]
+
+
+async def call(operation: Operation, arguments: Mapping[str, Any], mcp_request: Request) -> CallToolResult:
+    """Call an operation with the key of the MCP request; an error is the API's error envelope."""
+    located = _locate(operation, arguments)
+    problems = _problems(operation, located)
+    if problems:
+        error = ApiError("validation_error", INVALID, problems)
+        refusal = error_response(error, mcp_request.state.request_id)
+        return _result(OperationAnswer(refusal.status_code, bytes(refusal.body)))
+    return _result(await send_in_process(_request(operation, located, mcp_request), mcp_request))
+
+
+async def send_in_process(request: OperationRequest, mcp_request: Request) -> OperationAnswer:
+    """Send a request to the app that serves `mcp_request`, through its middleware but not the network."""
+    scope = {name: mcp_request.scope[name] for name in SHARED if name in mcp_request.scope} | {
+        "method": request.method,
+        "path": request.path,
+        "raw_path": request.path.encode(),
+        "query_string": request.query,
+        "headers": request.headers,
     }
-    unread = [asked.body]
+    unread = [request.body]
     status = 500
     body = bytearray()
     is_answered = anyio.Event()
@@ -77,64 +90,49 @@ async def ask(asked: Asked, brought_by: Request) -> Answer:
         if not message.get("more_body", False):
             is_answered.set()
 
-    await brought_by.app(scope, receive, send)
-    return Answer(status, bytes(body))
+    await mcp_request.app(scope, receive, send)
+    return OperationAnswer(status, bytes(body))
 
 
-NOTHING: Final = "Done; there is nothing to return."
-Placed = dict[str, dict[str, Any]]
-
-
-async def call(operation: Operation, arguments: Mapping[str, Any], brought_by: Request) -> CallToolResult:
-    """What the operation answers; an error is the API's own envelope, marked as an error."""
-    placed = _placed(operation, arguments)
-    problems = _problems(operation, placed)
-    if problems:
-        error = ApiError("validation_error", INVALID, problems)
-        refusal = error_response(error, brought_by.state.request_id)
-        return _result(Answer(refusal.status_code, bytes(refusal.body)))
-    return _result(await ask(_request(operation, placed, brought_by), brought_by))
-
-
-def _placed(operation: Operation, arguments: Mapping[str, Any]) -> Placed:
-    placed: Placed = {"path": {}, "query": {}, "header": {}, "body": {}}
+def _locate(operation: Operation, arguments: Mapping[str, Any]) -> Located:
+    located: Located = {"path": {}, "query": {}, "header": {}, "body": {}}
     for name, value in arguments.items():
-        place = operation.places.get(name, "body")
-        # In a body null means something; a parameter that is null is not given.
-        if value is not None or place == "body":
-            placed[place][name] = value
-    return placed
+        location = operation.locations.get(name, "body")
+        # In a body null has a meaning; a parameter that is null is absent.
+        if value is not None or location == "body":
+            located[location][name] = value
+    return located
 
 
-def _problems(operation: Operation, placed: Placed) -> list[Problem]:
-    """What no request can be made of; all else is the API's to judge."""
-    in_path = [name for name, place in operation.places.items() if place == "path"]
-    problems = [Problem(name, "is required") for name in in_path if name not in placed["path"]]
+def _problems(operation: Operation, located: Located) -> list[Problem]:
+    """Find what makes a request impossible; the API validates the rest."""
+    in_path = [name for name, location in operation.locations.items() if location == "path"]
+    problems = [Problem(name, "is required") for name in in_path if name not in located["path"]]
     if not operation.has_body:
-        # A filter with a slip in its name must not silently select everybody.
-        problems += unknown_keys(placed["body"], operation.places, "the tool's arguments")
+        # A misspelled filter must not silently select all visitors.
+        problems += unknown_keys(located["body"], operation.locations, "the tool's arguments")
     return problems
 
 
-def _request(operation: Operation, placed: Placed, brought_by: Request) -> Asked:
-    headers = {name: brought_by.headers.get(name, "") for name in ("authorization", "host")}
-    headers |= {name.replace("_", "-"): str(value) for name, value in placed["header"].items()}
+def _request(operation: Operation, located: Located, mcp_request: Request) -> OperationRequest:
+    headers = {name: mcp_request.headers.get(name, "") for name in ("authorization", "host")}
+    headers |= {name.replace("_", "-"): str(value) for name, value in located["header"].items()}
     if operation.has_body:
         headers["content-type"] = JSON
-    # Quoted, no id leads out of its place in the path.
-    segments = {name: quote(str(value), safe="", errors="replace") for name, value in placed["path"].items()}
-    return Asked(
+    # Quoting keeps an id inside its segment of the path.
+    segments = {name: quote(str(value), safe="", errors="replace") for name, value in located["path"].items()}
+    return OperationRequest(
         method=operation.method,
         path=operation.path.format(**segments),
-        query=urlencode(placed["query"], errors="replace").encode(),
+        query=urlencode(located["query"], errors="replace").encode(),
         headers=[(name.encode(), value.encode("utf-8", "replace")) for name, value in headers.items()],
-        body=json.dumps(placed["body"]).encode() if operation.has_body else b"",
+        body=json.dumps(located["body"]).encode() if operation.has_body else b"",
     )
 
 
-def _result(answer: Answer) -> CallToolResult:
+def _result(answer: OperationAnswer) -> CallToolResult:
     return CallToolResult(
-        content=[TextContent(text=answer.body.decode() or NOTHING)],
+        content=[TextContent(text=answer.body.decode() or EMPTY_ANSWER)],
         structured_content=answer.content,
         is_error=answer.status >= 400,
     )

@@ -1,4 +1,4 @@
-"""Who may use the MCP server: whoever has a key of an account that is served."""
+"""The MCP endpoint: any key of a served account may call it."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,12 +15,12 @@ from api.auth import authenticate, bearer, require_served
 from api.bodies.reader import MAX_BODY_BYTES
 from api.mcp.server import build_server
 
-# A call holds the largest body that its operation takes, and what says which operation.
+# A call holds the largest body of an operation, and the name of the tool around it.
 MAX_MESSAGE_BYTES: Final = 2 * MAX_BODY_BYTES
 
 
 class McpEndpoint:
-    """ASGI app: every request stands alone, so any process can answer any of them."""
+    """ASGI app without sessions: any process can answer any request."""
 
     def __init__(self, app: FastAPI) -> None:
         self._server = build_server(app)
@@ -28,9 +28,9 @@ class McpEndpoint:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        """Take requests inside this context, and only there."""
-        # No list of allowed hosts: it guards servers without a key against a browser's page, and no page
-        # knows this key. So it works behind any host name.
+        """Serve requests inside this context."""
+        # A list of allowed hosts would protect a server without keys from pages in a browser; this server
+        # has keys, so it works behind any host name.
         sessions = StreamableHTTPSessionManager(
             self._server, json_response=True, stateless=True, max_request_body_size=MAX_MESSAGE_BYTES
         )

@@ -1,21 +1,21 @@
-"""Where an API key may stand in an address, and how it is out of it before anything can write it down."""
+"""API keys in paths: the key of an MCP URL moves into a header before anything can log it."""
 
 import re
 from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-# Where requests go once their key is in the header; a client that can send headers may come straight here.
-ADDRESS: Final = "/mcp/v2/mcp"
-WITH_KEY: Final = re.compile(r"/mcp/([^/]+)/v2/mcp")
-# A whole token in any other address is a mistake; what stays tells whose.
+# The endpoint itself; a client that can send headers may call it directly.
+PATH: Final = "/mcp/v2/mcp"
+PATH_WITH_KEY: Final = re.compile(r"/mcp/([^/]+)/v2/mcp")
+# A whole token anywhere else in a URL is a mistake; its public part stays, to identify the key.
 SECRET: Final = re.compile(r"(svc(?:(?:_|%5F)[^_%/?&]+){2}(?:_|%5F))[^/?&]+", re.IGNORECASE)
 
 
-class KeysOutOfAddresses:
+class KeyInPathMiddleware:
     """ASGI middleware: the key in `/mcp/<API_KEY>/v2/mcp` becomes the bearer key of the request.
 
-    It changes the scope that it was given, and not a copy: the server writes its access log from that one.
+    It changes the scope in place, because the server writes its access log from the original scope.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -29,11 +29,11 @@ class KeysOutOfAddresses:
 
 
 def _move_key(scope: Scope) -> None:
-    keyed = WITH_KEY.fullmatch(scope["path"])
-    if keyed:
+    match = PATH_WITH_KEY.fullmatch(scope["path"])
+    if match:
         others = [header for header in scope["headers"] if header[0] != b"authorization"]
-        scope["headers"] = [*others, (b"authorization", b"Bearer " + keyed[1].encode())]
-        _set_path(scope, ADDRESS)
+        scope["headers"] = [*others, (b"authorization", b"Bearer " + match[1].encode())]
+        _set_path(scope, PATH)
         return
     if SECRET.search(scope["path"]):
         _set_path(scope, SECRET.sub(r"\1***", scope["path"]))
@@ -42,5 +42,5 @@ def _move_key(scope: Scope) -> None:
 
 def _set_path(scope: Scope, path: str) -> None:
     scope["path"] = path
-    # Only what looks at the bytes on the wire reads this; it may not keep what the path lost.
+    # The path as it came holds the secret, too.
     scope["raw_path"] = path.encode()

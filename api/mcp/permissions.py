@@ -1,4 +1,4 @@
-"""What an operation demands of a key beyond scopes, read from the dependencies of its route."""
+"""Permissions of an operation beyond scopes, read from the dependencies of its route."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -11,7 +11,7 @@ from api.auth import Caller
 from api.deps import authorized_account_wide, managing_keys
 from pipeline.store.catalog.catalog import Catalog
 
-Demand = Callable[[Caller, Catalog], bool]
+Permission = Callable[[Caller, Catalog], bool]
 
 
 def _is_account_wide(caller: Caller, _: Catalog) -> bool:
@@ -22,18 +22,18 @@ def _manages_keys(caller: Caller, catalog: Catalog) -> bool:
     return catalog.members.get(caller.account.id, caller.key.member_id).manages_keys
 
 
-# The dependency that refuses a key → whether it would.
-DEMAND_OF: Final[Mapping[Callable[..., Any], Demand]] = {
+# The dependency that refuses a caller → whether a caller has the permission.
+PERMISSION_OF: Final[Mapping[Callable[..., Any], Permission]] = {
     authorized_account_wide: _is_account_wide,
     managing_keys: _manages_keys,
 }
 
 
-def demands_of(app: FastAPI) -> dict[str, tuple[Demand, ...]]:
-    """The demands of every route, by its operation id."""
+def permissions_of(app: FastAPI) -> dict[str, tuple[Permission, ...]]:
+    """Return the permissions that every route requires, by operation id."""
     routes = (context.original_route for context in iter_route_contexts(app.routes))
     return {
-        route.name: tuple(DEMAND_OF[call] for call in _calls(route.dependant) if call in DEMAND_OF)
+        route.name: tuple(PERMISSION_OF[call] for call in _calls(route.dependant) if call in PERMISSION_OF)
         for route in routes
         if isinstance(route, APIRoute)
     }
@@ -42,5 +42,5 @@ def demands_of(app: FastAPI) -> dict[str, tuple[Demand, ...]]:
 def _calls(dependant: Dependant) -> Iterator[Callable[..., Any]]:
     if dependant.call is not None:
         yield dependant.call
-    for needed in dependant.dependencies:
-        yield from _calls(needed)
+    for dependency in dependant.dependencies:
+        yield from _calls(dependency)

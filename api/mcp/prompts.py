@@ -1,4 +1,4 @@
-"""What an assistant can be asked for in one go: the steps of an experienced analyst, in words."""
+"""Prompts: an analyst's steps for explaining a result and for planning a test."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,29 +12,29 @@ Explain the result of experiment {experiment_id} in project {project_id} to {aud
 
 1. Call get_experiment for what was tested and why: the hypothesis, the variants, the goals.
 2. Call get_results. If an entry of `health` is not ok, begin with it: data that cannot be trusted
-   outweigh every number, and the next step is to mend them.
+   outweigh every number, and the next step is to fix them.
 3. Take the verdict from `decision_summary`: its headline, explanation, recommendation and next step. Say
-   how sure it is by comparing score_value with effective_confidence_threshold under the name in
+   how certain it is by comparing score_value with effective_confidence_threshold under the name in
    score_label. Never work out significance yourself, and never call a variant a winner whose status is
    not `winner`.
 4. Give the size of the effect with its uncertainty: the improvement, and the interval around it, for the
-   primary goal. A range that holds zero says that the direction is not known.
+   primary goal. An interval that contains zero means that the direction is not known.
 5. Go through the other goals in `decision_summaries`. Say where one moved against the primary goal: a win
    that costs revenue is a trade, not a win.
 6. Look at get_results_timeseries only if the days matter to the story: a launch, a holiday, fewer than
-   two full weeks. For whom it works: call get_results_segments with the primary goal's `goal_id`, and take
-   its `summary` at its word. It judges all segments together; never pick one out by its own numbers, and
-   a segment that differs is a lead for a new test and not a finding.
+   two full weeks. For segments: call get_results_segments with the primary goal's `goal_id`, and report
+   its `summary`. It tests all segments together; never single one out by its own numbers. A segment that
+   differs is a reason for a new test and not a finding.
 
 Write at most 200 words: the answer first, then the evidence, then what to do next, then what is not
-known. Use percents and money as the results give them (money is in cents of `revenue_currency`), and no
+known. Use percentages and money as the results give them (money is in cents of `revenue_currency`), and no
 jargon without a plain word beside it.
 """
 PLAN_TEST: Final = """\
 Plan an A/B test in project {project_id} of this idea: {idea}
 
-1. Call get_project for the site, and list_experiments for what runs there now. Say if another running or
-   scheduled experiment changes the same page or counts on the same visitors.
+1. Call get_project for the site, and list_experiments for what runs there now. Say whether another running or
+   scheduled experiment changes the same page or needs the same visitors.
 2. Write one hypothesis: because (what was observed), changing (one thing) for (whom) will move (one
    number) by (how much), since (why people would act differently). Ask when the observation is missing;
    do not invent one.
@@ -55,12 +55,12 @@ Plan an A/B test in project {project_id} of this idea: {idea}
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """A prompt, the text that its arguments are filled into, and the tools that the text relies on."""
+    """A prompt, its text with placeholders for the arguments, and the tools that the text names."""
 
     prompt: Prompt
     text: str
     tools: frozenset[str]
-    # What an argument that may be left out is then.
+    # The values of optional arguments that are absent.
     defaults: Mapping[str, str]
 
 
@@ -109,13 +109,13 @@ PROMPTS: Final[Mapping[str, Guide]] = {
 }
 
 
-def filled(name: str, arguments: Mapping[str, str]) -> GetPromptResult:
-    """The prompt with its arguments in place; MCPError for an unknown prompt or a missing argument."""
+def fill(name: str, arguments: Mapping[str, str]) -> GetPromptResult:
+    """Fill the arguments into a prompt; MCPError for an unknown prompt or a missing argument."""
     guide = PROMPTS.get(name)
     if guide is None:
         raise MCPError(INVALID_PARAMS, f"there is no prompt {name!r}; prompts/list names them")
     given = {**guide.defaults, **arguments}
-    missing = [one.name for one in guide.prompt.arguments or () if one.name not in given]
+    missing = [argument.name for argument in guide.prompt.arguments or () if argument.name not in given]
     if missing:
         raise MCPError(INVALID_PARAMS, f"the prompt {name} also needs {', '.join(missing)}")
     message = PromptMessage(role="user", content=TextContent(text=guide.text.format(**given)))

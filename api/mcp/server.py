@@ -1,4 +1,4 @@
-"""What the MCP server offers to a key: the tools and prompts that the key is of use for."""
+"""The MCP server: the tools and prompts that a key may use."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -22,7 +22,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from api.mcp.calls import call
-from api.mcp.prompts import PROMPTS, filled
+from api.mcp.prompts import PROMPTS, fill
 from api.mcp.tools import Operation, operations_of
 
 Context = ServerRequestContext[Any, Request]
@@ -33,12 +33,12 @@ INSTRUCTIONS: Final = (
     "effective_confidence_threshold, and by the decision summary; never by a raw confidence number. Rates, "
     "lifts and confidences are percents, money is in cents. Starting, pausing, completing, archiving and "
     "deleting act on real visitors and real data: ask before you do. A tool that fails returns "
-    "{error: {code, message, details, request_id}}: branch on the code, mend what the details name."
+    "{error: {code, message, details, request_id}}: branch on the code, fix what the details name."
 )
 
 
 def build_server(app: FastAPI) -> Server:
-    """The server for the operations of an app; it reads them when it is first asked."""
+    """Build the server of an app; it reads the operations at the first request."""
     operations: Operations = cache(lambda: operations_of(app))
 
     async def list_tools(context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
@@ -53,11 +53,11 @@ def build_server(app: FastAPI) -> Server:
 
     async def list_prompts(context: Context, _: PaginatedRequestParams | None) -> ListPromptsResult:
         offered = await _offered(operations, context)
-        useful = [one.prompt for one in PROMPTS.values() if offered.keys() >= one.tools]
-        return ListPromptsResult(prompts=useful)
+        usable = [guide.prompt for guide in PROMPTS.values() if offered.keys() >= guide.tools]
+        return ListPromptsResult(prompts=usable)
 
     async def get_prompt(_: Context, params: GetPromptRequestParams) -> GetPromptResult:
-        return filled(params.name, params.arguments or {})
+        return fill(params.name, params.arguments or {})
 
     return Server(
         "truelift",
@@ -68,20 +68,24 @@ def build_server(app: FastAPI) -> Server:
         on_call_tool=call_tool,
         on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,
-        # No argument of ours travels as a header, so there is nothing to compare.
+        # No argument is sent as a header, so there is nothing to compare.
         get_tool_input_schema=lambda _: None,
     )
 
 
 async def _offered(operations: Operations, context: Context) -> dict[str, Operation]:
-    """The operations that the caller's key may call."""
+    """Return the operations that the caller's key may call."""
     request = _request_of(context)
     caller, catalog = request.state.caller, request.app.state.services.catalog
 
-    def choose() -> dict[str, Operation]:
-        return {name: one for name, one in operations().items() if one.is_open_to(caller, catalog)}
+    def select() -> dict[str, Operation]:
+        return {
+            name: operation
+            for name, operation in operations().items()
+            if operation.is_open_to(caller, catalog)
+        }
 
-    return await run_in_threadpool(choose)
+    return await run_in_threadpool(select)
 
 
 def _request_of(context: Context) -> Request:

@@ -1,7 +1,4 @@
-"""Which operations are tools, read from the app's own OpenAPI document: a new route is a tool by itself.
-
-JSON schemas that stand alone: what the OpenAPI document refers to comes along.
-"""
+"""Tools: one for each operation that takes an API key, read from the app's OpenAPI document."""
 
 import json
 import re
@@ -13,84 +10,59 @@ from fastapi import FastAPI
 from mcp_types import Tool
 
 from api.auth import Caller
-from api.mcp.annotations import hints_of
-from api.mcp.permissions import Demand, demands_of
+from api.mcp.annotations import annotations_of
+from api.mcp.permissions import Permission, permissions_of
 from pipeline.store.catalog.catalog import Catalog
 
 Schema = dict[str, Any]
+Location = Literal["path", "query", "header"]
 COMPONENTS: Final = "#/components/schemas/"
-NAME: Final = re.compile(f'"{COMPONENTS}([^"]+)"')
-
-
-def resolved(schema: Schema, components: Mapping[str, Schema]) -> Schema:
-    """The schema that a reference leads to; any other schema as it is."""
-    reference = schema.get("$ref")
-    return schema if reference is None else components[reference.removeprefix(COMPONENTS)]
-
-
-def self_contained(schema: Schema, components: Mapping[str, Schema]) -> Schema:
-    """The same schema, with every definition that it needs under `$defs`."""
-    definitions: dict[str, Schema] = {}
-    waiting = _names_in(schema)
-    while waiting:
-        name = waiting.pop()
-        definitions[name] = components[name]
-        waiting |= _names_in(components[name]) - definitions.keys()
-    whole = {**schema, "$defs": dict(sorted(definitions.items()))} if definitions else schema
-    alone: Schema = json.loads(json.dumps(whole).replace(COMPONENTS, "#/$defs/"))
-    return alone
-
-
-def _names_in(schema: Schema) -> set[str]:
-    return set(NAME.findall(json.dumps(schema)))
-
-
-Place = Literal["path", "query", "header"]
+COMPONENT: Final = re.compile(f'"{COMPONENTS}([^"]+)"')
 SCHEME: Final = "bearer"
 JSON: Final = "application/json"
-# Its answer is a secret, which would enter a model's context and whatever keeps that.
-NEVER: Final = {("POST", "/api/v1/account/api_keys")}
+# Its answer is a secret, which would enter a model's context and every log of it.
+NO_TOOL: Final = {("POST", "/api/v1/account/api_keys")}
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation of the API, and the tool that it is."""
+    """An operation of the API and its tool."""
 
     method: str
     path: str
-    # Each argument that is no member of the body → where it goes instead.
-    places: Mapping[str, Place]
+    # Each argument outside the body → its location.
+    locations: Mapping[str, Location]
     has_body: bool
-    # Having all scopes of any of these will do.
+    # Alternatives: a key needs all scopes of one of them.
     scopes: tuple[frozenset[str], ...]
-    demands: tuple[Demand, ...]
+    permissions: tuple[Permission, ...]
     tool: Tool
 
     def is_open_to(self, caller: Caller, catalog: Catalog) -> bool:
-        """Whether the caller's key may call it, on one project at least."""
+        """Return whether the caller's key may call the operation, on at least one project."""
         has_scopes = any(scopes <= set(caller.key.scopes) for scopes in self.scopes)
-        return has_scopes and all(is_met(caller, catalog) for is_met in self.demands)
+        return has_scopes and all(is_met(caller, catalog) for is_met in self.permissions)
 
 
 def operations_of(app: FastAPI) -> dict[str, Operation]:
-    """Every operation that a key can call, by its operation id."""
+    """Return every operation that a key can call, by operation id."""
     document = app.openapi()
     components = document["components"]["schemas"]
-    demands = demands_of(app)
-    found = {}
-    for method, path, described in _described(document):
-        name = described["operationId"]
-        found[name] = _operation(method, path, described, components, demands[name])
-    return found
+    permissions = permissions_of(app)
+    return {
+        name: _operation(method, path, described, components, permissions[name])
+        for method, path, described in _described(document)
+        for name in (described["operationId"],)
+    }
 
 
 def _described(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     for path, methods in document["paths"].items():
         for method, described in methods.items():
             takes_key = any(SCHEME in needed for needed in described.get("security", []))
-            # What is no JSON is a file, and a file is for a program: no model could hold it.
-            speaks_json = _success(described).get("content", {}).keys() <= {JSON}
-            if takes_key and speaks_json and (method.upper(), path) not in NEVER:
+            # A file is too large for a model's context.
+            answers_json = _success(described).get("content", {}).keys() <= {JSON}
+            if takes_key and answers_json and (method.upper(), path) not in NO_TOOL:
                 yield method.upper(), path, described
 
 
@@ -99,25 +71,25 @@ def _operation(
     path: str,
     described: dict[str, Any],
     components: Mapping[str, Schema],
-    demands: tuple[Demand, ...],
+    permissions: tuple[Permission, ...],
 ) -> Operation:
-    parameters = {_argument(one): one for one in described.get("parameters", [])}
+    parameters = {_argument(parameter): parameter for parameter in described.get("parameters", [])}
     body = resolved(_content(described.get("requestBody", {})), components)
     arguments = _arguments(parameters, body)
     return Operation(
         method=method,
         path=path,
-        places={argument: one["in"] for argument, one in parameters.items()},
+        locations={argument: parameter["in"] for argument, parameter in parameters.items()},
         has_body=bool(body),
-        scopes=tuple(frozenset(one[SCHEME]) for one in described["security"] if SCHEME in one),
-        demands=demands,
+        scopes=tuple(frozenset(needed[SCHEME]) for needed in described["security"] if SCHEME in needed),
+        permissions=permissions,
         tool=Tool(
             name=described["operationId"],
             title=described["summary"],
             description=described["description"],
             input_schema=self_contained(arguments, components),
             output_schema=_output(described, components),
-            annotations=hints_of(described["operationId"], method),
+            annotations=annotations_of(described["operationId"], method),
         ),
     )
 
@@ -128,11 +100,11 @@ def _argument(parameter: dict[str, Any]) -> str:
 
 
 def _arguments(parameters: dict[str, dict[str, Any]], body: Schema) -> Schema:
-    """One flat object: parameters and the members of the body side by side."""
-    required = [argument for argument, one in parameters.items() if one.get("required")]
+    """Describe one flat object: the parameters and the members of the body side by side."""
+    required = [argument for argument, parameter in parameters.items() if parameter.get("required")]
     schema: Schema = {
         "type": "object",
-        "properties": {argument: _parameter(one) for argument, one in parameters.items()}
+        "properties": {argument: _property(parameter) for argument, parameter in parameters.items()}
         | body.get("properties", {}),
         "required": required + body.get("required", []),
     }
@@ -141,14 +113,14 @@ def _arguments(parameters: dict[str, dict[str, Any]], body: Schema) -> Schema:
     return schema
 
 
-def _parameter(described: dict[str, Any]) -> Schema:
-    about = described.get("description")
-    schema: Schema = described["schema"]
-    return {**schema, "description": about} if about else schema
+def _property(parameter: dict[str, Any]) -> Schema:
+    description = parameter.get("description")
+    schema: Schema = parameter["schema"]
+    return {**schema, "description": description} if description else schema
 
 
 def _output(described: dict[str, Any], components: Mapping[str, Schema]) -> Schema | None:
-    """The schema of its success; None for one that answers with nothing."""
+    """Return the schema of the successful answer; None for an empty one."""
     schema = resolved(_content(_success(described)), components)
     return self_contained(schema, components) if schema.get("type") == "object" else None
 
@@ -161,3 +133,26 @@ def _success(described: dict[str, Any]) -> dict[str, Any]:
 def _content(described: dict[str, Any]) -> Schema:
     schema: Schema = described.get("content", {}).get(JSON, {}).get("schema", {})
     return schema
+
+
+def resolved(schema: Schema, components: Mapping[str, Schema]) -> Schema:
+    """Return the component that a reference names; any other schema unchanged."""
+    reference = schema.get("$ref")
+    return schema if reference is None else components[reference.removeprefix(COMPONENTS)]
+
+
+def self_contained(schema: Schema, components: Mapping[str, Schema]) -> Schema:
+    """Return the schema with every component that it refers to under `$defs`."""
+    definitions: dict[str, Schema] = {}
+    pending = _component_names(schema)
+    while pending:
+        name = pending.pop()
+        definitions[name] = components[name]
+        pending |= _component_names(components[name]) - definitions.keys()
+    whole = {**schema, "$defs": dict(sorted(definitions.items()))} if definitions else schema
+    contained: Schema = json.loads(json.dumps(whole).replace(COMPONENTS, "#/$defs/"))
+    return contained
+
+
+def _component_names(schema: Schema) -> set[str]:
+    return set(COMPONENT.findall(json.dumps(schema)))

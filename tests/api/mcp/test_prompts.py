@@ -6,14 +6,14 @@ from fastapi import FastAPI
 from mcp import MCPError
 from mcp_types import TextContent
 
-from api.mcp.prompts import PROMPTS, filled
+from api.mcp.prompts import PROMPTS, fill
 from api.mcp.tools import operations_of
 from tests.api.customers import Customer
 from tests.api.mcp.assistants import Assistant
 
 
 def text_of(name: str, **arguments: str) -> str:
-    (message,) = filled(name, arguments).messages
+    (message,) = fill(name, arguments).messages
     assert isinstance(message.content, TextContent)
     return message.content.text
 
@@ -44,9 +44,9 @@ def test_an_argument_may_be_left_out_where_it_has_a_default() -> None:
 
 def test_an_unknown_prompt_and_a_missing_argument_are_told() -> None:
     with pytest.raises(MCPError, match="no prompt 'sing'"):
-        filled("sing", {})
+        fill("sing", {})
     with pytest.raises(MCPError, match="also needs idea"):
-        filled("plan_test", {"project_id": "prj_1"})
+        fill("plan_test", {"project_id": "prj_1"})
 
 
 @pytest.mark.anyio

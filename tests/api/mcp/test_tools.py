@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from jsonschema import Draft202012Validator
 from mcp_types import Tool
 
-from api.mcp.annotations import OF_OPERATION
+from api.mcp.annotations import BY_OPERATION
 from api.mcp.tools import Operation, operations_of
 from api.services import Services
 from pipeline.store.catalog.keys import SCOPES
@@ -87,7 +87,7 @@ def test_arguments_are_path_query_and_body_side_by_side(tools: dict[str, Tool]) 
 
 def test_parameters_take_one_value_each(operations: dict[str, Operation]) -> None:
     for operation in operations.values():
-        for name in operation.places:
+        for name in operation.locations:
             assert "array" not in str(properties(operation.tool)[name])
 
 
@@ -105,7 +105,7 @@ def test_no_argument_means_two_things(client: httpx2.Client, operations: dict[st
         body = described.get("requestBody", {}).get("content", {}).get("application/json", {})
         name = body.get("schema", {}).get("$ref", "").rpartition("/")[2]
         members = document["components"]["schemas"].get(name, {}).get("properties", {})
-        assert not operation.places.keys() & members.keys(), operation.tool.name
+        assert not operation.locations.keys() & members.keys(), operation.tool.name
         assert bool(members) == operation.has_body
 
 
@@ -124,7 +124,7 @@ def test_hints_tell_reading_from_adding_and_taking_away(tools: dict[str, Tool]) 
 
 
 def test_hints_are_of_operations_that_exist(tools: dict[str, Tool]) -> None:
-    assert set(OF_OPERATION) <= set(tools)
+    assert set(BY_OPERATION) <= set(tools)
 
 
 def refused(customer: Customer, operations: dict[str, Operation]) -> set[str]:
