@@ -1,9 +1,11 @@
 """Experiments: create, list, get, update, delete, and drive through their lifecycle."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Security
 
 from api.bodies.json_body import JsonObject
 from api.deps import (
@@ -35,7 +37,6 @@ router = APIRouter(
     responses=documented(*KEY_CODES, "not_found"),
 )
 UPDATE_CODES = ("experiment_running", "experiment_locked", "field_locked")
-ExperimentId = Annotated[str, Path(alias="id")]
 # What a listing shows unless it is asked for one status.
 LISTED: tuple[Status, ...] = ("draft", "scheduled", "running", "paused", "completed")
 
@@ -92,80 +93,71 @@ def update_experiment(
     return _detail(revise_draft(catalog, project, experiment.id, body, now=now, actor=caller.actor))
 
 
+@dataclass(frozen=True, slots=True)
+class ExperimentInPath:
+    """The experiment that the path names: not loaded, as changing and deleting it load it themselves."""
+
+    experiment_id: Annotated[str, Path(alias="id")]
+    caller: ExperimentsWriter
+    project: ProjectOfWritableExperiments
+    catalog: CatalogDep
+    now: Now
+
+    def change(self, transition: Callable[..., ExperimentValue]) -> Single[ExperimentDetail]:
+        """Take the experiment through a transition of `lifecycle`; errors of the transition, and 404."""
+        at_once = partial(transition, now=self.now)
+        return _detail(
+            self.catalog.experiments.change(
+                self.project.id, self.experiment_id, at_once, actor=self.caller.actor
+            )
+        )
+
+    def delete(self) -> None:
+        """Delete the experiment; TransitionError `not_draft`, and 404."""
+        self.catalog.experiments.delete(
+            self.project.id, self.experiment_id, lifecycle.deletable, actor=self.caller.actor
+        )
+
+
+WritableExperimentInPath = Annotated[
+    ExperimentInPath, Security(ExperimentInPath, scopes=["experiments:write"])
+]
+
+
 @router.delete("/{id}", status_code=204, responses=documented("not_draft"))
-def delete_experiment(
-    experiment_id: ExperimentId,
-    caller: ExperimentsWriter,
-    project: ProjectOfWritableExperiments,
-    catalog: CatalogDep,
-) -> None:
+def delete_experiment(experiment: WritableExperimentInPath) -> None:
     """Delete a draft for good; what has started is completed and archived instead."""
-    catalog.experiments.delete(project.id, experiment_id, lifecycle.deletable, actor=caller.actor)
+    experiment.delete()
 
 
 @router.post("/{id}/start", responses=documented("invalid_transition", "start_requirements_not_met"))
-def start_experiment(
-    experiment_id: ExperimentId,
-    caller: ExperimentsWriter,
-    project: ProjectOfWritableExperiments,
-    catalog: CatalogDep,
-    now: Now,
-) -> Single[ExperimentDetail]:
+def start_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
     """Start a draft: visitors are assigned at once, or from `scheduled_start_at` if that lies ahead."""
-    start = partial(lifecycle.start, now=now)
-    return _detail(catalog.experiments.change(project.id, experiment_id, start, actor=caller.actor))
+    return experiment.change(lifecycle.start)
 
 
 @router.post("/{id}/pause", responses=documented("invalid_transition"))
-def pause_experiment(
-    experiment_id: ExperimentId,
-    caller: ExperimentsWriter,
-    project: ProjectOfWritableExperiments,
-    catalog: CatalogDep,
-    now: Now,
-) -> Single[ExperimentDetail]:
+def pause_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
     """Assign no new visitors; the others keep their variant, and the configuration can be edited."""
-    pause = partial(lifecycle.pause, now=now)
-    return _detail(catalog.experiments.change(project.id, experiment_id, pause, actor=caller.actor))
+    return experiment.change(lifecycle.pause)
 
 
 @router.post("/{id}/resume", responses=documented("invalid_transition"))
-def resume_experiment(
-    experiment_id: ExperimentId,
-    caller: ExperimentsWriter,
-    project: ProjectOfWritableExperiments,
-    catalog: CatalogDep,
-    now: Now,
-) -> Single[ExperimentDetail]:
+def resume_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
     """Assign new visitors again; what was collected is kept."""
-    resume = partial(lifecycle.resume, now=now)
-    return _detail(catalog.experiments.change(project.id, experiment_id, resume, actor=caller.actor))
+    return experiment.change(lifecycle.resume)
 
 
 @router.post("/{id}/complete", responses=documented("invalid_transition"))
-def complete_experiment(
-    experiment_id: ExperimentId,
-    caller: ExperimentsWriter,
-    project: ProjectOfWritableExperiments,
-    catalog: CatalogDep,
-    now: Now,
-) -> Single[ExperimentDetail]:
+def complete_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
     """End it: nobody is assigned any more, and results are frozen."""
-    complete = partial(lifecycle.complete, now=now)
-    return _detail(catalog.experiments.change(project.id, experiment_id, complete, actor=caller.actor))
+    return experiment.change(lifecycle.complete)
 
 
 @router.post("/{id}/archive", responses=documented("invalid_transition"))
-def archive_experiment(
-    experiment_id: ExperimentId,
-    caller: ExperimentsWriter,
-    project: ProjectOfWritableExperiments,
-    catalog: CatalogDep,
-    now: Now,
-) -> Single[ExperimentDetail]:
+def archive_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
     """Take a completed experiment off the default listing; its results are kept."""
-    archive = partial(lifecycle.archive, now=now)
-    return _detail(catalog.experiments.change(project.id, experiment_id, archive, actor=caller.actor))
+    return experiment.change(lifecycle.archive)
 
 
 def _detail(experiment: ExperimentValue) -> Single[ExperimentDetail]:
