@@ -22,8 +22,8 @@ from scipy import integrate, stats
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.comparing import ALPHA, COMPARISONS, RUNS, Peer, Row, observe, row, timed
+from engine.stats.arrays import FloatArray
 from engine.stats.bayesian import posteriors
-from engine.stats.moments import FloatArray
 
 # Those that take milliseconds for each are asked for so many.
 SOME = 1000

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from engine.stats.arrays import FloatArray
 from engine.stats.contingency import Tables
-from engine.stats.moments import FloatArray, Moments
+from engine.stats.moments import Moments
 
 COMPARISONS = 15_000
 ALPHA = 0.05

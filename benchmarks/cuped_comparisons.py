@@ -18,10 +18,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.comparing import ALPHA, COMPARISONS, RUNS, Observed, Peer, Row, observe, row, timed
 from engine.stats import cuped
+from engine.stats.arrays import FloatArray
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist import two_sample
 from engine.stats.frequentist.two_sample import Comparison
-from engine.stats.moments import FloatArray, PairedMoments
+from engine.stats.moments import Moments, PairedMoments
 
 WHAT = "means with a covariate: p, lift interval"
 GOAL_OF_TEA_TASTING = 1000
@@ -56,10 +57,8 @@ def with_covariate(seen: Observed, seed: int = 16) -> PairedMoments:
     The two are correlated by 0.3 to 0.8.
     """
     rng = np.random.default_rng(seed)
-    n, mean, m2 = (
-        np.stack([getattr(arm, name) for arm in (seen.control, seen.treatment)], axis=-1)
-        for name in ("n", "mean", "m2")
-    )
+    arms = Moments.stack([seen.control, seen.treatment], axis=-1)
+    n, mean, m2 = arms.n, arms.mean, arms.m2
     m2_x = n * 2000.0**2 * rng.uniform(0.9, 1.1, n.shape)
     mean_x = 280.0 + rng.normal(0.0, 1.0, n.shape) * np.sqrt(m2_x) / n
     co = rng.uniform(0.3, 0.8, (COMPARISONS, 1)) * np.sqrt(m2 * m2_x)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.stats.moments import FloatArray, Moments
+from engine.stats.arrays import FloatArray
+from engine.stats.moments import Moments
 
 NAME = "spotify-confidence"
 PROGRAM = Path(__file__).with_name("spotify_tests.py")

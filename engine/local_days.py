@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import EngineError
+from engine.stats.arrays import BoolArray, IntArray
 
 DayArray = npt.NDArray[np.int32]
-OffsetArray = npt.NDArray[np.int64]
 
 _SECOND = timedelta(seconds=1)
 _DAY_SECONDS = 86_400
@@ -82,7 +82,7 @@ def _year(seconds: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def _offsets_between(timezone: str, first: int, last: int) -> tuple[OffsetArray, OffsetArray]:
+def _offsets_between(timezone: str, first: int, last: int) -> tuple[IntArray, IntArray]:
     """From which second on which offset holds, both in seconds, over whole years."""
     parts = [part for year in range(first, last + 1) for part in _offsets_of_year(timezone, year)]
     starts, offsets = zip(*parts, strict=True)
@@ -133,10 +133,10 @@ def local_midnight(day: date, timezone: str) -> datetime:
     return datetime.combine(day, time(), tzinfo=zone(timezone)).astimezone(UTC)
 
 
-def are_weekends(days: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+def are_weekends(days: npt.ArrayLike) -> BoolArray:
     """Whether days since 1970-01-01 are Saturdays or Sundays, elementwise."""
     # 1970-01-01 was a Thursday, the fourth day of a week that begins on Monday.
-    weekend: npt.NDArray[np.bool_] = (np.asarray(days, np.int64) + 3) % 7 >= 5
+    weekend: BoolArray = (np.asarray(days, np.int64) + 3) % 7 >= 5
     return weekend
 
 

@@ -56,14 +56,6 @@ def of_visitors(
 
     def together(found: Any) -> Counts:
         visitors, hits, moments = zip(*found, strict=True)
-        fields = (np.stack([getattr(one, name) for one in moments]) for name in ("n", "mean", "m2"))
-        return counts_of(np.stack(visitors), np.stack(hits)[:, None], Moments(*fields)[:, None])
+        return counts_of(np.stack(visitors), np.stack(hits)[:, None], Moments.stack(moments)[:, None])
 
-    whole = together([everyone])
-    return SegmentEvidence(
-        segments=tuple(segments),
-        counts=together(parts),
-        everyone=Counts(
-            visitors=whole.visitors[0], conversions=whole.conversions[0], revenue=whole.revenue[0]
-        ),
-    )
+    return SegmentEvidence(segments=tuple(segments), counts=together(parts), everyone=together([everyone])[0])

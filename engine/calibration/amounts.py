@@ -1,6 +1,6 @@
 """Simulated amounts with heavy tails, visitor by visitor: cut off at a percentile, and by quantile."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,9 +13,10 @@ from engine.calibration.method import (
     read_pair,
 )
 from engine.calibration.trials import LOG_DEVIATION, ORDERS, PARETO_SHAPE, OrderShape, Setting
+from engine.stats.arrays import FloatArray
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.quantiles import estimate_quantiles
-from engine.stats.moments import FloatArray, Moments
+from engine.stats.moments import Moments
 from engine.stats.winsorizing import winsorize
 
 CAP_PERCENTILE = 99.0
@@ -115,7 +116,7 @@ def _uncut(spent: Spent) -> MethodOutcome:
 def _capped(spent: Spent) -> MethodOutcome:
     """Cut as the service does; what is true is the lift of the capped mean, at the cap of each run."""
     cut = [winsorize(run, CAP_PERCENTILE) for run in zip(*spent.amounts, strict=True)]
-    moments = Moments.concatenate([each.moments[None] for each in cut])
+    moments = Moments.stack([each.moments for each in cut])
     cap = np.array([np.inf if each.cap is None else each.cap for each in cut])[:, None, None]
     mean, factor = spent.case.capped_mean(cap), 1.0 + spent.lift
     truth = factor * spent.case.capped_mean(cap / factor) / mean - 1.0
@@ -127,18 +128,12 @@ def _quantile(share: float) -> Callable[[Spent], MethodOutcome]:
 
     def read(spent: Spent) -> MethodOutcome:
         control, variant = (
-            _below_each_other([estimate_quantiles(amounts[amounts > 0], share) for amounts in arm])
+            Estimate.stack([estimate_quantiles(amounts[amounts > 0], share) for amounts in arm])[:, None]
             for arm in spent.amounts
         )
         return read_pair(control, variant, mean=spent.case.quantile(share))
 
     return read
-
-
-def _below_each_other(estimates: Sequence[Estimate]) -> Estimate:
-    """One comparison a run."""
-    parts = ("value", "variance", "n")
-    return Estimate(*(np.array([[getattr(each, part)] for each in estimates]) for part in parts))
 
 
 METHODS: tuple[Method, ...] = (

@@ -12,8 +12,9 @@ from engine.calibration.method import (
 )
 from engine.calibration.trials import Setting, lifts_of_last
 from engine.simulation.bandits import simulate_bandits
+from engine.stats.arrays import FloatArray
 from engine.stats.estimates import Estimate
-from engine.stats.moments import FloatArray, Moments
+from engine.stats.moments import Moments
 from engine.stats.stratification import stratify
 
 EPOCHS = 10

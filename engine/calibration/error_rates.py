@@ -21,9 +21,7 @@ from engine.calibration.returning_visitors import Shop
 from engine.calibration.sample_ratio import Split
 from engine.calibration.segments import Segments
 from engine.calibration.trials import Setting
-from engine.stats.moments import BoolArray, FloatArray
-
-IntArray = npt.NDArray[np.intp]
+from engine.stats.arrays import BoolArray, FloatArray, IntArray
 
 # A promise is broken where the count is this many standard errors beyond it.
 _BEYOND_CHANCE = 4.0

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.calibration.method import FAMILY, Method, MethodOutcome
+from engine.stats.arrays import FloatArray
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.noninferiority import judge_guardrail
-from engine.stats.moments import FloatArray, Moments
+from engine.stats.moments import Moments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from engine.calibration.method import FAMILY, Method, MethodOutcome
+from engine.stats.arrays import FloatArray, IntArray
 from engine.stats.bayesian import posteriors
 from engine.stats.bayesian.priors import prior_of_past, update_lift
 from engine.stats.contingency import Tables
 from engine.stats.estimates import Estimate
-from engine.stats.moments import FloatArray, Moments
+from engine.stats.moments import Moments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class Believing:
     lift: float
     lifts: FloatArray
     moments: Moments
-    past: npt.NDArray[np.int64]
+    past: IntArray
 
 
 def _is_drawn(case: object) -> bool:
@@ -93,7 +93,7 @@ def _read_with_past(sample: Believing) -> MethodOutcome:
     return MethodOutcome(_verdict(posteriors.compare_shares(tables, prior).chance), low, high, seen)
 
 
-def _verdict(chance: FloatArray) -> npt.NDArray[np.int64]:
+def _verdict(chance: FloatArray) -> IntArray:
     return (chance >= 1.0 - FAMILY).astype(np.int64) - (chance <= FAMILY)
 
 

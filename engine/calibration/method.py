@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from engine.calibration.trials import LEVEL, Setting
+from engine.stats.arrays import FloatArray, IntArray
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import Comparison, compare_means
-from engine.stats.moments import FloatArray
 
 FAMILY = (100 - LEVEL) / 100
 
@@ -66,7 +65,7 @@ class MethodOutcome:
     that is about, where it is not the lift of the sample: it broadcasts as those do.
     """
 
-    called: npt.NDArray[np.int64]
+    called: IntArray
     low: FloatArray
     high: FloatArray
     seen: FloatArray
@@ -121,10 +120,4 @@ def read_pair(control: Estimate, variant: Estimate, *, mean: float | FloatArray)
 def read_arms(arms: Estimate, *, mean: float | FloatArray) -> MethodOutcome:
     """The same of runs by arms, the control first."""
     variants = arms[:, 1:]
-    control = Estimate(
-        *(
-            np.broadcast_to(getattr(arms, part)[:, :1], variants.n.shape)
-            for part in ("value", "variance", "n")
-        )
-    )
-    return read_pair(control, variants, mean=mean)
+    return read_pair(arms[:, :1].broadcast_to(variants.n.shape), variants, mean=mean)

@@ -23,6 +23,7 @@ from engine.calibration.method import (
     read_test,
 )
 from engine.calibration.trials import DAYS, LEVEL, Setting, Trials
+from engine.stats.arrays import FloatArray
 from engine.stats.bayesian import posteriors
 from engine.stats.frequentist.dunnett import shared_noise
 from engine.stats.frequentist.multiple_testing import holm
@@ -32,7 +33,6 @@ from engine.stats.frequentist.two_sample import (
     compare_shares,
     fieller,
 )
-from engine.stats.moments import FloatArray
 from engine.stats.sequential.confidence_sequence import confidence_sequence, wins_always_valid
 from engine.stats.sequential.group_sequential import obrien_fleming
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from engine.analysis.comparison.metrics import adjusted_metrics, judged_values
 from engine.analysis.evidence.visitor_values import VisitorValues
@@ -14,8 +13,9 @@ from engine.calibration.method import (
     read_arms,
 )
 from engine.design.planning.sample_size import Mean, Plan, detectable_lift
+from engine.stats.arrays import BoolArray, FloatArray, IntArray
 from engine.stats.estimates import Estimate
-from engine.stats.moments import BoolArray, FloatArray, Moments, PairedMoments
+from engine.stats.moments import Moments, PairedMoments
 
 # How much visitors differ in how often they order, in how much, and their orders from one another:
 # deviations on the log scale.
@@ -108,7 +108,7 @@ def _lognormal(rng: np.random.Generator, deviation: float, shape: int | tuple[in
     return rng.lognormal(-(deviation**2) / 2, deviation, shape)
 
 
-def _bought(rng: np.random.Generator, orders: npt.NDArray[np.int64]) -> FloatArray:
+def _bought(rng: np.random.Generator, orders: IntArray) -> FloatArray:
     """What so many orders come to."""
     sizes = _lognormal(rng, _SIZE, int(orders.sum()))
     whose = np.repeat(np.arange(orders.size), orders.ravel())

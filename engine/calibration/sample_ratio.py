@@ -6,7 +6,7 @@ import numpy as np
 
 from engine.calibration.method import FAMILY, Method, MethodOutcome
 from engine.calibration.trials import DAYS
-from engine.stats.moments import FloatArray
+from engine.stats.arrays import FloatArray
 from engine.stats.sequential.sample_ratio import check_split
 
 # The share of its visitors that the last arm loses where something is wrong.

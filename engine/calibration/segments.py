@@ -6,12 +6,12 @@ import numpy as np
 from scipy import special
 
 from engine.calibration.method import FAMILY, Method, MethodOutcome
+from engine.stats.arrays import FloatArray
 from engine.stats.bayesian.shrinkage import SPREAD_SCALE, shrink
 from engine.stats.contingency import Tables, log_odds_ratios, tables_without
 from engine.stats.frequentist.multiple_testing import benjamini_hochberg
 from engine.stats.frequentist.two_sample import log_p_shares
 from engine.stats.log_p_values import log_p_normal
-from engine.stats.moments import FloatArray
 
 # What an effect is where some segments have one and others not, and around what those that differ lie:
 # log odds ratios.

@@ -14,9 +14,10 @@ from engine.design.planning.sample_size import (
     Share,
     detectable_lift,
 )
+from engine.stats.arrays import FloatArray
 from engine.stats.contingency import Tables
 from engine.stats.estimates import Estimate
-from engine.stats.moments import FloatArray, Moments
+from engine.stats.moments import Moments
 
 OrderShape = Literal["lognormal", "pareto"]
 
@@ -155,7 +156,7 @@ def draw_trials(setting: Setting, *, lift: float, runs: int, rng: np.random.Gene
         orders = ORDERS[setting.orders](rng, int(hits.sum()))
         cells = np.repeat(np.arange(hits.size), hits.ravel())
         spent = Moments.of_groups(orders * lifts[cells % setting.arms], cells, hits.size)
-        daily = Moments(*(part.reshape(shape) for part in (spent.n, spent.mean, spent.m2)))
+        daily = spent.map(lambda part: part.reshape(shape))
         zero = np.zeros(shape)
         moments = _so_far(daily.merge(Moments(a_day - daily.n, zero, zero)))
     return Trials(setting=setting, lift=lift, converted=converted, moments=moments)
@@ -166,7 +167,7 @@ def _so_far(daily: Moments) -> Moments:
     days = [daily[:, 0]]
     for day in range(1, DAYS):
         days.append(days[-1].merge(daily[:, day]))
-    return Moments(*(np.stack([getattr(day, part) for day in days], axis=1) for part in ("n", "mean", "m2")))
+    return Moments.stack(days, axis=1)
 
 
 def lifts_of_last(arms: int, lift: float) -> FloatArray:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from engine.design.experiment import Experiment, Variant
 from engine.design.invariants import WEIGHT_UNIT
+from engine.stats.arrays import IntArray
 
 Role = Literal["t", "v"]
 AssignmentStatus = Literal["new", "existing", "excluded"]
@@ -63,7 +64,7 @@ def bucket_variant(experiment: Experiment, visitor_id: str) -> int | None:
     return bisect_right(thresholds, visitor_hash(experiment, "v", visitor_id))
 
 
-def bucket_variants(experiment: Experiment, visitor_ids: Sequence[str]) -> npt.NDArray[np.int64]:
+def bucket_variants(experiment: Experiment, visitor_ids: Sequence[str]) -> IntArray:
     """The index of each visitor's variant, as `bucket_variant` gives it; -1 for its None."""
     outside = np.full(len(visitor_ids), -1, np.int64)
     if not experiment.variants:

@@ -8,10 +8,11 @@ import numpy.typing as npt
 import polars as pl
 
 from engine.analysis.evidence.days_since_exposure import FollowUp
-from engine.analysis.evidence.totals import DailyEvidence, Evidence, IntArray
+from engine.analysis.evidence.totals import DailyEvidence, Evidence
 from engine.frames.rows import NO_MORE, GoalKind, ValueColumns
-from engine.frames.values import side_by_side, values_of
+from engine.frames.values import values_of
 from engine.local_days import local_days
+from engine.stats.arrays import IntArray
 from engine.stats.moments import Moments
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -142,7 +143,7 @@ def by_visitor(coded: pl.DataFrame, goals: int) -> pl.DataFrame:
 def _revenue(arms: Sequence[pl.DataFrame], goal: int, kind: GoalKind) -> Moments:
     """Moments of cents per visitor, a column a variant; zeros for a goal that carries no money."""
     if kind == "revenue":
-        return side_by_side([Moments.of(arm[f"sum_{goal}"].to_numpy()) for arm in arms])
+        return Moments.stack([Moments.of(arm[f"sum_{goal}"].to_numpy()) for arm in arms])[None]
     n = np.array([[float(arm.height) for arm in arms]])
     return Moments(n, np.zeros(n.shape), np.zeros(n.shape))
 

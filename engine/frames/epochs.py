@@ -50,9 +50,7 @@ def with_epochs(
             visitors=np.stack([part.visitors for part in parts]),
             settled=np.stack([part.visitors for part in kept]),
             conversions=np.stack([part.conversions for part in parts]),
-            revenue=Moments(
-                *(np.stack([getattr(part.revenue, name) for part in parts]) for name in ("n", "mean", "m2"))
-            ),
+            revenue=Moments.stack([part.revenue for part in parts]),
         ),
     )
 

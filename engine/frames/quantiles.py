@@ -12,7 +12,8 @@ from engine.analysis.report.variant_details import between, number
 from engine.analysis.results.report import Interval
 from engine.errors import InvalidEvidenceError
 from engine.frames.rows import collected
-from engine.stats.estimates import Estimate, FloatArray
+from engine.stats.arrays import FloatArray
+from engine.stats.estimates import Estimate
 from engine.stats.frequentist.quantiles import estimate_quantiles
 from engine.stats.frequentist.two_sample import compare_means
 

@@ -7,12 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from engine.analysis.evidence.segments import (
-    Counts,
-    IntArray,
-    Segment,
-    SegmentEvidence,
-)
+from engine.analysis.evidence.segments import Counts, Segment, SegmentEvidence
 from engine.analysis.results.segment_report import SegmentReport
 from engine.analysis.segments.analyze import analyze_segments
 from engine.design.experiment import Experiment
@@ -28,6 +23,7 @@ from engine.frames.counts import (
 )
 from engine.frames.epochs import WeightEpochs
 from engine.frames.rows import Columns, GoalKind, read_rows
+from engine.stats.arrays import IntArray
 from engine.stats.bayesian.pooling import by_sampling, in_closed_form
 from engine.stats.bayesian.sampling import Sampling
 from engine.stats.moments import Moments
@@ -110,10 +106,8 @@ def _count(rows: pl.DataFrame, arms: Sequence[str], columns: Columns) -> Segment
     found = list(_by_column(visitors, columns, len(arms), kinds))
     return SegmentEvidence(
         segments=tuple(segment for segments, _ in found for segment in segments),
-        counts=_together([counts for _, counts in found]),
-        everyone=Counts(
-            visitors=everyone.visitors[0], conversions=everyone.conversions[0], revenue=everyone.revenue[0]
-        ),
+        counts=Counts.concatenate([counts for _, counts in found]),
+        everyone=everyone[0],
         as_of=moment(rows["at"].max()),
     )
 
@@ -144,20 +138,8 @@ def _counts(
         for goal, kind in enumerate(kinds)
     ]
     shape = (len(kinds), values, variants)
-    stacked = (np.stack([getattr(one, name) for one in moments]) for name in ("n", "mean", "m2"))
     return Counts(
         visitors=np.bincount(cells, minlength=size).reshape(values, variants),
         conversions=np.stack(hits).reshape(shape).swapaxes(0, 1),
-        revenue=Moments(*(part.reshape(shape).swapaxes(0, 1) for part in stacked)),
-    )
-
-
-def _together(parts: Sequence[Counts]) -> Counts:
-    revenue = (
-        np.concatenate([getattr(part.revenue, name) for part in parts]) for name in ("n", "mean", "m2")
-    )
-    return Counts(
-        visitors=np.concatenate([part.visitors for part in parts]),
-        conversions=np.concatenate([part.conversions for part in parts]),
-        revenue=Moments(*revenue),
+        revenue=Moments.stack(moments).map(lambda part: part.reshape(shape).swapaxes(0, 1)),
     )

@@ -1,18 +1,16 @@
 """What a DataFrame tells of each visitor beyond counts: amounts cut, orders, and what was done before."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TypeVar
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.frames.rows import GoalKind, ValueColumns
-from engine.stats.moments import FloatArray, Moments, PairedMoments
+from engine.stats.arrays import FloatArray
+from engine.stats.moments import Moments, PairedMoments
 from engine.stats.winsorizing import cap_of
-
-AnyMoments = TypeVar("AnyMoments", Moments, PairedMoments)
 
 
 def values_of(
@@ -39,12 +37,6 @@ def values_of(
     )
 
 
-def side_by_side(cells: Sequence[AnyMoments]) -> AnyMoments:
-    """Moments of single cells as those of one goal, a column a variant."""
-    kind = type(cells[0])
-    return kind(*(np.array([[getattr(cell, field.name) for cell in cells]]) for field in fields(kind)))
-
-
 @dataclass(frozen=True, slots=True)
 class _Goal:
     number: int
@@ -61,7 +53,7 @@ def _values_of_goal(arms: Sequence[pl.DataFrame], goal: _Goal, found: VisitorVal
         values = [np.minimum(amount, cap) for amount in amounts]
         found = replace(
             found,
-            value=side_by_side([Moments.of(value) for value in values]),
+            value=Moments.stack([Moments.of(value) for value in values])[None],
             caps=np.array([cap]),
             capped=np.array([[(amount > cap).sum() for amount in amounts]], np.int64),
         )
@@ -79,7 +71,7 @@ def _values_of_goal(arms: Sequence[pl.DataFrame], goal: _Goal, found: VisitorVal
     return replace(
         found,
         before=_pairs(_where(past, known), _where(values, known)),
-        without_before=side_by_side([Moments.of(one) for one in _where(values, unknown)]),
+        without_before=Moments.stack([Moments.of(one) for one in _where(values, unknown)])[None],
     )
 
 
@@ -95,7 +87,7 @@ def _where(values: Sequence[FloatArray], chosen: Sequence[np.ndarray]) -> list[F
 
 
 def _pairs(first: Sequence[FloatArray], second: Sequence[FloatArray]) -> PairedMoments:
-    return side_by_side([PairedMoments.of(x, y) for x, y in zip(first, second, strict=True)])
+    return PairedMoments.stack([PairedMoments.of(x, y) for x, y in zip(first, second, strict=True)])[None]
 
 
 def _filled(past: Sequence[FloatArray]) -> list[FloatArray]:

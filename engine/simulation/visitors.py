@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from engine.stats.arrays import BoolArray, FloatArray, IntArray
 
 DAY_US = 86_400_000_000
 
@@ -98,7 +97,7 @@ class Visitors:
 class Outcomes:
     """What N visitors did: `order_cents` and `converted_us` are 0 where `converted` is false."""
 
-    converted: npt.NDArray[np.bool_]
+    converted: BoolArray
     converted_us: IntArray
     order_cents: IntArray
 

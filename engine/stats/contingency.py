@@ -11,12 +11,13 @@ import numpy.typing as npt
 from scipy import special
 
 from engine.errors import InvalidEvidenceError
+from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.estimates import Estimate
-from engine.stats.moments import BoolArray, FloatArray, Moments
+from engine.stats.moments import Moments
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class Tables(ArrayRecord):
     """Two-by-two tables, elementwise over arrays of one shape: `hits` of `n` converted in each arm."""
 
     control_hits: FloatArray
@@ -61,10 +62,6 @@ class Tables:
         """The smallest of the four counts: converted or not, in either arm."""
         misses = np.minimum(self.control_n - self.control_hits, self.n - self.hits)
         return np.minimum(np.minimum(self.control_hits, self.hits), misses)
-
-    def __getitem__(self, where: BoolArray) -> Self:
-        """The tables that a mask picks, as one row of them."""
-        return type(self)(self.control_hits[where], self.control_n[where], self.hits[where], self.n[where])
 
 
 def _share(hits: FloatArray, n: FloatArray) -> FloatArray:

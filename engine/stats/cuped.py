@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.contingency import Tables
 from engine.stats.frequentist.two_sample import log_p_shares
 from engine.stats.log_p_values import log_p_normal
-from engine.stats.moments import BoolArray, FloatArray, Moments, PairedMoments
+from engine.stats.moments import Moments, PairedMoments
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def log_p_before(paired: PairedMoments, *, control: int = 0, axis: int = -1) -> 
     which next to nobody did anything would be the surest of all. A small p means that the arms were not
     alike to begin with, so the adjusted result is suspect.
     """
-    x = Moments(*(np.moveaxis(part, axis, -1) for part in (paired.n, paired.mean_x, paired.m2_x)))
+    x = paired.x.map(lambda part: np.moveaxis(part, axis, -1))
     baseline = x[..., [control]].broadcast_to(x.n.shape)
     both = x.merge(baseline)
     seen = np.minimum(x.n, baseline.n) > 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.stats.moments import FloatArray, Moments, PairedMoments
+from engine.stats.moments import Moments, PairedMoments
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def linearize_with_covariate(moments: RatioMoments) -> PairedMoments:
     ratio = linearize(moments.xy)
     defined = ratio.n > 0
     unit = np.where(defined, moments.xy.mean_x, 1.0)
-    co: FloatArray = (moments.zy.co - ratio.mean * moments.zx.co) / unit
+    co = np.asarray((moments.zy.co - ratio.mean * moments.zx.co) / unit)
     return PairedMoments(
         n=ratio.n,
         mean_x=np.where(defined, moments.zy.mean_x, 0.0),

@@ -1,19 +1,16 @@
 """A mean per arm and how sure it is: what a comparison needs, however the mean was estimated."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
+from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.moments import Moments
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(ArrayRecord):
     """Approximately normal estimates, elementwise over arrays of one shape.
 
     `value` is in the metric's unit, `variance` its squared standard error, `n` the visitors behind it.
@@ -36,12 +33,6 @@ class Estimate:
     def defined(self) -> BoolArray:
         """Where there is an estimate."""
         return np.isfinite(self.value) & np.isfinite(self.variance)
-
-    def __getitem__(self, key: Any) -> Self:  # noqa: ANN401  # whatever indexes an array
-        """The estimates of the cells that `key` picks, as it would from an array."""
-        return type(self)(
-            np.asarray(self.value[key]), np.asarray(self.variance[key]), np.asarray(self.n[key])
-        )
 
     def minus(self, control: Self) -> Self:
         """The difference from `control`, an independent estimate; `n` is of both together."""

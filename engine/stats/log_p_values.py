@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-from engine.stats.moments import FloatArray
+from engine.stats.arrays import FloatArray
 
 # Below this p the incomplete beta function nears the end of float range, and the tail is integrated instead.
 _STUDENT_UNDERFLOW = 1e-250

@@ -5,19 +5,17 @@ How two values of a visitor go together: all that adjusting one by the other nee
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from engine.errors import InvalidEvidenceError
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from engine.stats.arrays import ArrayRecord, FloatArray
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
+class Moments(ArrayRecord):
     """Count, mean and centred second moment, elementwise over arrays of one shape.
 
     `n` is the number of visitors, `mean` the mean per visitor in the metric's unit (a share for
@@ -69,11 +67,6 @@ class Moments:
         m2: FloatArray = np.bincount(groups, (array - mean[groups]) ** 2, count).astype(np.float64)
         return cls(n, mean, m2)
 
-    @classmethod
-    def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """Put moments below each other, along the first axis."""
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("n", "mean", "m2")))
-
     @property
     def total(self) -> FloatArray:
         """The sum of the values."""
@@ -84,14 +77,6 @@ class Moments:
         """The unbiased sample variance; 0 where n < 2."""
         variance: FloatArray = np.divide(self.m2, self.n - 1.0, out=np.zeros(self.n.shape), where=self.n > 1)
         return variance
-
-    def __getitem__(self, key: Any) -> Self:  # noqa: ANN401  # whatever indexes an array
-        """The moments of the cells that `key` picks, as it would from an array."""
-        return type(self)(np.asarray(self.n[key]), np.asarray(self.mean[key]), np.asarray(self.m2[key]))
-
-    def broadcast_to(self, shape: tuple[int, ...]) -> Self:
-        """The same moments in every cell of a larger shape."""
-        return type(self)(*(np.broadcast_to(values, shape) for values in (self.n, self.mean, self.m2)))
 
     def merge(self, other: Self) -> Self:
         """Moments of both samples together.
@@ -114,7 +99,7 @@ class Moments:
 
 
 @dataclass(frozen=True, slots=True)
-class PairedMoments:
+class PairedMoments(ArrayRecord):
     """Count, means, centred second moments and co-moment of pairs (x, y), elementwise over one shape.
 
     `m2_x` and `m2_y` are sums of squared deviations, `co` the sum of products of deviations; all are 0 in
@@ -153,21 +138,6 @@ class PairedMoments:
         products = (first - of_x.mean[groups]) * (second - of_y.mean[groups])
         co = np.bincount(groups, products, count).astype(np.float64)
         return cls(of_x.n, of_x.mean, of_y.mean, of_x.m2, of_y.m2, co)
-
-    @classmethod
-    def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """Put moments below each other, along the first axis."""
-        names = ("n", "mean_x", "mean_y", "m2_x", "m2_y", "co")
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-    def __getitem__(self, key: Any) -> Self:  # noqa: ANN401  # whatever indexes an array
-        """The moments of the cells that `key` picks, as it would from an array."""
-        return type(self)(
-            *(
-                np.asarray(values[key])
-                for values in (self.n, self.mean_x, self.mean_y, self.m2_x, self.m2_y, self.co)
-            )
-        )
 
     @property
     def x(self) -> Moments:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from engine.stats.moments import FloatArray
+from engine.stats.arrays import FloatArray
 
 Function = Callable[[FloatArray], FloatArray]
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine.stats.estimates import BoolArray, Estimate, FloatArray
+from engine.stats.arrays import BoolArray, FloatArray
+from engine.stats.estimates import Estimate
 from engine.stats.moments import Moments
 
 # What an arm keeps at least, as a share of an even split: less, and its intervals miss more than they say.

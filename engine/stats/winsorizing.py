@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine.stats.moments import FloatArray, Moments
+from engine.stats.arrays import FloatArray
+from engine.stats.moments import Moments
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +39,8 @@ def winsorize(arms: Sequence[npt.ArrayLike], percentile: float) -> Winsorized:
     cut = [arm if cap is None else np.minimum(arm, cap) for arm in values]
     before, after = (np.array([arm.sum() for arm in each]) for each in (values, cut))
     lost = before - after
-    cells = [Moments.of(arm) for arm in cut]
     return Winsorized(
-        moments=Moments(*(np.array([getattr(cell, part) for cell in cells]) for part in ("n", "mean", "m2"))),
+        moments=Moments.stack([Moments.of(arm) for arm in cut]),
         cap=cap,
         capped=np.array([(arm > np.inf if cap is None else arm > cap).sum() for arm in values], np.float64),
         removed=np.divide(lost, before, out=np.zeros_like(lost), where=before > 0),

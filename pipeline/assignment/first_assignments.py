@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.design.experiment import Experiment
+from engine.stats.arrays import BoolArray
 from pipeline.events.timestamps import MICROSECONDS
 from pipeline.ingest import Ingest
 from pipeline.store.warehouse.connection import Warehouse
@@ -51,7 +52,7 @@ class _Index:
             return int(self.variants[position])
         return None
 
-    def _are_known(self, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    def _are_known(self, keys: npt.NDArray[np.uint64]) -> BoolArray:
         if not len(self.keys):
             return np.zeros(len(keys), np.bool_)
         positions = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)

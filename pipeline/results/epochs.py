@@ -3,9 +3,10 @@
 import numpy as np
 import polars as pl
 
-from engine.analysis.evidence.epochs import EpochEvidence, IntArray
+from engine.analysis.evidence.epochs import EpochEvidence
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
+from engine.stats.arrays import IntArray
 from engine.stats.moments import Moments
 
 

@@ -15,9 +15,10 @@ import polars as pl
 
 from engine.analysis.comparison.metrics import primary_row
 from engine.analysis.evidence.days_since_exposure import FollowUp
-from engine.analysis.evidence.totals import DailyEvidence, Evidence, IntArray
+from engine.analysis.evidence.totals import DailyEvidence, Evidence
 from engine.design.experiment import Experiment
 from engine.local_days import local_day
+from engine.stats.arrays import IntArray
 from engine.stats.moments import Moments
 from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, SEVERAL_VARIANTS
 

@@ -8,14 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from engine.analysis.evidence.segments import (
-    Counts,
-    IntArray,
-    Segment,
-    SegmentEvidence,
-    SegmentVisitors,
-)
+from engine.analysis.evidence.segments import Counts, Segment, SegmentEvidence, SegmentVisitors
 from engine.design.experiment import Experiment
+from engine.stats.arrays import IntArray
 from pipeline.results.evidence import moments_of_sums, whole_numbers
 from pipeline.store.warehouse.aggregates import EVERYONE
 
@@ -37,11 +32,9 @@ def segment_evidence_of(
     counts = _counts(experiment, counted, names)
     return SegmentEvidence(
         segments=_named(names),
-        counts=counts[np.arange(names.height)],
+        counts=counts[:-1],
         # Those who are in no segment in particular come after the last one.
-        everyone=Counts(
-            visitors=counts.visitors[-1], conversions=counts.conversions[-1], revenue=counts.revenue[-1]
-        ),
+        everyone=counts[-1],
         left_out=left_out or {},
         as_of=as_of,
     )

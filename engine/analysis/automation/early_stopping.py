@@ -15,7 +15,7 @@ from engine.analysis.comparison.significance import Significance, assess_signifi
 from engine.analysis.evidence.totals import Evidence
 from engine.analysis.health.checks import check_health
 from engine.design.experiment import Experiment, Variant
-from engine.stats.estimates import BoolArray
+from engine.stats.arrays import BoolArray
 from engine.stats.sequential.confidence_sequence import wins_always_valid
 
 # A Bayesian winner is stopped for once choosing it wrongly costs, on average, less than this share of the

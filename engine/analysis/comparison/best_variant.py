@@ -14,10 +14,11 @@ from engine.analysis.comparison.metrics import (
 )
 from engine.analysis.evidence.totals import Evidence
 from engine.design.experiment import Experiment
+from engine.stats.arrays import FloatArray
 from engine.stats.bayesian.best_arm import best_of_means, best_of_shares
 from engine.stats.bayesian.best_arm_lift_prior import best_of_lifts
 from engine.stats.estimates import Estimate
-from engine.stats.moments import FloatArray, Moments
+from engine.stats.moments import Moments
 from engine.stats.stratification import stratify_arms
 
 

@@ -12,9 +12,9 @@ from engine.analysis.comparison.significance_level import effective_alpha
 from engine.analysis.comparison.stratified import paired_with
 from engine.analysis.evidence.totals import Evidence
 from engine.design.experiment import Experiment
+from engine.stats.arrays import FloatArray
 from engine.stats.frequentist.dunnett import critical_dunnett, log_p_dunnett, shared_noise
 from engine.stats.frequentist.multiple_testing import holm
-from engine.stats.moments import FloatArray
 
 
 def correct(experiment: Experiment, evidence: Evidence, effects: Effects) -> tuple[Effects, FloatArray]:

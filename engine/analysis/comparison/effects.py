@@ -14,12 +14,13 @@ from engine.analysis.comparison.metrics import control_column, is_revenue, metri
 from engine.analysis.comparison.stratified import paired_with
 from engine.analysis.evidence.totals import Evidence
 from engine.design.experiment import Experiment
+from engine.stats.arrays import ArrayRecord, FloatArray
 from engine.stats.bayesian import posteriors
 from engine.stats.bayesian.priors import prior_of_past, update_lift
 from engine.stats.contingency import Tables
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist import two_sample
-from engine.stats.moments import BoolArray, FloatArray, Moments
+from engine.stats.moments import Moments
 
 
 def beta_priors(experiment: Experiment, evidence: Evidence) -> FloatArray:
@@ -38,7 +39,7 @@ def beta_priors(experiment: Experiment, evidence: Evidence) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effects:
+class Effects(ArrayRecord):
     """Every variant against the control, goals by variants; NaN in the control's own column.
 
     `improvement`, `low` and `high` are relative changes of the goal's metric (see `metrics.metrics_of`),
@@ -57,20 +58,10 @@ class Effects:
     loss: FloatArray
     expected: FloatArray
 
-    @classmethod
-    def none(cls, shape: tuple[int, ...]) -> "Effects":
-        """No effect known in any cell."""
-        return cls(**{name: np.full(shape, np.nan) for name in cls.__slots__})
-
-    def put(self, rows: BoolArray, columns: BoolArray, found: "Effects") -> None:
-        """Fill in the cells of some rows and columns from effects with those rows and every column."""
-        for name in self.__slots__:
-            getattr(self, name)[np.ix_(rows, columns)] = getattr(found, name)[:, columns]
-
 
 def effects_of(experiment: Experiment, evidence: Evidence, alpha: float) -> Effects:
     """Compare every variant with the control on every goal, by the experiment's method, at level `alpha`."""
-    effects = Effects.none(evidence.conversions.shape)
+    effects = Effects.full(evidence.conversions.shape, np.nan)
     control = control_column(experiment)
     if control is not None:
         _compare(experiment, evidence, control, alpha, effects)
@@ -99,7 +90,7 @@ def _compare(
     if evidence.epochs is not None:
         # Means of epochs are averaged, and an average of shares is no share of a number of visitors.
         found = _mean_effects(*paired_with(control, experiment, evidence), how)
-        effects.put(np.ones(len(experiment.goals), bool), others, found)
+        effects[:, others] = found[:, others]
         return
     metrics = metrics_of(experiment, evidence)
     means = is_revenue(experiment) | metrics.is_adjusted
@@ -107,11 +98,11 @@ def _compare(
         hits = evidence.conversions[~means]
         tables = Tables.of(hits[:, [control]], evidence.visitors[control], hits, evidence.visitors)
         prior = beta_priors(experiment, evidence)[~means]
-        effects.put(~means, others, _share_effects(tables, how, prior))
+        effects[np.ix_(~means, others)] = _share_effects(tables, how, prior)[:, others]
     if means.any():
         moments = metrics.moments[means]
         controls = Estimate.of(moments[:, [control]].broadcast_to(moments.n.shape))
-        effects.put(means, others, _mean_effects(controls, Estimate.of(moments), how))
+        effects[np.ix_(means, others)] = _mean_effects(controls, Estimate.of(moments), how)[:, others]
 
 
 @dataclass(frozen=True, slots=True)

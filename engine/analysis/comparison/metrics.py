@@ -10,10 +10,11 @@ import numpy as np
 from engine.analysis.evidence.totals import Evidence
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.experiment import Experiment
+from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.cuped import adjust
 from engine.stats.delta_method import RatioMoments, linearize, linearize_with_covariate
 from engine.stats.frequentist.fisher_exact import SMALL_CELL
-from engine.stats.moments import BoolArray, FloatArray, Moments, PairedMoments
+from engine.stats.moments import Moments, PairedMoments
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Metrics:
 def judged_values(values: VisitorValues) -> Moments:
     """Values per visitor, those of goals judged per order as shares in the ratio (`ratio.linearize`)."""
     per_order = _per_order(values)
-    return _either(per_order, linearize(values.orders), values.value)
+    return Moments.where(per_order, linearize(values.orders), values.value)
 
 
 def adjusted_metrics(values: VisitorValues, *, is_share: BoolArray) -> Metrics:
@@ -45,19 +46,14 @@ def adjusted_metrics(values: VisitorValues, *, is_share: BoolArray) -> Metrics:
     plain = judged_values(values)
     per_order = _per_order(values)
     ratio = linearize_with_covariate(RatioMoments(values.orders, values.before, values.before_orders))
-    paired = PairedMoments(
-        *(
-            np.where(per_order, getattr(ratio, name), getattr(values.before, name))
-            for name in ("n", "mean_x", "mean_y", "m2_x", "m2_y", "co")
-        )
-    )
+    paired = PairedMoments.where(per_order, ratio, values.before)
     hits = values.value.total
     rarer = np.minimum(hits, values.value.n - hits)
     rarest = np.where(values.value.n > 0, rarer, np.inf).min(axis=-1, initial=np.inf)
     usable = (paired.m2_x.sum(axis=-1) > 0) & (~is_share | (rarest >= SMALL_CELL))
     found = adjust(paired, without=values.without_before)
     return Metrics(
-        moments=_either(usable[:, None], found.moments, plain),
+        moments=Moments.where(usable[:, None], found.moments, plain),
         is_adjusted=usable,
         reduction=np.where(usable, found.reduction, 0.0),
     )
@@ -65,12 +61,6 @@ def adjusted_metrics(values: VisitorValues, *, is_share: BoolArray) -> Metrics:
 
 def _per_order(values: VisitorValues) -> BoolArray:
     return np.asarray(values.orders.n.any(axis=-1))[:, None]
-
-
-def _either(where: BoolArray, first: Moments, second: Moments) -> Moments:
-    return Moments(
-        *(np.where(where, getattr(first, name), getattr(second, name)) for name in ("n", "mean", "m2"))
-    )
 
 
 def control_column(experiment: Experiment) -> int | None:
@@ -105,8 +95,7 @@ def metrics_of(experiment: Experiment, evidence: Evidence) -> Metrics:
         return adjusted_metrics(evidence.values, is_share=~money)
     shares = Moments.of_shares(evidence.conversions, evidence.visitors)
     cents = evidence.revenue if evidence.values is None else judged_values(evidence.values)
-    parts = ((getattr(cents, name), getattr(shares, name)) for name in ("n", "mean", "m2"))
-    moments = Moments(*(np.where(money[:, None], cent, share) for cent, share in parts))
+    moments = Moments.where(money[:, None], cents, shares)
     return Metrics(moments, np.zeros(len(money), bool), np.zeros(len(money)))
 
 

@@ -7,7 +7,7 @@ from engine.analysis.comparison.significance_level import effective_alpha
 from engine.analysis.comparison.stratified import paired_with
 from engine.analysis.evidence.totals import Evidence
 from engine.design.experiment import Experiment
-from engine.stats.moments import FloatArray
+from engine.stats.arrays import FloatArray
 from engine.stats.sequential.confidence_sequence import (
     PLANNED_BY_DEFAULT,
     ConfidenceSequence,

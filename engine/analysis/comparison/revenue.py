@@ -11,10 +11,11 @@ from engine.analysis.comparison.effects import relative_change
 from engine.analysis.comparison.stratified import revenue_means
 from engine.analysis.evidence.totals import Evidence
 from engine.design.experiment import Experiment
+from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.bayesian import posteriors
 from engine.stats.contingency import Tables
 from engine.stats.estimates import Estimate
-from engine.stats.moments import BoolArray, FloatArray, Moments
+from engine.stats.moments import Moments
 
 DAYS_A_YEAR = 365
 

@@ -16,10 +16,10 @@ from engine.analysis.comparison.effects import Effects, effects_of
 from engine.analysis.comparison.metrics import control_column, is_revenue, wanted_directions
 from engine.analysis.comparison.monitoring import monitor
 from engine.analysis.comparison.significance_level import decision_alpha, effective_alpha
-from engine.analysis.evidence.totals import Evidence, IntArray
+from engine.analysis.evidence.totals import Evidence
 from engine.design.experiment import Experiment
+from engine.stats.arrays import BoolArray, FloatArray, IntArray
 from engine.stats.frequentist.multiple_testing import prefer_primary
-from engine.stats.moments import BoolArray, FloatArray
 from engine.stats.sequential.confidence_sequence import wins_always_valid
 
 # Below this many visitors in an arm, one conversion more moves its rate by over a percentage point.
@@ -52,7 +52,7 @@ class Significance:
     confidence: FloatArray
     score: FloatArray
     status: npt.NDArray[np.str_]
-    lead: npt.NDArray[np.int64]
+    lead: IntArray
 
 
 def assess_significance(experiment: Experiment, evidence: Evidence) -> Significance:
@@ -131,7 +131,7 @@ def imbalance_factor(visitors: IntArray, control: int) -> FloatArray:
     return times * (1.0 + 1e-12)
 
 
-def _lead(gain: FloatArray, winners: BoolArray, enough: BoolArray) -> npt.NDArray[np.int64]:
+def _lead(gain: FloatArray, winners: BoolArray, enough: BoolArray) -> IntArray:
     """The best winner; without any the best variant that can be judged; without any the best there is."""
     known = ~np.isnan(gain)
     if not known.any():

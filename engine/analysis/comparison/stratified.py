@@ -10,8 +10,9 @@ from engine.analysis.evidence.totals import Evidence
 from engine.analysis.results.formatting import share
 from engine.analysis.results.report import Estimand, WeightEpochResult
 from engine.design.experiment import Experiment
+from engine.stats.arrays import FloatArray
 from engine.stats.estimates import Estimate
-from engine.stats.moments import FloatArray, Moments
+from engine.stats.moments import Moments
 from engine.stats.stratification import Stratified, stratify
 
 
@@ -36,9 +37,7 @@ def stratified(control: int, experiment: Experiment, evidence: Evidence) -> Stra
         return None
     shares = Moments.of_shares(epochs.conversions, epochs.visitors[:, None, :])
     money = is_revenue(experiment)[:, None]
-    parts = ((getattr(epochs.revenue, name), getattr(shares, name)) for name in ("n", "mean", "m2"))
-    moments = Moments(*(np.where(money, cents, share) for cents, share in parts))
-    return _against(control, moments)
+    return _against(control, Moments.where(money, epochs.revenue, shares))
 
 
 def revenue_means(control: int, evidence: Evidence) -> tuple[FloatArray, FloatArray]:

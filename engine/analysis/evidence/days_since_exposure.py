@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from engine.errors import InvalidEvidenceError
-
-IntArray = npt.NDArray[np.int64]
+from engine.stats.arrays import IntArray
 
 # Conversions later than this many days after the first exposure, its own day included, are not followed.
 MOST_DAYS: Final = 28

@@ -4,12 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import numpy as np
-import numpy.typing as npt
 
 from engine.errors import InvalidEvidenceError
-from engine.stats.moments import FloatArray, Moments
-
-IntArray = npt.NDArray[np.int64]
+from engine.stats.arrays import FloatArray, IntArray
+from engine.stats.moments import Moments
 
 # A visitor is assigned on arrival and counted once the variant is seen: for so long after a change, some of
 # those who are counted were still assigned by the weights before.

@@ -3,16 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from engine.errors import InvalidEvidenceError
+from engine.stats.arrays import ArrayRecord, IntArray
 from engine.stats.contingency import moments_without
 from engine.stats.moments import Moments
-
-IntArray = npt.NDArray[np.int64]
 
 
 class Segment(NamedTuple):
@@ -27,7 +25,7 @@ class Segment(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class Counts(ArrayRecord):
     """Visitors (…, V), conversions (…, G, V) and moments of cents per visitor (…, G, V), as in Evidence.
 
     Raises InvalidEvidenceError for numbers that can't have been observed together.
@@ -50,12 +48,6 @@ class Counts:
             raise InvalidEvidenceError(
                 "conversions must lie between 0 and the visitors of their variant: count each visitor once"
             )
-
-    def __getitem__(self, rows: npt.NDArray[np.integer]) -> Self:
-        """The counts of some segments."""
-        return type(self)(
-            visitors=self.visitors[rows], conversions=self.conversions[rows], revenue=self.revenue[rows]
-        )
 
 
 @dataclass(frozen=True, slots=True)

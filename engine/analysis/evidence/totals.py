@@ -12,9 +12,8 @@ from engine.analysis.evidence.epochs import EpochEvidence
 from engine.analysis.evidence.segments import SegmentVisitors
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.errors import InvalidEvidenceError
+from engine.stats.arrays import IntArray
 from engine.stats.moments import Moments
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,11 +107,10 @@ class Evidence:
     @classmethod
     def empty(cls, goals: int, variants: int, days: tuple[date, ...] = ()) -> Self:
         """Evidence of nothing: zeros of the right shapes."""
-        zero = np.zeros((goals, variants))
         return cls(
             visitors=np.zeros(variants, np.int64),
             conversions=np.zeros((goals, variants), np.int64),
-            revenue=Moments(zero, zero, zero),
+            revenue=Moments.full((goals, variants), 0.0),
             daily=DailyEvidence.none(goals, variants, days),
         )
 

@@ -1,18 +1,17 @@
 """What counts alone don't tell of each visitor: amounts that were cut, orders, and what was done before."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
 from engine.errors import InvalidEvidenceError
-from engine.stats.moments import FloatArray, Moments, PairedMoments
+from engine.stats.arrays import ArrayRecord, FloatArray, IntArray
+from engine.stats.moments import Moments, PairedMoments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VisitorValues:
+class VisitorValues(ArrayRecord):
     """Moments per visitor of the value each goal is judged on, goals by variants.
 
     `value` is 1 or 0 for a conversion and cents for revenue, cut at `caps` (one a goal, in cents; NaN where
@@ -25,7 +24,7 @@ class VisitorValues:
 
     value: Moments
     caps: FloatArray
-    capped: npt.NDArray[np.int64]
+    capped: IntArray
     orders: PairedMoments
     before: PairedMoments
     before_orders: PairedMoments
@@ -60,19 +59,6 @@ class VisitorValues:
             without_before=nothing.x,
         )
 
-    @classmethod
-    def concatenate(cls, goals: Sequence[Self]) -> Self:
-        """Put values of goals below each other."""
-        return cls(
-            value=Moments.concatenate([goal.value for goal in goals]),
-            caps=np.concatenate([goal.caps for goal in goals]),
-            capped=np.concatenate([goal.capped for goal in goals]),
-            orders=PairedMoments.concatenate([goal.orders for goal in goals]),
-            before=PairedMoments.concatenate([goal.before for goal in goals]),
-            before_orders=PairedMoments.concatenate([goal.before_orders for goal in goals]),
-            without_before=Moments.concatenate([goal.without_before for goal in goals]),
-        )
-
     def without_covariate(self) -> Self:
         """The same, but nothing known of the time before the first exposure."""
         nothing = no_pairs(self.value.n.shape)
@@ -81,4 +67,4 @@ class VisitorValues:
 
 def no_pairs(shape: tuple[int, ...]) -> PairedMoments:
     """Moments of no pairs at all."""
-    return PairedMoments(*(np.zeros(shape) for _ in range(6)))
+    return PairedMoments.full(shape, 0.0)

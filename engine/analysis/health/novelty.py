@@ -11,8 +11,8 @@ from engine.analysis.comparison.metrics import control_column, is_revenue, prima
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.health.check import CheckInput, CheckResult
 from engine.analysis.results.formatting import signed
+from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.contingency import Tables, lift_of_log_odds
-from engine.stats.estimates import BoolArray, FloatArray
 from engine.stats.frequentist.trend import Novelty, effect_by_day
 
 # A trend this unlikely under a lasting effect is one; shared by the variants compared with the control.

@@ -6,7 +6,7 @@ from typing import TypeVar
 import numpy as np
 from scipy import special
 
-from engine.analysis.evidence.epochs import EpochEvidence, IntArray
+from engine.analysis.evidence.epochs import EpochEvidence
 from engine.analysis.evidence.totals import Evidence
 from engine.analysis.health.check import (
     MIN_EXPECTED,
@@ -16,7 +16,7 @@ from engine.analysis.health.check import (
 )
 from engine.analysis.results.formatting import share
 from engine.design.experiment import Experiment
-from engine.stats.moments import BoolArray, FloatArray
+from engine.stats.arrays import BoolArray, FloatArray, IntArray
 from engine.stats.sequential.sample_ratio import check_split_over_epochs
 
 Value = TypeVar("Value")

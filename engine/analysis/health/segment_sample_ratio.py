@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from engine.analysis.evidence.segments import IntArray, SegmentVisitors
+from engine.analysis.evidence.segments import SegmentVisitors
 from engine.analysis.health.check import MIN_EXPECTED, SAMPLE_RATIO_ALARM, CheckInput, CheckResult
 from engine.analysis.results.formatting import share
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
+from engine.stats.arrays import BoolArray, FloatArray, IntArray
 from engine.stats.frequentist.multiple_testing import holm
-from engine.stats.moments import BoolArray, FloatArray
 from engine.stats.sequential.sample_ratio import check_split
 
 # Segments are smaller than the whole, and what breaks one of them breaks it badly: a tenth of the weight

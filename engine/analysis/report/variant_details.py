@@ -21,7 +21,7 @@ from engine.analysis.results.report import (
     VariantResult,
 )
 from engine.design.experiment import Experiment
-from engine.stats.moments import BoolArray, FloatArray
+from engine.stats.arrays import BoolArray, FloatArray
 
 
 def number(value: float | np.floating) -> float | None:

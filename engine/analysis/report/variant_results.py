@@ -13,7 +13,7 @@ from engine.analysis.report.missing_reasons import VariantOnGoal, why_missing
 from engine.analysis.report.variant_details import between, details_of, improvement_interval, number
 from engine.analysis.results.report import Interval, VariantResult
 from engine.design.experiment import Experiment
-from engine.stats.moments import FloatArray
+from engine.stats.arrays import FloatArray
 from engine.stats.sequential.confidence_sequence import ConfidenceSequence
 
 

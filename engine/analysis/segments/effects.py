@@ -4,20 +4,16 @@ Arrays are S segments by G goals by C challengers, the variants that are not the
 stands where there is no number.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from engine.analysis.comparison.effects import relative_change
 from engine.analysis.comparison.metrics import is_revenue, wanted_directions
 from engine.analysis.comparison.significance import has_enough
-from engine.analysis.evidence.segments import (
-    Counts,
-    IntArray,
-    SegmentEvidence,
-    dimensions_of,
-)
+from engine.analysis.evidence.segments import Counts, SegmentEvidence, dimensions_of
 from engine.design.experiment import Experiment
+from engine.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from engine.stats.bayesian.pooling import (
     Families,
     Pool,
@@ -29,7 +25,6 @@ from engine.stats.estimates import Estimate
 from engine.stats.frequentist.multiple_testing import benjamini_hochberg
 from engine.stats.frequentist.two_sample import compare_means, log_p_shares
 from engine.stats.log_p_values import log_p_normal
-from engine.stats.moments import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,28 +163,26 @@ def _as_lift(experiment: Experiment, effects: _Effects, value: FloatArray) -> Fl
 def _pooled(segments: Families, evidence: SegmentEvidence, alpha: float, pool: Pool) -> Pooled:
     """What to believe of each effect: for each goal and challenger the values of a dimension are a family."""
     shape = segments.effects.value.shape
-    found = Pooled(*(np.full(shape, np.nan) for _ in fields(Pooled)))
+    found = Pooled.full(shape, np.nan)
     defined = segments.effects.defined
     for rows in dimensions_of(evidence.segments).values():
         known = rows[defined[rows].any(axis=(1, 2))]
         if len(known) < 2:
             continue
         believed = pool(_families(segments, known), alpha)
-        for field in fields(Pooled):
-            by_family = getattr(believed, field.name)
-            getattr(found, field.name)[known] = by_family.T.reshape(len(known), *shape[1:])
+        found[known] = believed.map(lambda by_family: by_family.T.reshape(-1, *shape[1:]))
     return found
 
 
 def _families(segments: Families, rows: IntArray) -> Families:
     """Goals and challengers along the first axis, those rows along the second."""
 
-    def turned(values: FloatArray) -> FloatArray:
+    def turned(values: AnyArray) -> AnyArray:
         return values[rows].reshape(len(rows), -1).T
 
-    effects, tables = segments.effects, segments.tables
+    challengers = segments.effects.value.shape[-1]
     return Families(
-        Estimate(*(turned(part) for part in (effects.value, effects.variance, effects.n))),
-        Tables(*(turned(getattr(tables, field.name)) for field in fields(Tables))),
-        np.repeat(segments.is_share, effects.value.shape[-1]),
+        segments.effects.map(turned),
+        segments.tables.map(turned),
+        np.repeat(segments.is_share, challengers),
     )

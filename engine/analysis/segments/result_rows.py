@@ -8,12 +8,12 @@ import numpy.typing as npt
 
 from engine.analysis.comparison.metrics import is_revenue
 from engine.analysis.comparison.significance import MIN_CONVERSIONS, MIN_PAYING_VISITORS, MIN_VISITORS
-from engine.analysis.evidence.segments import IntArray, SegmentEvidence
+from engine.analysis.evidence.segments import SegmentEvidence
 from engine.analysis.results.report import Interval
 from engine.analysis.results.segment_report import SegmentArm, SegmentResult, SegmentVariant
 from engine.analysis.segments.effects import SegmentEffects
 from engine.design.experiment import Experiment
-from engine.stats.moments import BoolArray, FloatArray
+from engine.stats.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

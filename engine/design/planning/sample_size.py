@@ -13,9 +13,8 @@ import numpy.typing as npt
 from scipy import special
 
 from engine.design.planning.stopping import Stopping
+from engine.stats.arrays import FloatArray
 from engine.stats.roots import bisect
-
-FloatArray = npt.NDArray[np.float64]
 
 # Power is 1 to the last digit from here on.
 _LARGEST_DRIFT = 35.0

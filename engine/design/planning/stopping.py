@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from engine.stats.arrays import FloatArray
 from engine.stats.sequential import always_valid
 from engine.stats.sequential.group_sequential import crossing_probability, drift_for_power, obrien_fleming
 
-FloatArray = npt.NDArray[np.float64]
 StoppingMethod = Literal["fixed", "always_valid", "group_sequential"]
 
 

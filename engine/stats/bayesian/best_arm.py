@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from engine.stats.moments import BoolArray, FloatArray
+from engine.stats.arrays import BoolArray, FloatArray
 
 # Standard normal positions, in each arm, of the ends of the panels that are integrated one by one.
 _EDGES = np.array([-9.0, -7.0, -5.5, -4.5, -3.5, -2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 7.0, 9.0])

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from engine.stats.arrays import FloatArray
 from engine.stats.bayesian.best_arm import best_of_means
-from engine.stats.estimates import Estimate, FloatArray
+from engine.stats.estimates import Estimate
 
 # The control's mean is searched for among so many steps within eight standard errors of its estimate, and
 # integrated over by Gauss and Hermite's nodes around what is believed of it then: so many, or fewer where

@@ -5,8 +5,8 @@ from typing import Self
 
 import numpy as np
 
+from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.frequentist.hypergeometric import log_binomial, stirling_error
-from engine.stats.moments import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True)

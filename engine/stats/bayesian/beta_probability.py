@@ -8,9 +8,9 @@ from typing import Self
 import numpy as np
 from scipy import special
 
+from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.bayesian.beta import Beta
 from engine.stats.frequentist.hypergeometric import log_hypergeometric
-from engine.stats.moments import BoolArray, FloatArray
 
 # Whole shapes up to this are summed exactly; with all four above it both densities are all but normal.
 EXACT_SHAPE = 50

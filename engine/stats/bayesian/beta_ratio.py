@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 from scipy import special
 
+from engine.stats.arrays import FloatArray
 from engine.stats.bayesian.beta import Beta
 from engine.stats.bayesian.beta_probability import (
     Bounded,
@@ -14,7 +15,6 @@ from engine.stats.bayesian.beta_probability import (
     blocks,
     is_small,
 )
-from engine.stats.moments import FloatArray
 from engine.stats.roots import falling_root
 
 _NEWTON_STEPS = 30

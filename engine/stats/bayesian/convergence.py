@@ -5,10 +5,9 @@ localization: an improved R-hat for assessing convergence of MCMC", Bayesian Ana
 """
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
-FloatArray = npt.NDArray[np.float64]
+from engine.stats.arrays import FloatArray
 
 
 def r_hat(chains: FloatArray) -> FloatArray:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import InvalidEvidenceError, NotConvergedError
+from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.bayesian import convergence
 from engine.stats.bayesian.sampling import (
     Sampler,
@@ -19,7 +20,7 @@ from engine.stats.bayesian.sampling import (
 )
 from engine.stats.bayesian.shrinkage import SPREAD_SCALE, Shrunk
 from engine.stats.contingency import Tables, log_odds_ratios
-from engine.stats.estimates import BoolArray, Estimate, FloatArray
+from engine.stats.estimates import Estimate
 
 __all__ = ["Diagnostics", "Sampled", "Sampling", "Summary", "sample_effects", "sample_shares"]
 

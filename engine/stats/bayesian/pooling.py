@@ -1,14 +1,15 @@
 """How effects of one family learn from each other: in closed form, or by sampling."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
+from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.bayesian.sampling import Sampling
 from engine.stats.bayesian.shrinkage import Shrunk, shrink
 from engine.stats.contingency import Tables
-from engine.stats.estimates import BoolArray, Estimate, FloatArray
+from engine.stats.estimates import Estimate
 
 # Families of effects are shrunk so many effects at a time: each takes a grid of over a hundred numbers.
 _AT_A_TIME = 20_000
@@ -27,7 +28,7 @@ class Families:
 
 
 @dataclass(frozen=True, slots=True)
-class Pooled:
+class Pooled(ArrayRecord):
     """What to believe of each effect: its mean, an interval, and the chance to be above 0; NaN where none."""
 
     mean: FloatArray
@@ -42,10 +43,7 @@ Pool = Callable[[Families, float], Pooled]
 
 def in_closed_form(families: Families, alpha: float) -> Pooled:
     """By `shrinkage.shrink`, all families on the same scale of approximately normal effects."""
-    parts = [_pooled(shrink(block, alpha=alpha)) for block in _blocks(families.effects)]
-    return Pooled(
-        *(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Pooled))
-    )
+    return Pooled.concatenate([_pooled(shrink(block, alpha=alpha)) for block in _blocks(families.effects)])
 
 
 def by_sampling(sampling: Sampling) -> Pool:
@@ -57,32 +55,25 @@ def by_sampling(sampling: Sampling) -> Pool:
     def pool(families: Families, alpha: float) -> Pooled:
         from engine.stats.bayesian.hierarchical import sample_effects, sample_shares  # noqa: PLC0415  # rarely asked for
 
-        found = Pooled(*(np.full(families.effects.value.shape, np.nan) for _ in fields(Pooled)))
+        found = Pooled.full(families.effects.value.shape, np.nan)
         shares, others = families.is_share, ~families.is_share
         if shares.any():
             sampled = sample_shares(families.tables[shares], alpha=alpha, sampling=sampling)
-            _put(found, shares, sampled.effects)
+            found[shares] = _pooled(sampled.effects)
         if others.any():
-            effects = families.effects
-            chosen = Estimate(effects.value[others], effects.variance[others], effects.n[others])
-            _put(found, others, sample_effects(chosen, alpha=alpha, sampling=sampling).effects)
+            sampled = sample_effects(families.effects[others], alpha=alpha, sampling=sampling)
+            found[others] = _pooled(sampled.effects)
         return found
 
     return pool
 
 
-def _put(found: Pooled, where: BoolArray, shrunk: Shrunk) -> None:
-    for field in fields(Pooled):
-        getattr(found, field.name)[where] = getattr(shrunk, field.name)
-
-
 def _pooled(shrunk: Shrunk) -> Pooled:
-    return Pooled(*(getattr(shrunk, field.name) for field in fields(Pooled)))
+    return Pooled(shrunk.mean, shrunk.low, shrunk.high, shrunk.chance)
 
 
 def _blocks(families: Estimate) -> Iterator[Estimate]:
     count, size = families.value.shape
     step = max(_AT_A_TIME // size, 1)
     for first in range(0, count, step):
-        block = slice(first, first + step)
-        yield Estimate(families.value[block], families.variance[block], families.n[block])
+        yield families[first : first + step]

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.bayesian import beta_probability
 from engine.stats.bayesian.beta import Beta
 from engine.stats.bayesian.beta_ratio import ratios_with_chance
@@ -13,7 +14,6 @@ from engine.stats.contingency import Tables
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.hypergeometric import log_overlap
 from engine.stats.frequentist.two_sample import fieller
-from engine.stats.moments import BoolArray, FloatArray
 
 # The shapes of a Beta prior, which broadcast to the tables that it is of.
 Shapes = tuple[npt.ArrayLike, npt.ArrayLike]

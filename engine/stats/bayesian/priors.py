@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from engine.stats.estimates import BoolArray, Estimate, FloatArray
+from engine.stats.arrays import BoolArray, FloatArray
+from engine.stats.estimates import Estimate
 
 # Panels of a standard deviation each, ten to either side, are integrated to rounding error.
 _EDGES = np.linspace(-10.0, 10.0, 21)

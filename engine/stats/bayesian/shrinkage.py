@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from engine.stats.estimates import BoolArray, Estimate, FloatArray
+from engine.stats.arrays import BoolArray, FloatArray
+from engine.stats.estimates import Estimate
 
 # The scale of the half-normal prior on the spread between effects, on the log-odds scale and for relative
 # effects alike: Röver et al. (2021), "On weakly informative prior distributions for the heterogeneity

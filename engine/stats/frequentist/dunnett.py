@@ -4,9 +4,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from engine.stats.arrays import FloatArray
 from engine.stats.roots import falling_root
-
-FloatArray = npt.NDArray[np.float64]
 
 # Arms that share nearly all of their noise are treated as sharing this much: the p is then a little large.
 _MOST_SHARED = 0.999

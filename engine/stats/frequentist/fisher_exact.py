@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.contingency import Tables
 from engine.stats.frequentist.hypergeometric import log_hypergeometric
-from engine.stats.moments import BoolArray, FloatArray
 from engine.stats.roots import falling_root
 
 # A table is judged exactly while its smallest cell is below this.

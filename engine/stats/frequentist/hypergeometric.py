@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-from engine.stats.moments import FloatArray
+from engine.stats.arrays import FloatArray
 
 # Stirling's series: the first term left out is below 1e-15 from here on.
 _SERIES_FROM = 16.0

@@ -4,10 +4,8 @@ All take and give log p. NaN marks a comparison that could not be made: it count
 """
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from engine.stats.arrays import BoolArray, FloatArray
 
 
 def holm(log_p: FloatArray, *, axis: int = -1) -> FloatArray:

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from engine.stats.estimates import BoolArray, Estimate, FloatArray
+from engine.stats.arrays import BoolArray, FloatArray
+from engine.stats.estimates import Estimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from engine.stats.estimates import Estimate, FloatArray
+from engine.stats.arrays import FloatArray
+from engine.stats.estimates import Estimate
 
 # The standard error is read off an interval of this level, where it is least noisy.
 _Z = float(special.ndtri(0.975))

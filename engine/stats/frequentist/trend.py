@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.contingency import Tables, log_odds_ratios
-from engine.stats.estimates import BoolArray, Estimate, FloatArray
+from engine.stats.estimates import Estimate
 from engine.stats.log_p_values import log_p_normal
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.contingency import Tables
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist import fisher_exact
 from engine.stats.log_p_values import log_p_normal, log_p_student
-from engine.stats.moments import BoolArray, FloatArray
 from engine.stats.roots import falling_root
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-FloatArray = npt.NDArray[np.float64]
+from engine.stats.arrays import FloatArray
 
 # A statistic beyond this, whose square would overflow, is as sure as this one.
 _LARGEST_Z = 1e150

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine.stats.estimates import BoolArray, Estimate, FloatArray
+from engine.stats.arrays import BoolArray, FloatArray
+from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import fieller
 from engine.stats.sequential import always_valid, obrien_fleming
 

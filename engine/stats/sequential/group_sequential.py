@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from engine.stats.arrays import FloatArray
 from engine.stats.roots import bisect
-
-FloatArray = npt.NDArray[np.float64]
 
 # Two-sided tails beyond this many standard errors are below the smallest positive float.
 FARTHEST = 38.0

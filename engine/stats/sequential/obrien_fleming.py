@@ -6,9 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from engine.stats.arrays import FloatArray
 from engine.stats.roots import bisect
-
-FloatArray = npt.NDArray[np.float64]
 
 # A Brownian path stays below this with a chance that no double tells from 0.
 _HIGHEST = 40.0

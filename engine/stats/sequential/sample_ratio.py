@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from engine.stats.arrays import BoolArray, FloatArray
 
 # How close to the promised split a broken one is thought to be: as if this many visitors had shown it.
 # Larger finds smaller breaks, later.

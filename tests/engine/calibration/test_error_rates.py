@@ -11,7 +11,7 @@ from engine.calibration.error_rates import score as score_of_samples
 from engine.calibration.method import Method, MethodOutcome
 from engine.calibration.methods import DAILY
 from engine.calibration.trials import Setting, Trials
-from engine.stats.moments import FloatArray
+from engine.stats.arrays import FloatArray
 
 RUNS = 500
 SETTINGS = (

@@ -21,9 +21,10 @@ from engine.calibration.returning_visitors import Shop
 from engine.calibration.sample_ratio import Split
 from engine.calibration.segments import Segments
 from engine.calibration.trials import Setting
+from engine.stats.arrays import FloatArray
 from engine.stats.bayesian.priors import prior_of_past
 from engine.stats.estimates import Estimate
-from engine.stats.moments import FloatArray, Moments
+from engine.stats.moments import Moments
 from engine.stats.sequential.sample_ratio import SplitCheck
 
 RUNS = 500

@@ -7,7 +7,7 @@ import pytest
 
 from engine.analysis.analyze import analyze
 from engine.simulation.bandits import Steered, evidence_of, simulate_bandits
-from engine.stats.estimates import Estimate, FloatArray
+from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import Comparison, compare_means
 from engine.stats.moments import Moments
 from engine.stats.sequential.confidence_sequence import confidence_sequence
@@ -41,8 +41,7 @@ def called(test: Comparison) -> float:
 
 
 def covered(change: Estimate, truth: float) -> float:
-    reach: FloatArray = 1.959964 * np.sqrt(change.variance)
-    return float(np.mean(np.abs(change.value - truth) <= reach))
+    return float(np.mean(np.abs(change.value - truth) <= 1.959964 * np.sqrt(change.variance)))
 
 
 def test_by_epoch_a_bandit_calls_no_more_than_it_says_and_pooled_every_other_one() -> None:

@@ -6,25 +6,23 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
+from engine.stats.arrays import FloatArray
 from engine.stats.cuped import adjust, log_p_before
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import compare_means
-from engine.stats.moments import FloatArray, Moments, PairedMoments
+from engine.stats.moments import Moments, PairedMoments
 
 HILLSTROM = Path(__file__).parents[3].parent / "shared" / "data" / "hillstrom.csv"
 
 
 def arms(*pairs: tuple[FloatArray, FloatArray]) -> PairedMoments:
     """One cell per arm of (x, y)."""
-    cells = [PairedMoments.of(x, y) for x, y in pairs]
-    names = ("n", "mean_x", "mean_y", "m2_x", "m2_y", "co")
-    return PairedMoments(*(np.array([getattr(cell, name) for cell in cells]) for name in names))
+    return PairedMoments.stack([PairedMoments.of(x, y) for x, y in pairs])
 
 
 def arm(moments: Moments, index: int) -> Estimate:
     """The estimate of one arm, where arms run along the last axis."""
-    part = slice(index, index + 1)
-    return Estimate.of(Moments(moments.n[..., part], moments.mean[..., part], moments.m2[..., part]))
+    return Estimate.of(moments[..., [index]])
 
 
 def correlated(n: int, correlation: float, effect: float, seed: int) -> tuple[FloatArray, FloatArray]:

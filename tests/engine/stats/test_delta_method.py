@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 
+from engine.stats.arrays import FloatArray
 from engine.stats.cuped import adjust
 from engine.stats.delta_method import RatioMoments, linearize, linearize_with_covariate
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import compare_means
-from engine.stats.moments import FloatArray, Moments, PairedMoments
+from engine.stats.moments import Moments, PairedMoments
 
 
 def shop(shape: tuple[int, ...], seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -40,8 +40,7 @@ def test_an_empty_cell_changes_nothing(values: np.ndarray) -> None:
 
 @given(st.lists(SAMPLES, min_size=1, max_size=6))
 def test_summing_over_an_axis_is_merging_one_by_one(parts: list[np.ndarray]) -> None:
-    moments = [Moments.of(part) for part in parts]
-    stacked = Moments(*(np.array([getattr(m, name) for m in moments]) for name in ("n", "mean", "m2")))
+    stacked = Moments.stack([Moments.of(part) for part in parts])
     assert_same(stacked.sum_over(0), Moments.of(np.concatenate(parts)))
 
 

@@ -30,9 +30,7 @@ def test_merging_parts_equals_the_whole(
 
 @given(st.lists(pairs, min_size=1, max_size=5))
 def test_summing_cells_equals_merging_them(cells: list[list[tuple[float, float]]]) -> None:
-    moments = [moments_of(cell) for cell in cells]
-    names = ("n", "mean_x", "mean_y", "m2_x", "m2_y", "co")
-    stacked = PairedMoments(*(np.array([getattr(cell, name) for cell in moments]) for name in names))
+    stacked = PairedMoments.stack([moments_of(cell) for cell in cells])
     assert_same(stacked.sum_over(0), moments_of([pair for cell in cells for pair in cell]))
 
 

@@ -3,7 +3,8 @@ import pytest
 from scipy import special
 from statsmodels.stats.weightstats import DescrStatsW
 
-from engine.stats.moments import FloatArray, Moments
+from engine.stats.arrays import FloatArray
+from engine.stats.moments import Moments
 from engine.stats.stratification import (
     FLOOR,
     Stratified,

@@ -129,8 +129,7 @@ def test_an_arm_without_conversions_loses_traffic() -> None:
 
 
 def revenue(values: list[Any]) -> Moments:
-    arms = [Moments.of(np.asarray(one, float)) for one in values]
-    return Moments(*(np.array([[getattr(arm, name) for arm in arms]]) for name in ("n", "mean", "m2")))
+    return Moments.stack([Moments.of(np.asarray(one, float)) for one in values])[None]
 
 
 def test_money_is_judged_by_its_mean() -> None:

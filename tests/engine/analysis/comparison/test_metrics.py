@@ -21,8 +21,7 @@ def conversions(sizes: list[int], repeats: int, rate: float, seed: int) -> Visit
         past = rng.random((repeats, n)) < rate
         now = rng.random((repeats, n)) < np.where(past, 0.3, rate)
         cells.append(PairedMoments.of(past, now))
-    names = ("n", "mean_x", "mean_y", "m2_x", "m2_y", "co")
-    pairs = PairedMoments(*(np.stack([getattr(cell, name) for cell in cells], -1) for name in names))
+    pairs = PairedMoments.stack(cells, axis=-1)
     return replace(VisitorValues.of(pairs.y), before=pairs)
 
 

@@ -17,10 +17,7 @@ def a_shop(seed: int = 1) -> tuple[list[np.ndarray], Moments]:
         np.where(rng.random(n) < rate, rng.gamma(2, size, n), 0.0)
         for n, rate, size in ((5000, 0.10, 1000), (5200, 0.12, 950))
     ]
-    cells = [Moments.of(arm) for arm in arms]
-    return arms, Moments(
-        *(np.array([[getattr(cell, part) for cell in cells]]) for part in ("n", "mean", "m2"))
-    )
+    return arms, Moments.stack([Moments.of(arm) for arm in arms])[None]
 
 
 def test_parts_multiply_to_the_lift_and_their_chances_are_those_of_each_part() -> None:

@@ -140,8 +140,7 @@ def test_a_small_arm_does_not_lose_by_being_unlucky_with_few_who_pay(small: int,
     for _ in range(repeats):
         paying = rng.binomial(n, payers)
         arms = [np.r_[rng.lognormal(7.0, 1.0, k), np.zeros(of - k)] for k, of in zip(paying, n, strict=True)]
-        cells = [Moments.of(arm) for arm in arms]
-        cents = Moments(*(np.array([[getattr(c, f) for c in cells]]) for f in ("n", "mean", "m2")))
+        cents = Moments.stack([Moments.of(arm) for arm in arms])[None]
         found = assess_significance(an_experiment(goals=(goal,)), observed(n, paying.tolist(), cents=cents))
         lost += statuses(found)[1] != "insufficient_data" and statuses(found)[1] != "inconclusive"
     # With 30 payers in all to judge by, 12 to 30 in a hundred lost. What is left is Welch's at 24 of them.

@@ -164,16 +164,11 @@ def test_few_conversions_have_no_exact_test_to_fall_back_on() -> None:
 
 
 def money(rng: np.random.Generator, means: list[list[float]]) -> Moments:
-    cells = [
-        [Moments.of(rng.exponential(mean, n)) for mean, n in zip(*rows, strict=True)]
+    epochs = [
+        Moments.stack([Moments.of(rng.exponential(mean, n)) for mean, n in zip(*rows, strict=True)])
         for rows in zip(means, VISITORS, strict=True)
     ]
-    return Moments(
-        *(
-            np.array([[[getattr(cell, name) for cell in row]] for row in cells])
-            for name in ("n", "mean", "m2")
-        )
-    )
+    return Moments.stack(epochs)[:, None]
 
 
 def test_money_is_compared_within_epochs_too() -> None:

@@ -6,11 +6,11 @@ import pytest
 from engine.analysis.comparison.best_variant import chances_to_be_best
 from engine.analysis.comparison.significance import assess_significance
 from engine.design.analysis_settings import Statistics
+from engine.stats.arrays import FloatArray
 from engine.stats.bayesian import best_arm_lift_prior
 from engine.stats.bayesian.best_arm_lift_prior import best_of_lifts
 from engine.stats.bayesian.priors import update_lift
 from engine.stats.estimates import Estimate
-from engine.stats.moments import FloatArray
 from tests.builders import a_goal, an_experiment
 from tests.observations import observed
 

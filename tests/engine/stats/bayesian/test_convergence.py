@@ -1,13 +1,8 @@
 import numpy as np
 import pytest
 
-from engine.stats.bayesian.convergence import (
-    FloatArray,
-    bulk_size,
-    error_of_mean,
-    r_hat,
-    tail_size,
-)
+from engine.stats.arrays import FloatArray
+from engine.stats.bayesian.convergence import bulk_size, error_of_mean, r_hat, tail_size
 
 
 def chains_of(phi: float, *, seed: int = 1) -> FloatArray:

@@ -13,6 +13,7 @@ import pytest
 from scipy import special
 
 from engine.errors import InvalidEvidenceError, NotConvergedError
+from engine.stats.arrays import FloatArray
 from engine.stats.bayesian.hierarchical import (
     BASE_DEVIATION,
     CENTRE_DEVIATION,
@@ -33,7 +34,7 @@ SCHOOL_ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0]) / 20.0
 TRUE_CENTRE, TRUE_SPREAD, TRUE_BASE = 0.1, 0.3, -2.5
 
 
-def family(value: npt.ArrayLike, error: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], ...]:
+def family(value: npt.ArrayLike, error: npt.ArrayLike) -> tuple[FloatArray, ...]:
     """Values and errors with gaps after them."""
     pair = np.full((2, WIDTH), np.nan)
     for row, given in zip(pair, np.broadcast_arrays(value, error), strict=True):
@@ -56,7 +57,7 @@ def effects() -> Estimate:
     return Estimate(value, error**2, np.full(value.shape, 100.0))
 
 
-def tables() -> tuple[Tables, npt.NDArray[np.float64]]:
+def tables() -> tuple[Tables, FloatArray]:
     """Twenty families of known truth: of many visitors the first ten, of few the others; and the truth."""
     rng = np.random.default_rng(5)
     truth = rng.normal(TRUE_CENTRE, TRUE_SPREAD, (20, WIDTH))
@@ -78,11 +79,8 @@ def rare_tables() -> Tables:
 def all_tables() -> Tables:
     """Both, the rare ones with segments of nobody after them."""
 
-    def joined(name: str) -> npt.NDArray[np.float64]:
-        rare = np.pad(getattr(rare_tables(), name), ((0, 0), (0, WIDTH - 2)))
-        return np.concatenate([getattr(tables()[0], name), rare])
-
-    return Tables(*(joined(name) for name in ("control_hits", "control_n", "hits", "n")))
+    rare = rare_tables().map(lambda counts: np.pad(counts, ((0, 0), (0, WIDTH - 2))))
+    return Tables.concatenate([tables()[0], rare])
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +157,7 @@ def test_shares_hold_the_truth_as_often_as_they_say(shares: Sampled) -> None:
     np.testing.assert_allclose(shares.spread.mean[:10].mean(), TRUE_SPREAD, rtol=0.15)
 
 
-def exact_mean(one: Tables) -> npt.NDArray[np.float64]:
+def exact_mean(one: Tables) -> FloatArray:
     """Posterior means of two segments by brute force: a sum over bases, effects, centre and spread."""
     base = np.linspace(-12.0, 6.0, 361)
     effect = np.linspace(-6.0, 6.0, 241)

@@ -7,14 +7,13 @@ from engine.stats.contingency import Tables
 from engine.stats.frequentist.trend import effect_by_day
 
 DAYS = 14
-IntArray = npt.NDArray[np.int64]
 
 
 def followed(effects: npt.ArrayLike, seed: int, *, visitors: int = 20_000, cells: int = 1) -> Tables:
     """Visitors followed for fourteen days; `effects` are the variant's log odds ratios by day."""
     rng = np.random.default_rng(seed)
     odds = 0.01 * np.exp(np.broadcast_to(np.asarray(effects, np.float64), (DAYS,)))
-    columns: list[IntArray] = []
+    columns: list[npt.ArrayLike] = []
     for daily in (np.full(DAYS, 0.01), odds):
         left, at_risk, hits = np.full(cells, visitors), [], []
         for day in range(DAYS):

@@ -1,9 +1,9 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from engine.stats.arrays import IntArray
 from engine.stats.estimates import Estimate
 from engine.stats.moments import Moments
 from engine.stats.sequential import always_valid
@@ -17,7 +17,6 @@ from engine.stats.sequential.confidence_sequence import (
 from engine.stats.sequential.group_sequential import crossing_probability
 
 DAYS, SIMULATIONS = 28, 4_000
-IntArray = npt.NDArray[np.int64]
 
 
 def sequence_of_shares(control: Any, variant: Any, n: Any, **options: Any) -> ConfidenceSequence:
