@@ -13,7 +13,7 @@ from api.schemas.sdk import ConversionBatch, EventResults, TrackBatch, Visit, Vi
 from api.sdk.access import OPEN_TO_BROWSERS
 from api.sdk.init import answer_init
 from api.sdk.track import store_events
-from pipeline.events.decode import read_conversions, read_tracked
+from pipeline.events.decode import decode_conversions, decode_tracked
 
 ROUTER_RESPONSES: Final = documented(*KEY_CODES, "not_found", *BODY_CODES, "unavailable")
 router: Final = APIRouter(prefix="/sdk", tags=["SDK"], responses=ROUTER_RESPONSES)
@@ -24,7 +24,7 @@ router: Final = APIRouter(prefix="/sdk", tags=["SDK"], responses=ROUTER_RESPONSE
 )
 async def track_events(request: Request) -> Response:
     """Store what visitors saw and did: answered once it is on disk. A bad event is rejected alone."""
-    return await store_events(request, read_tracked)
+    return await store_events(request, decode_tracked)
 
 
 @router.post(
@@ -34,7 +34,7 @@ async def track_events(request: Request) -> Response:
 )
 async def track_conversions(request: Request) -> Response:
     """Store conversions, orders and refunds, one or a batch: answered once they are on disk."""
-    return await store_events(request, read_conversions, single=True)
+    return await store_events(request, decode_conversions, single=True)
 
 
 @router.post("/init", openapi_extra=taking(Visit) | OPEN_TO_BROWSERS)

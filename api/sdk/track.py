@@ -12,7 +12,7 @@ from api.sdk.access import read_request
 from api.services import Services
 from pipeline.events.body import EventBody, read_body
 from pipeline.events.decode import DecodedEvents, RequestContext
-from pipeline.events.schema import EventResult
+from pipeline.events.rejections import EventResult
 from pipeline.ingest import ROW_BYTES
 
 
@@ -38,7 +38,7 @@ async def store_events(
     received = await read_request(request, services, partial(read_body, single=single))
     context = RequestContext(
         received_us=time.time_ns() // 1000,
-        known=received.live.known,
+        project_ids=received.live.known,
         client=received.client,
         is_excluded=received.is_excluded,
     )

@@ -5,12 +5,9 @@ from typing import Any, Final
 import msgspec
 
 from pipeline.events.body import InvalidBodyError, decode_leniently
-from pipeline.events.rejections import (
-    MAX_URL_LENGTH,
-    RejectedError,
-    checked_text,
-    optional_id,
-)
+from pipeline.events.field_checks import checked_text, optional_id
+from pipeline.events.rejections import RejectedError
+from pipeline.events.schema import MAX_URL_LENGTH
 
 
 class VisitBody(msgspec.Struct, frozen=True):

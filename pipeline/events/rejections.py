@@ -1,17 +1,13 @@
-"""Why one event is rejected: the codes, and the bounds that ids, amounts and texts keep to."""
+"""Rejections: the codes and messages of events that are not stored."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-MAX_EVENT_BYTES: Final = 32 * 1024
-MAX_ID_LENGTH: Final = 200
-MAX_NAME_LENGTH: Final = 200
-MAX_SELECTOR_LENGTH: Final = 2_000
-MAX_URL_LENGTH: Final = 8_000
-# Ten thousand million of the currency's main unit: a thousand such orders still add up exactly.
-MAX_CENTS: Final = 10**12
-MAX_VALUE: Final = 1e15
+import msgspec
 
-JUNK_IDS: Final = frozenset({"", "null", "undefined", "[object Object]", "NaN"})
+from pipeline.events.attributes import InvalidAttributesError
+from pipeline.events.schema import ConvertEvent, TrackEvent, fields_of
+from pipeline.events.timestamps import InvalidTimestampError, TooOldError
 
 # Stable codes, and when an event gets them.
 CODES: Final = {
@@ -33,81 +29,54 @@ CODES: Final = {
     "invalid_attributes": "an attribute that is no text, number or boolean, or over 50 custom dimensions",
 }
 
-# The code for a field whose JSON type is wrong; `invalid_event` for every other field.
-CODE_OF_FIELD: Final = {
-    "event_id": "invalid_event_id",
-    "visitor_id": "invalid_visitor_id",
-    "user_id": "invalid_user_id",
-    "transaction_id": "invalid_transaction_id",
-    "type": "invalid_type",
-    "kind": "invalid_type",
-    "timestamp": "invalid_timestamp",
-    "value": "invalid_value",
-    "revenue_cents": "invalid_value",
-    "currency": "invalid_currency",
-    "attributes": "invalid_attributes",
+_CODE_OF_FIELD: Final = {
+    name: field.code for event in (TrackEvent, ConvertEvent) for name, (_, field) in fields_of(event).items()
 }
+_CODE_OF_ERROR: Final[Mapping[type[Exception], str]] = {
+    InvalidTimestampError: "invalid_timestamp",
+    TooOldError: "timestamp_too_old",
+    InvalidAttributesError: "invalid_attributes",
+}
+_decode_object: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class RejectedError(ValueError):
-    """One event that is not stored: a code of CODES, and a sentence for whoever sent it."""
+    """An event that is not stored: a code of CODES, and a message for its sender."""
 
     def __init__(self, code: str, message: str) -> None:
-        """Keep the code apart from the sentence."""
+        """Keep the code apart from the message."""
         self.code = code
         super().__init__(message)
 
 
-def checked_id(field: str, value: str | None) -> str:
-    """Return the id, or raise RejectedError where it is missing, junk or too long."""
-    if value is None or value.strip() in JUNK_IDS:
-        raise RejectedError(f"invalid_{field}", f"{field} is {value!r}; send the id that your code knows")
-    if len(value) > MAX_ID_LENGTH:
-        raise RejectedError(
-            f"invalid_{field}", f"{field} has {len(value)} characters; at most {MAX_ID_LENGTH}"
-        )
-    return value
+class EventResult(msgspec.Struct, frozen=True):
+    """Result of one event, stored or rejected; `event_id` is None where it could not be read."""
+
+    event_id: str | None
+    status: str
+    code: str | None = None
+    message: str | None = None
 
 
-def optional_id(field: str, value: str | None) -> str | None:
-    """Return the id or None where there is none; RejectedError where it is junk or too long."""
-    return None if value is None else checked_id(field, value)
+def rejection(raw: msgspec.Raw, error: Exception) -> EventResult:
+    """Build the result of an event that could not be decoded, or failed a check."""
+    code, message = _code_and_message(error)
+    return EventResult(_event_id_of(raw), "rejected", code, message)
 
 
-def checked_cents(cents: int | None, *, is_refund: bool) -> int | None:
-    """Return an amount from 0 to MAX_CENTS, which a refund must have."""
-    if cents is None:
-        if is_refund:
-            raise RejectedError("invalid_value", "a refund needs revenue_cents, the amount paid back")
+def _code_and_message(error: Exception) -> tuple[str, str]:
+    if isinstance(error, RejectedError):
+        return error.code, str(error)
+    if isinstance(error, msgspec.ValidationError):
+        message, _, path = str(error).partition(" - at `$.")
+        field = path.rstrip("`").partition("[")[0]
+        return _CODE_OF_FIELD.get(field, "invalid_event"), f"{field}: {message}" if field else message
+    return _CODE_OF_ERROR.get(type(error), "invalid_event"), str(error)
+
+
+def _event_id_of(raw: msgspec.Raw) -> str | None:
+    try:
+        event_id = _decode_object(raw).get("event_id")
+    except (ValueError, RecursionError):
         return None
-    if not 0 <= cents <= MAX_CENTS:
-        raise RejectedError(
-            "invalid_value",
-            f"revenue_cents must be from 0 to {MAX_CENTS}; for money paid back send kind `refund`",
-        )
-    return cents
-
-
-def checked_value(value: float | None) -> float | None:
-    """Return a number whose size is within MAX_VALUE."""
-    if value is not None and not -MAX_VALUE <= value <= MAX_VALUE:
-        raise RejectedError("invalid_value", f"value must be within ±{MAX_VALUE:g}")
-    return value
-
-
-def checked_currency(currency: str | None) -> str | None:
-    """Return a three-letter code in capitals."""
-    if currency is None:
-        return None
-    if not (len(currency) == len("USD") and currency.isascii() and currency.isalpha()):
-        raise RejectedError("invalid_currency", f"currency {currency[:20]!r} is no code such as USD")
-    return currency.upper()
-
-
-def checked_text(field: str, text: str | None, limit: int) -> str | None:
-    """Return a text that is short enough; None where it is empty."""
-    if not text:
-        return None
-    if len(text) > limit:
-        raise RejectedError("invalid_event", f"{field} has {len(text)} characters; at most {limit}")
-    return text
+    return event_id if isinstance(event_id, str) else None

@@ -1,98 +1,151 @@
-"""What senders write and read: the fields of an event, and the answer about each."""
+"""Event schema: the types and fields that `track` and `convert` accept.
+
+Decoding, rejection codes, goal matching and the OpenAPI document derive from these tables.
+"""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, get_args, get_type_hints
 
 import msgspec
 
-from pipeline.events.attributes import InvalidAttributesError
-from pipeline.events.rejections import CODE_OF_FIELD, RejectedError
-from pipeline.events.timestamps import InvalidTimestampError, Timestamp, TooOldError
+from engine.design.vocabulary import GoalType
+from pipeline.events.timestamps import Timestamp
 
-# What each type of tracked event needs beside its ids.
-REQUIRED_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "exposure": ("experiment_id", "variant_id"),
-    "pageview": ("url",),
-    "click": ("selector",),
-    "custom_event": ("event_name",),
-    "ga4_event": ("event_name",),
-    "identify": ("user_id",),
+MAX_EVENT_BYTES: Final = 32 * 1024
+MAX_ID_LENGTH: Final = 200
+MAX_NAME_LENGTH: Final = 200
+MAX_SELECTOR_LENGTH: Final = 2_000
+MAX_URL_LENGTH: Final = 8_000
+# Ten thousand million of the currency's main unit: a thousand such orders still add up exactly.
+MAX_CENTS: Final = 10**12
+MAX_VALUE: Final = 1e15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventType:
+    """A type of tracked event.
+
+    `required` names the fields it needs besides `event_id`, `type` and `visitor_id`; `matched_by` the fields
+    that a goal of one of `goal_types` is compared with.
+    """
+
+    required: tuple[str, ...]
+    matched_by: tuple[str, ...] = ()
+    goal_types: tuple[GoalType, ...] = ()
+
+
+EVENT_TYPES: Final[Mapping[str, EventType]] = {
+    "exposure": EventType(required=("experiment_id", "variant_id")),
+    "pageview": EventType(required=("url",), matched_by=("url",), goal_types=("pageview",)),
+    "click": EventType(required=("selector",), matched_by=("selector", "url"), goal_types=("click",)),
+    "custom_event": EventType(
+        required=("event_name",), matched_by=("event_name",), goal_types=("custom_event", "revenue")
+    ),
+    "ga4_event": EventType(
+        required=("event_name",), matched_by=("event_name",), goal_types=("ga4_event", "revenue")
+    ),
+    "identify": EventType(required=("user_id",)),
+}
+# The type under which `convert` stores its events; any goal may count them.
+CONVERSION: Final = "conversion"
+CONVERSION_KINDS: Final = ("conversion", "refund")
+# The fields that tell events of a type apart, of the types that goals count.
+MATCHED_BY: Final[Mapping[str, tuple[str, ...]]] = {
+    **{name: event_type.matched_by for name, event_type in EVENT_TYPES.items() if event_type.goal_types},
+    CONVERSION: ("goal_id", "event_name"),
 }
 
 
-CONVERSION_KINDS: Final = ("conversion", "refund")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventField:
+    """Documentation of a field, and its rejection code where the value has another JSON type.
+
+    Decoding takes even a required field as optional: a missing one is rejected with a code of its own.
+    """
+
+    description: str | None = None
+    code: str = "invalid_event"
+    is_required: bool = False
+    choices: tuple[str, ...] = ()
+    minimum: int | None = None
+    maximum: int | None = None
+
+
+_EventId = Annotated[
+    str | None,
+    EventField(
+        description="Yours; the same one again counts once.", code="invalid_event_id", is_required=True
+    ),
+]
+_Time = Annotated[
+    Timestamp | None,
+    EventField(
+        description="ISO 8601, or milliseconds since 1970; the moment of receipt if absent.",
+        code="invalid_timestamp",
+    ),
+]
 
 
 class TrackEvent(msgspec.Struct):
-    """An event as `track` takes it; ids are optional here so that each gets its own code."""
+    """A tracked event."""
 
-    event_id: str | None = None
-    type: str | None = None
-    visitor_id: str | None = None
-    user_id: str | None = None
-    timestamp: Timestamp | None = None
-    experiment_id: str | None = None
-    variant_id: str | None = None
-    url: str | None = None
-    selector: str | None = None
-    event_name: str | None = None
-    value: float | None = None
-    attributes: dict[str, Any] | None = None
+    event_id: _EventId = None
+    type: Annotated[
+        str | None, EventField(code="invalid_type", is_required=True, choices=tuple(EVENT_TYPES))
+    ] = None
+    visitor_id: Annotated[str | None, EventField(code="invalid_visitor_id", is_required=True)] = None
+    user_id: Annotated[
+        str | None, EventField(description="Required for identify.", code="invalid_user_id")
+    ] = None
+    timestamp: _Time = None
+    experiment_id: Annotated[
+        str | None, EventField(description="Required for exposure, as is variant_id.")
+    ] = None
+    variant_id: Annotated[str | None, EventField()] = None
+    url: Annotated[str | None, EventField(description="Required for pageview.")] = None
+    selector: Annotated[str | None, EventField(description="Required for click.")] = None
+    event_name: Annotated[str | None, EventField(description="Required for custom_event and ga4_event.")] = (
+        None
+    )
+    value: Annotated[float | None, EventField(code="invalid_value")] = None
+    attributes: Annotated[
+        dict[str, Any] | None,
+        EventField(
+            description="Segments such as country or device_type; every other key is a custom dimension.",
+            code="invalid_attributes",
+        ),
+    ] = None
 
 
 class ConvertEvent(msgspec.Struct):
-    """A conversion as `convert` takes it."""
+    """A conversion, an order or a refund."""
 
-    event_id: str | None = None
-    visitor_id: str | None = None
-    user_id: str | None = None
-    goal_id: str | None = None
-    event_name: str | None = None
-    revenue_cents: int | None = None
-    currency: str | None = None
-    transaction_id: str | None = None
-    kind: str = "conversion"
-    timestamp: Timestamp | None = None
-    attributes: dict[str, Any] | None = None
-
-
-class EventResult(msgspec.Struct, frozen=True):
-    """What became of one event; `event_id` is None where it could not be read."""
-
-    event_id: str | None
-    status: str
-    code: str | None = None
-    message: str | None = None
-
-
-# What other parts of reading say, as codes.
-_CODE_OF_ERROR: Final[Mapping[type[Exception], str]] = {
-    InvalidTimestampError: "invalid_timestamp",
-    TooOldError: "timestamp_too_old",
-    InvalidAttributesError: "invalid_attributes",
-}
-_decode_object: Final = msgspec.json.Decoder(dict[str, Any]).decode
+    event_id: _EventId = None
+    visitor_id: Annotated[
+        str | None, EventField(description="This or user_id is required.", code="invalid_visitor_id")
+    ] = None
+    user_id: Annotated[str | None, EventField(code="invalid_user_id")] = None
+    goal_id: Annotated[str | None, EventField(description="This or event_name is required.")] = None
+    event_name: Annotated[str | None, EventField()] = None
+    revenue_cents: Annotated[
+        int | None,
+        EventField(description="Required for a refund.", code="invalid_value", minimum=0, maximum=MAX_CENTS),
+    ] = None
+    currency: Annotated[
+        str | None, EventField(description="ISO 4217; the project's if absent.", code="invalid_currency")
+    ] = None
+    transaction_id: Annotated[
+        str | None,
+        EventField(description="An order counts once for a goal.", code="invalid_transaction_id"),
+    ] = None
+    kind: Annotated[str, EventField(code="invalid_type", choices=CONVERSION_KINDS)] = CONVERSION
+    timestamp: _Time = None
+    attributes: Annotated[dict[str, Any] | None, EventField(code="invalid_attributes")] = None
 
 
-def rejection(raw: msgspec.Raw, error: Exception) -> EventResult:
-    """The answer about an event that could not be read, or was not accepted."""
-    code, message = _reason(error)
-    return EventResult(_event_id_of(raw), "rejected", code, message)
-
-
-def _reason(error: Exception) -> tuple[str, str]:
-    if isinstance(error, RejectedError):
-        return error.code, str(error)
-    if isinstance(error, msgspec.ValidationError):
-        message, _, path = str(error).partition(" - at `$.")
-        field = path.rstrip("`").partition("[")[0]
-        return CODE_OF_FIELD.get(field, "invalid_event"), f"{field}: {message}" if field else message
-    return _CODE_OF_ERROR.get(type(error), "invalid_event"), str(error)
-
-
-def _event_id_of(raw: msgspec.Raw) -> str | None:
-    try:
-        event_id = _decode_object(raw).get("event_id")
-    except (ValueError, RecursionError):
-        return None
-    return event_id if isinstance(event_id, str) else None
+def fields_of(event: type[TrackEvent | ConvertEvent]) -> dict[str, tuple[Any, EventField]]:
+    """List the fields of an event by name, in order: the annotation of the JSON type, and the EventField."""
+    hints = get_type_hints(event, include_extras=True)
+    annotations = {name: get_args(hints[name]) for name in event.__struct_fields__}
+    return {name: (json_type, field) for name, (json_type, field) in annotations.items()}

@@ -15,8 +15,8 @@ from pipeline.events.body import MAX_EVENTS, EventBody
 from pipeline.events.decode import (
     DecodedEvents,
     RequestContext,
-    read_conversions,
-    read_tracked,
+    decode_conversions,
+    decode_tracked,
 )
 from pipeline.events.hashing import visitor_keys
 from pipeline.events.schema import ConvertEvent, TrackEvent
@@ -52,7 +52,7 @@ def _read(rows: list[dict[str, Any]], reception: RequestContext, *, is_conversio
     fields = _CONVERT_FIELDS if is_conversion else _TRACK_FIELDS
     events = [msgspec.Raw(msgspec.json.encode(_wire(row, fields))) for row in rows]
     body = EventBody(events, None, None, size=sum(memoryview(event).nbytes for event in events))
-    return (read_conversions if is_conversion else read_tracked)(body, reception)
+    return (decode_conversions if is_conversion else decode_tracked)(body, reception)
 
 
 def _wire(row: dict[str, Any], fields: frozenset[str]) -> dict[str, Any]:

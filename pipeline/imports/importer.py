@@ -104,7 +104,7 @@ def import_events(
     """
     reception = RequestContext(
         received_us=int(datetime.now(UTC).timestamp() * 1_000_000),
-        known=ProjectIds.of(catalog.experiments.of_project(project.id)),
+        project_ids=ProjectIds.of(catalog.experiments.of_project(project.id)),
         max_age_us=None,
     )
     stored = 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from engine.design.experiment import Experiment
-from pipeline.events.rejections import JUNK_IDS
+from pipeline.events.field_checks import JUNK_IDS
 from pipeline.imports.tables import BadRow, Chunk
 from pipeline.store.warehouse.events import EVENT_SCHEMA
 from pipeline.store.warehouse.visitors import DIMENSIONS

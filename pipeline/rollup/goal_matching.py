@@ -8,22 +8,20 @@ import polars as pl
 
 from engine.design.experiment import Experiment, Goal
 from engine.design.pages import matching_urls
-from engine.design.vocabulary import UrlMatchType
+from engine.design.vocabulary import GoalType, UrlMatchType, words
+from pipeline.events.schema import CONVERSION, EVENT_TYPES, MATCHED_BY
 
-# Besides conversions, which any goal can have: the events that a goal of each type looks at.
+# Besides conversions, which any goal can have: the tracked events that a goal of each type counts.
 TRACKED_AS: Final[Mapping[str, tuple[str, ...]]] = {
-    "pageview": ("pageview",),
-    "click": ("click",),
-    "custom_event": ("custom_event",),
-    "ga4_event": ("ga4_event",),
-    "revenue": ("custom_event", "ga4_event"),
+    goal_type: tuple(name for name, event_type in EVENT_TYPES.items() if goal_type in event_type.goal_types)
+    for goal_type in words(GoalType)
 }
 
 
-def types_of(experiments: Iterable[Experiment]) -> list[str]:
-    """The types of events that some goal looks at."""
+def matched_fields(experiments: Iterable[Experiment]) -> dict[str, tuple[str, ...]]:
+    """Map each type of events that some goal counts to the fields that goals are compared with."""
     tracked = {kind for goal in _goals(experiments) for kind in TRACKED_AS[goal.goal_type]}
-    return sorted(tracked | {"conversion"})
+    return {kind: MATCHED_BY[kind] for kind in sorted(tracked | {CONVERSION})}
 
 
 def match_goals(signatures: pl.DataFrame, experiments: Sequence[Experiment]) -> pl.DataFrame:
@@ -57,7 +55,7 @@ class _UrlMatches:
 
 
 def _is_of(goal: Goal, urls: _UrlMatches) -> pl.Expr:
-    is_conversion = pl.col("type") == "conversion"
+    is_conversion = pl.col("type") == CONVERSION
     by_id = is_conversion & pl.col("goal_id").eq(goal.id)
     is_tracked = pl.col("type").is_in(list(TRACKED_AS[goal.goal_type]))
     tracking = goal.tracking

@@ -15,7 +15,7 @@ from pipeline.rollup.counting_rules import (
     goals_of,
     values_told,
 )
-from pipeline.rollup.goal_matching import match_goals, types_of
+from pipeline.rollup.goal_matching import match_goals, matched_fields
 from pipeline.rollup.segment_values import as_categories, with_day_of_week
 from pipeline.rollup.visitors import Outcomes, counted_events, first_exposures, outcomes, visitor_rows
 from pipeline.store.warehouse.event_reader import Bucket, EventReads, buckets
@@ -82,7 +82,7 @@ class ProjectRead:
         for bucket in buckets(self._events, self._at_once * _BUCKETS_OF_KEYS):
             keys = self._reads.event_keys(bucket)
             self._reads.skip_repeats(repeated(keys) if self._reads.is_whole else keys)
-        hits = GoalEvents(self._reads, types_of(self._experiments))
+        hits = GoalEvents(self._reads, matched_fields(self._experiments))
         for signatures in hits.signatures(self._at_once):
             hits.want(match_goals(signatures, self._experiments))
         hits.collect()

@@ -8,14 +8,6 @@ import polars as pl
 from pipeline.store.warehouse.connection import fetch_frame, registered
 from pipeline.store.warehouse.event_reader import Bucket, EventReads
 
-# What a goal can be about: the columns that tell the events of each type apart.
-SIGNATURES: Final[Mapping[str, tuple[str, ...]]] = {
-    "pageview": ("url",),
-    "click": ("selector", "url"),
-    "custom_event": ("event_name",),
-    "ga4_event": ("event_name",),
-    "conversion": ("goal_id", "event_name"),
-}
 _SIGNATURE_COLUMNS: Final = "signature BIGINT, type VARCHAR, {}".format(
     ", ".join(f"{name} VARCHAR" for name in ("url", "selector", "event_name", "goal_id"))
 )
@@ -29,22 +21,28 @@ _RELATED: Final = "e.transaction_key IN (SELECT transaction_key FROM suspected_t
 class GoalEvents:
     """The events of `reads` that are of some goal, kept in temporary tables on its cursor."""
 
-    def __init__(self, reads: EventReads, types: Sequence[str]) -> None:
-        """Look at events of those types, once `reads` skips repeats."""
+    def __init__(self, reads: EventReads, matched_by: Mapping[str, Sequence[str]]) -> None:
+        """Look at events of those types, once `reads` skips repeats.
+
+        `matched_by` names, by type, the columns that tell events of the type apart: their signature.
+        """
+        self._matched_by = matched_by
         self._reads = reads
         self._cursor = reads.cursor
         if not reads.is_whole:
             self._add_related_orders()
         self._events = {
-            kind: reads.of_type(kind, related=_RELATED if kind == "conversion" else None) for kind in types
+            kind: reads.of_type(kind, related=_RELATED if kind == "conversion" else None)
+            for kind in matched_by
         }
         self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE signatures ({_SIGNATURE_COLUMNS})")
         self._cursor.execute("CREATE OR REPLACE TEMP TABLE wanted (signature BIGINT, rule UINTEGER)")
 
     def signatures(self, at_once: int) -> Iterator[pl.DataFrame]:
-        """What the events are about: the distinct values of SIGNATURES, numbered as `signature`, in parts."""
+        """What the events are about: the distinct signatures, numbered as `signature`, in parts."""
         distinct = " UNION ALL BY NAME ".join(
-            f"SELECT DISTINCT '{kind}' AS type, {', '.join(SIGNATURES[kind])} FROM {events} e {self._where()}"
+            f"SELECT DISTINCT '{kind}' AS type, {', '.join(self._matched_by[kind])} FROM {events} e "
+            f"{self._where()}"
             for kind, events in self._events.items()
         )
         numbered = f"SELECT row_number() OVER () AS signature, * FROM ({distinct})"
@@ -85,7 +83,7 @@ class GoalEvents:
         )
 
     def _hits(self, kind: str, events: str) -> str:
-        same = " AND ".join(f"e.{name} IS NOT DISTINCT FROM w.{name}" for name in SIGNATURES[kind])
+        same = " AND ".join(f"e.{name} IS NOT DISTINCT FROM w.{name}" for name in self._matched_by[kind])
         return f"""
             SELECT w.rule, e.visitor_key, e.occurred_at, e.received_at, e.seq, e.is_refund,
               {_CENTS.get(kind, _VALUE_CENTS)} AS cents, {kind != "conversion"} AS is_value, e.currency,

@@ -12,11 +12,12 @@ from pipeline.events.decode import (
     DecodedEvents,
     ProjectIds,
     RequestContext,
-    read_conversions,
-    read_tracked,
+    decode_conversions,
+    decode_tracked,
 )
+from pipeline.events.field_checks import JUNK_IDS
 from pipeline.events.hashing import hash64, visitor_keys
-from pipeline.events.rejections import CODES, JUNK_IDS
+from pipeline.events.rejections import CODES
 from tests.builders import an_experiment
 
 # 2026-03-01T09:30:00Z.
@@ -34,11 +35,11 @@ ORDER = {"event_id": "e1", "visitor_id": "v1", "goal_id": "goal_1"}
 
 
 def tracked(*events: object, reception: RequestContext = RECEPTION, **around: Any) -> DecodedEvents:
-    return read_tracked(read_body(json.dumps({"batch": events, **around}).encode()), reception)
+    return decode_tracked(read_body(json.dumps({"batch": events, **around}).encode()), reception)
 
 
 def converted(*events: object) -> DecodedEvents:
-    return read_conversions(read_body(json.dumps({"batch": events}).encode()), RECEPTION)
+    return decode_conversions(read_body(json.dumps({"batch": events}).encode()), RECEPTION)
 
 
 def exposure(**fields: object) -> dict[str, object]:
@@ -170,7 +171,7 @@ def test_every_code_is_tried_here() -> None:
 
 
 def test_an_excluded_address_stores_nothing() -> None:
-    read = tracked(exposure(), reception=RequestContext(RECEIVED, RECEPTION.known, is_excluded=True))
+    read = tracked(exposure(), reception=RequestContext(RECEIVED, RECEPTION.project_ids, is_excluded=True))
     assert (read.rows, [result.code for result in read.results]) == ([], ["excluded_address"])
 
 
@@ -189,7 +190,7 @@ def test_32_kib_are_an_events_limit() -> None:
 
 def test_an_event_with_bytes_that_are_no_text_is_rejected_alone() -> None:
     body = json.dumps({"batch": [exposure(), exposure(url="HERE")]}).encode().replace(b"HERE", b"\xff")
-    read = read_tracked(read_body(body), RECEPTION)
+    read = decode_tracked(read_body(body), RECEPTION)
     assert [result.code for result in read.results] == [None, "invalid_event"]
 
 
@@ -210,7 +211,7 @@ def test_a_wrong_clock_is_corrected_by_sent_at() -> None:
 
 def test_a_known_bot_is_stored_and_flagged() -> None:
     client = Client.of_headers({"user-agent": "Mozilla/5.0 (compatible; Googlebot/2.1)"})
-    read = tracked(exposure(), reception=RequestContext(RECEIVED, RECEPTION.known, client))
+    read = tracked(exposure(), reception=RequestContext(RECEIVED, RECEPTION.project_ids, client))
     assert [row.is_bot for row in read.rows] == [True]
 
 

@@ -10,7 +10,7 @@ from pipeline.imports.tables import BadRow, Chunk
 
 RECEPTION = RequestContext(
     received_us=1_800_000_000_000_000,
-    known=ProjectIds({"exp_1": frozenset({"var_a"})}, frozenset({"goal_1"})),
+    project_ids=ProjectIds({"exp_1": frozenset({"var_a"})}, frozenset({"goal_1"})),
     max_age_us=None,
 )
 EXPOSURE = {
