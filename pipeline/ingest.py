@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 
-import pyarrow as pa
+import polars as pl
 
 from pipeline.settings import Settings
 from pipeline.store.warehouse import events
@@ -73,8 +73,6 @@ class Ingest:
 
     def start(self) -> None:
         """Begin writing what is submitted."""
-        # The first conversion to Arrow imports pandas where it is installed, which takes a second.
-        events.arrow_of([])
         self._writer.start()
 
     def stop(self) -> None:
@@ -102,12 +100,12 @@ class Ingest:
             self._changed.notify()
         await waiting.stored
 
-    def write_now(self, project_id: str, table: pa.Table) -> None:
+    def write_now(self, project_id: str, table: pl.DataFrame) -> None:
         """Store one batch of EVENT_SCHEMA in a transaction of its own, from any thread.
 
         Raises what the store raises; nothing is kept then.
         """
-        if table.num_rows:
+        if table.height:
             self._commit({project_id: table})
 
     def forget(self, project_id: str) -> None:
@@ -158,7 +156,7 @@ class Ingest:
 
     def _try(self, by_project: Mapping[str, list[EventRow]]) -> bool:
         try:
-            self._commit({project_id: events.arrow_of(rows) for project_id, rows in by_project.items()})
+            self._commit({project_id: events.to_batch(rows) for project_id, rows in by_project.items()})
         except Exception:
             # One of the tables may be gone, with its project.
             self._has_table.clear()
@@ -166,7 +164,7 @@ class Ingest:
             return False
         return True
 
-    def _commit(self, tables: Mapping[str, pa.Table]) -> None:
+    def _commit(self, tables: Mapping[str, pl.DataFrame]) -> None:
         with self._committing:
             seq = self._last_seq
             newest: dict[str, int] = {}
@@ -174,8 +172,8 @@ class Ingest:
                 for project_id, table in tables.items():
                     if project_id not in self._has_table:
                         events.create_table(cursor, project_id)
-                    events.append(cursor, project_id, events.numbered(table, seq + 1))
-                    seq += table.num_rows
+                    events.append(cursor, project_id, events.number_events(table, seq + 1))
+                    seq += table.height
                     newest[project_id] = seq
             self._last_seq = seq
             self._last_seq_of.update(newest)

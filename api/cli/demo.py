@@ -104,7 +104,7 @@ def _fill(
         for events in shop_events(shop):
             batch = event_batch(events)
             store.ingest.write_now(project.id, batch)
-            stored += batch.num_rows
+            stored += batch.height
             bar.update(task, advance=min(CHUNK_VISITORS, visitors))
     err.print(f"{stored:,} events are on disk.")
 

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import msgspec
 import polars as pl
-import pyarrow as pa
 
 from pipeline.events.body import MAX_EVENTS, EventBody
 from pipeline.events.decode import (
@@ -99,7 +98,7 @@ KEYED_COLUMNS = {
 }
 
 
-def event_batch(frame: pl.DataFrame, *, received_at: int | None = None) -> pa.Table:
+def event_batch(frame: pl.DataFrame, *, received_at: int | None = None) -> pl.DataFrame:
     """Complete `frame` to a batch of events.
 
     `frame` has at least `event_id`, `visitor_id`, `type` and `occurred_at` (epoch µs, UTC); columns of the
@@ -115,9 +114,9 @@ def event_batch(frame: pl.DataFrame, *, received_at: int | None = None) -> pa.Ta
     frame = frame.with_columns(
         *flags, *(pl.col(name).fill_null(False) for name in ("is_refund", "is_bot") if name in frame.columns)
     )
-    columns = [name for name in EVENT_SCHEMA.names if name in frame.columns]
-    schema = pa.schema([EVENT_SCHEMA.field(name) for name in columns])
-    return frame.select(columns).to_arrow().cast(schema)
+    return frame.select(
+        pl.col(name).cast(kind) for name, kind in EVENT_SCHEMA.items() if name in frame.columns
+    )
 
 
 def _keys_of(texts: pl.Series) -> pl.Series:

@@ -86,7 +86,7 @@ def import_visitors(
         if read.rows.height:
             batch = event_batch(events_of(read.rows, experiment, file.columns), received_at=now_us)
             ingest.write_now(project.id, batch)
-            rows, events = rows + read.rows.height, events + batch.num_rows
+            rows, events = rows + read.rows.height, events + batch.height
         on_progress(bytes_read)
     if experiment.status == "draft":
         start = partial(_start_then, datetime.fromtimestamp(survey.first_us / 1_000_000, UTC))

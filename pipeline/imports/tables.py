@@ -7,7 +7,6 @@ from io import TextIOWrapper
 from pathlib import Path
 
 import polars as pl
-import pyarrow.parquet as pq
 
 CHUNK_ROWS = 50_000
 
@@ -91,13 +90,13 @@ def _text_chunk(
 
 def _parquet_chunks(path: Path) -> Iterator[Chunk]:
     size = path.stat().st_size
-    with pq.ParquetFile(path) as file:
-        total = max(file.metadata.num_rows, 1)
-        done = 0
-        for batch in file.iter_batches(batch_size=CHUNK_ROWS):
-            frame = pl.DataFrame(batch).with_row_index("line", offset=done + 1).cast({"line": pl.Int64})
-            done += frame.height
-            yield Chunk(rows=frame, bytes_read=size * done // total)
+    file = pl.scan_parquet(path, glob=False)
+    total = file.select(pl.len()).collect().item()
+    done = 0
+    for batch in file.collect_batches(chunk_size=CHUNK_ROWS):
+        frame = batch.with_row_index("line", offset=done + 1).cast({"line": pl.Int64})
+        done += frame.height
+        yield Chunk(rows=frame, bytes_read=size * done // max(total, 1))
 
 
 def read_whole(path: Path, *, times: Sequence[str] = ()) -> pl.DataFrame:

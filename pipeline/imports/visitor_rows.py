@@ -12,7 +12,7 @@ from pipeline.store.warehouse.events import EVENT_SCHEMA
 from pipeline.store.warehouse.visitors import DIMENSIONS
 
 # Column names that are segments of their own; every other segment column becomes a custom dimension.
-SEGMENT_COLUMNS = frozenset(DIMENSIONS) & frozenset(EVENT_SCHEMA.names)
+SEGMENT_COLUMNS = frozenset(DIMENSIONS) & frozenset(EVENT_SCHEMA)
 TRUE_WORDS = ("1", "true", "yes", "t", "y")
 FALSE_WORDS = ("", "0", "false", "no", "f", "n")
 

@@ -28,8 +28,10 @@ from pipeline.store.warehouse.visitor_export import VisitorExport, write_visitor
 _SET_ASIDE: Final = {FLAGGED_AS_BOT: "flagged_as_bot", SEVERAL_VARIANTS: "several_variants"}
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
-# Gives the file at a path, filled by a function unless what it says is there already.
-Place = Callable[[str, str, Callable[[Path], None]], DataFile]
+# Writes a file and returns its number of rows.
+Write = Callable[[Path], int]
+# Returns the file of a path and content, written by a function unless it is there already.
+Place = Callable[[str, str, Write], DataFile]
 
 
 def write_experiment(
@@ -49,7 +51,7 @@ def write_experiment(
         segment={},
         with_keys=True,
     )
-    writers: dict[str, Callable[[Path], None]] = {
+    writers: dict[str, Write] = {
         "visitors": lambda path: write_visitors(cursor, export, "parquet", path),
         "orders": partial(parquet.write_orders, cursor, experiment.id, published.goals),
         "aggregates": partial(parquet.write_aggregates, cursor, experiment.id, named, published.goals),

@@ -8,8 +8,6 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from engine.design.project import Project
 from pipeline.rollup.run import utc_now
 from pipeline.run_each import run_each
@@ -173,7 +171,7 @@ class _Files:
             if path.is_file() and path.stat().st_size == file.bytes:
                 self._known[file.path] = file
 
-    def place(self, path: str, content: str, write: Callable[[Path], None]) -> DataFile:
+    def place(self, path: str, content: str, write: Callable[[Path], int]) -> DataFile:
         """The file at `path`, written unless it is there with the same content."""
         known = self._known.get(path)
         if known is not None and known.content == content:
@@ -181,8 +179,7 @@ class _Files:
         if self.is_stopping():
             raise SnapshotStoppedError
         with placed(self.folder / path) as draft:
-            write(draft)
-            rows, size = pq.read_metadata(draft).num_rows, draft.stat().st_size
+            rows, size = write(draft), draft.stat().st_size
         return DataFile(path=path, rows=rows, bytes=size, content=content)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import polars as pl
 
 
 def manifest_of(folder: Path) -> Any:
@@ -29,7 +30,7 @@ def rows_of(folder: Path, files: list[dict[str, Any]], columns: str = "*") -> li
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     found = connection.sql(f"SELECT {columns} FROM read_parquet(?)", params=[paths])  # noqa: S608 (ours)
-    rows: list[tuple[Any, ...]] = found.pl().rows()
+    rows = pl.DataFrame(found).rows()
     connection.close()
     return rows
 

@@ -224,13 +224,13 @@ def test_a_client_that_goes_away_costs_nobody_else(ingest: Ingest, warehouse: Wa
 
 def test_an_import_is_written_at_once_and_counted_in_order(ingest: Ingest, warehouse: Warehouse) -> None:
     asyncio.run(ingest.submit("prj_1", [a_row("a")]))
-    ingest.write_now("prj_1", events.arrow_of([a_row("b"), a_row("c")]))
+    ingest.write_now("prj_1", events.to_batch([a_row("b"), a_row("c")]))
     asyncio.run(ingest.submit("prj_1", [a_row("d")]))
     assert stored(warehouse) == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
 
 
 def test_imports_and_requests_together_number_every_event_once(ingest: Ingest, warehouse: Warehouse) -> None:
-    batch = events.arrow_of([a_row()] * 10)
+    batch = events.to_batch([a_row()] * 10)
 
     def write_all() -> None:
         for _ in range(20):

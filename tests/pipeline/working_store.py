@@ -59,7 +59,7 @@ class WorkingStore:
         return self.catalog.experiments.change(experiment.project_id, experiment.id, decide, actor="test")
 
     def write(self, project: Project, *rows: EventRow) -> None:
-        self.ingest.write_now(project.id, events.arrow_of(rows))
+        self.ingest.write_now(project.id, events.to_batch(rows))
 
     def observe(
         self,

@@ -13,13 +13,10 @@ import uvicorn
 
 from api.app import create_app
 from pipeline.settings import Settings
-from pipeline.store.warehouse.events import arrow_of
 
 
 def main() -> None:
     """Fork a server for each line, until there are no more."""
-    # What a server imports when it first needs it.
-    arrow_of([])
     # Whoever is killed leaves nothing behind that would have to be waited for.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:

@@ -25,7 +25,7 @@ while True:
     rows = [EventRow(1, 1, "e", 1, "exposure", "v", seq + n, custom="x" * 500) for n in range(1, 501)]
     with warehouse.transaction() as cursor:
         events.create_table(cursor, "prj_1")
-        events.append(cursor, "prj_1", events.numbered(events.arrow_of(rows), seq + 1))
+        events.append(cursor, "prj_1", events.number_events(events.to_batch(rows), seq + 1))
     seq += 500
     print(seq, flush=True)
     warehouse.checkpoint()

@@ -6,6 +6,7 @@ How frames go in and out of the warehouse.
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self, TypeAlias
 
@@ -121,16 +122,37 @@ Cursor: TypeAlias = duckdb.DuckDBPyConnection
 DISK_FAILURES: Final = (OSError, duckdb.IOException)
 
 
+def copy_to_file(cursor: Cursor, query: str, path: Path, options: str, **values: object) -> int:
+    """Write the rows of a query to a file, in the format that `options` name; return how many there are.
+
+    `values` are bound to the parameters of the query, by name.
+    """
+    statement = f"COPY ({query}) TO $path ({options})"
+    return int(cursor.execute(statement, {"path": str(path), **values}).fetchall()[0][0])
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowStream:
+    """A frame as an Arrow C stream and nothing else: to read a frame as such DuckDB imports PyArrow."""
+
+    frame: pl.DataFrame
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Export the rows anew for every query."""
+        # DuckDB refuses columns without a type, which have nulls and no bitmap of them.
+        typed = self.frame.cast({pl.Null: pl.Int8}) if pl.Null in self.frame.dtypes else self.frame
+        return typed.__arrow_c_stream__(requested_schema)
+
+
 def fetch_frame(cursor: Cursor, query: str, parameters: Sequence[object] | None = None) -> pl.DataFrame:
     """The rows that a query returns."""
-    frame: pl.DataFrame = cursor.sql(query, params=parameters).pl()
-    return frame
+    return pl.DataFrame(cursor.sql(query, params=parameters))
 
 
 @contextmanager
 def registered(cursor: Cursor, name: str, rows: pl.DataFrame) -> Iterator[None]:
     """Let queries read a frame under a name."""
-    cursor.register(name, rows.to_arrow())
+    cursor.register(name, ArrowStream(rows))
     try:
         yield
     except BaseException:

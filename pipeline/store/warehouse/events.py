@@ -1,14 +1,13 @@
 """How raw events are kept: one table a project, as they came, in the order they were committed."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import duckdb
-import numpy as np
-import pyarrow as pa
+import polars as pl
 
-from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.connection import ArrowStream, Warehouse
 
 _PREFIX: Final = "events_"
 # Ids come from the catalog; anything else never reaches a table name.
@@ -58,16 +57,16 @@ class EventRow(NamedTuple):
 
 
 _NUMBERS: Final = {
-    "received_at": pa.int64(),
-    "occurred_at": pa.int64(),
-    "event_key": pa.uint64(),
-    "visitor_key": pa.uint64(),
-    "user_key": pa.uint64(),
-    "value": pa.float64(),
-    "revenue_cents": pa.int64(),
-    "transaction_key": pa.uint64(),
-    "is_refund": pa.bool_(),
-    "is_bot": pa.bool_(),
+    "received_at": pl.Int64,
+    "occurred_at": pl.Int64,
+    "event_key": pl.UInt64,
+    "visitor_key": pl.UInt64,
+    "user_key": pl.UInt64,
+    "value": pl.Float64,
+    "revenue_cents": pl.Int64,
+    "transaction_key": pl.UInt64,
+    "is_refund": pl.Boolean,
+    "is_bot": pl.Boolean,
 }
 _REQUIRED: Final = {
     "received_at",
@@ -79,26 +78,21 @@ _REQUIRED: Final = {
     "is_refund",
     "is_bot",
 }
-_SQL_TYPES: Final = {
-    pa.int64(): "BIGINT",
-    pa.uint64(): "UBIGINT",
-    pa.float64(): "DOUBLE",
-    pa.bool_(): "BOOLEAN",
-    pa.string(): "VARCHAR",
+_SQL_TYPES: Final[Mapping[pl.DataType | type[pl.DataType], str]] = {
+    pl.Int64: "BIGINT",
+    pl.UInt64: "UBIGINT",
+    pl.Float64: "DOUBLE",
+    pl.Boolean: "BOOLEAN",
+    pl.String: "VARCHAR",
 }
 
-# What one event is, as Arrow: the schema of every batch but for `seq`, which is given at the commit.
-EVENT_SCHEMA: Final = pa.schema(
-    [
-        pa.field(name, _NUMBERS.get(name, pa.string()), nullable=name not in _REQUIRED)
-        for name in EventRow._fields
-    ]
-)
+# The columns of every batch but for `seq`, which is given at the commit.
+EVENT_SCHEMA: Final = pl.Schema({name: _NUMBERS.get(name, pl.String) for name in EventRow._fields})
 _COLUMNS_SQL: Final = ", ".join(
     ["seq BIGINT NOT NULL"]
     + [
-        f"{field.name} {_SQL_TYPES[field.type]}{'' if field.nullable else ' NOT NULL'}"
-        for field in EVENT_SCHEMA
+        f"{name} {_SQL_TYPES[kind]}{' NOT NULL' if name in _REQUIRED else ''}"
+        for name, kind in EVENT_SCHEMA.items()
     ]
 )
 
@@ -115,25 +109,30 @@ def create_table(cursor: duckdb.DuckDBPyConnection, project_id: str) -> None:
     cursor.execute(f'CREATE TABLE IF NOT EXISTS "{table_name(project_id)}" ({_COLUMNS_SQL})')
 
 
-def append(
-    cursor: duckdb.DuckDBPyConnection,
-    project_id: str,
-    events: pa.Table,  # noqa: ARG001 (the statement names it: half the time of registering a view)
-) -> None:
+def append(cursor: duckdb.DuckDBPyConnection, project_id: str, events: pl.DataFrame) -> None:
     """Add a batch: EVENT_SCHEMA with `seq`; columns that are missing stay null."""
-    cursor.execute(f'INSERT INTO "{table_name(project_id)}" BY NAME SELECT * FROM events')
+    # The statement names the variable, which takes half the time of registering a view.
+    batch = ArrowStream(events)  # noqa: F841
+    cursor.execute(f'INSERT INTO "{table_name(project_id)}" BY NAME SELECT * FROM batch')
 
 
-def arrow_of(rows: Sequence[EventRow]) -> pa.Table:
-    """The rows as one batch of EVENT_SCHEMA."""
-    columns = zip(*rows, strict=True) if rows else ([] for _ in EVENT_SCHEMA)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, EVENT_SCHEMA, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=EVENT_SCHEMA)
+def to_batch(rows: Sequence[EventRow]) -> pl.DataFrame:
+    """Lay rows out as one batch of EVENT_SCHEMA."""
+    if not rows:
+        return EVENT_SCHEMA.to_frame()
+    columns = zip(*rows, strict=True)
+    # A series at a time is ten times faster than a frame from rows.
+    return pl.DataFrame(
+        [
+            pl.Series(name, column, kind)
+            for (name, kind), column in zip(EVENT_SCHEMA.items(), columns, strict=True)
+        ]
+    )
 
 
-def numbered(events: pa.Table, first_seq: int) -> pa.Table:
-    """The batch with its sequence numbers, counting up from `first_seq`."""
-    return events.add_column(0, "seq", pa.array(np.arange(first_seq, first_seq + events.num_rows)))
+def number_events(events: pl.DataFrame, first_seq: int) -> pl.DataFrame:
+    """Give the events of a batch their sequence numbers, counting up from `first_seq`."""
+    return events.with_columns(seq=pl.int_range(first_seq, first_seq + events.height, eager=True))
 
 
 def drop(cursor: duckdb.DuckDBPyConnection, project_id: str) -> None:

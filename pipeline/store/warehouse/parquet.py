@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from pipeline.store.warehouse.aggregates import EVERYONE
-from pipeline.store.warehouse.connection import Cursor, registered
+from pipeline.store.warehouse.connection import Cursor, copy_to_file, registered
 from pipeline.store.warehouse.events import has_table, table_name
 from pipeline.store.warehouse.visitor_export import TO_PARQUET
 from pipeline.store.warehouse.visitors import result_table
@@ -49,38 +49,30 @@ def event_ranges(
         yield current
 
 
-def write_events(cursor: Cursor, project_id: str, events: EventRange, path: Path) -> None:
+def write_events(cursor: Cursor, project_id: str, events: EventRange, path: Path) -> int:
     """Write the events of a range, in the order they were stored; times become points in time."""
     moments = ", ".join(f"make_timestamptz({name}) AS {name}" for name in _MOMENTS)
-    cursor.execute(
-        f"""
-        COPY (
-          SELECT * REPLACE ({moments}) FROM "{table_name(project_id)}"
-          WHERE seq BETWEEN {events.first_seq:d} AND {events.last_seq:d}
-        ) TO $path ({TO_PARQUET})
-        """,
-        {"path": str(path)},
-    )
+    query = f"""
+        SELECT * REPLACE ({moments}) FROM "{table_name(project_id)}"
+        WHERE seq BETWEEN {events.first_seq:d} AND {events.last_seq:d}
+    """
+    return copy_to_file(cursor, query, path, TO_PARQUET)
 
 
-def write_orders(cursor: Cursor, experiment_id: str, goal_ids: Sequence[str], path: Path) -> None:
+def write_orders(cursor: Cursor, experiment_id: str, goal_ids: Sequence[str], path: Path) -> int:
     """Write what was paid on other days than that of the visitor's first conversion, by goal and day.
 
     A visitor's revenue includes it; `from_day` is the day that it would be counted on otherwise, null
     where the visitor has no conversion.
     """
     with registered(cursor, "goals", _ids("goal", dict(enumerate(goal_ids)))):
-        cursor.execute(
-            f"""
-            COPY (
-              SELECT o.visitor_key, g.goal_id, {_DAY.format("o.from_day")} AS from_day,
-                {_DAY.format("o.day")} AS day, o.cents
-              FROM {result_table("orders", experiment_id)} o JOIN goals g USING (goal)
-              ORDER BY o.visitor_key, g.goal, o.day
-            ) TO $path ({TO_PARQUET})
-            """,
-            {"path": str(path)},
-        )
+        query = f"""
+            SELECT o.visitor_key, g.goal_id, {_DAY.format("o.from_day")} AS from_day,
+              {_DAY.format("o.day")} AS day, o.cents
+            FROM {result_table("orders", experiment_id)} o JOIN goals g USING (goal)
+            ORDER BY o.visitor_key, g.goal, o.day
+        """
+        return copy_to_file(cursor, query, path, TO_PARQUET)
 
 
 def write_aggregates(
@@ -89,7 +81,7 @@ def write_aggregates(
     variants: Mapping[int, str],
     goal_ids: Sequence[str],
     path: Path,
-) -> None:
+) -> int:
     """Write the sums by goal, variant, day and segment; `variants` names what each number stands for.
 
     Sums of all visitors have neither `dimension` nor `value`; visitors are counted under no goal.
@@ -99,18 +91,14 @@ def write_aggregates(
         registered(cursor, "variants", _ids("variant", variants)),
         registered(cursor, "goals", _ids("goal", dict(enumerate(goal_ids)))),
     ):
-        cursor.execute(
-            f"""
-            COPY (
-              SELECT nullif(dimension, '{EVERYONE}') AS dimension, nullif(value, '{EVERYONE}') AS value,
-                v.variant_id, g.goal_id, {_DAY.format("day")} AS day, {sums}
-              FROM {result_table("aggregates", experiment_id)} a
-              JOIN variants v USING (variant) LEFT JOIN goals g USING (goal)
-              ORDER BY a.dimension, a.value, a.variant, a.goal, a.day
-            ) TO $path ({TO_PARQUET})
-            """,
-            {"path": str(path)},
-        )
+        query = f"""
+            SELECT nullif(dimension, '{EVERYONE}') AS dimension, nullif(value, '{EVERYONE}') AS value,
+              v.variant_id, g.goal_id, {_DAY.format("day")} AS day, {sums}
+            FROM {result_table("aggregates", experiment_id)} a
+            JOIN variants v USING (variant) LEFT JOIN goals g USING (goal)
+            ORDER BY a.dimension, a.value, a.variant, a.goal, a.day
+        """
+        return copy_to_file(cursor, query, path, TO_PARQUET)
 
 
 def visitors_of_variants(cursor: Cursor, experiment_id: str) -> dict[int, int]:

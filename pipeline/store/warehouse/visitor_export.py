@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import polars as pl
 
-from pipeline.store.warehouse.connection import Cursor, registered
+from pipeline.store.warehouse.connection import Cursor, copy_to_file, registered
 from pipeline.store.warehouse.events import has_table, table_name
 from pipeline.store.warehouse.visitors import (
     CUSTOM,
@@ -59,7 +59,7 @@ class VisitorExport:
     with_keys: bool = False
 
 
-def write_visitors(cursor: Cursor, export: VisitorExport, form: Form, path: Path) -> None:
+def write_visitors(cursor: Cursor, export: VisitorExport, form: Form, path: Path) -> int:
     """Write them to a new file, in the order of first exposure; only the columns where there is none.
 
     `cursor` is in a transaction. Visitors who count in no variant are left out.
@@ -71,19 +71,15 @@ def write_visitors(cursor: Cursor, export: VisitorExport, form: Form, path: Path
     )
     with registered(cursor, "arms", arms):
         query = f"""
-            COPY (
-              SELECT {", ".join(_columns(cursor, export, _MOMENT[form]))}
-              FROM {_visitors(export)} v JOIN arms a ON a.variant = v.variant
-              LEFT JOIN ({_visitor_ids(cursor, export)}) i ON i.visitor_key = v.visitor_key
-              {" ".join(_decoded(export))}
-              WHERE {_chosen(cursor, export)}
-              ORDER BY v.first_exposed_at, v.visitor_key
-            ) TO $path ({_COPY[form]})
+            SELECT {", ".join(_columns(cursor, export, _MOMENT[form]))}
+            FROM {_visitors(export)} v JOIN arms a ON a.variant = v.variant
+            LEFT JOIN ({_visitor_ids(cursor, export)}) i ON i.visitor_key = v.visitor_key
+            {" ".join(_decoded(export))}
+            WHERE {_chosen(cursor, export)}
+            ORDER BY v.first_exposed_at, v.visitor_key
         """
-        values = {"path": str(path)}
-        if "$experiment" in query:
-            values["experiment"] = export.experiment_id
-        cursor.execute(query, values)
+        values = {"experiment": export.experiment_id} if "$experiment" in query else {}
+        return copy_to_file(cursor, query, path, _COPY[form], **values)
 
 
 def _columns(cursor: Cursor, export: VisitorExport, moment: str) -> Iterable[str]:

@@ -53,7 +53,7 @@ def a_row(
 
 
 def store(ingest: Ingest, *rows: EventRow) -> None:
-    ingest.write_now("prj_1", events.arrow_of(rows))
+    ingest.write_now("prj_1", events.to_batch(rows))
 
 
 def variant_of(known: Assignments, visitor_key: int) -> str | None:

@@ -12,7 +12,14 @@ from pipeline.rollup.count_and_publish import Replacement
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse.events import EventRow
 from tests.builders import NOW, STARTED, a_goal
-from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
+from tests.pipeline.working_store import (
+    WorkingStore,
+    a_purchase,
+    a_working_store,
+    an_event,
+    an_exposure,
+    microseconds,
+)
 
 THANKED = Goal(id="goal_t", name="Thanked", goal_type="pageview", config={"url": "/thanks"})
 
@@ -162,7 +169,7 @@ def test_completed_experiment_is_frozen(
     ended = store.change(experiment, status="completed", completed_at=STARTED + timedelta(minutes=5))
     late = [
         an_exposure(experiment, 1, "late", minute=6),
-        a_purchase(minute=1, received_at=NOW.timestamp() * 1e6 // 1),
+        a_purchase(minute=1, received_at=microseconds(NOW)),
     ]
     store.write(project, *late)
     assert store.observe(ended, project).visitors.tolist() == [1, 0]

@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
+import polars as pl
 import pytest
 
 from pipeline.settings import Settings
@@ -37,7 +37,7 @@ def a_row(event_id: str = "e1", **columns: object) -> EventRow:
 def store(warehouse: Warehouse, project_id: str, *rows: EventRow, first_seq: int = 1) -> None:
     with warehouse.transaction() as cursor:
         events.create_table(cursor, project_id)
-        events.append(cursor, project_id, events.numbered(events.arrow_of(rows), first_seq))
+        events.append(cursor, project_id, events.number_events(events.to_batch(rows), first_seq))
 
 
 def stored(warehouse: Warehouse, project_id: str) -> list[EventRow]:
@@ -64,10 +64,10 @@ def test_a_row_comes_back_as_it_went_in(warehouse: Warehouse) -> None:
 
 def test_columns_that_a_batch_leaves_out_are_null(warehouse: Warehouse) -> None:
     kept = ("received_at", "occurred_at", "event_id", "event_key", "type", "visitor_key")
-    batch = events.arrow_of([a_row()]).select([*kept, "is_refund", "is_bot"])
+    batch = events.to_batch([a_row()]).select([*kept, "is_refund", "is_bot"])
     with warehouse.transaction() as cursor:
         events.create_table(cursor, "prj_1")
-        events.append(cursor, "prj_1", events.numbered(batch, 1))
+        events.append(cursor, "prj_1", events.number_events(batch, 1))
     assert stored(warehouse, "prj_1") == [a_row(visitor_id=None)]
 
 
@@ -105,13 +105,13 @@ def test_no_table_is_named_after_anything_but_an_id(warehouse: Warehouse) -> Non
 
 
 def test_rows_and_schema_have_the_same_columns() -> None:
-    assert tuple(EVENT_SCHEMA.names) == EventRow._fields
+    assert tuple(EVENT_SCHEMA) == EventRow._fields
 
 
 def test_a_batch_with_a_null_where_a_value_must_be_stores_nothing(warehouse: Warehouse) -> None:
-    batch = events.arrow_of([a_row()]).set_column(2, "event_id", pa.array([None], pa.string()))
+    batch = events.to_batch([a_row()]).with_columns(event_id=pl.lit(None, pl.String))
     with warehouse.cursor() as cursor:
         events.create_table(cursor, "prj_1")
         with pytest.raises(Exception, match="NOT NULL"):
-            events.append(cursor, "prj_1", events.numbered(batch, 1))
+            events.append(cursor, "prj_1", events.number_events(batch, 1))
     assert events.count_by_type(warehouse, "prj_1") == {}
