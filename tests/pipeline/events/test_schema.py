@@ -29,7 +29,7 @@ def test_every_goal_type_counts_some_type_of_tracked_event() -> None:
 def test_events_are_matched_by_columns_of_the_events_table() -> None:
     assert set(MATCHED_BY) == {"pageview", "click", "custom_event", "ga4_event", CONVERSION}
     columns = {name for names in MATCHED_BY.values() for name in names}
-    assert columns <= set(EVENT_SCHEMA.names)
+    assert columns <= set(EVENT_SCHEMA)
 
 
 @pytest.mark.parametrize("event", [TrackEvent, ConvertEvent])
