@@ -1,7 +1,7 @@
-"""What the OpenAPI document says beyond what the routes' signatures do: request bodies."""
+"""OpenAPI document: request bodies and errors, in addition to what FastAPI derives from the routes."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
@@ -9,16 +9,25 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from api.schemas.api_keys import ApiKeyInput
-from api.schemas.experiment_input import ExperimentInput
-from api.schemas.projects import ProjectInput
+from api.schemas.inputs import EXPERIMENT_INPUT, PROJECT_INPUT, REFERENCE, SAMPLE_SIZE_INPUT, Body
 from api.schemas.sdk import Conversion, ConversionBatch, TrackBatch, Visit
-from api.schemas.tools import SampleSizeInput
+from engine.design.validation.check import NULL, Schema
 
-REFERENCE: Final = "#/components/schemas/{model}"
-# The engine judges bodies, so that every problem is named at once; these models only describe them.
-INPUTS: Final[tuple[type[BaseModel], ...]] = (ProjectInput, ExperimentInput)
-NEW_ONLY_INPUTS: Final[tuple[type[BaseModel], ...]] = (ApiKeyInput, SampleSizeInput)
-SDK_INPUTS: Final[tuple[type[BaseModel], ...]] = (TrackBatch, Conversion, ConversionBatch, Visit)
+BODIES: Final = (
+    PROJECT_INPUT,
+    PROJECT_INPUT.as_changes,
+    EXPERIMENT_INPUT,
+    EXPERIMENT_INPUT.as_changes,
+    SAMPLE_SIZE_INPUT,
+)
+# The pipeline validates these bodies; the models only describe them.
+BODY_MODELS: Final[tuple[type[BaseModel], ...]] = (
+    ApiKeyInput,
+    TrackBatch,
+    Conversion,
+    ConversionBatch,
+    Visit,
+)
 SDK_KEY: Final[dict[str, Any]] = {
     "sdk_key": {
         "type": "apiKey",
@@ -28,7 +37,7 @@ SDK_KEY: Final[dict[str, Any]] = {
     }
 }
 # FastAPI describes errors of a shape that this API never answers with.
-FOREIGN_ERROR: Final = REFERENCE.format(model="HTTPValidationError")
+FOREIGN_ERROR: Final = REFERENCE + "HTTPValidationError"
 FOREIGN_MODELS: Final = ("HTTPValidationError", "ValidationError")
 ABOUT: Final = (
     "Runs A/B tests: projects, experiments and their lifecycle, and results with a resolved decision. "
@@ -36,15 +45,15 @@ ABOUT: Final = (
 )
 
 
-def taking(model: type[BaseModel], *, partly: bool = False) -> dict[str, Any]:
-    """How an operation says which body it takes; `partly` means that only the fields to change are sent."""
-    name = _changes(model) if partly else model.__name__
-    schema = {"$ref": REFERENCE.format(model=name)}
+def taking(body: Body | type[BaseModel]) -> dict[str, Any]:
+    """Return what an operation adds to its description for the body that it takes."""
+    name = body.name if isinstance(body, Body) else body.__name__
+    schema = {"$ref": REFERENCE + name}
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
 def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
-    """The function that makes the document, once."""
+    """Return the function that makes the document of an app, once."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -62,15 +71,25 @@ def _document(app: FastAPI) -> dict[str, Any]:
     _remove_foreign_errors(document)
     _offer_alternatives(document)
     _describe_parameters(document)
-    _, described = models_json_schema(
-        [(model, "validation") for model in (*INPUTS, *NEW_ONLY_INPUTS, *SDK_INPUTS)], ref_template=REFERENCE
-    )
-    schemas.update(described["$defs"])
-    for model in INPUTS:
-        schemas[_changes(model)] = _partly(schemas[model.__name__], _changes(model))
+    schemas |= _body_components(schemas)
     document["components"]["securitySchemes"] |= SDK_KEY
     document["components"]["schemas"] = dict(sorted(schemas.items()))
     return document
+
+
+def _body_components(answers: Mapping[str, Schema]) -> dict[str, Schema]:
+    template = REFERENCE + "{model}"
+    modes: list[tuple[type[BaseModel], Literal["validation"]]] = [
+        (model, "validation") for model in BODY_MODELS
+    ]
+    _, described = models_json_schema(modes, ref_template=template)
+    generated = {name: schema for body in BODIES for name, schema in body.components.items()}
+    for name in generated.keys() & answers.keys():
+        # Answers may gain fields, so a component of both bodies and answers stays open to more.
+        open_schema = {**generated[name]}
+        del open_schema["additionalProperties"]
+        generated[name] = open_schema
+    return {**described["$defs"], **generated}
 
 
 def _remove_foreign_errors(document: dict[str, Any]) -> None:
@@ -84,7 +103,7 @@ def _remove_foreign_errors(document: dict[str, Any]) -> None:
 
 
 def _offer_alternatives(document: dict[str, Any]) -> None:
-    """No operation needs two scopes: where its dependency names several, any one of them will do."""
+    """Offer each scope of an operation as an alternative: none needs two."""
     for methods in document["paths"].values():
         for operation in methods.values():
             alternatives = [
@@ -98,23 +117,10 @@ def _offer_alternatives(document: dict[str, Any]) -> None:
 
 
 def _describe_parameters(document: dict[str, Any]) -> None:
-    """A parameter that is not given is left out: neither a query nor a header can say null."""
-    operations = (one for methods in document["paths"].values() for one in methods.values())
-    for schema in (parameter["schema"] for one in operations for parameter in one.get("parameters", ())):
-        kinds = [kind for kind in schema.pop("anyOf", ()) if kind != {"type": "null"}]
+    """Remove null from the parameters' types: an optional parameter is left out of a query or header."""
+    operations = [operation for methods in document["paths"].values() for operation in methods.values()]
+    parameters = [parameter for operation in operations for parameter in operation.get("parameters", ())]
+    for schema in (parameter["schema"] for parameter in parameters):
+        kinds = [kind for kind in schema.pop("anyOf", ()) if kind != NULL]
         if kinds:
             schema.update(kinds[0] if len(kinds) == 1 else {"anyOf": kinds})
-
-
-def _changes(model: type[BaseModel]) -> str:
-    return model.__name__.replace("Input", "Changes")
-
-
-def _partly(schema: dict[str, Any], title: str) -> dict[str, Any]:
-    # What is absent from an update stays as it is, so no field has a default.
-    properties = {
-        name: {key: value for key, value in field.items() if key != "default"}
-        for name, field in schema["properties"].items()
-    }
-    whole = {key: value for key, value in schema.items() if key != "required"}
-    return {**whole, "title": title, "description": "The fields to change.", "properties": properties}

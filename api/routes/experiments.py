@@ -23,8 +23,8 @@ from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
 from api.schemas.envelopes import Listing, Meta, Single
-from api.schemas.experiment_input import ExperimentInput
 from api.schemas.experiments import Experiment, ExperimentDetail
+from api.schemas.inputs import EXPERIMENT_INPUT
 from engine.design import lifecycle
 from engine.design.experiment import Experiment as ExperimentValue
 from engine.design.vocabulary import Status
@@ -58,7 +58,7 @@ def list_experiments(
     )
 
 
-@router.post("", status_code=201, responses=documented(*BODY_CODES), openapi_extra=taking(ExperimentInput))
+@router.post("", status_code=201, responses=documented(*BODY_CODES), openapi_extra=taking(EXPERIMENT_INPUT))
 def create_experiment(
     caller: ExperimentsWriter,
     project: ProjectOfWritableExperiments,
@@ -79,7 +79,7 @@ def get_experiment(experiment: ReadableExperiment) -> Single[ExperimentDetail]:
 @router.patch(
     "/{id}",
     responses=documented(*BODY_CODES, *UPDATE_CODES),
-    openapi_extra=taking(ExperimentInput, partly=True),
+    openapi_extra=taking(EXPERIMENT_INPUT.as_changes),
 )
 def update_experiment(
     caller: ExperimentsWriter,

@@ -22,7 +22,8 @@ from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
 from api.schemas.envelopes import Listing, Meta, Single
-from api.schemas.projects import NewProject, Project, ProjectInput, ProjectInstallation, ProjectStats
+from api.schemas.inputs import PROJECT_INPUT
+from api.schemas.projects import NewProject, Project, ProjectInstallation, ProjectStats
 from engine.design.project import Project as ProjectValue
 from engine.design.project import draft_project, revise_project
 from pipeline.jobs.jobs import REMOVE_DELETED
@@ -53,7 +54,7 @@ def list_projects(
     "",
     status_code=201,
     responses=documented(*BODY_CODES, "plan_limit_reached"),
-    openapi_extra=taking(ProjectInput),
+    openapi_extra=taking(PROJECT_INPUT),
 )
 def create_project(
     caller: ProjectsCreator, body: JsonObject, catalog: CatalogDep, now: Now
@@ -74,7 +75,7 @@ def get_project(project: ReadableProject, catalog: CatalogDep) -> Single[Project
 @router.patch(
     "/{id}",
     responses=documented("not_found", *BODY_CODES),
-    openapi_extra=taking(ProjectInput, partly=True),
+    openapi_extra=taking(PROJECT_INPUT.as_changes),
 )
 def update_project(
     caller: ProjectsWriter, project: WritableProject, body: JsonObject, catalog: CatalogDep, now: Now

@@ -8,7 +8,8 @@ from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
 from api.schemas.envelopes import Single
-from api.schemas.tools import SampleSize, SampleSizeInput
+from api.schemas.inputs import SAMPLE_SIZE_INPUT
+from api.schemas.tools import SampleSize
 from engine.design.planning.calculator import answer, read_question
 
 router = APIRouter(
@@ -16,7 +17,7 @@ router = APIRouter(
 )
 
 
-@router.post("/sample_size", responses=documented(*BODY_CODES), openapi_extra=taking(SampleSizeInput))
+@router.post("/sample_size", responses=documented(*BODY_CODES), openapi_extra=taking(SAMPLE_SIZE_INPUT))
 def compute_sample_size(_: CapabilitiesReader, body: JsonObject) -> Single[SampleSize]:
     """Compute how many visitors and days a test needs, or which effect it finds with those it has."""
     return Single(data=SampleSize.of(answer(read_question(body))))

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from api.installation import snippet_html, storefront_pixel_code, tracking_snippet
 from engine.design import project
@@ -96,69 +96,3 @@ class ProjectInstallation(BaseModel):
             tracking_snippet=tracking_snippet(found),
             storefront_pixel_code=storefront_pixel_code(found, base_url),
         )
-
-
-class Ga4(BaseModel):
-    """Google Analytics 4."""
-
-    model_config = ConfigDict(extra="forbid")
-    enabled: bool
-    measurement_id: str | None = Field(None, description="Such as `G-XXXXXXXXXX`; required while enabled.")
-
-
-class Gtm(BaseModel):
-    """Google Tag Manager."""
-
-    model_config = ConfigDict(extra="forbid")
-    enabled: bool
-
-
-class Integrations(BaseModel):
-    """What the project is connected to; null takes one away."""
-
-    model_config = ConfigDict(extra="forbid")
-    ga4: Ga4 | None = None
-    gtm: Gtm | None = None
-
-
-class Environment(BaseModel):
-    """A place the site is deployed to."""
-
-    model_config = ConfigDict(extra="forbid")
-    key: str
-    name: str
-    hostnames: list[str] = []
-
-
-class ProjectSettingsInput(BaseModel):
-    """Settings; null takes one back to its default."""
-
-    model_config = ConfigDict(extra="forbid")
-    domains: list[str] | None = None
-    cookie_domain: str | None = None
-    respect_dnt: bool | None = None
-    respect_gpc: bool | None = None
-    require_consent: bool | None = None
-    bot_filtering: bool | None = Field(None, description="Leave known bots out of results; true by default.")
-    excluded_ips: list[str] | None = None
-    anti_flicker_timeout_ms: int | None = None
-    revenue_currency: str | None = Field(None, description="ISO 4217 code; `USD` by default.")
-    attribution_window_days: int | None = Field(
-        None,
-        description="How long after the first exposure a conversion counts; as long as it runs by default.",
-    )
-    retention_days: int | None = Field(None, description="How long raw events are kept; for ever by default.")
-
-
-class ProjectInput(BaseModel):
-    """A project to create."""
-
-    model_config = ConfigDict(extra="forbid")
-    name: str
-    url: str = Field(description="Absolute http or https address of the site.")
-    platform: Platform = "custom_js"
-    installation_guide: Platform = "custom_js"
-    reporting_timezone: str | None = Field(None, description=TIMEZONE)
-    integrations: Integrations = Integrations()
-    environments: list[Environment] = []
-    settings: ProjectSettingsInput = ProjectSettingsInput()

@@ -1,4 +1,4 @@
-"""How an experiment's results are judged, beyond method and level: fixed before the data come in."""
+"""Statistics settings of an experiment: sequential testing, corrections, CUPED and priors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,59 +22,92 @@ from engine.design.vocabulary import Correction, Prior, SequentialMethod, words
 from engine.errors import Problem
 
 
-def _one_guard_at_a_time(statistics: Record) -> Iterator[Problem]:
+def _sequential_or_correction(statistics: Record) -> Iterator[Problem]:
     method = statistics.get("sequential", "none")
     if method != "none" and statistics.get("correction") in {"holm", "dunnett"}:
         yield Problem("correction", f"must be bonferroni where sequential is {method}; or look only once")
 
 
-def _an_end_to_plan_for(statistics: Record) -> Iterator[Problem]:
-    # One that makes no sense is left out here, and named already.
+def _planned_end(statistics: Record) -> Iterator[Problem]:
+    # An invalid planned_sample is absent here, and reported already.
     if statistics.get("sequential") == "group_sequential" and statistics.get("planned_sample", 0) is None:
         yield Problem("planned_sample", "is required where sequential is group_sequential: it ends there")
 
 
-def _the_past_once(statistics: Record) -> Iterator[Problem]:
+def _pre_period_used_once(statistics: Record) -> Iterator[Problem]:
     if statistics.get("cuped") and statistics.get("prior") == "pre_period":
         yield Problem("prior", "must not be pre_period where cuped is on: both use what visitors did before")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """The defaults need no statistician: one look at the end, and Bonferroni over the variants.
-
-    `planned_sample` is how many visitors of all variants together the test was planned for. `cuped` takes
-    away what visitors did in the `pre_period_days` before their first exposure. `prior` is what is believed
-    beforehand: nothing (`flat`), that the conversion rate is about that of the pre-period, or that the
-    relative lift is normal around `prior_lift_percent` with `prior_deviation_percent`.
-    """
+    """Statistics settings beyond analysis method and confidence level; locked once visitors are counted."""
 
     RULES: ClassVar[tuple[RecordRule, ...]] = (
-        _one_guard_at_a_time,
-        _an_end_to_plan_for,
-        _the_past_once,
+        _sequential_or_correction,
+        _planned_end,
+        _pre_period_used_once,
     )
 
-    sequential: Annotated[SequentialMethod, choice(words(SequentialMethod))] = "none"
-    planned_sample: Annotated[int | None, optional(whole(100, 10**12))] = None
-    correction: Annotated[Correction, choice(words(Correction))] = "bonferroni"
-    cuped: Annotated[bool, flag] = False
-    pre_period_days: Annotated[int, whole(1, 365)] = 14
-    prior: Annotated[Prior, choice(words(Prior))] = "flat"
-    prior_lift_percent: Annotated[float, number(-50, 100)] = 0.0
-    prior_deviation_percent: Annotated[float, number(0.1, 1000)] = 10.0
+    sequential: Annotated[
+        SequentialMethod,
+        choice(words(SequentialMethod)).described(
+            "`none`: one look at the end. `always_valid`: intervals that are valid at every look. "
+            "`group_sequential`: intervals that are valid at every look up to the planned sample, where the "
+            "experiment ends."
+        ),
+    ] = "none"
+    planned_sample: Annotated[
+        int | None,
+        optional(whole(100, 10**12)).described(
+            "Planned number of visitors, all variants together. Required for group_sequential."
+        ),
+    ] = None
+    correction: Annotated[
+        Correction,
+        choice(words(Correction)).described(
+            "Correction for several variants. `bonferroni` raises the threshold; `holm` and `dunnett` adjust "
+            "the p-values and keep the confidence level as the threshold."
+        ),
+    ] = "bonferroni"
+    cuped: Annotated[
+        bool,
+        flag.described(
+            "Whether to reduce variance by each visitor's behavior before the first exposure (CUPED). "
+            "Results then need fewer visitors and also carry the unadjusted comparison."
+        ),
+    ] = False
+    pre_period_days: Annotated[
+        int, whole(1, 365).described("Days before the first exposure that `cuped` and `prior` use.")
+    ] = 14
+    prior: Annotated[
+        Prior,
+        choice(words(Prior)).described(
+            "Prior of a Bayesian experiment. `flat`: none. `pre_period`: conversion rates as in the "
+            "pre-period. `lift`: a normal distribution of the relative lift."
+        ),
+    ] = "flat"
+    prior_lift_percent: Annotated[
+        float, number(-50, 100).described("Mean of the `lift` prior, in percent.")
+    ] = 0.0
+    prior_deviation_percent: Annotated[
+        float, number(0.1, 1000).described("Standard deviation of the `lift` prior, in percent.")
+    ] = 10.0
 
     def __post_init__(self) -> None:
         validate(self)
 
     @property
     def uses_pre_period(self) -> bool:
-        """Whether what visitors did before their first exposure matters."""
+        """Whether the analysis uses visitors' behavior before their first exposure."""
         return self.cuped or self.prior == "pre_period"
 
 
 def statistics_fit(experiment: Record) -> Iterator[Problem]:
-    """A prior is for posteriors, corrections are for p values; looks and past need weights that stay."""
+    """Check the settings against the analysis method and the traffic strategy.
+
+    Priors need a Bayesian analysis, corrections a frequentist one; sequential tests and CUPED fixed weights.
+    """
     chosen = as_mapping(experiment.get("statistics", {}))
     refused: dict[str, tuple[object, str]] = {}
     if experiment.get("traffic_strategy") == "bandit":

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from engine.design import edit_locks
-from engine.design.experiment import Experiment
+from engine.design.experiment import LONGEST_SENT_KEY, Experiment
 from engine.design.project import Project, draft_project, revise_project
 from engine.design.reweighting import with_epoch
 from engine.design.validation.parsing import (
@@ -26,6 +26,7 @@ from engine.design.validation.parsing import (
     unknown_ids,
     without_ids,
 )
+from engine.design.validation.record_fields import assigned, writable
 from engine.design.validation.records import Record, problems_in
 from engine.design.validation.values import at, slug
 from engine.errors import InvalidDesignError, Problem, TransitionError
@@ -39,53 +40,22 @@ __all__ = [
     "wanted_test_key",
 ]
 
-_TIMES = ("scheduled_start_at", "scheduled_end_at")
-WRITABLE = (
-    "name",
-    "test_key",
-    "type",
-    "url",
-    "url_match_type",
-    "url_rules",
-    "traffic_allocation",
-    "traffic_strategy",
-    "trigger",
-    "trigger_selector",
-    "custom_css",
-    "custom_js",
-    "relay_params",
-    "hypothesis",
-    *_TIMES,
-    "stop_conditions",
-    "confidence_level",
-    "analysis_method",
-    "statistics",
-    "targeting_rules",
-    "variants",
-    "goals",
-    "assigned_user_ids",
-)
-ASSIGNED = (
-    "id",
-    "project_id",
-    "status",
+WRITABLE_FIELDS = writable(Experiment)
+# Answers carry these besides the fields of the record.
+ASSIGNED_FIELDS = (
+    *assigned(Experiment),
     "score_label",
     "score_description",
     "effective_confidence_threshold",
-    "created_at",
-    "updated_at",
-    "started_at",
-    "completed_at",
 )
-# Leaves room below the limit of a test key for the number that makes it unique.
-_LONGEST_SLUG = 100
-_test_key = slug(_LONGEST_SLUG)
+_TIMES = ("scheduled_start_at", "scheduled_end_at")
+_test_key = slug(LONGEST_SENT_KEY)
 
 
 def slug_of(name: str, *, otherwise: str = "experiment") -> str:
     """Write a name in small ASCII letters, digits and hyphens; `otherwise` if nothing of it is left."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    return "-".join(re.findall(r"[a-z0-9]+", plain))[:_LONGEST_SLUG].rstrip("-") or otherwise
+    return "-".join(re.findall(r"[a-z0-9]+", plain))[:LONGEST_SENT_KEY].rstrip("-") or otherwise
 
 
 def wanted_test_key(fields: object) -> str:
@@ -111,7 +81,7 @@ def draft_experiment(  # noqa: PLR0913  # every keyword is a fact that only the 
     `test_key` is the key to use, unique in the project; by default what `wanted_test_key` says.
     """
     given = fields_of(fields, "an experiment")
-    problems = unknown_fields(given, WRITABLE, ASSIGNED, "an experiment")
+    problems = unknown_fields(given, WRITABLE_FIELDS, ASSIGNED_FIELDS, "an experiment")
     if given.get("test_key") is not None:
         problems += at("test_key", _test_key(given["test_key"]))
     record = {
@@ -142,7 +112,7 @@ def revise_experiment(
     current = _plain(experiment)
     locked = edit_locks.violations(experiment, current, given)
     problems = [
-        *unknown_fields(given, WRITABLE, ASSIGNED, "an experiment"),
+        *unknown_fields(given, WRITABLE_FIELDS, ASSIGNED_FIELDS, "an experiment"),
         *_wrong_status(experiment, given),
     ]
     record = {**current, **_written(given), "updated_at": now}
@@ -194,7 +164,7 @@ def _plain(experiment: Experiment) -> dict[str, Any]:
 
 def _written(given: Record) -> dict[str, Any]:
     """The fields a caller may write, with their times read."""
-    written = {name: given[name] for name in WRITABLE if name in given}
+    written = {name: given[name] for name in WRITABLE_FIELDS if name in given}
     return {name: read_moment(value) if name in _TIMES else value for name, value in written.items()}
 
 

@@ -1,4 +1,4 @@
-"""What an experiment is: a value that is valid, or is not built."""
+"""Experiment, with its variants, goals and stop conditions: records that are valid or are not built."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 from engine.design.analysis_settings import Statistics
-from engine.design.goals import config_fits_type, tracking_of
+from engine.design.goals import GOAL_CONFIG, config_fits_type, tracking_of
 from engine.design.invariants import (
     EXPERIMENT_RULES,
     distinct,
@@ -15,6 +15,8 @@ from engine.design.invariants import (
     weights_split_traffic,
 )
 from engine.design.targeting.rules import EVERYONE, targeting_rules
+from engine.design.validation.check import unchecked
+from engine.design.validation.record_fields import ASSIGNED, INTERNAL, filled_in
 from engine.design.validation.records import (
     RecordRule,
     record_of,
@@ -47,24 +49,33 @@ from engine.design.vocabulary import (
 )
 from engine.design.weight_epochs import HEAVIEST, WeightEpoch, in_order
 
-Id = Annotated[str, text(64)]
+LONGEST_SENT_KEY = 100
+"""Characters of a test key that a caller sends; below the limit of 120 so that a number may be appended."""
 Name = Annotated[str, text(255)]
-Selector = Annotated[str, text(1024)]
-Code = Annotated[str | None, optional(text(64 * 1024, least=0, lines=True))]
-Moment = Annotated[datetime | None, optional(moment)]
-Flag = Annotated[bool, flag]
+Code = optional(text(64 * 1024, least=0, lines=True))
+Selector = text(1024)
 Targeting = Annotated[Mapping[str, Any], targeting_rules]
-VisitorLimit = Annotated[int | None, optional(whole(1, 10**12))]
+Moment = optional(moment)
+# Creation ignores the ids of parts, whatever they are.
+PartId = Annotated[
+    str,
+    text(64),
+    filled_in(
+        optional(unchecked(type="string")).described(
+            "Required to update a paused experiment; assigned on creation."
+        )
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One edit that a variant makes to the page."""
+    """A change that a variant makes to the page."""
 
     RULES: ClassVar[tuple[RecordRule, ...]] = ()
 
-    id: Id
-    selector: Selector
+    id: PartId
+    selector: Annotated[str, Selector.described("CSS selector of the element to change.")]
     action: Annotated[ChangeAction, choice(words(ChangeAction))]
     value: Annotated[str, text(64 * 1024, least=0, lines=True)] = ""
 
@@ -74,14 +85,19 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """One arm. `weight` is relative: shares are weights over their sum."""
+    """A variant of the experiment."""
 
     RULES: ClassVar[tuple[RecordRule, ...]] = ()
 
-    id: Id
+    id: PartId
     name: Name
-    weight: Annotated[float, number(0, HEAVIEST)] = 1.0
-    is_control: Flag = False
+    weight: Annotated[
+        float,
+        number(0, HEAVIEST).described("Relative weight: the share of a variant is its weight over the sum."),
+    ] = 1.0
+    is_control: Annotated[
+        bool, flag.described("Whether this is the control. If no variant is marked, the first one is.")
+    ] = False
     changes: Annotated[
         tuple[Change, ...], records_of(Change, distinct("id"), at_most=500, name="change")
     ] = ()
@@ -92,15 +108,17 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """What counts as success; `config` is the tracking contract of its type."""
+    """A goal: an action of visitors that counts as a conversion."""
 
     RULES: ClassVar[tuple[RecordRule, ...]] = (config_fits_type,)
 
-    id: Id
+    id: PartId
     name: Name
     goal_type: Annotated[GoalType, choice(words(GoalType))]
-    is_primary: Flag = False
-    config: Mapping[str, Any] = field(default_factory=dict)
+    is_primary: Annotated[
+        bool, flag.described("Whether this is the primary goal. If no goal is marked, the first one is.")
+    ] = False
+    config: Annotated[Mapping[str, Any], GOAL_CONFIG] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         validate(self)
@@ -113,13 +131,24 @@ class Goal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopConditions:
-    """When a running experiment completes by itself."""
+    """Conditions on which a running experiment completes by itself."""
 
     RULES: ClassVar[tuple[RecordRule, ...]] = ()
 
-    visitor_limit: VisitorLimit = None
-    conversion_limit: VisitorLimit = None
-    auto_stop_on_winner: Flag = False
+    visitor_limit: Annotated[
+        int | None, optional(whole(1, 10**12)).described("Number of visitors at which it completes.")
+    ] = None
+    conversion_limit: Annotated[
+        int | None,
+        optional(whole(1, 10**12)).described("Conversions of the primary goal at which it completes."),
+    ] = None
+    auto_stop_on_winner: Annotated[
+        bool,
+        flag.described(
+            "Complete the experiment when a variant wins by a method that is valid at every look "
+            "(confidence sequence or group-sequential boundary)."
+        ),
+    ] = False
 
     def __post_init__(self) -> None:
         validate(self)
@@ -127,13 +156,13 @@ class StopConditions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlRule:
-    """A page the experiment includes or excludes; an exclude wins."""
+    """A rule that includes or excludes pages; an exclude rule wins."""
 
     RULES: ClassVar[tuple[RecordRule, ...]] = (pattern_fits("match_type", "value"),)
 
     type: Annotated[UrlRuleType, choice(words(UrlRuleType))]
     match_type: Annotated[UrlMatchType, choice(words(UrlMatchType))]
-    value: Annotated[str, text(URL_LENGTH)]
+    value: Annotated[str, text(URL_LENGTH).described("URL, path or pattern, as match_type says.")]
 
     def __post_init__(self) -> None:
         validate(self)
@@ -141,41 +170,83 @@ class UrlRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """An experiment, whole: saved, assigned and analysed as this one value.
+    """An experiment with its variants, goals and targeting: saved, assigned and analyzed as this one value.
 
-    Variants stand in order of creation, which is what assignment walks. Times are aware, in UTC.
-    `salt` seeds assignment (the id, unless imported) and never changes. `weight_epochs` are those since
-    the start, once weights have changed; until then the variants' weights are all there were.
+    Variants stand in order of creation, which assignment follows. Times are aware, in UTC.
+    `salt` seeds assignment (the id, unless imported) and never changes. `weight_epochs` are the weights over
+    time since the start; empty while the weights have never changed.
     """
 
     RULES: ClassVar[tuple[RecordRule, ...]] = EXPERIMENT_RULES
 
-    id: Id
-    project_id: Id
+    id: Annotated[str, text(64), ASSIGNED]
+    project_id: Annotated[str, text(64), ASSIGNED]
     name: Name
-    test_key: Annotated[str, slug(120)]
-    salt: Annotated[str, text(255)]
-    url: Annotated[str, text(URL_LENGTH)]
-    created_at: Annotated[datetime, moment]
-    updated_at: Annotated[datetime, moment]
+    test_key: Annotated[
+        str,
+        slug(120),
+        filled_in(
+            optional(slug(LONGEST_SENT_KEY)).described(
+                "Unique in the project; by default a slug of the name."
+            )
+        ),
+    ]
+    salt: Annotated[str, text(255), INTERNAL]
     type: Annotated[ExperimentType, choice(words(ExperimentType))] = "visual"
-    status: Annotated[Status, choice(words(Status))] = "draft"
-    url_match_type: Annotated[UrlMatchType, choice(words(UrlMatchType))] = "exact"
-    url_rules: Annotated[tuple[UrlRule, ...], records_of(UrlRule, at_most=100, name="URL rule")] = ()
-    traffic_allocation: Annotated[int, whole(0, 100)] = 100
-    traffic_strategy: Annotated[TrafficStrategy, choice(words(TrafficStrategy))] = "fixed"
+    url: Annotated[
+        str,
+        text(URL_LENGTH),
+        filled_in(
+            text(URL_LENGTH).described(
+                "URL, path or pattern of the page, as url_match_type says. By default the project's URL."
+            )
+        ),
+    ]
+    created_at: Annotated[datetime, moment, ASSIGNED]
+    updated_at: Annotated[datetime, moment, ASSIGNED]
+    status: Annotated[Status, choice(words(Status)), ASSIGNED] = "draft"
+    url_match_type: Annotated[
+        UrlMatchType,
+        choice(words(UrlMatchType)).described(
+            "How url is compared with a page's URL. `exact` ignores the fragment, a trailing slash, and "
+            "query parameters that url does not name."
+        ),
+    ] = "exact"
+    url_rules: Annotated[
+        tuple[UrlRule, ...],
+        records_of(UrlRule, at_most=100, name="URL rule").described("Further pages to include or exclude."),
+    ] = ()
+    traffic_allocation: Annotated[
+        int, whole(0, 100).described("Percent of eligible visitors who take part.")
+    ] = 100
+    traffic_strategy: Annotated[
+        TrafficStrategy,
+        choice(words(TrafficStrategy)).described(
+            "`fixed` keeps the weights; `bandit` moves them to better variants (Thompson sampling)."
+        ),
+    ] = "fixed"
     trigger: Annotated[Trigger, choice(words(Trigger))] = "direct"
-    trigger_selector: Annotated[str | None, optional(text(1024))] = None
-    custom_css: Code = None
-    custom_js: Code = None
-    relay_params: Flag = False
+    trigger_selector: Annotated[
+        str | None,
+        optional(Selector).described("CSS selector. Required for the triggers element_visible and click."),
+    ] = None
+    custom_css: Annotated[str | None, Code] = None
+    custom_js: Annotated[str | None, Code] = None
+    relay_params: Annotated[
+        bool, flag.described("Whether a redirect keeps the query parameters of the page.")
+    ] = False
     hypothesis: Annotated[str | None, optional(text(5000, least=0, lines=True))] = None
-    scheduled_start_at: Moment = None
-    scheduled_end_at: Moment = None
+    scheduled_start_at: Annotated[
+        datetime | None,
+        Moment.described("With a time in the future, `start` schedules the draft to start then."),
+    ] = None
+    scheduled_end_at: Annotated[
+        datetime | None, Moment.described("When the experiment completes by itself.")
+    ] = None
     stop_conditions: Annotated[StopConditions, record_of(StopConditions, "the stop conditions")] = (
         StopConditions()
     )
-    confidence_level: Annotated[int, whole(50, 99)] = 95
+    confidence_level: Annotated[int, whole(50, 99).described("Confidence level, in percent.")] = 95
     analysis_method: Annotated[AnalysisMethod, choice(words(AnalysisMethod))] = "frequentist"
     statistics: Annotated[Statistics, record_of(Statistics, "the statistics")] = field(
         default_factory=Statistics
@@ -203,12 +274,16 @@ class Experiment:
             name="goal",
         ),
     ] = ()
-    assigned_user_ids: Annotated[tuple[str, ...], list_of(text(64), at_most=200)] = ()
-    bucketing_version: Annotated[int, whole(1, 10**6)] = 1
-    started_at: Moment = None
-    completed_at: Moment = None
+    assigned_user_ids: Annotated[
+        tuple[str, ...], list_of(text(64), at_most=200).described("Ids of accepted account members.")
+    ] = ()
+    bucketing_version: Annotated[int, whole(1, 10**6), INTERNAL] = 1
+    started_at: Annotated[datetime | None, Moment, ASSIGNED] = None
+    completed_at: Annotated[datetime | None, Moment, ASSIGNED] = None
     weight_epochs: Annotated[
-        tuple[WeightEpoch, ...], records_of(WeightEpoch, in_order, at_most=10_000, name="weight epoch")
+        tuple[WeightEpoch, ...],
+        records_of(WeightEpoch, in_order, at_most=10_000, name="weight epoch"),
+        INTERNAL,
     ] = ()
 
     def __post_init__(self) -> None:
@@ -216,10 +291,10 @@ class Experiment:
 
     @property
     def control(self) -> Variant | None:
-        """The variant the others are compared with; None while there is none."""
+        """The variant that the others are compared with; None while there is none."""
         return next((variant for variant in self.variants if variant.is_control), None)
 
     @property
     def primary_goal(self) -> Goal | None:
-        """The goal the decision rests on; None while there is none."""
+        """The goal that the recommendation is based on; None while there is none."""
         return next((goal for goal in self.goals if goal.is_primary), None)

@@ -1,12 +1,12 @@
-"""What a goal of each type tracks: the keys of its config, and what they are where they are not given."""
+"""Goal configs: the keys of each goal type, their checks and defaults."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from engine.design.validation.check import Check, unchecked
 from engine.design.validation.patterns import url_pattern_problem
 from engine.design.validation.records import Record, keys_of
 from engine.design.validation.values import (
-    Check,
     at,
     choice,
     currency,
@@ -22,16 +22,16 @@ DEFAULT_REVENUE_EVENT = "purchase"
 _LARGEST_CENTS = 10**12
 _EVENT_NAME = text(255)
 _SELECTOR = text(1024)
-# What every goal takes. A guardrail is not to get worse by more than its margin.
-_OF_ALL: dict[str, Check] = {
+# Keys of every goal type. A guardrail must not get worse by more than its margin.
+_COMMON: dict[str, Check] = {
     "direction": choice(words(Direction)),
     "guardrail_margin_percent": number(0, 99),
 }
 
 CONFIG_KEYS: dict[str, dict[str, Check]] = {
-    "pageview": {"url": text(2048), "match_type": choice(words(UrlMatchType)), **_OF_ALL},
-    "click": {"selector": _SELECTOR, "url": text(2048), **_OF_ALL},
-    "custom_event": {"event_name": _EVENT_NAME, **_OF_ALL},
+    "pageview": {"url": text(2048), "match_type": choice(words(UrlMatchType)), **_COMMON},
+    "click": {"selector": _SELECTOR, "url": text(2048), **_COMMON},
+    "custom_event": {"event_name": _EVENT_NAME, **_COMMON},
     "revenue": {
         "event_name": _EVENT_NAME,
         "currency": currency,
@@ -40,9 +40,9 @@ CONFIG_KEYS: dict[str, dict[str, Check]] = {
         # Below the median a cap would cut the ordinary orders, not the outliers.
         "cap_percentile": number(50, 100),
         "per": choice(words(RevenuePer)),
-        **_OF_ALL,
+        **_COMMON,
     },
-    "ga4_event": {"event_name": _EVENT_NAME, "value_param": text(100), **_OF_ALL},
+    "ga4_event": {"event_name": _EVENT_NAME, "value_param": text(100), **_COMMON},
 }
 REQUIRED_KEYS: dict[str, tuple[str, ...]] = {
     "pageview": ("url",),
@@ -60,14 +60,33 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
+def _config_description() -> str:
+    by_type = "; ".join(f"{goal_type} `{{{_own_keys(goal_type)}}}`" for goal_type in CONFIG_KEYS)
+    return (
+        f"By goal type: {by_type}. All types take `direction`, `increase` or `decrease`. All goals but "
+        "the primary one take `guardrail_margin_percent`: the acceptable loss, in percent of the control."
+    )
+
+
+def _own_keys(goal_type: str) -> str:
+    required = REQUIRED_KEYS[goal_type]
+    return ", ".join(
+        key if key in required else f"{key}?" for key in CONFIG_KEYS[goal_type] if key not in _COMMON
+    )
+
+
+# The rule config_fits_type checks it by the type of the goal.
+GOAL_CONFIG: Check = unchecked(type="object", additionalProperties=True).described(_config_description())
+
+
 def tracking_of(goal_type: GoalType, config: Mapping[str, Any]) -> dict[str, Any]:
-    """A goal's config with its defaults filled in and its nulls left out: two equal ones track the same."""
+    """Return a goal's config with its defaults and without nulls; goals with equal ones track the same."""
     given = {key: value for key, value in config.items() if value is not None}
     return {"direction": "increase", **_DEFAULTS[goal_type], **given}
 
 
 def config_fits_type(goal: Record) -> Iterable[Problem]:
-    """Judge the config by the keys of the goal's type."""
+    """Check the config by the keys of the goal's type."""
     if "goal_type" not in goal or "config" not in goal:
         return
     goal_type, config = goal["goal_type"], goal["config"]

@@ -1,13 +1,13 @@
-"""What the settings, integrations and environments of a project may hold."""
+"""Checks of the settings, integrations and environments of a project."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_network
 from typing import Any
 
+from engine.design.validation.check import Check, check_with
 from engine.design.validation.records import keys_of
 from engine.design.validation.values import (
-    Check,
     choice,
     currency,
     flag,
@@ -33,7 +33,7 @@ def _hostname(value: str) -> Iterator[Problem]:
 
 
 def _cookie_domain(value: str) -> Iterable[Problem]:
-    # Cookies were once written for .shop.example, and still may be.
+    # A leading dot is an older spelling that browsers still accept.
     return _hostname(value.removeprefix("."))
 
 
@@ -45,8 +45,9 @@ def _ip_range(value: str) -> Iterator[Problem]:
         yield Problem("", f"must be {example}, not {shown(value)}")
 
 
+@check_with(type="string")
 def timezone(value: object) -> Iterator[Problem]:
-    """A zone of the IANA time zone database."""
+    """Check for a time zone of the IANA database."""
     if not isinstance(value, str) or not is_timezone(value):
         yield Problem("", f"must be an IANA time zone such as America/New_York, not {shown(value)}")
 
@@ -54,25 +55,44 @@ def timezone(value: object) -> Iterator[Problem]:
 hostname: Check = in_turn(text(253), _hostname)
 
 SETTINGS: dict[str, Check] = {
-    "domains": list_of(hostname, at_most=100),
+    "domains": list_of(hostname, at_most=100).described("Hostnames of the site, besides that of its URL."),
     "cookie_domain": in_turn(text(254), _cookie_domain),
     "respect_dnt": flag,
     "respect_gpc": flag,
     "require_consent": flag,
-    "bot_filtering": flag,
-    "excluded_ips": list_of(in_turn(text(50), _ip_range), at_most=200),
+    "bot_filtering": flag.described("Whether results exclude known bots; true by default."),
+    "excluded_ips": list_of(in_turn(text(50), _ip_range), at_most=200).described(
+        "IP addresses and ranges from which events are rejected."
+    ),
     "anti_flicker_timeout_ms": whole(0, 10_000),
-    "revenue_currency": currency,
-    "attribution_window_days": whole(1, 365),
-    "retention_days": whole(1, 3650),
+    "revenue_currency": currency.described("ISO 4217 currency code; `USD` by default."),
+    "attribution_window_days": whole(1, 365).described(
+        "Days after the first exposure in which a conversion counts; by default as long as the test runs."
+    ),
+    "retention_days": whole(1, 3650).described("Days for which raw events are kept; by default for ever."),
 }
-settings: Check = keys_of(SETTINGS, what="the settings")
+settings: Check = keys_of(
+    SETTINGS,
+    what="the settings",
+    definition=("ProjectSettings", "Settings of a project. Null resets a setting to its default."),
+)
 platform: Check = choice(words(Platform))
 
 _GA4 = keys_of(
-    {"enabled": flag, "measurement_id": text(50)}, required=["enabled"], what="the ga4 integration"
+    {
+        "enabled": flag,
+        "measurement_id": text(50).described("Such as `G-XXXXXXXXXX`; required while enabled."),
+    },
+    required=["enabled"],
+    what="the ga4 integration",
+    definition=("Ga4", "Integration with Google Analytics 4."),
 )
-_GTM = keys_of({"enabled": flag}, required=["enabled"], what="the gtm integration")
+_GTM = keys_of(
+    {"enabled": flag},
+    required=["enabled"],
+    what="the gtm integration",
+    definition=("Gtm", "Integration with Google Tag Manager."),
+)
 
 
 def _enabled_with_id(ga4: Mapping[str, Any]) -> Iterator[Problem]:
@@ -80,12 +100,17 @@ def _enabled_with_id(ga4: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem("measurement_id", "is required while ga4 is enabled; it looks like G-XXXXXXXXXX")
 
 
-integrations: Check = keys_of({"ga4": in_turn(_GA4, _enabled_with_id), "gtm": _GTM}, what="the integrations")
+integrations: Check = keys_of(
+    {"ga4": in_turn(_GA4, _enabled_with_id), "gtm": _GTM},
+    what="the integrations",
+    definition=("Integrations", "Integrations of a project. Null removes one."),
+)
 
 _ENVIRONMENT = keys_of(
     {"key": text(50), "name": text(255), "hostnames": list_of(hostname, at_most=100)},
     required=["key", "name"],
     what="an environment",
+    definition=("Environment", "An environment of the site, such as staging."),
 )
 
 

@@ -1,4 +1,4 @@
-"""Since when visitors have been split by which weights: an epoch begins whenever the split changes."""
+"""Weight epochs: periods between changes of the variants' weights."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Annotated, ClassVar
 
+from engine.design.validation.check import check_with
 from engine.design.validation.records import Record, RecordRule, validate
 from engine.design.validation.values import (
     at,
@@ -21,6 +22,7 @@ _check_weight = number(0, HEAVIEST)
 _check_id = text(64)
 
 
+@check_with(type="object", additionalProperties=_check_weight.schema)
 def _weights_by_variant(value: object) -> Iterator[Problem]:
     if not isinstance(value, Mapping):
         yield Problem("", f"must be an object, not {shown(value)}")
@@ -32,7 +34,7 @@ def _weights_by_variant(value: object) -> Iterator[Problem]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightEpoch:
-    """From `started_at` on, until the next epoch, new visitors were split by `weights`, by variant id."""
+    """The weights, by variant id, that split new visitors from `started_at` to the next epoch."""
 
     RULES: ClassVar[tuple[RecordRule, ...]] = ()
 
@@ -44,7 +46,7 @@ class WeightEpoch:
 
 
 def in_order(records: Sequence[Record]) -> Iterable[Problem]:
-    """No epoch begins before the one ahead of it."""
+    """Check that no epoch begins before the previous one."""
     for index, (before, after) in enumerate(pairwise(records), start=1):
         if "started_at" in before and "started_at" in after and after["started_at"] < before["started_at"]:
             yield Problem(f"[{index}].started_at", "is before the start of the epoch ahead of it")

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from engine.design.validation.check import Check
 from engine.design.validation.records import keys_of
 from engine.design.validation.values import (
-    Check,
     at,
     choice,
     in_turn,

@@ -1,4 +1,4 @@
-"""What a test of a certain size can find, or what size it needs: a question, checked, and its answer."""
+"""Sample size calculator: a validated question and its answer."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from engine.design.planning.sample_size import (
     visitors_needed,
 )
 from engine.design.planning.stopping import Stopping, StoppingMethod
+from engine.design.validation.record_fields import writable
 from engine.design.validation.records import (
     Record,
     RecordRule,
@@ -41,7 +42,7 @@ _TINY = 1e-6
 
 def _one_metric(question: Record) -> Iterator[Problem]:
     if not {"baseline_rate", "baseline_mean", "standard_deviation"} <= question.keys():
-        # One that makes no sense is left out here, and named already.
+        # An invalid field is absent here, and reported already.
         return
     rate, mean = question["baseline_rate"], question["baseline_mean"]
     if (rate is None) == (mean is None):
@@ -67,27 +68,67 @@ def _more_power_than_chance(question: Record) -> Iterator[Problem]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleQuestion:
-    """Rates, effects, levels and margins are percents; effects are relative to the control.
+    """A metric, and either the effect to detect or the number of visitors.
 
-    `margin` asks for non-inferiority; `correlation` is that of what is known of visitors beforehand;
-    `daily_visitors` are of all variants together.
+    Rates, effects, levels and margins are percents; effects are relative to the control.
     """
 
     RULES: ClassVar[tuple[RecordRule, ...]] = (_one_metric, _one_unknown, _more_power_than_chance)
 
-    baseline_rate: Annotated[float | None, optional(number(_TINY, 100 - _TINY))] = None
-    baseline_mean: Annotated[float | None, optional(number(_TINY, _LARGEST))] = None
-    standard_deviation: Annotated[float | None, optional(number(_TINY, _LARGEST))] = None
-    effect: Annotated[float | None, optional(number(-99, 10_000))] = None
-    visitors_per_variant: Annotated[int | None, optional(whole(2, _LARGEST))] = None
-    daily_visitors: Annotated[float | None, optional(number(_TINY, _LARGEST))] = None
-    confidence_level: Annotated[int, whole(50, 99)] = 95
-    power: Annotated[float, number(1, 99.9)] = 80.0
-    variants: Annotated[int, whole(2, 20)] = 2
-    method: Annotated[StoppingMethod, choice(words(StoppingMethod))] = "fixed"
-    looks: Annotated[int, whole(1, 365)] = 28
-    margin: Annotated[float | None, optional(number(0, 99))] = None
-    correlation: Annotated[float, number(-0.99, 0.99)] = 0.0
+    baseline_rate: Annotated[
+        float | None,
+        optional(number(_TINY, 100 - _TINY)).described("Conversion rate of the control, in percent."),
+    ] = None
+    baseline_mean: Annotated[
+        float | None,
+        optional(number(_TINY, _LARGEST)).described(
+            "Instead of baseline_rate: the control's mean per visitor, in any unit."
+        ),
+    ] = None
+    standard_deviation: Annotated[
+        float | None,
+        optional(number(_TINY, _LARGEST)).described(
+            "Standard deviation per visitor, in the unit of baseline_mean; required with it."
+        ),
+    ] = None
+    effect: Annotated[
+        float | None,
+        optional(number(-99, 10_000)).described("Lift to detect, in percent of the control."),
+    ] = None
+    visitors_per_variant: Annotated[
+        int | None,
+        optional(whole(2, _LARGEST)).described("Instead of effect: the number of visitors per variant."),
+    ] = None
+    daily_visitors: Annotated[
+        float | None,
+        optional(number(_TINY, _LARGEST)).described(
+            "Visitors a day, all variants together; gives the duration in days."
+        ),
+    ] = None
+    confidence_level: Annotated[int, whole(50, 99).described("Confidence level, in percent.")] = 95
+    power: Annotated[
+        float, number(1, 99.9).described("Power: percent of tests that detect a true effect of that size.")
+    ] = 80.0
+    variants: Annotated[int, whole(2, 20).described("Number of variants, the control included.")] = 2
+    method: Annotated[
+        StoppingMethod,
+        choice(words(StoppingMethod)).described(
+            "Stopping rule. `fixed`: one look at the end. `always_valid`, `group_sequential`: several."
+        ),
+    ] = "fixed"
+    looks: Annotated[
+        int, whole(1, 365).described("Number of looks for always_valid and group_sequential.")
+    ] = 28
+    margin: Annotated[
+        float | None,
+        optional(number(0, 99)).described(
+            "Non-inferiority margin: the acceptable loss, in percent of the control."
+        ),
+    ] = None
+    correlation: Annotated[
+        float,
+        number(-0.99, 0.99).described("Correlation of the metric with its pre-period value, for CUPED."),
+    ] = 0.0
 
     def __post_init__(self) -> None:
         validate(self)
@@ -95,7 +136,7 @@ class SampleQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleAnswer:
-    """Visitors, the smallest effect they find (percent), and days; None where there is no such number."""
+    """Visitors, the smallest lift they detect (percent) and days; None where there is no such number."""
 
     visitors_per_variant: int | None
     visitors_total: int | None
@@ -105,8 +146,8 @@ class SampleAnswer:
 
 
 def read_question(fields: Mapping[str, Any]) -> SampleQuestion:
-    """The question in JSON-like input; InvalidDesignError with every problem of it."""
-    names = tuple(field.name for field in fields_of(SampleQuestion))
+    """Read a question from JSON-like input; raises InvalidDesignError with every problem."""
+    names = writable(SampleQuestion)
     known = {name: fields[name] for name in names if name in fields}
     problems = [*problems_in(known, SampleQuestion), *unknown_keys(fields, names, "the question")]
     if problems:
@@ -115,7 +156,7 @@ def read_question(fields: Mapping[str, Any]) -> SampleQuestion:
 
 
 def answer(question: SampleQuestion) -> SampleAnswer:
-    """Plan with an even split: formulas and their sources are in `sample_size`."""
+    """Answer a question for an even split; formulas and their sources are in `sample_size`."""
     metric, plan = _metric(question), _plan(question)
     if question.visitors_per_variant is None:
         visitors = float(visitors_needed(metric, (question.effect or 0.0) / 100, plan))

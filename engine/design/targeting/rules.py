@@ -1,4 +1,4 @@
-"""Whether targeting rules can be evaluated: known fields, offered operators, bounded depth and size."""
+"""Check of targeting rules: known fields, their operators, bounded depth and size."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,14 +11,15 @@ from engine.design.targeting.fields import (
     VALUES_OF_OPERATOR,
     TargetingField,
 )
+from engine.design.validation.check import Check, Schema, object_schema, reference
 from engine.design.validation.patterns import pattern_problem
 from engine.design.validation.records import unknown_keys
 from engine.design.validation.values import (
-    Check,
     at,
     choice,
     in_turn,
     list_of,
+    optional,
     shown,
     text,
 )
@@ -32,14 +33,63 @@ EVERYONE: Mapping[str, Any] = {"version": VERSION, "root": {"operator": "and", "
 NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,15})?", re.ASCII)
 _NUMERIC = frozenset({"gt", "gte", "lt", "lte"})
 _VALUES = list_of(text(1024, least=0), at_most=MOST_VALUES)
+_KEY_NAME = text(255)
+_RULES_KEYS: Mapping[str, Schema] = {
+    "version": {"type": "integer", "const": VERSION},
+    "root": reference("Group"),
+}
+_GROUP_KEYS: Mapping[str, Schema] = {
+    "operator": choice(GROUP_OPERATORS).schema,
+    "children": {
+        "type": "array",
+        "items": {"anyOf": [reference("Group"), reference("Condition")]},
+        "maxItems": MOST_NODES,
+    },
+}
+_CONDITION_KEYS: Mapping[str, Schema] = {
+    "field": {"type": "string", "description": f"One of {', '.join(TARGETING_FIELDS)}."},
+    "operator": {
+        "type": "string",
+        "description": f"One of {', '.join(VALUES_OF_OPERATOR)}, as far as the field has it.",
+    },
+    "values": {
+        **_VALUES.schema,
+        "default": [],
+        "description": "With several values, one match is enough; negated operators need that none matches.",
+    },
+    "key": {
+        **optional(_KEY_NAME).schema,
+        "default": None,
+        "description": "Name of the cookie, query parameter or custom dimension; only for these fields.",
+    },
+}
+_DEFINITIONS: Mapping[str, Schema] = {
+    "TargetingRules": object_schema(
+        "TargetingRules",
+        "Targeting rules: the visitors who are eligible. A group without children matches every visitor.",
+        _RULES_KEYS,
+        required=_RULES_KEYS,
+    ),
+    "Group": object_schema(
+        "Group",
+        f"Conditions and groups joined by an operator, at most {DEEPEST} deep.",
+        _GROUP_KEYS,
+        required=_GROUP_KEYS,
+    ),
+    "Condition": object_schema(
+        "Condition",
+        "A comparison of one visitor attribute.",
+        _CONDITION_KEYS,
+        required=("field", "operator"),
+    ),
+}
 
 
-def targeting_rules(value: object) -> Iterator[Problem]:
-    """`{version: 2, root: group}`, judged to the last leaf."""
+def _find_problems(value: object) -> Iterator[Problem]:
     if not isinstance(value, Mapping):
         yield Problem("", f"must be an object with version {VERSION} and root, not {shown(value)}")
         return
-    yield from unknown_keys(value, ("version", "root"), "targeting rules")
+    yield from unknown_keys(value, _RULES_KEYS, "targeting rules")
     version = value.get("version")
     if isinstance(version, bool) or version != VERSION:
         yield Problem("version", f"must be {VERSION}, not {shown(version)}")
@@ -51,8 +101,12 @@ def targeting_rules(value: object) -> Iterator[Problem]:
         yield from at("root", _group(root, depth=1))
 
 
+targeting_rules = Check(_find_problems, reference("TargetingRules"), _DEFINITIONS)
+"""Check for `{version: 2, root: group}`, down to the last condition."""
+
+
 def _count_nodes(root: Mapping[str, Any]) -> int:
-    """Count groups and conditions, stopping soon after the limit, however deep they lie."""
+    """Count groups and conditions at any depth, stopping soon after the limit."""
     waiting: list[Any] = [root]
     count = 0
     while waiting and count <= MOST_NODES:
@@ -67,7 +121,7 @@ def _group(group: Mapping[str, Any], *, depth: int) -> Iterator[Problem]:
     if depth > DEEPEST:
         yield Problem("", f"is nested more than {DEEPEST} deep; flatten the groups")
         return
-    yield from unknown_keys(group, ("operator", "children"), "a group")
+    yield from unknown_keys(group, _GROUP_KEYS, "a group")
     operator, children = group.get("operator"), group.get("children")
     yield from at("operator", choice(GROUP_OPERATORS)(operator))
     if not isinstance(children, list | tuple):
@@ -93,7 +147,7 @@ def _node(node: object, *, depth: int) -> Iterator[Problem]:
 
 
 def _condition(condition: Mapping[str, Any]) -> Iterator[Problem]:
-    yield from unknown_keys(condition, ("field", "operator", "values", "key"), "a condition")
+    yield from unknown_keys(condition, _CONDITION_KEYS, "a condition")
     problems = tuple(at("field", choice(TARGETING_FIELDS)(condition.get("field"))))
     if problems:
         yield from problems
@@ -111,7 +165,7 @@ def _key(name: str, field: TargetingField, key: object) -> Iterator[Problem]:
     elif field.requires_key and key is None:
         yield Problem("key", f"is required: say which {name.replace('_', ' ')}")
     elif field.requires_key:
-        yield from at("key", text(255)(key))
+        yield from at("key", _KEY_NAME(key))
 
 
 def _values(field: TargetingField, operator: str) -> Check:

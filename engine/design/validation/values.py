@@ -1,6 +1,6 @@
-"""What a single value must be: each check names what is wrong with it and what would be right.
+"""Checks of single values: text, numbers, times, web addresses, lists, currencies.
 
-Which currencies there are: ISO 4217 codes of money in circulation.
+The message of a problem says what is wrong with the value and what would pass.
 """
 
 import math
@@ -11,10 +11,8 @@ from datetime import datetime
 from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
+from engine.design.validation.check import Check, check_with, or_null
 from engine.errors import Problem
-
-Check = Callable[[object], Iterable[Problem]]
-"""Takes any value at all and yields its problems; their paths are relative to it, "" the value itself."""
 
 URL_LENGTH = 2048
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*", re.ASCII)
@@ -46,7 +44,8 @@ def at(path: str, problems: Iterable[Problem]) -> Iterator[Problem]:
 
 
 def text(most: int, *, least: int = 1, lines: bool = False) -> Check:
-    """Text of `least` to `most` characters that any database and page can hold; `lines` allows several."""
+    """Check for text of `least` to `most` characters, all printable; `lines` allows several lines."""
+    bounds = {"minLength": least} if least else {}
 
     def check(value: object) -> Iterator[Problem]:
         if not isinstance(value, str):
@@ -58,7 +57,7 @@ def text(most: int, *, least: int = 1, lines: bool = False) -> Check:
         elif (found := _unprintable(value, lines=lines)) is not None:
             yield Problem("", f"holds the character U+{ord(found):04X}, which is no text; remove it")
 
-    return check
+    return Check(check, {"type": "string", **bounds, "maxLength": most})
 
 
 def _unprintable(value: str, *, lines: bool) -> str | None:
@@ -70,51 +69,53 @@ def _unprintable(value: str, *, lines: bool) -> str | None:
 
 
 def choice(allowed: Iterable[str]) -> Check:
-    """One of a closed set of words."""
+    """Check for one of a closed set of words."""
     known = tuple(allowed)
 
     def check(value: object) -> Iterator[Problem]:
         if not isinstance(value, str) or value not in known:
             yield Problem("", f"must be one of {', '.join(known)}, not {shown(value)}")
 
-    return check
+    return Check(check, {"type": "string", "enum": list(known)})
 
 
+@check_with(type="boolean")
 def flag(value: object) -> Iterator[Problem]:
-    """True or false; 1 and "yes" are neither."""
+    """Check for true or false; 1 and "yes" are neither."""
     if not isinstance(value, bool):
         yield Problem("", f"must be true or false, not {shown(value)}")
 
 
 def whole(low: int, high: int) -> Check:
-    """A whole number from `low` to `high`; true is not one."""
+    """Check for a whole number from `low` to `high`; true is not one."""
 
     def check(value: object) -> Iterator[Problem]:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             yield Problem("", f"must be a whole number from {low:,} to {high:,}, not {shown(value)}")
 
-    return check
+    return Check(check, {"type": "integer", "minimum": low, "maximum": high})
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether a value is a finite number; true is not one."""
+    """Return whether a value is a finite number; true is not one."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return isinstance(value, int) or math.isfinite(value)
 
 
 def number(low: float, high: float) -> Check:
-    """A finite number from `low` to `high`; true is not one."""
+    """Check for a finite number from `low` to `high`; true is not one."""
 
     def check(value: object) -> Iterator[Problem]:
         if not is_number(value) or not low <= value <= high:
             yield Problem("", f"must be a number from {low:,} to {high:,}, not {shown(value)}")
 
-    return check
+    return Check(check, {"type": "number", "minimum": low, "maximum": high})
 
 
+@check_with(type="string", format="date-time")
 def moment(value: object) -> Iterator[Problem]:
-    """A point in time: an aware datetime (text that could not be read as one is still text here)."""
+    """Check for an aware datetime; text that could not be parsed as one is still text here."""
     if not isinstance(value, datetime):
         yield Problem("", f"must be an ISO 8601 time such as 2026-05-01T09:00:00Z, not {shown(value)}")
     elif value.tzinfo is None:
@@ -128,30 +129,30 @@ def _web_address(value: str) -> Iterator[Problem]:
 
 
 def is_web_address(value: str) -> bool:
-    """Whether text is an absolute http or https address with a host."""
+    """Return whether text is an absolute http or https address with a host."""
     try:
         parts = urlsplit(value)
-        port_is_sound = parts.port is None or parts.port > 0
+        port_is_valid = parts.port is None or parts.port > 0
     except ValueError:
         return False
     no_gaps = not any(c.isspace() for c in value)
-    return parts.scheme in {"http", "https"} and bool(parts.hostname) and port_is_sound and no_gaps
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and port_is_valid and no_gaps
 
 
-def in_turn(first: Check, then: Callable[[Any], Iterable[Problem]]) -> Check:
-    """What `first` asks for, and if that holds, what `then` asks for: it may rely on the type."""
+def in_turn(first: Check, then: Callable[[Any], Iterable[Problem]], **schema: str) -> Check:
+    """Check by `first`, and what passes by `then`, which may rely on the type; `schema` states `then`."""
 
     def check(value: object) -> Iterable[Problem]:
         return tuple(first(value)) or then(value)
 
-    return check
+    return Check(check, {**first.schema, **schema}, first.definitions)
 
 
-web_address: Check = in_turn(text(URL_LENGTH), _web_address)
+web_address: Check = in_turn(text(URL_LENGTH), _web_address, format="uri")
 
 
 def slug(most: int) -> Check:
-    """A key for code and addresses: small letters, digits, and single hyphens or underscores between them."""
+    """Check for a slug: lower-case letters and digits, with single hyphens or underscores between them."""
 
     def check(value: object) -> Iterator[Problem]:
         if not isinstance(value, str) or len(value) > most or not _SLUG.fullmatch(value):
@@ -159,20 +160,21 @@ def slug(most: int) -> Check:
                 "", f"must be a slug such as checkout-button, at most {most} long, not {shown(value)}"
             )
 
-    return check
+    return Check(check, {"type": "string", "maxLength": most, "pattern": f"^{_SLUG.pattern}$"})
 
 
 def optional(check: Check) -> Check:
-    """Null, or what `check` asks for."""
+    """Check for null or what `check` takes."""
 
     def check_unless_null(value: object) -> Iterable[Problem]:
         return () if value is None else check(value)
 
-    return check_unless_null
+    return Check(check_unless_null, or_null(check.schema), check.definitions)
 
 
 def list_of(check: Check, *, at_most: int, distinct: bool = True) -> Check:
-    """A list of values that each pass `check`, none of them twice unless `distinct` is off."""
+    """Check for a list of values that each pass `check`, none of them twice unless `distinct` is off."""
+    uniqueness = {"uniqueItems": True} if distinct else {}
 
     def check_all(value: object) -> Iterator[Problem]:
         if not isinstance(value, list | tuple):
@@ -186,11 +188,12 @@ def list_of(check: Check, *, at_most: int, distinct: bool = True) -> Check:
         if distinct and not problems:
             yield from repeated(value)
 
-    return check_all
+    schema = {"type": "array", "items": check.schema, "maxItems": at_most, **uniqueness}
+    return Check(check_all, schema, check.definitions)
 
 
 def repeated(values: Iterable[object], name: str = "") -> Iterator[Problem]:
-    """Point at every text that stands in the list a second time; `name` is the field it is the value of."""
+    """Yield a problem for every text that repeats an earlier one; `name` is the field it is the value of."""
     seen = set()
     for index, value in enumerate(values):
         if isinstance(value, str) and value in seen:
@@ -212,7 +215,8 @@ CURRENCIES = frozenset(
 )
 
 
+@check_with(type="string", pattern="^[A-Z]{3}$")
 def currency(value: object) -> Iterator[Problem]:
-    """An ISO 4217 code in capitals."""
+    """Check for an ISO 4217 code in capitals."""
     if not isinstance(value, str) or value not in CURRENCIES:
         yield Problem("", f"must be an ISO 4217 currency code such as USD, not {shown(value)}")

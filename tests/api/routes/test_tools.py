@@ -1,7 +1,3 @@
-from dataclasses import fields
-
-from api.schemas.tools import SampleSizeInput
-from engine.design.planning.calculator import SampleQuestion
 from tests.api.customers import Customer
 from tests.api.request_bodies import error_of, fields_of
 
@@ -29,8 +25,3 @@ def test_either_reading_scope_may_ask(customer: Customer) -> None:
     for scope in ("account:read", "experiments:read"):
         assert customer.with_key(scope).post("/tools/sample_size", question).status_code == 200
     error_of(customer.with_key("results:read").post("/tools/sample_size", question), 403, "forbidden")
-
-
-def test_described_question_is_the_one_that_is_read() -> None:
-    described = SampleSizeInput().model_dump()
-    assert described == {field.name: field.default for field in fields(SampleQuestion)}

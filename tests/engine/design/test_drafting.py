@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.design import drafting
-from engine.design.drafting import draft_experiment, revise_experiment, slug_of, wanted_test_key
+from engine.design.drafting import (
+    WRITABLE_FIELDS,
+    draft_experiment,
+    revise_experiment,
+    slug_of,
+    wanted_test_key,
+)
 from engine.design.experiment import Experiment
 from engine.design.targeting.rules import EVERYONE
 from engine.errors import InvalidDesignError, TransitionError
@@ -177,7 +182,7 @@ def is_decided(attempt: Callable[[], Experiment]) -> bool:
 
 
 @settings(max_examples=200)
-@given(st.dictionaries(st.sampled_from(drafting.WRITABLE) | st.text(max_size=5), json_values, max_size=8))
+@given(st.dictionaries(st.sampled_from(WRITABLE_FIELDS) | st.text(max_size=5), json_values, max_size=8))
 def test_no_input_at_all_ends_in_another_error(fields: dict[str, Any]) -> None:
     assert is_decided(lambda: draft(fields))
     assert is_decided(lambda: revise(an_experiment(), fields))

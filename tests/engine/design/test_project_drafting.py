@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.design.project import WRITABLE, Project, draft_project, revise_project
+from engine.design.project import WRITABLE_FIELDS, Project, draft_project, revise_project
 from engine.errors import InvalidDesignError
 from tests.builders import NOW, a_project
 
@@ -70,7 +70,7 @@ json_values = st.recursive(
 )
 
 
-@given(st.dictionaries(st.sampled_from(WRITABLE), json_values))
+@given(st.dictionaries(st.sampled_from(WRITABLE_FIELDS), json_values))
 def test_no_input_at_all_ends_in_another_error(fields: dict[str, Any]) -> None:
     def is_decided() -> bool:
         try:

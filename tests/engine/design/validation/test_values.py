@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.design.validation.check import Check
 from engine.design.validation.values import (
-    Check,
     at,
     in_turn,
     is_web_address,
