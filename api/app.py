@@ -1,4 +1,4 @@
-"""The service: `create_app` is the one place that wires it together."""
+"""The application: routes, middleware and the MCP endpoint."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -32,7 +32,7 @@ from pipeline.settings import Settings
 
 VERSION: Final = "1.0.0"
 PREFIX: Final = "/api/v1"
-# Routes are tried in order, and events come more often than anything else.
+# Routes are tried in order, and most requests are for the SDK.
 RESOURCES: Final[tuple[APIRouter, ...]] = (
     sdk.router,
     projects.router,
@@ -47,7 +47,7 @@ RESOURCES: Final[tuple[APIRouter, ...]] = (
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """The service on the store that the settings name; it opens that store when it starts to serve."""
+    """Create the application; it opens the store of the settings when it starts to serve."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -62,7 +62,7 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
-        # An unknown path is an error, not a hint.
+        # An unknown path is a 404, never a redirect.
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
     )

@@ -1,4 +1,4 @@
-"""Whose request this is, and whether its key may make it."""
+"""Authentication and permissions: the caller of a request, and what its key allows."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,26 +22,27 @@ bearer: Final = HTTPBearer(
 
 
 class OutOfReachError(NotFoundError):
-    """The key does not reach it, so that for this caller there is no such thing."""
+    """A resource that the key does not reach; answered like one that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An authenticated key, and the account that it belongs to."""
+    """An authenticated key and its account."""
 
     key: ApiKey
     account: Account
 
     @property
     def actor(self) -> str:
-        """Who the audit trail says it was."""
+        """The actor in audit entries: the key's id."""
         return self.key.id
 
 
 def authenticate(token: str | None, catalog: Catalog, now: datetime) -> Caller:
-    """The caller that a bearer token stands for; ApiError `invalid_api_key` if it stands for none.
+    """Authenticate a bearer token; ApiError `invalid_api_key`.
 
-    A token that is missing, malformed, unknown, wrong or revoked is answered alike, after the same work.
+    A missing, malformed, unknown, wrong or revoked token gets the same answer after the same work, so that
+    neither the answer nor its time tells which it is.
     """
     key = catalog.keys.find_by_token(token or "", now=now)
     if key is None:
@@ -74,7 +75,7 @@ def require_any_scope(caller: Caller, *scopes: Scope | str) -> None:
 
 
 def require_key_manager(holder: Member) -> None:
-    """ApiError `forbidden` for a key of a member who may not manage keys."""
+    """ApiError `forbidden` for a key of a member that may not manage keys."""
     if not holder.manages_keys:
         raise ApiError("forbidden", f"keys are managed by owners and admins; this key is a {holder.role}'s")
 

@@ -1,4 +1,4 @@
-"""What a route can ask for in its signature; the scope that it needs is part of the type."""
+"""Dependencies of routes; the scope that a route needs is part of the type in its signature."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -26,9 +26,9 @@ from pipeline.store.catalog.catalog import Catalog
 MAX_PER_PAGE = 100
 
 
-# Plain getters are async so that they run in place and not in a worker thread.
+# Plain getters are async, so that they run on the event loop and not in a worker thread.
 async def services_of(request: Request) -> Services:
-    """The services of the app."""
+    """Return the services of the app."""
     services: Services = request.app.state.services
     return services
 
@@ -45,7 +45,7 @@ async def _results(services: ServicesDep) -> Results:
 
 
 async def utc_now() -> datetime:
-    """The time of the request."""
+    """Return the time of the request."""
     return datetime.now(UTC)
 
 
@@ -60,7 +60,7 @@ def authenticated(
     services: ServicesDep,
     now: Now,
 ) -> Caller:
-    """The caller, whatever it may do: 401 without one, 429 where its account has asked too often."""
+    """Authenticate the caller and count the request: 401, 429."""
     caller = authenticate(credentials.credentials if credentials else None, services.catalog, now)
     if not hasattr(request.state, "caller"):
         account = caller.account
@@ -71,7 +71,7 @@ def authenticated(
 
 
 async def authorized(scopes: SecurityScopes, caller: Annotated[Caller, Depends(authenticated)]) -> Caller:
-    """A caller whose account is served and whose key has the scopes: 401, 402, 403."""
+    """Require a served account and a key with all of the scopes: 401, 402, 403."""
     require_served(caller)
     require_scope(caller, *scopes.scopes)
     return caller
@@ -81,7 +81,7 @@ AuthorizedCaller = Annotated[Caller, Depends(authorized)]
 
 
 async def authorized_account_wide(caller: AuthorizedCaller) -> Caller:
-    """The same, with a key that is not restricted to some projects."""
+    """Require all of the scopes and an account-wide key: 401, 402, 403."""
     require_account_wide(caller)
     return caller
 
@@ -89,7 +89,7 @@ async def authorized_account_wide(caller: AuthorizedCaller) -> Caller:
 async def authorized_by_any(
     scopes: SecurityScopes, caller: Annotated[Caller, Depends(authenticated)]
 ) -> Caller:
-    """A caller whose account is served and whose key has one of the scopes or more: 401, 402, 403."""
+    """Require a served account and a key with at least one of the scopes: 401, 402, 403."""
     require_served(caller)
     require_any_scope(caller, *scopes.scopes)
     return caller
@@ -99,13 +99,13 @@ AccountWideCaller = Annotated[Caller, Depends(authorized_account_wide)]
 
 
 def managing_keys(caller: AccountWideCaller, catalog: CatalogDep) -> Caller:
-    """The same, held by an owner or admin of the account."""
+    """Require all of the scopes and an account-wide key of an owner or admin: 401, 402, 403."""
     require_key_manager(catalog.members.get(caller.account.id, caller.key.member_id))
     return caller
 
 
 def project_in_path(project_id: str, caller: AuthorizedCaller, catalog: CatalogDep) -> Project:
-    """The project that `{project_id}` names, if the caller reaches it: else 404."""
+    """Load the project of `{project_id}`: 404 where the key does not reach it."""
     if not caller.key.reaches(project_id):
         raise OutOfReachError("project", project_id)
     return catalog.projects.get(caller.account.id, project_id)
@@ -114,7 +114,7 @@ def project_in_path(project_id: str, caller: AuthorizedCaller, catalog: CatalogD
 def project_itself(
     project_id: Annotated[str, Path(alias="id")], caller: AuthorizedCaller, catalog: CatalogDep
 ) -> Project:
-    """The project that `{id}` names, if the caller reaches it: else 404."""
+    """Load the project of `{id}`: 404 where the key does not reach it."""
     return project_in_path(project_id, caller, catalog)
 
 
@@ -123,22 +123,22 @@ def experiment_in_path(
     project: Annotated[Project, Depends(project_in_path)],
     catalog: CatalogDep,
 ) -> Experiment:
-    """The experiment that `{id}` names in the project that `{project_id}` names: else 404."""
+    """Load the experiment of `{id}` in the project of `{project_id}`: 404."""
     return catalog.experiments.get(project.id, experiment_id)
 
 
 def per_page(per_page: Annotated[int, Query(ge=1, description="Items a page; at most 100.")] = 25) -> int:
-    """The size of a page; more than the most is the most."""
+    """Return the page size, at most MAX_PER_PAGE."""
     return min(per_page, MAX_PER_PAGE)
 
 
-PageNumber = Annotated[int, Query(ge=1, description="Which page, from 1.")]
+PageNumber = Annotated[int, Query(ge=1, description="Number of the page, from 1.")]
 PerPage = Annotated[int, Depends(per_page)]
 
-# Each name says what is reached and the scope that it takes.
+# Each name states the resource and the access; the scope stands beside it.
 AccountReader = Annotated[Caller, Security(authorized, scopes=["account:read"])]
 KeyManager = Annotated[Caller, Security(managing_keys, scopes=["api_keys:write"])]
-# One of the two will do.
+# One of the two scopes is enough.
 CapabilitiesReader = Annotated[
     Caller, Security(authorized_by_any, scopes=["account:read", "experiments:read"])
 ]

@@ -1,4 +1,4 @@
-"""What is pasted into a site so that its visitors are assigned and counted."""
+"""Installation snippets: code that connects a site to its project."""
 
 import json
 from html import escape
@@ -7,12 +7,12 @@ from typing import Final
 
 from engine.design.project import Project
 
-# The browser's function that takes commands, and the cookie with the visitor's id: the snippet's own names.
+# Names that the snippet uses: its function for commands, and the cookie with the visitor's id.
 COMMAND: Final = "truelift"
 VISITOR_COOKIE: Final = "truelift_visitor"
 
 _SNIPPET: Final = Template('<script async src="$source"></script>')
-# Commands that come before the snippet has loaded wait in `q`.
+# Commands before the snippet has loaded are queued in `q`.
 _TRACKING: Final = Template("""\
 <script>
   window.$command = window.$command || function () { ($command.q = $command.q || []).push(arguments); };
@@ -23,7 +23,7 @@ _TRACKING: Final = Template("""\
     transaction_id: "1001" // of this order: one that is sent again counts once
   });
 </script>""")
-# text/plain needs no preflight, and keepalive outlives the page.
+# text/plain needs no preflight, and a keepalive request survives the end of the page.
 _PIXEL: Final = Template("""\
 analytics.subscribe("checkout_completed", async (event) => {
   const visitorId = await browser.cookie.get($cookie);
@@ -47,17 +47,17 @@ analytics.subscribe("checkout_completed", async (event) => {
 
 
 def snippet_html(project: Project, base_url: str) -> str:
-    """The tag that loads the snippet, for the head of every page."""
+    """Render the script tag that loads the snippet, for the head of every page."""
     return _SNIPPET.substitute(source=escape(f"{base_url.rstrip('/')}/sdk/v1/{project.sdk_key}.js"))
 
 
 def tracking_snippet(project: Project) -> str:
-    """An example of how a page reports an order, in the project's currency."""
+    """Render an example of reporting an order, in the project's currency."""
     return _TRACKING.substitute(command=COMMAND, currency=json.dumps(project.revenue_currency))
 
 
 def storefront_pixel_code(project: Project, base_url: str) -> str | None:
-    """A pixel that reports the orders of a checkout which runs no snippet; None where no platform has one."""
+    """Render the pixel of a checkout that runs no snippet; None for a platform without one."""
     if project.platform != "shopify":
         return None
     address = f"{base_url.rstrip('/')}/api/v1/sdk/convert?key={project.sdk_key}"

@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from api.app import create_app
-from api.cli import app
+from api.cli.app import app
 from api.errors import ERROR_CODES, ErrorCode
 from pipeline.events.rejections import CODES
 from pipeline.settings import Settings

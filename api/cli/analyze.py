@@ -1,20 +1,28 @@
-"""Verdicts from the command line: straight from a file, or after rolling a store up."""
+"""Commands `analyze` and `rollup`: the results of a file, and of a store."""
 
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from api.cli.accounts import DataDir
 from api.cli.console import out
-from api.cli.importing import ControlOption, GoalOption, VariantOption, goal_columns, named_control
+from api.cli.options import (
+    ControlOption,
+    DataDir,
+    GoalOption,
+    TimestampOption,
+    VariantOption,
+    VisitorOption,
+    goal_columns,
+    required_control,
+)
 from api.cli.stores import opened_store
 
 
 def rollup(
     data_dir: DataDir = Path("data/store"),
     full: Annotated[
-        bool, typer.Option("--full", help="From the first event on, and report any drift.")
+        bool, typer.Option("--full", help="Recompute from the first event, and report any drift.")
     ] = False,
 ) -> None:
     """Bring every project's results up to date (the service does this by itself while it runs)."""
@@ -26,43 +34,50 @@ def rollup(
 
 def analyze(
     file: Annotated[
-        Path, typer.Argument(help="CSV or Parquet; one row a visitor, or several with --visitor.")
+        Path, typer.Argument(help="CSV or Parquet; one row per visitor, or several with --visitor.")
     ],
     variant: VariantOption = None,
     control: ControlOption = None,
     goal: GoalOption = None,
-    visitor: Annotated[str | None, typer.Option("--visitor", help="Column with the visitor's id.")] = None,
-    timestamp: Annotated[str | None, typer.Option("--timestamp", help="Column with the time, UTC.")] = None,
+    visitor: VisitorOption = None,
+    timestamp: TimestampOption = None,
     method: Annotated[
-        Literal["frequentist", "bayesian"], typer.Option("--method", help="How to judge.")
+        Literal["frequentist", "bayesian"], typer.Option("--method", help="Statistical method.")
     ] = "frequentist",
-    confidence: Annotated[int, typer.Option("--confidence", min=50, max=99, help="Percent.")] = 95,
+    confidence: Annotated[
+        int, typer.Option("--confidence", min=50, max=99, help="Confidence level in percent.")
+    ] = 95,
     covariate: Annotated[
         list[str] | None,
-        typer.Option("--covariate", help="`spend=spend_before`: what the visitor did before, to adjust by."),
+        typer.Option(
+            "--covariate",
+            help="`spend=spend_before`: column with the value before the experiment, for CUPED.",
+        ),
     ] = None,
     orders: Annotated[
         list[str] | None,
-        typer.Option("--orders", help="`spend=orders`: judge revenue per order, counted by that column."),
+        typer.Option(
+            "--orders", help="`spend=orders`: analyze revenue per order; the column counts the orders."
+        ),
     ] = None,
     cap: Annotated[
         list[str] | None,
-        typer.Option("--cap", help="`spend=99`: cut amounts at that percentile of those who paid."),
+        typer.Option("--cap", help="`spend=99`: cap amounts at this percentile of paying visitors."),
     ] = None,
 ) -> None:
-    """Print a verdict straight from a file; no service, no store."""
+    """Analyze a file and print the verdict; needs no service and no store."""
     from api.cli.report_table import render_report
     from engine.frames.analyze import analyze_frame
     from pipeline.imports.tables import read_whole
 
     if variant is None:
-        raise typer.BadParameter("name the column that says which variant was seen, such as --variant group")
+        raise typer.BadParameter("name the column with the variant, such as --variant group")
     goals = goal_columns(goal)
     frame = read_whole(file, times=[timestamp] if timestamp else [])
     report = analyze_frame(
         frame,
         variant=variant,
-        control=named_control(control),
+        control=required_control(control),
         goals=goals,
         visitor=visitor,
         timestamp=timestamp,
@@ -77,14 +92,14 @@ def analyze(
 
 
 def _by_goal(given: list[str] | None, example: str) -> dict[str, str]:
-    """What is said of each goal, as GOAL=VALUE."""
-    found = {}
+    """Parse `GOAL=VALUE` texts into goal → value; BadParameter."""
+    values = {}
     for text in given or ():
         goal, equals, value = text.partition("=")
         if not (goal and equals and value):
             raise typer.BadParameter(f"{text!r} names no goal and value, such as {example}")
-        found[goal] = value
-    return found
+        values[goal] = value
+    return values
 
 
 def _percentile(text: str) -> float:

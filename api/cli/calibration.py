@@ -1,4 +1,4 @@
-"""Whether the statistics keep their promises on this machine, by simulation."""
+"""Command `calibrate`: error rates of the statistical methods, by simulation."""
 
 import csv
 from collections.abc import Sequence
@@ -20,15 +20,17 @@ QUICK_RUNS = 200
 
 def calibrate(
     runs: Annotated[
-        int, typer.Option(min=100, help="Simulated experiments a setting, and as many without an effect.")
+        int, typer.Option(min=100, help="Simulated experiments per setting, and as many without an effect.")
     ] = RUNS,
-    quick: Annotated[bool, typer.Option("--quick", help=f"{QUICK_RUNS} runs: seconds, and rough.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help=f"Use {QUICK_RUNS} runs: takes seconds, and is less precise.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same figures.")] = 1,
     out_dir: Annotated[
         Path | None, typer.Option("--out", help="Folder for calibration.csv and calibration.html.")
     ] = None,
 ) -> None:
-    """Simulate experiments whose truth is known, and count how often every method is wrong."""
+    """Simulate experiments with known effects, and measure the error rates of every method."""
     from engine.calibration.error_rates import DEFAULT_SETTINGS, calibrate
     from engine.calibration.methods import METHODS
 
@@ -37,8 +39,10 @@ def calibrate(
     scores: list[Score] = []
     with progress() as bar:
         task = bar.add_task("Settings", total=len(DEFAULT_SETTINGS))
-        for of_setting in calibrate(DEFAULT_SETTINGS, METHODS, runs=QUICK_RUNS if quick else runs, seed=seed):
-            scores.extend(of_setting)
+        for setting_scores in calibrate(
+            DEFAULT_SETTINGS, METHODS, runs=QUICK_RUNS if quick else runs, seed=seed
+        ):
+            scores.extend(setting_scores)
             bar.update(task, advance=1)
     out.print(_table(scores))
     if out_dir is not None:
@@ -50,7 +54,7 @@ def calibrate(
 
 
 def _check_charts() -> None:
-    """Say at once, not after a minute, that there can be no chart."""
+    """Fail at once, not after the simulation, where the chart library is missing."""
     from engine.charts.report import load_altair
 
     load_altair()
@@ -104,7 +108,7 @@ def _save(scores: "Sequence[Score]", folder: Path) -> None:
 
 
 def _record(score: "Score") -> dict[str, object]:
-    """A score as a row of the CSV: shares, and empty where there is no figure."""
+    """Describe a score as a row of the CSV: shares, and empty where there is no figure."""
     setting = score.setting
     record: dict[str, object] = {
         "metric": setting.metric,
@@ -129,7 +133,7 @@ def _covers(score: "Score") -> float | None:
 
 
 def _promised(score: "Score") -> str:
-    """What share its intervals hold; empty where there are none, or no promise."""
+    """Format the promised coverage in percent; empty without intervals or without a promise."""
     covers = _covers(score)
     return "" if covers is None or score.coverage is None else f"{covers * 100:.1f}"
 

@@ -1,4 +1,4 @@
-"""The main job, shown: a shop's events come in, are rolled up, and a service answers with verdicts."""
+"""Command `demo`: a simulated shop's events are stored, rolled up, and served as results."""
 
 import shutil
 from dataclasses import replace
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.accounts import DataDir
 from api.cli.console import CommandError, err, out, progress
+from api.cli.options import DataDir
 from api.cli.serving import run_service
 from api.cli.stores import OpenStore, new_project, opened_store
 
@@ -24,17 +24,17 @@ MARKER = "made-by-truelift-demo"
 
 def demo(
     data_dir: DataDir = Path("data/demo"),
-    visitors: Annotated[int, typer.Option(min=1_000, help="How many people come by.")] = 200_000,
+    visitors: Annotated[int, typer.Option(min=1_000, help="Number of simulated visitors.")] = 200_000,
     host: Annotated[str, typer.Option(help="Address to serve on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to serve on.")] = 8000,
     serve: Annotated[bool, typer.Option(help="Serve at the end, until Ctrl-C.")] = True,
 ) -> None:
-    """Make a shop with three experiments of known truth, roll its events up, print the verdicts, serve."""
+    """Simulate a shop with three experiments of known effect, print their verdicts, and serve them."""
     from api.cli.report_table import render_verdicts
     from engine.simulation.demo_shop import SHOP_TIMEZONE
     from pipeline.results.filters import SegmentFilters
 
-    _start_afresh(data_dir)
+    _empty_folder(data_dir)
     now = datetime.now(UTC)
     with opened_store(data_dir) as store:
         account, _, token = store.catalog.accounts.create(
@@ -46,30 +46,30 @@ def demo(
             {"name": "Shop", "url": "https://shop.example", "reporting_timezone": SHOP_TIMEZONE},
         )
         experiments = _start_experiments(store, project, now)
-        _fill(store, project, experiments, visitors, now)
-        with err.status("Rolling up"):
+        _store_events(store, project, experiments, visitors, now)
+        with err.status("Rolling up the events"):
             store.rollup.rebuild(project.id)
         reports = [
             store.results.report(experiment, project, SegmentFilters(), now=now) for experiment in experiments
         ]
     out.print(render_verdicts(reports))
     if serve:
-        _tell_how_to_ask(f"http://{host}:{port}", token, project, experiments[0])
+        _print_requests(f"http://{host}:{port}", token, project, experiments[0])
         run_service(data_dir, host, port)
 
 
-def _start_afresh(data_dir: Path) -> None:
-    """Empty the demo's own folder; never a folder that something else filled."""
+def _empty_folder(data_dir: Path) -> None:
+    """Empty the demo's own folder; CommandError for a folder with other files."""
     if data_dir.exists() and any(data_dir.iterdir()):
         if not (data_dir / MARKER).exists():
-            raise CommandError(f"{data_dir} holds something that is not a demo; name another --data-dir")
+            raise CommandError(f"{data_dir} holds files that are not of a demo; choose another --data-dir")
         shutil.rmtree(data_dir)
     data_dir.mkdir(parents=True, exist_ok=True)
     (data_dir / MARKER).touch()
 
 
 def _start_experiments(store: OpenStore, project: "Project", now: datetime) -> "list[Experiment]":
-    """The shop's experiments, started when its first visitor came."""
+    """Create the shop's experiments, started at the time of the first visitor."""
     from engine.simulation.demo_shop import DAYS, EXPERIMENTS, GOALS
     from pipeline.requests.experiments import create_draft
 
@@ -85,22 +85,22 @@ def _start_experiments(store: OpenStore, project: "Project", now: datetime) -> "
 def _start_salted(draft: "Experiment", *, now: datetime) -> "Experiment":
     from engine.design import lifecycle
 
-    # The same salt each time: the same visitors see the same variants, so the verdicts never vary.
+    # With the same salt each time, visitors get the same variants, so the verdicts never vary.
     return lifecycle.start(replace(draft, salt=draft.test_key), now=now)
 
 
-def _fill(
+def _store_events(
     store: OpenStore, project: "Project", experiments: "list[Experiment]", visitors: int, now: datetime
 ) -> None:
-    """Let the visitors come by, and store what they did as events."""
+    """Simulate the visitors, and store their events."""
     from engine.simulation.demo_shop import CHUNK_VISITORS, open_shop, shop_events
     from pipeline.imports.event_rows import event_batch
 
-    with err.status(f"Letting {visitors:,} visitors come by"):
+    with err.status(f"Simulating {visitors:,} visitors"):
         shop = open_shop(experiments, visitors=visitors, until=now, seed=SEED)
     stored = 0
     with progress() as bar:
-        task = bar.add_task("Events of visitors", total=visitors)
+        task = bar.add_task("Storing events of visitors", total=visitors)
         for events in shop_events(shop):
             batch = event_batch(events)
             store.ingest.write_now(project.id, batch)
@@ -109,12 +109,12 @@ def _fill(
     err.print(f"{stored:,} events are on disk.")
 
 
-def _tell_how_to_ask(url: str, token: str, project: "Project", experiment: "Experiment") -> None:
+def _print_requests(url: str, token: str, project: "Project", experiment: "Experiment") -> None:
     base = f"{url}/api/v1/projects/{project.id}/experiments"
     mobile = f"{base}/{experiment.id}/results/summary?device_type=mobile"
     lines = [
         f"\nServing on {url} with the key {token}",
-        "Ask it (Ctrl-C stops it):\n",
+        "Requests to try (Ctrl-C stops the service):\n",
         f"curl -s {url}/api/v1/projects -H 'Authorization: Bearer {token}'",
         f"curl -s {base} -H 'Authorization: Bearer {token}'",
         f"curl -s '{mobile}' -H 'Authorization: Bearer {token}'\n",

@@ -1,4 +1,4 @@
-"""A report as a terminal shows it: the decision in words first, the numbers below."""
+"""Reports as tables in a terminal: the decision first, the numbers below."""
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
@@ -19,20 +19,20 @@ STATUS_STYLE = {"winner": "bold green", "loser": "red"}
 
 
 def render_report(report: Report, *, title: str | None = None) -> RenderableType:
-    """The verdict on the primary goal, every goal's numbers, and what the health checks found."""
-    parts: list[RenderableType] = []
+    """Render the primary goal's verdict, every goal's numbers, and the health checks that raise an alarm."""
+    blocks: list[RenderableType] = []
     if report.primary is not None:
-        parts.append(_verdict(report.primary.decision, title or report.experiment.name))
-    parts.extend(_numbers(goal) for goal in report.goals)
+        blocks.append(_verdict(report.primary.decision, title or report.experiment.name))
+    blocks.extend(_numbers(goal) for goal in report.goals)
     alarms = [check for check in report.health if check.status in {"warning", "alarm"}]
     for check in alarms:
         style = "bold red" if check.status == "alarm" else "yellow"
-        parts.append(Text(f"{check.check}: {check.message}", style=style))
-    return Group(*parts)
+        blocks.append(Text(f"{check.check}: {check.message}", style=style))
+    return Group(*blocks)
 
 
 def render_verdicts(reports: list[Report]) -> Table:
-    """One row an experiment: what to do, and why, in a sentence."""
+    """Render one row per experiment: the verdict, and the reason in a sentence."""
     table = Table(title="Verdicts", title_justify="left", show_lines=True)
     for heading in ("experiment", "visitors", "verdict", "uplift", "score", "why"):
         table.add_column(heading, justify="right" if heading in {"visitors", "uplift", "score"} else "left")
@@ -52,14 +52,14 @@ def render_verdicts(reports: list[Report]) -> Table:
 
 
 def _verdict(decision: DecisionSummary, title: str) -> Panel:
-    words = Text()
-    words.append(decision.headline + "\n", style="bold")
-    words.append(decision.explanation + "\n")
-    words.append(decision.confidence_assessment + "\n")
-    words.append("Next: ", style="bold")
-    words.append(decision.next_step)
+    text = Text()
+    text.append(decision.headline + "\n", style="bold")
+    text.append(decision.explanation + "\n")
+    text.append(decision.confidence_assessment + "\n")
+    text.append("Next: ", style="bold")
+    text.append(decision.next_step)
     return Panel(
-        words,
+        text,
         title=f"{title}: {decision.recommendation_label}",
         title_align="left",
         border_style=TONE_STYLE[decision.tone],

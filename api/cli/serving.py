@@ -1,11 +1,11 @@
-"""Starting the service, and describing it."""
+"""Commands `serve` and `openapi`: the service and its description."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from api.cli.accounts import DataDir
+from api.cli.options import DataDir
 from api.cli.stores import settings_for
 
 
@@ -14,7 +14,7 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65535)] = 8000,
 ) -> None:
-    """Serve the API; one process owns the store. Stops cleanly on Ctrl-C."""
+    """Serve the API until Ctrl-C; one process owns the store."""
     run_service(data_dir, host, port)
 
 
@@ -31,7 +31,7 @@ def run_service(data_dir: Path, host: str, port: int) -> None:
         log_level="warning",
         access_log=False,
         server_header=False,
-        # There are none, and their library would log addresses before the service sees them.
+        # The service has no WebSockets, and their library would log paths before a key is removed from them.
         ws="none",
         timeout_graceful_shutdown=10,
     )

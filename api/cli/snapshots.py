@@ -1,12 +1,12 @@
-"""Copying a store into files from the command line."""
+"""Command `snapshot`: Parquet files of a store."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.accounts import DataDir
 from api.cli.console import CommandError, out
+from api.cli.options import DataDir
 from api.cli.stores import opened_store, settings_for
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def snapshot(
         typer.Option("--out", help="Folder of the snapshots.", show_default="snapshots in the data folder"),
     ] = None,
 ) -> None:
-    """Copy events, visitors, orders and sums of every project into Parquet files, for other programs."""
+    """Copy events, visitors, orders and sums of every project into Parquet files for other programs."""
     from pipeline.snapshots.writer import Snapshots
     from pipeline.store.warehouse.connection import DISK_FAILURES, WarehouseBusyError
 
@@ -31,14 +31,14 @@ def snapshot(
             for project in store.catalog.projects.all():
                 store.rollup.refresh(project.id)
                 written = snapshots.write(project.id)
-                out.print(_told(written, folder), highlight=False, markup=False, soft_wrap=True)
+                out.print(_summary(written, folder), highlight=False, markup=False, soft_wrap=True)
     except WarehouseBusyError as busy:
-        raise CommandError(_how_to_go_on(data_dir)) from busy
+        raise CommandError(_busy_message(data_dir)) from busy
     except DISK_FAILURES as failure:
         raise CommandError(f"no snapshot could be written into {folder}: {failure}") from failure
 
 
-def _told(written: "Manifest", folder: Path) -> str:
+def _summary(written: "Manifest", folder: Path) -> str:
     events, size = sum(file.rows for file in written.events), sum(file.bytes for file in written.files)
     return (
         f"{written.project_name}: {events:,} events and {len(written.experiments)} experiments, "
@@ -46,8 +46,8 @@ def _told(written: "Manifest", folder: Path) -> str:
     )
 
 
-def _how_to_go_on(data_dir: Path) -> str:
-    """Where the running service's own snapshots are, and of when."""
+def _busy_message(data_dir: Path) -> str:
+    """Point to the running service's own snapshots, with the time of the newest."""
     from pipeline.snapshots.manifest import MANIFEST, read_manifest
 
     folder = settings_for(data_dir).snapshots_path

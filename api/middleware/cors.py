@@ -1,4 +1,4 @@
-"""Which answers a browser on any site may read: those of the SDK endpoints, without credentials."""
+"""CORS of the SDK endpoints: any origin, without credentials."""
 
 from typing import Final
 
@@ -13,13 +13,13 @@ PREFLIGHT: Final = {
     **ANY_ORIGIN,
     "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
     "Access-Control-Allow-Headers": "Authorization, Content-Encoding, Content-Type, X-SDK-Key",
-    # A day, of which browsers keep as much as they like.
+    # A day in seconds; browsers cap it.
     "Access-Control-Max-Age": "86400",
 }
 
 
 class SdkCors:
-    """ASGI middleware: answers preflights of the SDK endpoints, and lets any page read their answers."""
+    """ASGI middleware: answers preflights of the SDK endpoints, and opens their answers to any origin."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

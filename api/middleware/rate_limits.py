@@ -1,4 +1,4 @@
-"""How many requests a minute are answered, and what every answer tells about that."""
+"""Rate limits: fixed one-minute windows, and the headers that report them."""
 
 import logging
 import math
@@ -17,16 +17,16 @@ from pipeline.settings import Settings
 
 WINDOW_SECONDS: Final = 60
 IN_MEMORY: Final = "memory://"
-# A shared store that does not answer must not hold up what it only counts.
+# A store that only counts requests must not delay them when it is down.
 REMOTE_OPTIONS: Final = {"socket_timeout": 1.0, "socket_connect_timeout": 1.0}
-APART_SECONDS: Final = 5.0
+RETRY_SECONDS: Final = 5.0
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What is left of a minute after one more request; `reset_seconds` from now it is over."""
+    """The state of a window after one more request; it ends in `reset_seconds`."""
 
     limit: int
     used: int
@@ -35,7 +35,7 @@ class Window:
 
     @property
     def headers(self) -> dict[str, str]:
-        """As an answer tells it."""
+        """The rate-limit headers of an answer."""
         return {
             "RateLimit-Limit": str(self.limit),
             "RateLimit-Remaining": str(max(self.limit - self.used, 0)),
@@ -43,7 +43,7 @@ class Window:
         }
 
     def require_room(self) -> None:
-        """ApiError `rate_limited` if this request is one too many."""
+        """ApiError `rate_limited` where this request exceeds the limit."""
         if self.is_exceeded:
             raise ApiError(
                 "rate_limited",
@@ -54,40 +54,42 @@ class Window:
 
 
 class RateLimits:
-    """Fixed windows of one minute, each begun by the first request in it; safe to share between threads."""
+    """Fixed windows of one minute, each started by its first request; thread-safe."""
 
     def __init__(self, settings: Settings) -> None:
-        """Count where the settings say; ConfigurationError where that is nowhere."""
+        """Open the store of counts that the settings name; ConfigurationError for an unknown one."""
         self._local = MemoryStorage()
         self._counting = threading.Lock()
         self.is_local = settings.rate_limit_url == IN_MEMORY
         self._shared = None if self.is_local else _storage_at(settings.rate_limit_url)
-        self._try_again_at = 0.0
+        self._retry_at = 0.0
 
     def count(self, subject: str, limit: int) -> Window:
-        """Count a request of an account or project, unless it has used up `limit`.
+        """Count a request of an account or project, unless `limit` is used up.
 
-        The count does not depend on the limit, so that another limit holds from the next request on.
+        The count is kept apart from the limit, so that a changed limit applies from the next request.
         """
-        if self._shared is not None and time.monotonic() >= self._try_again_at:
+        if self._shared is not None and time.monotonic() >= self._retry_at:
             try:
                 return _count(self._shared, subject, limit)
             except StorageError as error:
-                self._try_again_at = time.monotonic() + APART_SECONDS
-                logger.warning("this process counts requests alone, their store does not answer: %s", error)
-        # The library's own locks leave a gap between looking and counting.
+                self._retry_at = time.monotonic() + RETRY_SECONDS
+                logger.warning(
+                    "this process counts requests alone, because the shared store does not answer: %s", error
+                )
+        # The library's own locks leave a gap between reading and counting.
         with self._counting:
             return _count(self._local, subject, limit)
 
 
 class RateLimitHeaders:
-    """ASGI middleware: every answer to somebody whose requests were counted says what is left."""
+    """ASGI middleware: adds the rate-limit headers to every answer whose request was counted."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request; whoever counts it leaves the window in `request.state.window`."""
+        """Serve one request; its count is in `request.state.window`."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -103,11 +105,11 @@ class RateLimitHeaders:
 
 def _count(storage: Storage, subject: str, limit: int) -> Window:
     used = storage.get(subject)
-    # What is refused is not counted: who keeps asking is served again as soon as the limit is raised.
+    # A refused request is not counted, so that a raised limit takes effect at once.
     is_exceeded = used >= limit
     if not is_exceeded:
         used = storage.incr(subject, WINDOW_SECONDS)
-        # Another process may have come between.
+        # Another process may have counted meanwhile.
         is_exceeded = used > limit
     seconds = math.ceil(storage.get_expiry(subject) - time.time())
     return Window(limit, used, min(max(seconds, 1), WINDOW_SECONDS), is_exceeded)
@@ -115,5 +117,5 @@ def _count(storage: Storage, subject: str, limit: int) -> Window:
 
 def _storage_at(url: str) -> Storage:
     storage = storage_from_string(url, wrap_exceptions=True, **REMOTE_OPTIONS)
-    assert isinstance(storage, Storage)  # noqa: S101 - async+ URLs would give another kind
+    assert isinstance(storage, Storage)  # noqa: S101 - only async+ URLs give another type
     return storage

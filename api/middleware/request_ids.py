@@ -1,4 +1,4 @@
-"""What every request gets: an id that its answer carries, and an answer even where the program fails."""
+"""Request ids, and a 500 answer for unexpected errors."""
 
 import logging
 from typing import Final
@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 class RequestIds:
-    """ASGI middleware: sets `request.state.request_id` and the header; logs what nobody foresaw as a 500."""
+    """ASGI middleware: sets `request.state.request_id` and the header; logs and answers unexpected errors."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -34,7 +34,7 @@ class RequestIds:
             nonlocal has_started
             if message["type"] == "http.response.start":
                 has_started = True
-                # An answer that is given again has the id that it had.
+                # A replayed answer has the id of its first request.
                 MutableHeaders(scope=message)[HEADER] = scope["state"]["request_id"]
             await send(message)
 

@@ -1,4 +1,4 @@
-"""The account of the key: what it is, who belongs to it, and what it uses of its plan."""
+"""Account: plan, members and usage."""
 
 from fastapi import APIRouter
 
@@ -18,11 +18,11 @@ def get_account(caller: AccountReader) -> Single[Account]:
 
 @router.get("/members")
 def list_members(caller: AccountReader, catalog: CatalogDep) -> Single[list[Member]]:
-    """List who has accepted to belong to the account, in the order they joined."""
+    """List the accepted members of the account, in the order they joined."""
     return Single(data=[Member.of(member) for member in catalog.members.accepted(caller.account.id)])
 
 
 @router.get("/usage")
 def get_usage(caller: AccountReader, catalog: CatalogDep) -> Single[Usage]:
-    """Get what the plan allows and what is left of it: worth a look before creating a project."""
+    """Get the plan's limits and what is left of them; check this before creating a project."""
     return Single(data=Usage.of(caller.account, catalog.projects.count(caller.account.id)))

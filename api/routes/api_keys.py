@@ -24,7 +24,7 @@ KeyId = Annotated[str, Path(alias="id")]
 
 @router.get("")
 def list_api_keys(caller: KeyManager, catalog: CatalogDep) -> Single[list[ApiKey]]:
-    """List the account's keys without their secrets, newest first, revoked ones too."""
+    """List the account's keys without their secrets, newest first, including revoked ones."""
     return Single(data=[ApiKey.of(key) for key in catalog.keys.of_account(caller.account.id)])
 
 
@@ -32,7 +32,7 @@ def list_api_keys(caller: KeyManager, catalog: CatalogDep) -> Single[list[ApiKey
 def create_api_key(
     caller: KeyManager, body: JsonObject, catalog: CatalogDep, response: Response
 ) -> Single[NewApiKey]:
-    """Create a key that can do no more than the one that creates it. Its token is shown this once."""
+    """Create a key with at most the scopes of the key that creates it. Its token is shown only once."""
     key, token = create_key(catalog, caller.key, body)
     # No cache on the way may keep a secret.
     response.headers["Cache-Control"] = "no-store"
@@ -41,6 +41,6 @@ def create_api_key(
 
 @router.post("/{id}/revoke", responses=documented("not_found"))
 def revoke_api_key(caller: KeyManager, key_id: KeyId, catalog: CatalogDep, now: Now) -> Single[RevokedApiKey]:
-    """Stop a key from working, at once and for good; revoking it again changes nothing."""
+    """Revoke a key, at once and permanently; revoking it again changes nothing."""
     revoked = catalog.keys.revoke(caller.account.id, key_id, now=now, actor=caller.actor)
     return Single(data=RevokedApiKey(api_key=ApiKey.of(revoked)))

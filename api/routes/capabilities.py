@@ -1,4 +1,4 @@
-"""Capabilities: the words that experiments are built of."""
+"""Capabilities: the values that experiments accept."""
 
 from fastapi import APIRouter
 
@@ -14,19 +14,19 @@ router = APIRouter(prefix="/capabilities", tags=["Capabilities"], responses=docu
 
 @router.get("/targeting_fields", response_model_exclude_none=True)
 async def list_targeting_fields(_: CapabilitiesReader) -> Single[dict[str, TargetingField]]:
-    """List the attributes that targeting can ask about, and the comparisons that each offers."""
+    """List the attributes that targeting rules can use, and the operators of each."""
     return Single(data={name: TargetingField.of(field) for name, field in TARGETING_FIELDS.items()})
 
 
 @router.get("/goal_types")
 async def list_goal_types(_: CapabilitiesReader) -> Single[list[str]]:
-    """List what can be counted as success."""
+    """List the types of goal."""
     return Single(data=list(words(GoalType)))
 
 
 @router.get("/experiment_types")
 async def list_experiment_types(_: CapabilitiesReader) -> Single[list[str]]:
-    """List the kinds of experiment."""
+    """List the types of experiment."""
     return Single(data=list(words(ExperimentType)))
 
 
@@ -38,5 +38,5 @@ async def list_visual_change_actions(_: CapabilitiesReader) -> Single[list[str]]
 
 @router.get("/lifecycle")
 async def list_lifecycle_triggers(_: CapabilitiesReader) -> Single[list[str]]:
-    """List the triggers that drive an experiment through its life."""
+    """List the triggers that move an experiment through its lifecycle."""
     return Single(data=list(words(LifecycleTrigger)))

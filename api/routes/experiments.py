@@ -1,4 +1,4 @@
-"""Experiments: create, list, get, update, delete, and drive through their lifecycle."""
+"""Experiments: create, list, get, update and delete; the transitions of their lifecycle."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ router = APIRouter(
     responses=documented(*KEY_CODES, "not_found"),
 )
 UPDATE_CODES = ("experiment_running", "experiment_locked", "field_locked")
-# What a listing shows unless it is asked for one status.
+# The statuses of a listing without a `status` filter.
 LISTED: tuple[Status, ...] = ("draft", "scheduled", "running", "paused", "completed")
 
 
@@ -72,7 +72,7 @@ def create_experiment(
 
 @router.get("/{id}")
 def get_experiment(experiment: ReadableExperiment) -> Single[ExperimentDetail]:
-    """Get one experiment, whole."""
+    """Get one experiment with its variants, goals and targeting."""
     return _detail(experiment)
 
 
@@ -89,7 +89,7 @@ def update_experiment(
     catalog: CatalogDep,
     now: Now,
 ) -> Single[ExperimentDetail]:
-    """Change the fields that are sent; in a paused experiment those that keep its history true."""
+    """Change the fields that are sent; a paused experiment accepts only changes that preserve its history."""
     return _detail(revise_draft(catalog, project, experiment.id, body, now=now, actor=caller.actor))
 
 
@@ -104,16 +104,16 @@ class ExperimentInPath:
     now: Now
 
     def change(self, transition: Callable[..., ExperimentValue]) -> Single[ExperimentDetail]:
-        """Take the experiment through a transition of `lifecycle`; errors of the transition, and 404."""
-        at_once = partial(transition, now=self.now)
+        """Apply a transition of `lifecycle` in one transaction; TransitionError, NotFoundError."""
+        change = partial(transition, now=self.now)
         return _detail(
             self.catalog.experiments.change(
-                self.project.id, self.experiment_id, at_once, actor=self.caller.actor
+                self.project.id, self.experiment_id, change, actor=self.caller.actor
             )
         )
 
     def delete(self) -> None:
-        """Delete the experiment; TransitionError `not_draft`, and 404."""
+        """Delete the experiment; TransitionError `not_draft`, NotFoundError."""
         self.catalog.experiments.delete(
             self.project.id, self.experiment_id, lifecycle.deletable, actor=self.caller.actor
         )
@@ -126,37 +126,37 @@ WritableExperimentInPath = Annotated[
 
 @router.delete("/{id}", status_code=204, responses=documented("not_draft"))
 def delete_experiment(experiment: WritableExperimentInPath) -> None:
-    """Delete a draft for good; what has started is completed and archived instead."""
+    """Delete a draft permanently; complete and archive an experiment that has started."""
     experiment.delete()
 
 
 @router.post("/{id}/start", responses=documented("invalid_transition", "start_requirements_not_met"))
 def start_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
-    """Start a draft: visitors are assigned at once, or from `scheduled_start_at` if that lies ahead."""
+    """Start a draft: visitors are assigned at once, or from `scheduled_start_at` if that is in the future."""
     return experiment.change(lifecycle.start)
 
 
 @router.post("/{id}/pause", responses=documented("invalid_transition"))
 def pause_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
-    """Assign no new visitors; the others keep their variant, and the configuration can be edited."""
+    """Stop assigning new visitors; the others keep their variant, and the configuration can be edited."""
     return experiment.change(lifecycle.pause)
 
 
 @router.post("/{id}/resume", responses=documented("invalid_transition"))
 def resume_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
-    """Assign new visitors again; what was collected is kept."""
+    """Assign new visitors again after a pause; collected data is kept."""
     return experiment.change(lifecycle.resume)
 
 
 @router.post("/{id}/complete", responses=documented("invalid_transition"))
 def complete_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
-    """End it: nobody is assigned any more, and results are frozen."""
+    """End the experiment: no more visitors are assigned, and results are frozen."""
     return experiment.change(lifecycle.complete)
 
 
 @router.post("/{id}/archive", responses=documented("invalid_transition"))
 def archive_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
-    """Take a completed experiment off the default listing; its results are kept."""
+    """Hide a completed experiment from the default listing; its results are kept."""
     return experiment.change(lifecycle.archive)
 
 

@@ -1,4 +1,4 @@
-"""Exports: what results are counted from, as a file for other tools."""
+"""Exports: the counted visitors of an experiment, as a file."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -41,7 +41,7 @@ def export_results(
     query: Annotated[ExportQuery, Query()],
     services: ServicesDep,
 ) -> StreamingResponse:
-    """Get every counted visitor: variant, first exposure, segments, and what came of each goal."""
+    """Export every counted visitor: variant, first exposure, segments, and the outcome of each goal."""
     file = services.exports.visitors(experiment, project, query.filters, query.format)
     headers = {
         "Content-Length": str(os.fstat(file.fileno()).st_size),

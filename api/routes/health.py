@@ -1,4 +1,4 @@
-"""Whether the process is alive, and whether it can serve."""
+"""Health: liveness and readiness."""
 
 import logging
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from api.services import Services
 
 logger = logging.getLogger(__name__)
 router = APIRouter(tags=["Health"])
-# What has to answer before the service can.
+# What has to be readable before the service is ready.
 CHECKS: Final[dict[str, Callable[[Services], None]]] = {
     "catalog": lambda services: services.catalog.ping(),
     "warehouse": lambda services: services.warehouse.ping(),
@@ -21,36 +21,36 @@ CHECKS: Final[dict[str, Callable[[Services], None]]] = {
 
 
 class Vitality(BaseModel):
-    """That all is well."""
+    """The state of the service."""
 
     status: Literal["ok", "ready"]
     failing_jobs: list[str] = Field(
-        default=[], description="Work that goes on by itself, and failed the last time it was tried."
+        default=[], description="Background jobs that failed the last time they ran."
     )
 
 
 @router.get("/healthz", response_model_exclude_defaults=True)
 async def check_liveness() -> Vitality:
-    """Answer as long as the process does."""
+    """Report that the process is alive."""
     return Vitality(status="ok")
 
 
 @router.get("/readyz", responses=documented("unavailable"), response_model_exclude_defaults=True)
 def check_readiness(services: ServicesDep) -> Vitality:
-    """Answer once the catalog and the warehouse do."""
-    failed = [name for name, check in CHECKS.items() if not _answers(check, services, name)]
+    """Report whether the catalog and the warehouse can be read."""
+    failed = [name for name, check in CHECKS.items() if not _can_be_read(check, services, name)]
     if failed:
         message = f"not ready: {', '.join(failed)} cannot be read"
         raise ApiError("unavailable", message, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
-    # A job that fails is somebody's work, and no reason to keep requests away.
+    # A failing job needs attention, but requests can still be answered.
     return Vitality(status="ready", failing_jobs=services.scheduler.failing)
 
 
-def _answers(check: Callable[[Services], None], services: Services, name: str) -> bool:
+def _can_be_read(check: Callable[[Services], None], services: Services, name: str) -> bool:
     try:
         check(services)
     except Exception:
-        # Whatever it is, the service cannot serve: say so rather than fail.
-        logger.exception("the %s does not answer", name)
+        # Whatever the failure, the answer is that the service is not ready.
+        logger.exception("the %s cannot be read", name)
         return False
     return True

@@ -1,4 +1,4 @@
-"""Projects: create, list, get, update and delete; how much one is used, and how its site is connected."""
+"""Projects: create, list, get, update and delete; statistics and installation."""
 
 from functools import partial
 
@@ -90,9 +90,9 @@ def update_project(
 def delete_project(
     caller: ProjectsWriter, project: WritableProject, services: ServicesDep, afterwards: BackgroundTasks
 ) -> None:
-    """Delete a project for good, with its experiments and everything that was collected."""
+    """Delete a project permanently, with its experiments and all collected data."""
     services.catalog.projects.delete(caller.account.id, project.id, actor=caller.actor)
-    # Only a deletion that is committed takes data with it, and a rollup may have to end first.
+    # The data is removed after the deletion is committed, and a running rollup has to end first.
     afterwards.add_task(services.scheduler.run_now, REMOVE_DELETED)
 
 

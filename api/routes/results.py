@@ -1,4 +1,4 @@
-"""Results: the whole payload, the primary goal's summary, and the days."""
+"""Results: full payload, summary, time series and segments."""
 
 from typing import Annotated
 
@@ -55,10 +55,10 @@ def get_results_timeseries(
     now: Now,
 ) -> Single[list[Day]]:
     """Get each day of one goal, in the project's reporting timezone, from the start without a gap."""
-    goal = _asked_for(experiment, query.goal_id)
+    goal = _goal(experiment, query.goal_id)
     report = results.report(experiment, project, query.filters, now=now)
-    found = next((result for result in report.goals if result.goal == goal), None)
-    return Single(data=days_of(found) if found else [])
+    goal_report = next((reported for reported in report.goals if reported.goal == goal), None)
+    return Single(data=days_of(goal_report) if goal_report else [])
 
 
 @router.get("/segments")
@@ -69,18 +69,19 @@ def get_results_segments(
     results: ResultsDep,
     now: Now,
 ) -> Single[Segments]:
-    """Get every segment on every goal and variant, judged together: where the effect differs, if anywhere.
+    """Get every segment on every goal and variant, tested together for where the effect differs.
 
-    Exploratory: of what is called, about one in twenty (at a confidence level of 95) is false, so test it
-    again before acting on it. `goal_id` and `dimension` narrow the answer and change no number in it.
+    Exploratory: about one in twenty of the differences called (at a confidence level of 95) is false, so
+    confirm one in a new test before acting on it. `goal_id` and `dimension` narrow the answer and change
+    no number in it.
     """
-    goal = None if query.goal_id is None else _asked_for(experiment, query.goal_id)
+    goal = None if query.goal_id is None else _goal(experiment, query.goal_id)
     goal_id = goal.id if goal else None
     report = results.segments(experiment, project, now=now, goal_id=goal_id, dimension=query.dimension)
     return Single(data=Segments.of(report))
 
 
-def _asked_for(experiment: Experiment, goal_id: str | None) -> Goal | None:
+def _goal(experiment: Experiment, goal_id: str | None) -> Goal | None:
     if goal_id is None:
         return experiment.primary_goal
     goal = next((goal for goal in experiment.goals if goal.id == goal_id), None)

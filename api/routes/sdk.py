@@ -1,6 +1,6 @@
-"""Events and assignments, for the snippet in a browser and for servers with the scope `sdk:write`.
+"""SDK: events and assignments, from browsers and from servers with the scope `sdk:write`.
 
-These routes take the bare request: what FastAPI does for a dependency costs as much as storing an event.
+These routes take the bare request, because resolving FastAPI dependencies costs as much as storing an event.
 """
 
 from typing import Final
@@ -23,7 +23,7 @@ router: Final = APIRouter(prefix="/sdk", tags=["SDK"], responses=ROUTER_RESPONSE
     "/track", responses={200: {"model": EventResults}}, openapi_extra=taking(TrackBatch) | OPEN_TO_BROWSERS
 )
 async def track_events(request: Request) -> Response:
-    """Store what visitors saw and did: answered once it is on disk. A bad event is rejected alone."""
+    """Store exposures and events: answered once they are on disk. An invalid event is rejected alone."""
     return await store_events(request, decode_tracked)
 
 

@@ -19,5 +19,5 @@ router = APIRouter(
 
 @router.post("/sample_size", responses=documented(*BODY_CODES), openapi_extra=taking(SAMPLE_SIZE_INPUT))
 def compute_sample_size(_: CapabilitiesReader, body: JsonObject) -> Single[SampleSize]:
-    """Compute how many visitors and days a test needs, or which effect it finds with those it has."""
+    """Compute the visitors and days that a test needs, or the effect that it detects with given visitors."""
     return Single(data=SampleSize.of(answer(read_question(body))))

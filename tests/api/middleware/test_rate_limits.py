@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 
 from api.app import create_app
-from api.cli import app as command_line
+from api.cli.app import app as command_line
 from api.middleware.rate_limits import WINDOW_SECONDS, RateLimits
 from api.services import Services
 from pipeline.settings import Settings
