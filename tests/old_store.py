@@ -22,7 +22,7 @@ import polars as pl
 from fastapi.testclient import TestClient
 
 from api.app import create_app
-from api.cli import main
+from api.cli.app import main
 from api.deps import utc_now
 from api.schemas.results import Results
 from engine.frames.analyze import analyze_frame
