@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         HealthCheck,
         Interval,
         Report,
+        Unadjusted,
         VariantResult,
     )
     from engine.analysis.results.segment_report import (
@@ -76,6 +77,7 @@ __all__ = [
     "Setting",
     "Snapshot",
     "Statistics",
+    "Unadjusted",
     "UnreadableSnapshotError",
     "VariantResult",
     "analyze",
@@ -122,6 +124,7 @@ _SOURCES = {
     "Setting": ("engine.calibration.trials", "Setting"),
     "Snapshot": ("pipeline.snapshots.reader", "Snapshot"),
     "Statistics": ("engine.design.analysis_settings", "Statistics"),
+    "Unadjusted": ("engine.analysis.results.report", "Unadjusted"),
     "UnreadableSnapshotError": ("pipeline.snapshots.manifest", "UnreadableSnapshotError"),
     "VariantResult": ("engine.analysis.results.report", "VariantResult"),
     "analyze": ("engine.frames.analyze", "analyze_frame"),

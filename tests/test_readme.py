@@ -1,0 +1,87 @@
+"""The README runs as it stands: its commands, and its Python."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+WRITTEN_PORT = "8000"
+
+
+def blocks(language: str) -> list[str]:
+    """Every fenced block of that language, in order."""
+    found = [code for of, code in BLOCK.findall((ROOT / "README.md").read_text()) if of == language]
+    assert found
+    return found
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A folder that looks like a set-up clone: its own data folder, and this environment."""
+    shutil.copytree(ROOT / "data" / "sample", tmp_path / "data" / "sample")
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    return tmp_path
+
+
+def run(command: list[str], folder: Path) -> str:
+    """What a command prints; whatever it left running ends with it."""
+    environment = os.environ | {"COLUMNS": "120"}
+    printed = folder / "printed.txt"
+    # A file, not a pipe: a service in the background would keep a pipe open.
+    with printed.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            status = process.wait(timeout=300)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    assert status == 0, printed.read_text()
+    return printed.read_text()
+
+
+def test_make_knows_the_targets_of_the_readme() -> None:
+    targets = re.findall(r"^make (\w+)", "\n".join(blocks("sh")), re.MULTILINE)
+    assert targets == ["demo", "test"]
+    subprocess.run(["make", "--dry-run", *targets], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+
+@pytest.mark.slow
+def test_the_shell_lines_run_as_pasted(checkout: Path) -> None:
+    port = str(free_port())
+    pasted = [block.replace(WRITTEN_PORT, port) for block in blocks("sh") if not block.startswith("make")]
+    assert len(pasted) > 3
+    printed = run(["bash", "-euo", "pipefail", "-c", "\n".join(pasted)], checkout)
+    assert "'treatment' wins on converted" in printed
+    summary = json.loads(re.findall(r"^{.*}$", printed, re.MULTILINE)[-1])["data"]
+    assert [variant["visitors"] for variant in summary["variants"]].count(1) == 1
+    assert sum(variant["conversions"] for variant in summary["variants"]) == 1
+
+
+@pytest.mark.slow
+def test_the_python_runs_as_pasted(checkout: Path) -> None:
+    (code,) = blocks("python")
+    printed = run([".venv/bin/python", "-c", code], checkout)
+    assert printed.splitlines() == ["'treatment' wins on converted (+21.3%)", "7682 visitors in 21 days"]
