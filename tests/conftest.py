@@ -1,23 +1,26 @@
-"""What every test runs under: the same examples each time, and the database that the run is about."""
+"""Settings of every test run: repeatable examples, the catalog's database, and no skips in CI."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import ExitStack
-from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import postgresql
+from tests import postgresql, public_data
+from tests.public_data import EmailChallenge, LandingPage
 
 settings.register_profile(
     "repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("repeatable")
 
-# Where the workers of a run find the one server that their controller has started.
+# The socket folder of the one server that the workers of a run share.
 _SOCKET = "TRUELIFT_TESTS_POSTGRESQL"
-_SHARED = Path(__file__).resolve().parents[2] / "shared"
+_IN_CI = os.environ.get("CI") == "true"
+
+Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,8 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
         try:
             os.environ[_SOCKET] = stack.enter_context(postgresql.served())
         except postgresql.MissingServerError as error:
-            # Where changes are judged, nothing may go untested unnoticed.
-            if os.environ.get("CI") == "true":
+            if _IN_CI:
                 pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
             return
         config.add_cleanup(stack.pop_all().close)
@@ -52,6 +54,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if others:
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if item not in others]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    return _failed_if_skipped((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    return _failed_if_skipped((yield))
+
+
+def _failed_if_skipped(report: Report) -> Report:
+    """Turn a skip or an expected failure into a failure where CI runs, so that no test is left out unseen."""
+    if _IN_CI and report.skipped:
+        reason = getattr(report, "wasxfail", None) or _reason(report.longrepr)
+        report.outcome = "failed"
+        report.longrepr = f"{report.nodeid} was skipped, which CI=true forbids: {reason}"
+    return report
+
+
+def _reason(longrepr: Any) -> str:
+    """Return the last part of (path, line, reason)."""
+    return str(longrepr[-1] if isinstance(longrepr, tuple) else longrepr)
 
 
 @pytest.fixture(scope="session")
@@ -76,20 +102,15 @@ def _catalog_of_its_own(request: pytest.FixtureRequest, new_catalog_url: Callabl
         request.getfixturevalue("monkeypatch").setenv("TRUELIFT_CATALOG_URL", url)
 
 
-def _shared(folder: str) -> Path:
-    path = _SHARED / folder
-    if not path.is_dir():
-        pytest.skip(f"needs {folder}/ in a folder named shared beside the repository")
-    return path
+@pytest.fixture(scope="session", params=public_data.sources(public_data.LANDING_PAGE))
+def landing_page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> LandingPage:
+    """Return a landing-page test without an effect."""
+    return public_data.landing_page(request.param, tmp_path_factory.mktemp("landing_page"))
 
 
-@pytest.fixture
-def shared_data() -> Path:
-    """Return the folder of public data sets, or skip where it is absent."""
-    return _shared("data")
-
-
-@pytest.fixture
-def shared_contract() -> Path:
-    """Return the folder of the contract's reference values, or skip where it is absent."""
-    return _shared("contract")
+@pytest.fixture(scope="session", params=public_data.sources(public_data.EMAIL_CHALLENGE))
+def email_challenge(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> EmailChallenge:
+    """Return an experiment in which two e-mails win against none."""
+    return public_data.email_challenge(request.param, tmp_path_factory.mktemp("email_challenge"))

@@ -1,4 +1,4 @@
-"""The notebooks run from start to end and say what their committed outputs say."""
+"""Notebooks: every one runs from start to end and prints its committed outputs."""
 
 import re
 from pathlib import Path
@@ -11,6 +11,7 @@ from nbclient import NotebookClient
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 MOST_BYTES = 200_000
+# The folder that the notebook looks in.
 HILLSTROM = ROOT.parent / "shared" / "data" / "hillstrom.csv"
 
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -21,7 +22,7 @@ def read(path: Path) -> Any:
 
 
 def printed(notebook: Any) -> list[str]:
-    """What each cell printed."""
+    """Return the printed text of each code cell."""
     return [
         "".join(output.text for output in cell.outputs if output.output_type == "stream")
         for cell in notebook.cells
@@ -53,6 +54,8 @@ def test_notebook_runs_and_prints_what_was_committed(path: Path) -> None:
     NotebookClient(
         again, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}
     ).execute()
-    if "hillstrom" in path.read_text() and not HILLSTROM.exists():
-        pytest.skip("ran on generated customers: ../shared/data/hillstrom.csv is not here")
-    assert printed(again) == printed(committed)
+    if "hillstrom.csv" in path.read_text() and not HILLSTROM.is_file():
+        # The notebook then generates customers, and its numbers are others.
+        assert [bool(text) for text in printed(again)] == [bool(text) for text in printed(committed)]
+    else:
+        assert printed(again) == printed(committed)

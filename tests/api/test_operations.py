@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -14,6 +13,7 @@ from api.services import Services
 from pipeline.store.catalog.ids import new_id
 from pipeline.store.catalog.keys import SCOPES
 from pipeline.store.catalog.schema import metadata
+from tests import contract
 from tests.api.customers import Customer
 from tests.api.operations import MORE_OPERATIONS, OPERATIONS, STEPS, Operation
 from tests.api.request_bodies import error_of
@@ -70,9 +70,8 @@ def refused(scene: Scene, operation: Operation, token: str | None, status: int, 
     assert scene.kept() == before
 
 
-def test_operations_are_those_of_the_contract(shared_contract: Path) -> None:
-    lines = (shared_contract / "operations.txt").read_text().splitlines()
-    assert [one.name for one in OPERATIONS] == [line for line in lines if line]
+def test_operations_are_those_of_the_contract() -> None:
+    assert [one.name for one in OPERATIONS] == contract.operations()
 
 
 def test_every_operation_is_described_and_nothing_else_is(client: TestClient) -> None:

@@ -1,8 +1,6 @@
 """The same visitor sees the same variant, everywhere and always."""
 
-import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import mmh3
@@ -19,6 +17,7 @@ from engine.design.assignment import (
     variant_thresholds,
     visitor_hash,
 )
+from tests import contract
 from tests.builders import an_experiment
 
 # From the contract's assignment vectors, in this order:
@@ -61,8 +60,8 @@ def test_assignment_equals_the_contract(vector: tuple[Any, ...]) -> None:
     expect(vector)
 
 
-def test_assignment_equals_every_vector_of_the_contract(shared_contract: Path) -> None:
-    vectors = json.loads((shared_contract / "assignment_vectors.json").read_text())
+def test_assignment_equals_every_vector_of_the_contract() -> None:
+    vectors = contract.assignment_vectors()
     names = (
         "salt",
         "bucketing_version",

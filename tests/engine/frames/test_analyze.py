@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,6 +13,7 @@ from scipy import stats
 from engine.analysis.results.report import Report, VariantResult
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame
+from tests.public_data import EmailChallenge, LandingPage
 
 ROWS = pl.DataFrame(
     {
@@ -190,8 +190,8 @@ def test_moments_of_money_are_numpys() -> None:
     assert found.p_value == pytest.approx(stats.ttest_ind(b, a, equal_var=False).pvalue, rel=1e-9)
 
 
-def test_the_landing_page_made_no_difference(shared_data: Path) -> None:
-    frame = pl.read_csv(shared_data / "landing_page.csv")
+def test_the_landing_page_made_no_difference(landing_page: LandingPage) -> None:
+    frame = pl.read_csv(landing_page.path)
     for zone in ("UTC", "America/New_York"):
         report = analyze_frame(
             frame,
@@ -203,33 +203,26 @@ def test_the_landing_page_made_no_difference(shared_data: Path) -> None:
             timezone=zone,
         )
         old, new = report.goals[0].variants
-        assert (old.conversions, old.visitors) == (3516, 28_806)
-        assert (new.conversions, new.visitors) == (3421, 28_798)
+        assert {v.variant_name: (v.visitors, v.conversions) for v in (old, new)} == landing_page.counts
         aside = next(check.details for check in report.health if check.check == "several_variants")
-        assert aside["visitors"] == 76
-        assert new.p_value == pytest.approx(0.228644989175, rel=1e-10)
+        assert aside["visitors"] == landing_page.visitors_of_both_pages
+        assert new.p_value == pytest.approx(landing_page.p_value, rel=1e-10)
         assert report.goals[0].decision.recommendation_label == "No difference"
-        assert sum(by_variant["variant_1"].visitors for _, by_variant in report.goals[0].days) == 28_798
+        assert sum(by_id["variant_1"].visitors for _, by_id in report.goals[0].days) == new.visitors
 
 
-def test_both_e_mails_of_hillstroms_challenge_win(shared_data: Path) -> None:
+def test_both_e_mails_of_hillstroms_challenge_win(email_challenge: EmailChallenge) -> None:
     report = analyze_frame(
-        pl.read_csv(shared_data / "hillstrom.csv"),
+        pl.read_csv(email_challenge.path),
         variant="segment",
         control="No E-Mail",
         goals={"visit": "custom_event", "conversion": "custom_event", "spend": "revenue"},
     )
-    visits, conversions, spend = (challengers(report, goal) for goal in range(3))
-    assert {name: (v.conversions, v.visitors) for name, v in visits.items()} == {
-        "No E-Mail": (2262, 21_306),
-        "Mens E-Mail": (3894, 21_307),
-        "Womens E-Mail": (3238, 21_387),
-    }
-    assert visits["Mens E-Mail"].p_value == pytest.approx(5.685165e-112, rel=1e-6)
-    # statsmodels' proportions_ztest of 189 of 21,387 against 122 of 21,306.
-    assert conversions["Womens E-Mail"].p_value == pytest.approx(1.5710512910668e-04, rel=1e-9)
-    assert spend["Mens E-Mail"].p_value == pytest.approx(1.163814968e-07, rel=1e-9)
-    assert spend["Womens E-Mail"].p_value == pytest.approx(1.129397102e-03, rel=1e-9)
+    by_goal = {goal.goal.name: challengers(report, place) for place, goal in enumerate(report.goals)}
+    visits = by_goal["visit"]
+    assert {name: (v.visitors, v.conversions) for name, v in visits.items()} == email_challenge.visits
+    for (goal, mail), p_value in email_challenge.p_values.items():
+        assert by_goal[goal][mail].p_value == pytest.approx(p_value, rel=1e-6)
     assert {v.status for v in visits.values()} == {"control", "winner"}
     assert report.goals[0].summary.winner_variant_name == "Mens E-Mail"
 

@@ -1,6 +1,5 @@
 """What a frame says of each visitor besides counts: covariates, orders, caps."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,7 @@ from engine.analysis.results.report import VariantResult
 from engine.design.analysis_settings import Statistics
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame
-
-HILLSTROM = Path(__file__).parents[2].parent / "shared" / "data" / "hillstrom.csv"
+from tests.public_data import EmailChallenge
 
 
 def shoppers(n: int = 6_000, *, lift: float = 0.1, seed: int = 5) -> pl.DataFrame:
@@ -236,11 +234,8 @@ def test_a_prior_on_the_lift_draws_it_to_what_was_believed() -> None:
     assert open_minded.improvement == pytest.approx(flat.improvement, abs=0.01)
 
 
-@pytest.mark.skipif(
-    not HILLSTROM.exists(), reason="the e-mail experiment's data are not beside the repository"
-)
-def test_history_makes_the_email_experiment_surer() -> None:
-    df = pl.read_csv(HILLSTROM)
+def test_history_makes_the_email_experiment_surer(email_challenge: EmailChallenge) -> None:
+    df = pl.read_csv(email_challenge.path)
     report = analyze_frame(
         df,
         control="No E-Mail",

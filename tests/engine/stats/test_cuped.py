@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
@@ -11,8 +9,7 @@ from engine.stats.cuped import adjust, log_p_before
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import compare_means
 from engine.stats.moments import Moments, PairedMoments
-
-HILLSTROM = Path(__file__).parents[3].parent / "shared" / "data" / "hillstrom.csv"
+from tests.public_data import EmailChallenge
 
 
 def arms(*pairs: tuple[FloatArray, FloatArray]) -> PairedMoments:
@@ -136,11 +133,10 @@ def test_ones_and_zeros_before_are_compared_exactly_where_they_are_few() -> None
     assert found[1] == pytest.approx(np.log(2 * mid_p), rel=1e-9)
 
 
-@pytest.mark.skipif(
-    not HILLSTROM.exists(), reason="the e-mail experiment's data are not beside the repository"
-)
-def test_spending_history_leaves_the_email_verdict_as_ordinary_least_squares_has_it() -> None:
-    frame = pl.read_csv(HILLSTROM)
+def test_spending_history_leaves_the_email_verdict_as_ordinary_least_squares_has_it(
+    email_challenge: EmailChallenge,
+) -> None:
+    frame = pl.read_csv(email_challenge.path)
     groups = ["No E-Mail", "Mens E-Mail"]
     pairs = []
     for group in groups:

@@ -1,6 +1,5 @@
 """The process that samples is found, fed and ended. What it draws is tested with the model."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -51,7 +50,6 @@ def test_a_process_that_breaks_off_says_why() -> None:
         draw({"family": np.array([object()])}, Sampling(), "nutpie")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_interrupting_a_script_leaves_no_process_behind(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
