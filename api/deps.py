@@ -1,6 +1,6 @@
 """Dependencies of routes; the scope that a route needs is part of the type in its signature."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends, Path, Query, Request, Security
@@ -20,6 +20,7 @@ from api.auth import (
 from api.services import Services
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from pipeline.clock import utc_now
 from pipeline.results.results import Results
 from pipeline.store.catalog.catalog import Catalog
 
@@ -44,14 +45,14 @@ async def _results(services: ServicesDep) -> Results:
     return services.results
 
 
-async def utc_now() -> datetime:
+async def request_time() -> datetime:
     """Return the time of the request."""
-    return datetime.now(UTC)
+    return utc_now()
 
 
 CatalogDep = Annotated[Catalog, Depends(_catalog)]
 ResultsDep = Annotated[Results, Depends(_results)]
-Now = Annotated[datetime, Depends(utc_now)]
+Now = Annotated[datetime, Depends(request_time)]
 
 
 def authenticated(

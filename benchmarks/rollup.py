@@ -19,10 +19,10 @@ import polars as pl
 
 from benchmarks.lean_rollups import EVERY_SUM_SQL, TOTALS_FROM_ROWS_SQL, TOTALS_SQL, polars_totals
 from benchmarks.many_events import EXPERIMENTS, PROJECT, fill
+from pipeline.clock import utc_now
 from pipeline.rollup.count_and_publish import RollupScope, count
 from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.due import Due
-from pipeline.rollup.run import utc_now
 from pipeline.settings import Settings
 from pipeline.store.warehouse import aggregates, published
 from pipeline.store.warehouse.connection import Cursor, Warehouse

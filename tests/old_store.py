@@ -23,7 +23,7 @@ from fastapi.testclient import TestClient
 
 from api.app import create_app
 from api.cli.app import main
-from api.deps import utc_now
+from api.deps import request_time
 from api.schemas.results import Results
 from engine.frames.analyze import analyze_frame
 from pipeline.settings import Settings
@@ -111,7 +111,7 @@ def served(data_dir: Path) -> Iterator[TestClient]:
     # Results wait for a recount however long it takes on a busy machine.
     settings = Settings(data_dir=data_dir, catalog_url=None, fresh_read_seconds=60, snapshot_seconds=0)
     app = create_app(settings)
-    app.dependency_overrides[utc_now] = _now
+    app.dependency_overrides[request_time] = _now
     with TestClient(app) as client:
         yield client
 

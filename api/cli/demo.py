@@ -2,7 +2,7 @@
 
 import shutil
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,11 +12,13 @@ import typer
 from api.cli.console import CommandError, err, out, progress
 from api.cli.options import DataDir
 from api.cli.serving import run_service
-from api.cli.stores import OpenStore, new_project, opened_store
+from api.cli.stores import new_project, opened_store
+from pipeline.clock import utc_now
 
 if TYPE_CHECKING:
     from engine.design.experiment import Experiment
     from engine.design.project import Project
+    from pipeline.services import PipelineServices
 
 SEED = 2026
 MARKER = "made-by-truelift-demo"
@@ -35,7 +37,7 @@ def demo(
     from pipeline.results.filters import SegmentFilters
 
     _empty_folder(data_dir)
-    now = datetime.now(UTC)
+    now = utc_now()
     with opened_store(data_dir) as store:
         account, _, token = store.catalog.accounts.create(
             name="Demo shop", email="owner@shop.example", plan="scale"
@@ -68,7 +70,7 @@ def _empty_folder(data_dir: Path) -> None:
     (data_dir / MARKER).touch()
 
 
-def _start_experiments(store: OpenStore, project: "Project", now: datetime) -> "list[Experiment]":
+def _start_experiments(store: "PipelineServices", project: "Project", now: datetime) -> "list[Experiment]":
     """Create the shop's experiments, started at the time of the first visitor."""
     from engine.simulation.demo_shop import DAYS, EXPERIMENTS, GOALS
     from pipeline.requests.experiments import create_draft
@@ -90,7 +92,11 @@ def _start_salted(draft: "Experiment", *, now: datetime) -> "Experiment":
 
 
 def _store_events(
-    store: OpenStore, project: "Project", experiments: "list[Experiment]", visitors: int, now: datetime
+    store: "PipelineServices",
+    project: "Project",
+    experiments: "list[Experiment]",
+    visitors: int,
+    now: datetime,
 ) -> None:
     """Simulate the visitors, and store their events."""
     from engine.simulation.demo_shop import CHUNK_VISITORS, open_shop, shop_events

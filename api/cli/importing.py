@@ -1,6 +1,5 @@
 """Command `import`: visitors or events of a file, into the store."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +17,7 @@ from api.cli.options import (
     required_control,
 )
 from api.cli.stores import opened_store, the_project
+from pipeline.clock import utc_now
 
 if TYPE_CHECKING:
     from pipeline.imports.tables import BadRow
@@ -82,9 +82,7 @@ def import_file(
         )
         store.rollup.refresh(target.id)
         if imported.experiment is not None:
-            report = store.results.report(
-                imported.experiment, target, SegmentFilters(), now=datetime.now(UTC)
-            )
+            report = store.results.report(imported.experiment, target, SegmentFilters(), now=utc_now())
             out.print(render_report(report))
             out.print(
                 f"Experiment {imported.experiment.id}; serve it with `truelift serve --data-dir {data_dir}`."

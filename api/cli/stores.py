@@ -1,33 +1,18 @@
-"""Opening what a command needs: the catalog while the service runs, the whole store when it does not."""
+"""The store of a command: its catalog while the service runs, all of it while the service does not."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from api.cli.console import CommandError
+from pipeline.clock import utc_now
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:
     from engine.design.project import Project
-    from pipeline.ingest import Ingest
-    from pipeline.results.results import Results
-    from pipeline.rollup.run import Rollup
+    from pipeline.services import PipelineServices
     from pipeline.store.catalog.catalog import Catalog
-    from pipeline.store.warehouse.connection import Warehouse
-
-
-@dataclass(frozen=True, slots=True)
-class OpenStore:
-    """Everything that works on one data folder, in this process."""
-
-    catalog: "Catalog"
-    warehouse: "Warehouse"
-    ingest: "Ingest"
-    rollup: "Rollup"
-    results: "Results"
 
 
 def settings_for(data_dir: Path) -> Settings:
@@ -48,31 +33,19 @@ def opened_catalog(data_dir: Path) -> Iterator["Catalog"]:
 
 
 @contextmanager
-def opened_store(data_dir: Path) -> Iterator[OpenStore]:
-    """Catalog and warehouse of `data_dir`, owned by this process until the end.
+def opened_store(data_dir: Path) -> Iterator["PipelineServices"]:
+    """Open the whole store in `data_dir`, owned by this process until the end.
 
     Raises:
         WarehouseBusyError: a running service owns the warehouse.
     """
-    from pipeline.ingest import Ingest
-    from pipeline.results.results import Results
-    from pipeline.rollup.run import Rollup
-    from pipeline.store.warehouse.connection import Warehouse
+    from pipeline.services import open_pipeline
 
-    settings = settings_for(data_dir)
-    with opened_catalog(data_dir) as catalog:
-        warehouse = Warehouse.open(settings)
-        ingest = Ingest(warehouse, settings)
-        ingest.start()
-        try:
-            rollup = Rollup(warehouse, catalog, settings)
-            yield OpenStore(catalog, warehouse, ingest, rollup, Results(warehouse, rollup, settings))
-        finally:
-            ingest.stop()
-            warehouse.close()
+    with open_pipeline(settings_for(data_dir)) as store:
+        yield store
 
 
-def the_project(store: OpenStore, project_id: str | None, *, name_of_new: str) -> "Project":
+def the_project(store: "PipelineServices", project_id: str | None, *, name_of_new: str) -> "Project":
     """The project named, the only one there is, or the first one, made in the only account."""
     if project_id is not None:
         return store.catalog.projects.find(project_id)
@@ -83,7 +56,7 @@ def the_project(store: OpenStore, project_id: str | None, *, name_of_new: str) -
     return projects[0] if projects else _first_project(store, name_of_new)
 
 
-def _first_project(store: OpenStore, name: str) -> "Project":
+def _first_project(store: "PipelineServices", name: str) -> "Project":
     accounts = store.catalog.accounts.all()
     if len(accounts) != 1:
         why = (
@@ -95,12 +68,12 @@ def _first_project(store: OpenStore, name: str) -> "Project":
     return new_project(store, accounts[0].id, {"name": name, "url": "https://example.com"})
 
 
-def new_project(store: OpenStore, account_id: str, fields: dict[str, object]) -> "Project":
+def new_project(store: "PipelineServices", account_id: str, fields: dict[str, object]) -> "Project":
     """A project of an account, made as the API would make it."""
     from engine.design.project import draft_project
     from pipeline.store.catalog.ids import new_id, new_sdk_key
 
     project = draft_project(
-        fields, id=new_id("prj"), account_id=account_id, sdk_key=new_sdk_key(), now=datetime.now(UTC)
+        fields, id=new_id("prj"), account_id=account_id, sdk_key=new_sdk_key(), now=utc_now()
     )
     return store.catalog.projects.create(project, actor="cli")

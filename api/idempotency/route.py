@@ -4,7 +4,6 @@ import inspect
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial, wraps
 from typing import Annotated, Any, Final, get_type_hints
 
@@ -20,6 +19,7 @@ from api.errors import ANSWERED, INVALID, ApiError, answer_to, documented, merge
 from api.idempotency.replies import StoredReply, fingerprint_of, is_stored
 from api.services import Services
 from engine.errors import Problem
+from pipeline.clock import utc_now
 from pipeline.store.catalog.errors import CatalogBusyError, NotFoundError
 from pipeline.store.catalog.idempotency import Claim, Repeatable
 
@@ -147,7 +147,7 @@ def _as_response(
 
 def _answer_once(idempotent: IdempotentRequest, work: Callable[[], Response]) -> Response:
     replies = idempotent.services.catalog.replies
-    claim = replies.claim(idempotent.repeatable, now=datetime.now(UTC))
+    claim = replies.claim(idempotent.repeatable, now=utc_now())
     if isinstance(claim, bytes):
         return _replay(idempotent, claim)
     try:
@@ -170,7 +170,7 @@ def _answer_and_store(idempotent: IdempotentRequest, claim: Claim, work: Callabl
             if not is_stored(answer.status_code):
                 raise
         reply = StoredReply.of(answer, idempotent.request.state.request_id, idempotent.caller.key)
-        catalog.replies.keep(claim, reply.encrypt(idempotent.services.cipher), now=datetime.now(UTC))
+        catalog.replies.keep(claim, reply.encrypt(idempotent.services.cipher), now=utc_now())
     return answer
 
 
@@ -182,7 +182,7 @@ async def _stored_answer(request: Request) -> Response | None:
     if idempotent is None:
         return None
     find = idempotent.services.catalog.replies.find
-    encrypted = await run_in_threadpool(find, idempotent.repeatable, now=datetime.now(UTC))
+    encrypted = await run_in_threadpool(find, idempotent.repeatable, now=utc_now())
     return None if encrypted is None else _replay(idempotent, encrypted)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from typing import Final
 
 from fastapi import FastAPI
@@ -14,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 from api.auth import authenticate, bearer, require_served
 from api.bodies.reader import MAX_BODY_BYTES
 from api.mcp.server import build_server
+from pipeline.clock import utc_now
 
 # A call holds the largest body of an operation, and the name of the tool around it.
 MAX_MESSAGE_BYTES: Final = 2 * MAX_BODY_BYTES
@@ -46,7 +46,7 @@ class McpEndpoint:
             authenticate,
             credentials.credentials if credentials else None,
             request.app.state.services.catalog,
-            datetime.now(UTC),
+            utc_now(),
         )
         require_served(caller)
         request.state.caller = caller

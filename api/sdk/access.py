@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -14,7 +13,8 @@ from api.bodies.event_body import read_event_body
 from api.errors import INVALID, ApiError
 from api.services import Services
 from engine.errors import Problem
-from pipeline.assignment.project_cache import LiveProject
+from pipeline.assignment.project_cache import CachedProject
+from pipeline.clock import utc_now
 from pipeline.events.attributes import UNKNOWN_CLIENT, Client
 from pipeline.store.catalog.errors import NotFoundError
 
@@ -43,7 +43,7 @@ class SdkRequest(Generic[BodyT]):
     A server's own headers tell nothing of a visitor, so its requests have the defaults.
     """
 
-    live: LiveProject
+    live: CachedProject
     body: BodyT
     client: Client = UNKNOWN_CLIENT
     # Whether the project stores nothing from the visitor's network address.
@@ -84,7 +84,7 @@ async def read_request(
 async def _server_caller(authorization: str, services: Services) -> Caller:
     scheme, _, token = authorization.partition(" ")
     caller = await run_in_threadpool(
-        authenticate, token if scheme.lower() == "bearer" else None, services.catalog, datetime.now(UTC)
+        authenticate, token if scheme.lower() == "bearer" else None, services.catalog, utc_now()
     )
     require_served(caller)
     require_scope(caller, SCOPE)
@@ -93,27 +93,27 @@ async def _server_caller(authorization: str, services: Services) -> Caller:
 
 async def _project_of_server(
     request: Request, services: Services, caller: Caller, project_id: str | None
-) -> LiveProject:
+) -> CachedProject:
     if not project_id:
         problem = Problem("project_id", "is required with a bearer key, in the body or the query")
         raise ApiError("validation_error", INVALID, [problem])
     if not caller.key.reaches(project_id):
         raise NotFoundError("project", project_id)
-    live = services.live_projects.kept("id", project_id)
+    live = services.project_cache.fresh("id", project_id)
     if live is None:
-        live = await run_in_threadpool(services.live_projects.with_id, project_id)
+        live = await run_in_threadpool(services.project_cache.with_id, project_id)
     if live.project.account_id != caller.account.id:
         raise NotFoundError("project", project_id)
     await _count_request(request, services, live)
     return live
 
 
-async def _project_of_browser(request: Request, services: Services) -> LiveProject:
+async def _project_of_browser(request: Request, services: Services) -> CachedProject:
     sdk_key = request.headers.get(KEY_HEADER) or request.query_params.get(KEY_PARAMETER) or ""
-    live = services.live_projects.kept("key", sdk_key)
+    live = services.project_cache.fresh("key", sdk_key)
     if live is None:
         try:
-            live = await run_in_threadpool(services.live_projects.with_key, sdk_key)
+            live = await run_in_threadpool(services.project_cache.with_key, sdk_key)
         except NotFoundError:
             raise ApiError(
                 "invalid_api_key",
@@ -127,7 +127,7 @@ async def _project_of_browser(request: Request, services: Services) -> LiveProje
     return live
 
 
-async def _count_request(request: Request, services: Services, live: LiveProject) -> None:
+async def _count_request(request: Request, services: Services, live: CachedProject) -> None:
     """Count the request to the project, not to its account; ApiError `rate_limited`."""
     limit = services.settings.sdk_rate_limit_per_minute
     count = partial(services.limits.count, f"sdk/{live.project.id}", limit)

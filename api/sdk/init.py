@@ -1,8 +1,6 @@
 """Assignment of a visitor: variants are decided, new assignments stored, and then answered."""
 
-import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from functools import partial
 
 from fastapi import Request
@@ -18,9 +16,11 @@ from pipeline.assignment.decide import (
     assignment_rows,
     decide,
 )
-from pipeline.assignment.project_cache import LiveProject, is_own_page, verified
+from pipeline.assignment.project_cache import CachedProject
 from pipeline.assignment.request import VisitBody, read_visit
+from pipeline.assignment.snippet import is_own_page, verified
 from pipeline.assignment.targeting_attributes import Visitor, targeting_attributes
+from pipeline.clock import utc_now, utc_now_us
 from pipeline.events.attributes import InvalidAttributesError
 from pipeline.events.body import InvalidBodyError
 from pipeline.events.hashing import hash64
@@ -41,7 +41,7 @@ async def answer_init(request: Request) -> VisitAnswer:
     )
     decisions = await run_in_threadpool(_decide, services, received, visitor)
     if not received.is_excluded:
-        rows = assignment_rows(visitor, decisions, time.time_ns() // 1000)
+        rows = assignment_rows(visitor, decisions, utc_now_us())
         await services.ingest.submit(received.live.project.id, rows)
     await _verify_snippet(services, received.live, received.origin)
     return VisitAnswer.of(visitor.visitor_id, decisions)
@@ -52,9 +52,9 @@ def _decide(
 ) -> Sequence[VariantDecision]:
     live = received.live
     served = [experiment for experiment in live.experiments if experiment.status in SERVED]
-    stored = services.assignments.of_visitor(live.project.id, served, hash64(visitor.visitor_id))
+    stored = services.first_assignments.of_visitor(live.project.id, served, hash64(visitor.visitor_id))
     try:
-        attributes = targeting_attributes(visitor, timezone=live.project.timezone, now=datetime.now(UTC))
+        attributes = targeting_attributes(visitor, timezone=live.project.timezone, now=utc_now())
     except InvalidAttributesError as error:
         raise InvalidBodyError("attributes", str(error)) from error
     forced = received.body.assignments or {}
@@ -62,12 +62,12 @@ def _decide(
     return decide(visit, live.experiments, stored)
 
 
-async def _verify_snippet(services: Services, live: LiveProject, origin: str | None) -> None:
+async def _verify_snippet(services: Services, live: CachedProject, origin: str | None) -> None:
     """Mark the snippet as verified at the first request from one of the project's own pages."""
     project = live.project
     if project.snippet_verified or not is_own_page(project, origin):
         return
-    verify = partial(verified, now=datetime.now(UTC))
+    verify = partial(verified, now=utc_now())
     await run_in_threadpool(
         services.catalog.projects.change, project.account_id, project.id, verify, actor="snippet"
     )

@@ -1,6 +1,5 @@
 """Tracking: decode the events of a request, store them, and acknowledge them once they are on disk."""
 
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Final
@@ -10,6 +9,7 @@ from fastapi import Request, Response
 
 from api.sdk.access import read_request
 from api.services import Services
+from pipeline.clock import utc_now_us
 from pipeline.events.body import EventBody, read_body
 from pipeline.events.decode import DecodedEvents, RequestContext
 from pipeline.events.rejections import EventResult
@@ -37,8 +37,8 @@ async def store_events(
     services: Services = request.app.state.services
     received = await read_request(request, services, partial(read_body, single=single))
     context = RequestContext(
-        received_us=time.time_ns() // 1000,
-        project_ids=received.live.known,
+        received_us=utc_now_us(),
+        project_ids=received.live.ids,
         client=received.client,
         is_excluded=received.is_excluded,
     )

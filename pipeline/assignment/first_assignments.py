@@ -70,7 +70,7 @@ class _Index:
         self.recent = {}
 
 
-class Assignments:
+class FirstAssignments:
     """The first assignments of every live experiment; each is read from the events when first asked for."""
 
     def __init__(self, warehouse: Warehouse, ingest: Ingest) -> None:

@@ -1,19 +1,14 @@
-"""What a project looks like now, without a query for each request.
+"""Cache of projects with their experiments, so that a request needs no query.
 
-A change made by this process is seen at once, one made by another within a second.
-
-
-Whether the snippet was seen at work on a project's own pages.
+A change made by this process takes effect at once, one made by another process within a second.
 """
 
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from typing import Final
-from urllib.parse import urlsplit
+from typing import Final, Literal
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
@@ -27,17 +22,17 @@ MAX_PROJECTS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class LiveProject:
-    """A project with its account, and all of its experiments, oldest first."""
+class CachedProject:
+    """A project with its account and all of its experiments, oldest first."""
 
     project: Project
     account: Account
     experiments: tuple[Experiment, ...]
-    known: ProjectIds
+    ids: ProjectIds
     excluded_networks: tuple[IPv4Network | IPv6Network, ...]
 
     def excludes(self, address: str | None) -> bool:
-        """Whether events from this network address are not to be stored."""
+        """Return whether events from a network address are not stored."""
         if not self.excluded_networks or address is None:
             return False
         try:
@@ -48,71 +43,56 @@ class LiveProject:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    live: LiveProject
-    asked_at: float
+class _Entry:
+    project: CachedProject
+    loaded_at: float
     version: int
 
 
 @dataclass(slots=True)
-class LiveProjects:
-    """A cache by project id and by public key; safe to share between threads."""
+class ProjectCache:
+    """A cache by project id and by public key, safe to share between threads."""
 
     catalog: Catalog
     clock: Callable[[], float] = time.monotonic
-    _kept: dict[tuple[str, str], _Kept] = field(default_factory=dict)
+    _entries: dict[tuple[str, str], _Entry] = field(default_factory=dict)
     _loading: threading.Lock = field(default_factory=threading.Lock)
 
-    def kept(self, kind: str, value: str) -> LiveProject | None:
-        """Return what is fresh enough to use at once; None where it has to be loaded."""
-        kept = self._kept.get((kind, value))
-        if kept is None or kept.version != self.catalog.database.version:
+    def fresh(self, kind: Literal["id", "key"], value: str) -> CachedProject | None:
+        """Return a project that is fresh enough to use; None where it has to be loaded."""
+        entry = self._entries.get((kind, value))
+        if entry is None or entry.version != self.catalog.database.version:
             return None
-        return kept.live if self.clock() - kept.asked_at < MAX_AGE_SECONDS else None
+        return entry.project if self.clock() - entry.loaded_at < MAX_AGE_SECONDS else None
 
-    def with_id(self, project_id: str) -> LiveProject:
-        """The project of that id, loaded if need be. NotFoundError."""
+    def with_id(self, project_id: str) -> CachedProject:
+        """Return the project of an id, loading it where it is not fresh; NotFoundError."""
         return self._load("id", project_id, self.catalog.projects.find)
 
-    def with_key(self, sdk_key: str) -> LiveProject:
-        """The project of that public key, loaded if need be. NotFoundError."""
+    def with_key(self, sdk_key: str) -> CachedProject:
+        """Return the project of a public key, loading it where it is not fresh; NotFoundError."""
         return self._load("key", sdk_key, self.catalog.projects.by_sdk_key)
 
-    def _load(self, kind: str, value: str, find: Callable[[str], Project]) -> LiveProject:
-        # One loads, and the others that came meanwhile find it here.
+    def _load(self, kind: Literal["id", "key"], value: str, find: Callable[[str], Project]) -> CachedProject:
+        # Threads that wait here find what the first one has loaded.
         with self._loading:
-            if (live := self.kept(kind, value)) is not None:
-                return live
-            asked_at, version = self.clock(), self.catalog.database.version
-            live = self._read(find(value))
-            if len(self._kept) >= MAX_PROJECTS:
-                self._kept.clear()
-            self._kept[kind, value] = _Kept(live, asked_at, version)
-            return live
+            if (project := self.fresh(kind, value)) is not None:
+                return project
+            loaded_at, version = self.clock(), self.catalog.database.version
+            project = self._read(find(value))
+            if len(self._entries) >= MAX_PROJECTS:
+                self._entries.clear()
+            self._entries[kind, value] = _Entry(project, loaded_at, version)
+            return project
 
-    def _read(self, project: Project) -> LiveProject:
+    def _read(self, project: Project) -> CachedProject:
         experiments = tuple(self.catalog.experiments.of_project(project.id))
-        return LiveProject(
+        return CachedProject(
             project=project,
             account=self.catalog.accounts.get(project.account_id),
             experiments=experiments,
-            known=ProjectIds.of(experiments),
+            ids=ProjectIds.of(experiments),
             excluded_networks=tuple(
                 ip_network(address, strict=False) for address in project.settings.get("excluded_ips") or ()
             ),
         )
-
-
-def is_own_page(project: Project, page: str | None) -> bool:
-    """Whether a page's address or origin is on one of the project's hosts."""
-    try:
-        host = urlsplit(page or "").hostname or ""
-    except ValueError:
-        return False
-    parents = {f"*.{host.partition('.')[2]}", f"*.{host}"}
-    return host != "" and bool(project.hostnames & {host, *parents})
-
-
-def verified(project: Project, *, now: datetime) -> Project:
-    """The project, its snippet seen at work."""
-    return project if project.snippet_verified else replace(project, snippet_verified=True, updated_at=now)

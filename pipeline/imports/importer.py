@@ -12,6 +12,7 @@ import polars as pl
 from engine.design import lifecycle
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from pipeline.clock import utc_now, utc_now_us
 from pipeline.events.decode import ProjectIds, RequestContext
 from pipeline.imports.event_rows import event_batch, read_event_rows
 from pipeline.imports.tables import (
@@ -77,7 +78,7 @@ def import_visitors(
         UnreadableFileError: a column is missing, the control is nowhere to be seen, no row is usable.
     """
     _require_columns(file)
-    now = datetime.now(UTC)
+    now = utc_now()
     now_us = int(now.timestamp() * 1_000_000)
     survey = _survey(file, now_us=now_us)
     experiment = _meet_or_draft(file, survey.variants, project, catalog, now=now)
@@ -103,7 +104,7 @@ def import_events(
         UnreadableFileError: the file cannot be read.
     """
     reception = RequestContext(
-        received_us=int(datetime.now(UTC).timestamp() * 1_000_000),
+        received_us=utc_now_us(),
         project_ids=ProjectIds.of(catalog.experiments.of_project(project.id)),
         max_age_us=None,
     )

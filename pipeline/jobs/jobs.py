@@ -4,12 +4,10 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from engine.design.project import Project
 from engine.local_days import local_day
-from pipeline.ingest import Ingest
 from pipeline.jobs.bandits import move_weights
 from pipeline.jobs.deletion import remove_deleted
 from pipeline.jobs.lifecycle import (
@@ -21,30 +19,14 @@ from pipeline.jobs.lifecycle import (
     complete_with_winner,
     start_scheduled,
 )
-from pipeline.results.results import Results
-from pipeline.rollup.run import Outcome, Rollup, utc_now
+from pipeline.rollup.run import Outcome
+from pipeline.services import PipelineServices
 from pipeline.settings import Settings
-from pipeline.snapshots.writer import Snapshots
-from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.warehouse import published
-from pipeline.store.warehouse.connection import Warehouse
 
 logger = logging.getLogger(__name__)
 
 _MINUTE: Final = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Workplace:
-    """What jobs work with; `clock` tells the time, aware."""
-
-    catalog: Catalog
-    warehouse: Warehouse
-    ingest: Ingest
-    rollup: Rollup
-    results: Results
-    snapshots: Snapshots
-    clock: Callable[[], datetime] = utc_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,93 +35,91 @@ class Job:
 
     name: str
     seconds: Callable[[Settings], int]
-    run: Callable[[Workplace], None]
+    run: Callable[[PipelineServices], None]
 
 
-def refresh_results(workplace: Workplace) -> None:
+def refresh_results(services: PipelineServices) -> None:
     """Count what came in for every experiment that is not over."""
-    for project in workplace.catalog.projects.all():
-        _attempt(workplace.rollup.refresh, project)
+    for project in services.catalog.projects.all():
+        _attempt(services.rollup.refresh, project)
 
 
-def rebuild_after_midnight(workplace: Workplace) -> None:
+def rebuild_after_midnight(services: PipelineServices) -> None:
     """Count everything anew in each time zone that a new day has begun in since this was last done.
 
     Asking which zones passed midnight neither skips nor doubles a night when clocks change, and a night
     that the service slept through is made up for.
     """
     by_zone: dict[str, list[Project]] = defaultdict(list)
-    for project in workplace.catalog.projects.all():
+    for project in services.catalog.projects.all():
         by_zone[project.timezone].append(project)
     for timezone, projects in by_zone.items():
-        today = local_day(workplace.clock(), timezone)
-        with workplace.warehouse.transaction() as cursor:
+        today = local_day(services.clock(), timezone)
+        with services.warehouse.transaction() as cursor:
             last = published.last_night(cursor, timezone)
         if last is not None and last < today:
             for project in projects:
-                _attempt(workplace.rollup.rebuild, project)
+                _attempt(services.rollup.rebuild, project)
         if last is None or last < today:
-            with workplace.warehouse.transaction() as cursor:
+            with services.warehouse.transaction() as cursor:
                 published.record_night(cursor, timezone, today)
 
 
-def checkpoint(workplace: Workplace) -> None:
+def checkpoint(services: PipelineServices) -> None:
     """Move the warehouse's log into its file, between runs of the rollup and snapshots."""
     # Tables that the rollup replaced while a snapshot still reads them keep a checkpoint from being made.
-    with workplace.snapshots.pause(), workplace.rollup.pause():
-        workplace.warehouse.checkpoint()
+    with services.snapshots.pause(), services.rollup.pause():
+        services.warehouse.checkpoint()
 
 
-def start_scheduled_experiments(workplace: Workplace) -> None:
+def start_scheduled_experiments(services: PipelineServices) -> None:
     """Start what was scheduled to start by now."""
-    start_scheduled(workplace.catalog, now=workplace.clock())
+    start_scheduled(services.catalog, now=services.clock())
 
 
-def complete_scheduled_experiments(workplace: Workplace) -> None:
+def complete_scheduled_experiments(services: PipelineServices) -> None:
     """Complete what was scheduled to end by now."""
-    complete_ended(workplace.catalog, now=workplace.clock())
+    complete_ended(services.catalog, now=services.clock())
 
 
-def complete_at_visitor_limit(workplace: Workplace) -> None:
+def complete_at_visitor_limit(services: PipelineServices) -> None:
     """Complete what has as many visitors as it was to have."""
-    complete_at(VISITOR_LIMIT, workplace.catalog, workplace.results, now=workplace.clock())
+    complete_at(VISITOR_LIMIT, services.catalog, services.results, now=services.clock())
 
 
-def complete_at_planned_sample(workplace: Workplace) -> None:
+def complete_at_planned_sample(services: PipelineServices) -> None:
     """Complete what takes its last look at a planned sample that is there."""
-    complete_at(PLANNED_SAMPLE, workplace.catalog, workplace.results, now=workplace.clock())
+    complete_at(PLANNED_SAMPLE, services.catalog, services.results, now=services.clock())
 
 
-def complete_at_conversion_limit(workplace: Workplace) -> None:
+def complete_at_conversion_limit(services: PipelineServices) -> None:
     """Complete what has as many conversions of its primary goal as it was to have."""
-    complete_at(CONVERSION_LIMIT, workplace.catalog, workplace.results, now=workplace.clock())
+    complete_at(CONVERSION_LIMIT, services.catalog, services.results, now=services.clock())
 
 
-def complete_with_a_winner(workplace: Workplace) -> None:
+def complete_with_a_winner(services: PipelineServices) -> None:
     """Complete what was to end as soon as a variant wins for good."""
-    complete_with_winner(workplace.catalog, workplace.results, now=workplace.clock())
+    complete_with_winner(services.catalog, services.results, now=services.clock())
 
 
-def move_bandit_weights(workplace: Workplace) -> None:
+def move_bandit_weights(services: PipelineServices) -> None:
     """Send new visitors of bandits to what is best so far."""
-    move_weights(workplace.catalog, workplace.results, clock=workplace.clock)
+    move_weights(services.catalog, services.results, clock=services.clock)
 
 
-def remove_deleted_projects(workplace: Workplace) -> None:
+def remove_deleted_projects(services: PipelineServices) -> None:
     """Remove what deleted projects had collected, wherever that is not done yet."""
-    remove_deleted(
-        workplace.catalog, workplace.warehouse, workplace.ingest, workplace.rollup, workplace.snapshots
-    )
+    remove_deleted(services.catalog, services.warehouse, services.ingest, services.rollup, services.snapshots)
 
 
-def write_snapshots(workplace: Workplace) -> None:
+def write_snapshots(services: PipelineServices) -> None:
     """Copy what is stored into files that other programs may read."""
-    workplace.snapshots.write_all()
+    services.snapshots.write_all()
 
 
-def forget_expired_replies(workplace: Workplace) -> None:
+def forget_expired_replies(services: PipelineServices) -> None:
     """Remove kept answers that are no longer given again."""
-    workplace.catalog.replies.forget_expired(now=workplace.clock())
+    services.catalog.replies.forget_expired(now=services.clock())
 
 
 REMOVE_DELETED: Final = Job("remove_deleted_projects", lambda _: _MINUTE, remove_deleted_projects)

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
-from pipeline.jobs.jobs import JOBS, Job, Workplace
-from pipeline.settings import Settings
+from pipeline.jobs.jobs import JOBS, Job
+from pipeline.services import PipelineServices
 
 logger = logging.getLogger(__name__)
 
@@ -26,16 +26,16 @@ class JobRun:
 class Scheduler:
     """Runs jobs in the background from `start` to `stop`."""
 
-    def __init__(self, workplace: Workplace, settings: Settings, jobs: Sequence[Job] = JOBS) -> None:
+    def __init__(self, services: PipelineServices, jobs: Sequence[Job] = JOBS) -> None:
         """Plan `jobs`; nothing runs yet."""
-        self._workplace = workplace
+        self._services = services
         self._runs: dict[str, JobRun] = {}
         # A thread for each job: one that takes long keeps no other waiting.
         threads = ThreadPoolExecutor(max(1, len(jobs)))
         self._scheduler = BackgroundScheduler(timezone=UTC, executors={"default": threads})
         for job in jobs:
-            # It is turned off.
-            if not job.seconds(settings):
+            # Zero seconds turn a job off.
+            if not job.seconds(services.settings):
                 continue
             # A run that is late still takes place, and several that are late are one.
             self._scheduler.add_job(
@@ -45,7 +45,7 @@ class Scheduler:
                 id=job.name,
                 # What a log line about a run that is left out calls it.
                 name=job.name,
-                seconds=job.seconds(settings),
+                seconds=job.seconds(services.settings),
                 max_instances=1,
                 coalesce=True,
                 misfire_grace_time=None,
@@ -63,14 +63,14 @@ class Scheduler:
     def run_now(self, job: Job) -> None:
         """Run one job once, here; what goes wrong is logged, and ends only this run."""
         try:
-            job.run(self._workplace)
+            job.run(self._services)
         except Exception as error:
             before = self._runs.get(job.name)
             failures = 1 + (before.failures if before else 0)
-            self._runs[job.name] = JobRun(self._workplace.clock(), failures, repr(error))
+            self._runs[job.name] = JobRun(self._services.clock(), failures, repr(error))
             logger.exception("job %s failed, %d times in a row; it is tried again", job.name, failures)
         else:
-            self._runs[job.name] = JobRun(self._workplace.clock(), 0, None)
+            self._runs[job.name] = JobRun(self._services.clock(), 0, None)
 
     @property
     def last_runs(self) -> Mapping[str, JobRun]:

@@ -9,13 +9,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Self
 
 import polars as pl
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from pipeline.clock import utc_now
 from pipeline.rollup.aggregates import add_up, taken_away
 from pipeline.rollup.count_and_publish import RollupScope, count
 from pipeline.rollup.counting_rules import CountingRules
@@ -53,11 +54,6 @@ class ResultDigest:
 
 
 logger = logging.getLogger(__name__)
-
-
-def utc_now() -> datetime:
-    """The time, aware."""
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from engine.design.project import Project
-from pipeline.rollup.run import utc_now
+from pipeline.clock import utc_now
 from pipeline.run_each import run_each
 from pipeline.settings import Settings
 from pipeline.snapshots.experiments import write_experiment

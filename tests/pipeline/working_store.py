@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -13,32 +13,20 @@ from engine.analysis.evidence.totals import Evidence
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.events.hashing import hash64
-from pipeline.ingest import Ingest
 from pipeline.results.filters import SegmentFilters
-from pipeline.results.results import Results
-from pipeline.rollup.run import Rollup
+from pipeline.services import PipelineServices, open_pipeline
 from pipeline.settings import Settings
-from pipeline.snapshots.writer import Snapshots
-from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.ids import new_id
 from pipeline.store.warehouse import events
-from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.events import EventRow
 from tests.builders import NOW, STARTED, a_project, an_experiment
 
 _numbers = count(1)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkingStore:
-    """Everything that works on one folder."""
-
-    catalog: Catalog
-    warehouse: Warehouse
-    ingest: Ingest
-    rollup: Rollup
-    results: Results
-    snapshots: Snapshots
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkingStore(PipelineServices):
+    """Everything that works on one folder, and short ways to fill it."""
 
     def add_project(self, **overrides: Any) -> Project:
         account, *_ = self.catalog.accounts.create(
@@ -78,22 +66,8 @@ def a_working_store(
     folder: Path, *, clock: Callable[[], datetime] = lambda: NOW, **settings: Any
 ) -> Iterator[WorkingStore]:
     chosen = Settings(data_dir=folder, **{"fresh_read_seconds": 60, **settings})
-    catalog = Catalog.open(chosen)
-    warehouse = Warehouse.open(chosen)
-    rollup = Rollup(warehouse, catalog, chosen, clock=clock)
-    try:
-        yield WorkingStore(
-            catalog,
-            warehouse,
-            Ingest(warehouse, chosen),
-            rollup,
-            Results(warehouse, rollup, chosen),
-            Snapshots(warehouse, catalog, chosen, clock=clock),
-        )
-    finally:
-        rollup.close()
-        warehouse.close()
-        catalog.close()
+    with open_pipeline(chosen, clock=clock) as services:
+        yield WorkingStore(**{field.name: getattr(services, field.name) for field in fields(services)})
 
 
 def microseconds(moment: datetime) -> int:

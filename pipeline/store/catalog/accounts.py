@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, cast
 
 from sqlalchemy import Connection, RowMapping, select
 
 from engine.design.drafting import slug_of
 from engine.errors import Problem
+from pipeline.clock import utc_now
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.backends import take_turn
 from pipeline.store.catalog.database import Database
@@ -90,7 +91,7 @@ class Accounts:
                 subscription_status="active",
                 max_projects_override=None,
                 rate_limit_override=None,
-                created_at=datetime.now(UTC),
+                created_at=utc_now(),
             )
             connection.execute(accounts.insert().values(asdict(account)))
             record(connection, account.id, actor, account.id, changes_between({}, asdict(account)))

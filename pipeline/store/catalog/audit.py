@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, select
 
+from pipeline.clock import utc_now
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.ids import new_id
 from pipeline.store.catalog.schema import audit
@@ -47,7 +48,7 @@ def record(
     """Write one entry in the caller's transaction."""
     entry = AuditEntry(
         id=new_id("aud"),
-        at=datetime.now(UTC),
+        at=utc_now(),
         account_id=account_id,
         actor=actor,
         subject_id=subject_id,

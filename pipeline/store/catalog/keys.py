@@ -3,12 +3,13 @@
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, Literal, get_args
 
 from sqlalchemy import Connection, RowMapping, or_, select
 
 from engine.errors import Problem
+from pipeline.clock import utc_now
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import CatalogBusyError, InvalidRecordError, NotFoundError
@@ -166,7 +167,7 @@ def add_key(connection: Connection, account_id: str, new: NewKey, actor: str) ->
         "project_ids": list(dict.fromkeys(new.project_ids)),
         "last_used_at": None,
         "revoked_at": None,
-        "created_at": datetime.now(UTC),
+        "created_at": utc_now(),
     }
     row = {**values, "token_id": token.token_id, "digest": token.digest}
     connection.execute(api_keys.insert().values(row))

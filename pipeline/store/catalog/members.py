@@ -1,12 +1,13 @@
 """Who belongs to an account, and in which role."""
 
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final, Literal, cast, get_args
 
 from sqlalchemy import Connection, select
 
 from engine.errors import Problem
+from pipeline.clock import utc_now
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import InvalidRecordError, NotFoundError
@@ -86,7 +87,7 @@ def add_member(connection: Connection, account_id: str, new: NewMember, actor: s
     """Add an accepted member in the caller's transaction."""
     address = new.email.strip().lower()
     _require(connection, account_id, address, new)
-    now = datetime.now(UTC)
+    now = utc_now()
     member = Member(
         id=new_id("mem"),
         account_id=account_id,

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from api.cli.stores import OpenStore, opened_store
+from api.cli.stores import opened_store
 from engine.analysis.results.report import GoalReport, Report
 from pipeline.results.filters import SegmentFilters
+from pipeline.services import PipelineServices
 from tests.api.cli.conftest import Run
 from tests.public_data import EmailChallenge, LandingPage
 
@@ -32,7 +33,7 @@ def report_of(folder: Path, **filters: str) -> Report:
         return read(store, **filters)
 
 
-def read(store: OpenStore, **filters: str) -> Report:
+def read(store: PipelineServices, **filters: str) -> Report:
     (project,) = store.catalog.projects.all()
     (experiment,) = store.catalog.experiments.of_project(project.id)
     given = SegmentFilters.from_query(filters)

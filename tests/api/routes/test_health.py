@@ -3,7 +3,8 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 
 from api.app import create_app
-from pipeline.jobs.jobs import Job, Workplace
+from pipeline.jobs.jobs import Job
+from pipeline.services import PipelineServices
 from pipeline.settings import Settings
 from tests.api.request_bodies import error_of
 
@@ -24,7 +25,7 @@ def test_service_whose_warehouse_is_closed_is_not_ready(tmp_path: Path) -> None:
 
 
 def test_job_that_fails_is_named_and_keeps_no_request_away(tmp_path: Path) -> None:
-    def fail(_: Workplace) -> None:
+    def fail(_: PipelineServices) -> None:
         raise RuntimeError("out of order")
 
     app = create_app(Settings(data_dir=tmp_path))

@@ -186,7 +186,7 @@ def test_an_experiment_made_a_moment_ago_is_known(shop: Shop) -> None:
 def test_what_comes_from_an_excluded_address_is_not_kept(shop: Shop) -> None:
     settings = {"settings": {"excluded_ips": ["192.0.2.0/24"]}}
     shop.customer.patch(f"/projects/{shop.project_id}", settings)
-    live = shop.customer.services.live_projects.with_id(shop.project_id)
+    live = shop.customer.services.project_cache.with_id(shop.project_id)
     assert live.excludes("192.0.2.7")
     assert not live.excludes("198.51.100.1")
     assert not live.excludes("testclient")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.assignment import first_assignments
-from pipeline.assignment.first_assignments import Assignments
+from pipeline.assignment.first_assignments import FirstAssignments
 from pipeline.ingest import Ingest
 from pipeline.settings import Settings
 from pipeline.store.warehouse import events
@@ -31,8 +31,8 @@ def ingest(warehouse: Warehouse, tmp_path: Path) -> Ingest:
 
 
 @pytest.fixture
-def known(warehouse: Warehouse, ingest: Ingest) -> Assignments:
-    return Assignments(warehouse, ingest)
+def known(warehouse: Warehouse, ingest: Ingest) -> FirstAssignments:
+    return FirstAssignments(warehouse, ingest)
 
 
 def a_row(
@@ -56,58 +56,58 @@ def store(ingest: Ingest, *rows: EventRow) -> None:
     ingest.write_now("prj_1", events.to_batch(rows))
 
 
-def variant_of(known: Assignments, visitor_key: int) -> str | None:
+def variant_of(known: FirstAssignments, visitor_key: int) -> str | None:
     return known.of_visitor("prj_1", [EXPERIMENT], visitor_key).get(EXPERIMENT.id)
 
 
-def test_nobody_is_known_in_an_empty_store(known: Assignments) -> None:
+def test_nobody_is_known_in_an_empty_store(known: FirstAssignments) -> None:
     assert variant_of(known, 1) is None
 
 
 @pytest.mark.parametrize("event_type", ["assignment", "exposure"])
-def test_the_first_variant_wins(known: Assignments, ingest: Ingest, event_type: str) -> None:
+def test_the_first_variant_wins(known: FirstAssignments, ingest: Ingest, event_type: str) -> None:
     store(ingest, a_row(1, "var_1", event_type), a_row(1, "var_0", event_type))
     assert variant_of(known, 1) == "var_1"
     store(ingest, a_row(1, "var_0", event_type), a_row(2, "var_0", event_type))
     assert (variant_of(known, 1), variant_of(known, 2)) == ("var_1", "var_0")
 
 
-def test_what_was_acknowledged_before_the_question_is_seen(known: Assignments, ingest: Ingest) -> None:
+def test_what_was_acknowledged_before_the_question_is_seen(known: FirstAssignments, ingest: Ingest) -> None:
     for visitor_key in range(10):
         assert variant_of(known, visitor_key) is None
         store(ingest, a_row(visitor_key))
         assert variant_of(known, visitor_key) == "var_0"
 
 
-def test_events_of_other_types_assign_nobody(known: Assignments, ingest: Ingest) -> None:
+def test_events_of_other_types_assign_nobody(known: FirstAssignments, ingest: Ingest) -> None:
     store(ingest, a_row(1, event_type="pageview"), a_row(2, variant_id=None))
     assert variant_of(known, 1) is None
     assert variant_of(known, 2) is None
 
 
-def test_a_preview_before_the_start_assigned_nobody(known: Assignments, ingest: Ingest) -> None:
+def test_a_preview_before_the_start_assigned_nobody(known: FirstAssignments, ingest: Ingest) -> None:
     store(ingest, a_row(1, received_at=STARTED_US - 1), a_row(2, received_at=STARTED_US))
     assert (variant_of(known, 1), variant_of(known, 2)) == (None, "var_0")
 
 
-def test_an_experiment_that_never_started_knows_nobody(known: Assignments, ingest: Ingest) -> None:
+def test_an_experiment_that_never_started_knows_nobody(known: FirstAssignments, ingest: Ingest) -> None:
     store(ingest, a_row(1))
     assert known.of_visitor("prj_1", [an_experiment(status="draft")], 1) == {}
 
 
-def test_experiments_are_kept_apart(known: Assignments, ingest: Ingest) -> None:
+def test_experiments_are_kept_apart(known: FirstAssignments, ingest: Ingest) -> None:
     store(ingest, a_row(1, "var_1"))
     other = an_experiment(id="exp_2", status="running")
     assert known.of_visitor("prj_1", [EXPERIMENT, other], 1) == {EXPERIMENT.id: "var_1"}
 
 
-def test_a_restart_forgets_nobody(known: Assignments, ingest: Ingest, warehouse: Warehouse) -> None:
+def test_a_restart_forgets_nobody(known: FirstAssignments, ingest: Ingest, warehouse: Warehouse) -> None:
     store(ingest, a_row(1, "var_1"))
-    assert variant_of(Assignments(warehouse, ingest), 1) == "var_1"
+    assert variant_of(FirstAssignments(warehouse, ingest), 1) == "var_1"
 
 
 def test_any_number_of_visitors_in_any_order(
-    known: Assignments, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+    known: FirstAssignments, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Small enough that visitors are merged into the arrays many times over.
     monkeypatch.setattr(first_assignments, "MAX_RECENT", 16)
@@ -124,7 +124,7 @@ def test_any_number_of_visitors_in_any_order(
     assert variant_of(known, 2**64 - 1) is None
 
 
-def test_a_variant_added_later_is_known(known: Assignments, ingest: Ingest) -> None:
+def test_a_variant_added_later_is_known(known: FirstAssignments, ingest: Ingest) -> None:
     store(ingest, a_row(1, "var_1"))
     assert variant_of(known, 1) == "var_1"
     store(ingest, a_row(2, "var_2"))

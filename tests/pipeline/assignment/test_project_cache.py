@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.assignment.project_cache import LiveProjects
+from pipeline.assignment.project_cache import ProjectCache
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
@@ -36,19 +36,19 @@ def rename(catalog: Catalog, name: str) -> None:
 
 
 def test_a_project_comes_with_its_experiments_and_account(catalog: Catalog) -> None:
-    live = LiveProjects(catalog).with_id("prj_1")
+    live = ProjectCache(catalog).with_id("prj_1")
     assert live.account.name == "Acme"
     assert [experiment.id for experiment in live.experiments] == ["exp_1"]
-    assert live.known.variants == {"exp_1": {"var_0", "var_1"}}
-    assert live.known.goals == {"goal_1"}
+    assert live.ids.variants == {"exp_1": {"var_0", "var_1"}}
+    assert live.ids.goals == {"goal_1"}
 
 
 def test_it_is_found_by_its_public_key(catalog: Catalog) -> None:
-    assert LiveProjects(catalog).with_key("pk_shop").project.id == "prj_1"
+    assert ProjectCache(catalog).with_key("pk_shop").project.id == "prj_1"
 
 
 def test_what_does_not_exist_is_not_found(catalog: Catalog) -> None:
-    projects = LiveProjects(catalog)
+    projects = ProjectCache(catalog)
     with pytest.raises(NotFoundError):
         projects.with_id("prj_9")
     with pytest.raises(NotFoundError):
@@ -57,17 +57,17 @@ def test_what_does_not_exist_is_not_found(catalog: Catalog) -> None:
 
 def test_what_is_fresh_is_kept_for_a_second(catalog: Catalog) -> None:
     clock = Clock()
-    projects = LiveProjects(catalog, clock)
-    assert projects.kept("id", "prj_1") is None
+    projects = ProjectCache(catalog, clock)
+    assert projects.fresh("id", "prj_1") is None
     live = projects.with_id("prj_1")
     clock.now += 0.9
-    assert projects.kept("id", "prj_1") is live
+    assert projects.fresh("id", "prj_1") is live
     clock.now += 0.2
-    assert projects.kept("id", "prj_1") is None
+    assert projects.fresh("id", "prj_1") is None
 
 
 def test_a_change_by_this_process_is_seen_at_once(catalog: Catalog) -> None:
-    projects = LiveProjects(catalog, Clock())
+    projects = ProjectCache(catalog, Clock())
     projects.with_id("prj_1")
     rename(catalog, "Renamed")
     assert projects.with_id("prj_1").project.name == "Renamed"
@@ -75,7 +75,7 @@ def test_a_change_by_this_process_is_seen_at_once(catalog: Catalog) -> None:
 
 def test_a_change_by_another_process_is_seen_within_a_second(catalog: Catalog, tmp_path: Path) -> None:
     clock = Clock()
-    projects = LiveProjects(catalog, clock)
+    projects = ProjectCache(catalog, clock)
     projects.with_id("prj_1")
     other = Catalog.open(Settings(data_dir=tmp_path))
     rename(other, "Renamed")

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.stats.stratification import FLOOR
 from pipeline.jobs.bandits import move_weights
-from pipeline.jobs.jobs import JOBS, Workplace
+from pipeline.jobs.jobs import JOBS
 from pipeline.results.results import Results
 from pipeline.store.catalog.ids import new_id
 from tests.builders import STARTED
@@ -246,16 +247,7 @@ def test_the_job_is_scheduled_by_its_setting(store: WorkingStore, project: Proje
     experiment = a_bandit(store, project)
     visit(store, project, experiment, hour=0, count=1200)
     job = next(one for one in JOBS if one.name == "move_bandit_weights")
-    workplace = Workplace(
-        catalog=store.catalog,
-        warehouse=store.warehouse,
-        ingest=store.ingest,
-        rollup=store.rollup,
-        results=store.results,
-        snapshots=store.snapshots,
-        clock=lambda: STARTED + HOUR,
-    )
-    job.run(workplace)
+    job.run(replace(store, clock=lambda: STARTED + HOUR))
     assert len(now_of(store, experiment).weight_epochs) == 2
 
 

@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pipeline.jobs.jobs import (
-    Workplace,
     checkpoint,
     rebuild_after_midnight,
     refresh_results,
 )
+from pipeline.services import PipelineServices
 from tests.builders import STARTED
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_exposure
 
@@ -20,16 +20,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
         yield opened
 
 
-def a_workplace(store: WorkingStore, now: datetime = STARTED) -> Workplace:
-    return Workplace(
-        catalog=store.catalog,
-        warehouse=store.warehouse,
-        ingest=store.ingest,
-        rollup=store.rollup,
-        results=store.results,
-        snapshots=store.snapshots,
-        clock=lambda: now,
-    )
+def a_services(store: WorkingStore, now: datetime = STARTED) -> PipelineServices:
+    return replace(store, clock=lambda: now)
 
 
 def damage(store: WorkingStore, experiment_id: str) -> None:
@@ -46,7 +38,7 @@ def test_refreshing_goes_on_after_a_project_that_fails(
     with store.warehouse.transaction() as cursor:
         cursor.execute(f'ALTER TABLE "events_{broken.id}" DROP COLUMN occurred_at')
 
-    refresh_results(a_workplace(store))
+    refresh_results(a_services(store))
 
     assert f"results of project {broken.id} could not be counted" in caplog.text
     assert str(store.rollup.refresh(sound.id)) == "up to date already"
@@ -61,7 +53,7 @@ def test_nightly_rollup_runs_once_after_each_zones_midnight(store: WorkingStore)
     mended = {}
     for hour in ("07T12:00", "08T04:59", "08T05:01", "08T05:06", "09T03:59", "09T04:01"):
         damage(store, experiment.id)
-        rebuild_after_midnight(a_workplace(store, datetime.fromisoformat(f"2026-03-{hour}+00:00")))
+        rebuild_after_midnight(a_services(store, datetime.fromisoformat(f"2026-03-{hour}+00:00")))
         mended[hour] = store.observe(experiment, project).visitors.tolist() == [1, 0]
     assert [hour for hour, is_mended in mended.items() if is_mended] == ["08T05:01", "09T04:01"]
 
@@ -71,11 +63,11 @@ def test_night_the_service_slept_through_is_made_up_for(store: WorkingStore) -> 
     experiment = store.add_experiment(project)
     store.write(project, an_exposure(experiment))
     store.rollup.refresh(project.id)
-    workplace = a_workplace(store)
-    rebuild_after_midnight(workplace)
+    services = a_services(store)
+    rebuild_after_midnight(services)
     damage(store, experiment.id)
 
-    rebuild_after_midnight(replace(workplace, clock=lambda: STARTED + timedelta(days=3)))
+    rebuild_after_midnight(replace(services, clock=lambda: STARTED + timedelta(days=3)))
 
     assert store.observe(experiment, project).visitors.tolist() == [1, 0]
 
@@ -86,6 +78,6 @@ def test_checkpoint_puts_the_log_away(store: WorkingStore) -> None:
     log = store.warehouse.path.with_name(store.warehouse.path.name + ".wal")
     assert log.exists()
 
-    checkpoint(a_workplace(store, datetime.now(UTC)))
+    checkpoint(a_services(store, datetime.now(UTC)))
 
     assert not log.exists() or log.stat().st_size == 0

@@ -1,4 +1,5 @@
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from inspect import get_annotations, isfunction
 from pathlib import Path
 from threading import Event
@@ -6,8 +7,9 @@ from threading import Event
 import pytest
 
 from pipeline.jobs import jobs
-from pipeline.jobs.jobs import JOBS, Job, Workplace
+from pipeline.jobs.jobs import JOBS, Job
 from pipeline.jobs.scheduler import Scheduler
+from pipeline.services import PipelineServices
 from pipeline.settings import Settings
 from tests.builders import NOW
 from tests.pipeline.working_store import WorkingStore, a_working_store
@@ -29,32 +31,24 @@ def store(tmp_path: Path) -> Iterator[WorkingStore]:
 
 
 @pytest.fixture
-def workplace(store: WorkingStore) -> Workplace:
-    return Workplace(
-        store.catalog,
-        store.warehouse,
-        store.ingest,
-        store.rollup,
-        store.results,
-        store.snapshots,
-        clock=lambda: NOW,
-    )
+def services(store: WorkingStore) -> PipelineServices:
+    return store
 
 
-def a_job(name: str, run: Callable[[Workplace], None]) -> Job:
+def a_job(name: str, run: Callable[[PipelineServices], None]) -> Job:
     return Job(name, lambda _: 1, run)
 
 
-def fail(_: Workplace) -> None:
+def fail(_: PipelineServices) -> None:
     raise RuntimeError("out of order")
 
 
-def succeed(_: Workplace) -> None:
+def succeed(_: PipelineServices) -> None:
     return
 
 
-def test_every_job_of_the_service_runs(workplace: Workplace) -> None:
-    scheduler = Scheduler(workplace, Settings())
+def test_every_job_of_the_service_runs(services: PipelineServices) -> None:
+    scheduler = Scheduler(services)
     for job in JOBS:
         scheduler.run_now(job)
     assert set(scheduler.last_runs) == {job.name for job in JOBS}
@@ -67,7 +61,7 @@ def test_every_job_that_is_written_is_scheduled_by_its_name() -> None:
         for name, function in vars(jobs).items()
         if isfunction(function)
         and not name.startswith("_")
-        and list(get_annotations(function)) == ["workplace", "return"]
+        and list(get_annotations(function)) == ["services", "return"]
     }
     assert {job.name for job in JOBS} == written
     assert all(job.run.__name__ == job.name for job in JOBS)
@@ -79,9 +73,9 @@ def test_what_is_due_is_at_most_a_minute_late() -> None:
 
 
 def test_failing_job_is_visible_until_it_succeeds(
-    workplace: Workplace, caplog: pytest.LogCaptureFixture
+    services: PipelineServices, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scheduler = Scheduler(workplace, Settings(), jobs=())
+    scheduler = Scheduler(services, jobs=())
     scheduler.run_now(a_job("shaky", fail))
     scheduler.run_now(a_job("shaky", fail))
     scheduler.run_now(a_job("sound", succeed))
@@ -94,25 +88,25 @@ def test_failing_job_is_visible_until_it_succeeds(
     assert scheduler.last_runs["shaky"].error is None
 
 
-def test_job_that_fails_is_tried_again_and_one_that_hangs_blocks_no_other(workplace: Workplace) -> None:
+def test_job_that_fails_is_tried_again_and_one_that_hangs_blocks_no_other(services: PipelineServices) -> None:
     released, tried_again, others = Event(), Event(), [Event() for _ in range(12)]
     tries = []
 
-    def hang(_: Workplace) -> None:
+    def hang(_: PipelineServices) -> None:
         released.wait(30)
 
-    def fail_once(_: Workplace) -> None:
+    def fail_once(_: PipelineServices) -> None:
         tries.append(1)
         if len(tries) == 1:
             raise RuntimeError("once")
         tried_again.set()
 
-    def tell(event: Event) -> Callable[[Workplace], None]:
+    def tell(event: Event) -> Callable[[PipelineServices], None]:
         return lambda _: event.set()
 
     jobs = [a_job("hangs", hang), a_job("fails", fail_once)]
     jobs += [a_job(f"other {number}", tell(event)) for number, event in enumerate(others)]
-    scheduler = Scheduler(workplace, Settings(), jobs)
+    scheduler = Scheduler(services, jobs)
     scheduler.start()
     try:
         assert tried_again.wait(20)
@@ -122,13 +116,13 @@ def test_job_that_fails_is_tried_again_and_one_that_hangs_blocks_no_other(workpl
         scheduler.stop()
 
 
-def test_a_job_that_is_turned_off_never_runs(workplace: Workplace) -> None:
+def test_a_job_that_is_turned_off_never_runs(services: PipelineServices) -> None:
     ran = Event()
     jobs = [
         Job("off", lambda settings: settings.snapshot_seconds, fail),
         a_job("on", lambda _: ran.set()),
     ]
-    scheduler = Scheduler(workplace, Settings(snapshot_seconds=0), jobs)
+    scheduler = Scheduler(replace(services, settings=Settings(snapshot_seconds=0)), jobs)
     scheduler.start()
     assert ran.wait(10)
     scheduler.stop()

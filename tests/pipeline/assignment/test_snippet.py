@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.assignment.project_cache import is_own_page, verified
+from pipeline.assignment.snippet import is_own_page, verified
 from tests.builders import NOW, a_project
 
 PROJECT = a_project(
