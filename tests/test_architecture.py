@@ -1,37 +1,150 @@
-"""The map is the territory: ARCHITECTURE.md lists the modules that exist, in their own words."""
+"""The map is true: ARCHITECTURE.md, CONTRIBUTING.md and the tests follow the tree."""
 
 import ast
 import re
+import tomllib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
-FLOORS = ("engine", "pipeline", "api")
-ROW = re.compile(r"^\| `([\w/]+\.py)` \| (.+) \|$", re.MULTILINE)
+PACKAGES = ("truelift", "engine", "pipeline", "api")
+MOST_MODULES = 18
+MAP = (ROOT / "ARCHITECTURE.md").read_text()
+CONFIG = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+# Layers in which a resource, such as experiments, has one module of the same name each.
+RESOURCE_FOLDERS = frozenset(
+    {
+        *("api/routes", "api/schemas", "api/cli", "api/sdk"),
+        *("pipeline/requests", "pipeline/snapshots", "pipeline/store/catalog"),
+    }
+)
+# Every other name that several modules have, with its one meaning.
+SHARED_NAMES = {
+    "aggregates": "sums by goal, variant, day and segment",
+    "analyze": "the entry point that makes a report, from evidence, a DataFrame or a file",
+    "app": "the application object of an entry point",
+    "bandits": "experiments whose weights move",
+    "check": "one check: its input and its result",
+    "effects": "lift, interval and p value as arrays",
+    "epochs": "periods of constant weights",
+    "errors": "errors of the package, and their codes",
+    "events": "raw events",
+    "exports": "counted visitors as a file",
+    "first_assignments": "the first variant of each visitor",
+    "guardrails": "goals that must not get worse",
+    "lifecycle": "start, pause, completion",
+    "pages": "pages: of a site in the design, of a listing in the catalog",
+    "quantiles": "quantiles of a metric",
+    "reader": "the one reader of a format",
+    "report": "a report and its charts",
+    "results": "results of an experiment",
+    "sample_ratio": "the test of the split",
+    "schema": "fields and columns",
+    "segments": "effects by segment",
+    "tools": "calculations of the API, and the operations as MCP tools",
+    "values": "single values: of input, of visitors",
+    "visitor_values": "amounts and covariates by visitor",
+    "visitors": "visitors, one row each",
+}
 
 
-def modules() -> dict[str, str]:
-    """Path of each module of the three floors → the first line of its docstring."""
-    found = {}
-    for floor in FLOORS:
-        for path in sorted((ROOT / floor).rglob("*.py")):
-            if "__pycache__" in path.parts or "versions" in path.parts:
-                continue
-            docstring = ast.get_docstring(ast.parse(path.read_text())) or ""
-            found[path.relative_to(ROOT).as_posix()] = docstring.partition("\n")[0]
+def modules() -> Iterator[Path]:
+    """Every module, relative to the root, packages aside."""
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            if path.name != "__init__.py":
+                yield path.relative_to(ROOT)
+
+
+def folders() -> dict[str, str]:
+    """Every package of the tree → its docstring."""
+    return {
+        f"{path.parent.relative_to(ROOT).as_posix()}/": ast.get_docstring(ast.parse(path.read_text())) or ""
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("__init__.py"))
+    }
+
+
+def rows_under(heading: str) -> dict[str, str]:
+    """The two columns of the table in that section of ARCHITECTURE.md."""
+    section = re.split(r"^## ", MAP.partition(f"\n## {heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+    cells = re.findall(r"^\| (.+?) \| (.+) \|$", section, re.MULTILINE)
+    return {first.strip("`"): second for first, second in cells[1:]}
+
+
+def names_in(path: Path) -> set[str]:
+    """Functions, classes, methods and constants that a module defines."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {target.id for target in targets if isinstance(target, ast.Name)}
     return found
 
 
-def test_architecture_lists_every_module_with_its_own_first_sentence() -> None:
-    listed = dict(ROW.findall((ROOT / "ARCHITECTURE.md").read_text()))
-    assert listed == modules()
+def documents() -> Iterable[Path]:
+    return [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 
 
-def test_every_module_opens_with_one_sentence() -> None:
-    silent = [path for path, sentence in modules().items() if not sentence.endswith((".", "?"))]
-    assert silent == []
+def test_architecture_lists_every_folder_with_its_docstring() -> None:
+    assert rows_under("Folders") == folders()
+
+
+def test_every_folder_says_its_subject_in_one_sentence() -> None:
+    assert len(folders()) > 30
+    for folder, sentence in folders().items():
+        assert re.fullmatch(r"[^\n.]+\.", sentence), folder
+
+
+def test_no_folder_has_too_many_modules() -> None:
+    paths = list(modules())
+    assert len(paths) > 200
+    for folder in {path.parent for path in paths}:
+        assert sum(path.parent == folder for path in paths) <= MOST_MODULES, folder
+
+
+def test_a_name_has_one_meaning() -> None:
+    folders_of: dict[str, set[str]] = {}
+    for path in modules():
+        folders_of.setdefault(path.stem, set()).add(path.parent.as_posix())
+    shared = {
+        stem for stem, places in folders_of.items() if len(places) > 1 and not places <= RESOURCE_FOLDERS
+    }
+    assert shared == set(SHARED_NAMES)
+
+
+def test_architecture_lists_the_import_contracts() -> None:
+    contracts = [contract["name"] for contract in CONFIG["tool"]["importlinter"]["contracts"]]
+    assert contracts
+    assert list(rows_under("Import rules")) == contracts
+
+
+def test_architecture_says_why_each_dependency_is_there() -> None:
+    required = [re.split(r"[\[<>=]", one)[0] for one in CONFIG["project"]["dependencies"]]
+    assert required
+    assert list(rows_under("Dependencies")) == required
+
+
+@pytest.mark.parametrize("document", documents(), ids=lambda path: path.name)
+def test_documents_name_files_and_names_that_exist(document: Path) -> None:
+    text = document.read_text()
+    for name in re.findall(r"`((?:truelift|engine|pipeline|api|tests|data/sample|notebooks)/[\w/.]*)`", text):
+        assert (ROOT / name).exists(), name
+    for name, file in re.findall(r"`(\w+)` in `([\w/]+\.py)`", text):
+        assert name in names_in(ROOT / file), f"{name} in {file}"
+
+
+def test_contributing_answers_at_least_fifteen_questions() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text().partition("## Where is")[2]
+    assert len(re.findall(r"`\w[\w/]*\.py`", text)) > 15
 
 
 if __name__ == "__main__":
-    # Prints the table anew: paste it under "The rooms".
-    print("| module | what it decides |\n|---|---|")  # noqa: T201 - a script's output
-    print("\n".join(f"| `{path}` | {sentence} |" for path, sentence in modules().items()))  # noqa: T201 - same
+    # Prints the table of folders: paste it under "Folders".
+    print("| folder | content |\n|---|---|")  # noqa: T201 - a script's output
+    print("\n".join(f"| `{folder}` | {sentence} |" for folder, sentence in folders().items()))  # noqa: T201 - same

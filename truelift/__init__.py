@@ -1,4 +1,4 @@
-"""The names that notebooks and scripts import, each loaded on first use."""
+"""The public Python API: analysis, planning, simulation, charts and snapshots, loaded on first use."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
