@@ -1,16 +1,23 @@
 """OpenAPI document: request bodies and errors, in addition to what FastAPI derives from the routes."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
 
 from api.schemas.api_keys import ApiKeyInput
-from api.schemas.inputs import EXPERIMENT_INPUT, PROJECT_INPUT, REFERENCE, SAMPLE_SIZE_INPUT, Body
-from api.schemas.sdk import Conversion, ConversionBatch, TrackBatch, Visit
+from api.schemas.inputs import (
+    CONVERSION_BATCH,
+    EXPERIMENT_INPUT,
+    PROJECT_INPUT,
+    REFERENCE,
+    SAMPLE_SIZE_INPUT,
+    TRACK_BATCH,
+    VISIT,
+    Body,
+)
 from engine.design.validation.check import NULL, Schema
 
 BODIES: Final = (
@@ -19,14 +26,9 @@ BODIES: Final = (
     EXPERIMENT_INPUT,
     EXPERIMENT_INPUT.as_changes,
     SAMPLE_SIZE_INPUT,
-)
-# The pipeline validates these bodies; the models only describe them.
-BODY_MODELS: Final[tuple[type[BaseModel], ...]] = (
-    ApiKeyInput,
-    TrackBatch,
-    Conversion,
-    ConversionBatch,
-    Visit,
+    TRACK_BATCH,
+    CONVERSION_BATCH,
+    VISIT,
 )
 SDK_KEY: Final[dict[str, Any]] = {
     "sdk_key": {
@@ -78,18 +80,14 @@ def _document(app: FastAPI) -> dict[str, Any]:
 
 
 def _body_components(answers: Mapping[str, Schema]) -> dict[str, Schema]:
-    template = REFERENCE + "{model}"
-    modes: list[tuple[type[BaseModel], Literal["validation"]]] = [
-        (model, "validation") for model in BODY_MODELS
-    ]
-    _, described = models_json_schema(modes, ref_template=template)
+    key = ApiKeyInput.model_json_schema(ref_template=REFERENCE + "{model}")
     generated = {name: schema for body in BODIES for name, schema in body.components.items()}
     for name in generated.keys() & answers.keys():
         # Answers may gain fields, so a component of both bodies and answers stays open to more.
         open_schema = {**generated[name]}
         del open_schema["additionalProperties"]
         generated[name] = open_schema
-    return {**described["$defs"], **generated}
+    return {ApiKeyInput.__name__: key, **generated}
 
 
 def _remove_foreign_errors(document: dict[str, Any]) -> None:

@@ -9,7 +9,8 @@ from fastapi import APIRouter, Request, Response
 
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.openapi import taking
-from api.schemas.sdk import ConversionBatch, EventResults, TrackBatch, Visit, VisitAnswer
+from api.schemas.inputs import CONVERSION_BATCH, TRACK_BATCH, VISIT
+from api.schemas.sdk import EventResults, VisitAnswer
 from api.sdk.access import OPEN_TO_BROWSERS
 from api.sdk.init import answer_init
 from api.sdk.track import store_events
@@ -20,7 +21,7 @@ router: Final = APIRouter(prefix="/sdk", tags=["SDK"], responses=ROUTER_RESPONSE
 
 
 @router.post(
-    "/track", responses={200: {"model": EventResults}}, openapi_extra=taking(TrackBatch) | OPEN_TO_BROWSERS
+    "/track", responses={200: {"model": EventResults}}, openapi_extra=taking(TRACK_BATCH) | OPEN_TO_BROWSERS
 )
 async def track_events(request: Request) -> Response:
     """Store exposures and events: answered once they are on disk. An invalid event is rejected alone."""
@@ -30,14 +31,14 @@ async def track_events(request: Request) -> Response:
 @router.post(
     "/convert",
     responses={200: {"model": EventResults}},
-    openapi_extra=taking(ConversionBatch) | OPEN_TO_BROWSERS,
+    openapi_extra=taking(CONVERSION_BATCH) | OPEN_TO_BROWSERS,
 )
 async def track_conversions(request: Request) -> Response:
     """Store conversions, orders and refunds, one or a batch: answered once they are on disk."""
     return await store_events(request, decode_conversions, single=True)
 
 
-@router.post("/init", openapi_extra=taking(Visit) | OPEN_TO_BROWSERS)
+@router.post("/init", openapi_extra=taking(VISIT) | OPEN_TO_BROWSERS)
 async def assign_visitor(request: Request) -> VisitAnswer:
     """Say which variants a visitor sees. The first assignment stays; an exposure is what counts."""
     return await answer_init(request)

@@ -1,15 +1,21 @@
-"""Request bodies: JSON schemas generated from the records that validate them."""
+"""Request bodies: JSON schemas generated from the records and structs that read them."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
+
 from engine.design.experiment import Experiment
 from engine.design.planning.calculator import SampleQuestion
 from engine.design.project import Project
-from engine.design.validation.check import DEFINITIONS, Schema
+from engine.design.validation.check import DEFINITIONS, NULL, Schema, object_schema, or_null
 from engine.design.validation.record_fields import input_definitions, input_schema
+from pipeline.assignment.request import VisitBody
+from pipeline.events.body import MAX_EVENTS
+from pipeline.events.schema import ConvertEvent, EventField, TrackEvent, fields_of
+from pipeline.events.timestamps import Timestamp
 
 REFERENCE: Final = "#/components/schemas/"
 # Answers have components of these names, which describe what is read.
@@ -71,3 +77,76 @@ PROJECT_INPUT: Final = Body.of("ProjectInput", Project, "A project to create.")
 SAMPLE_SIZE_INPUT: Final = Body.of(
     "SampleSizeInput", SampleQuestion, "A metric, and either the effect to detect or the number of visitors."
 )
+
+
+def _event(name: str, event: type[TrackEvent | ConvertEvent]) -> Schema:
+    fields = fields_of(event)
+    properties = {key: _event_property(json_type, field) for key, (json_type, field) in fields.items()}
+    for field in msgspec.structs.fields(event):
+        if not fields[field.name][1].is_required:
+            properties[field.name]["default"] = field.default
+    required = [key for key, (_, field) in fields.items() if field.is_required]
+    # Unknown keys are ignored, so that no event is lost.
+    return object_schema(name, event.__doc__ or "", properties, required, is_open=True)
+
+
+def _event_property(json_type: Any, field: EventField) -> dict[str, Any]:  # noqa: ANN401  # an annotation
+    bounds = {"enum": list(field.choices) or None, "minimum": field.minimum, "maximum": field.maximum}
+    limits = {key: bound for key, bound in bounds.items() if bound is not None}
+    types = _types(json_type)
+    options: list[Schema] = [{**option, **limits} for option in types if option != NULL]
+    if NULL in types and not field.is_required:
+        options.append(NULL)
+    schema = options[0] if len(options) == 1 else {"anyOf": options}
+    return {**schema, "description": field.description} if field.description else {**schema}
+
+
+def _types(json_type: Any) -> list[Schema]:  # noqa: ANN401  # an annotation
+    """Return the schema of each member of a union; a number covers an integer."""
+    schema = msgspec.json.schema(json_type)
+    options: list[Schema] = schema.get("anyOf", [schema])
+    has_number = {"type": "number"} in options
+    return [option for option in options if not (has_number and option == {"type": "integer"})]
+
+
+def _batch(name: str, item: str, description: str) -> Schema:
+    properties: dict[str, Schema] = {
+        "batch": {"type": "array", "items": {"$ref": REFERENCE + item}, "maxItems": MAX_EVENTS},
+        "sent_at": {
+            "anyOf": [*_types(Timestamp), NULL],
+            "default": None,
+            "description": "Time of sending, which corrects a wrong clock.",
+        },
+        "project_id": {
+            **or_null({"type": "string"}),
+            "default": None,
+            "description": "Required with a bearer key, here or in the query.",
+        },
+    }
+    return object_schema(name, description, properties, ["batch"], is_open=True)
+
+
+def _visit() -> Schema:
+    described: Schema = msgspec.json.schema_components([VisitBody])[1]["VisitBody"]
+    return object_schema("Visit", "A visitor on a page.", described["properties"], is_open=True)
+
+
+TRACK_BATCH: Final = Body(
+    "TrackBatch",
+    {
+        "TrackBatch": _batch("TrackBatch", "TrackedEvent", "Events of one project."),
+        "TrackedEvent": _event("TrackedEvent", TrackEvent),
+    },
+)
+CONVERSION_BATCH: Final = Body(
+    "ConversionBatch",
+    {
+        "ConversionBatch": _batch(
+            "ConversionBatch",
+            "Conversion",
+            "Conversions of one project. A single conversion may be sent without `batch` around it.",
+        ),
+        "Conversion": _event("Conversion", ConvertEvent),
+    },
+)
+VISIT: Final = Body("Visit", {"Visit": _visit()})

@@ -9,61 +9,6 @@ from pydantic import BaseModel, Field
 from pipeline.assignment.decide import VariantDecision
 from pipeline.events.rejections import CODES
 
-Timestamp = str | float
-PROJECT = "Required with a bearer key, here or in the query."
-WHEN = "ISO 8601, or milliseconds since 1970; the moment of receipt if absent."
-
-
-class TrackedEvent(BaseModel):
-    """One thing a visitor did or saw."""
-
-    event_id: str = Field(description="Yours; the same one again counts once.")
-    type: Literal["exposure", "pageview", "click", "custom_event", "ga4_event", "identify"]
-    visitor_id: str
-    user_id: str | None = Field(None, description="Required for identify.")
-    timestamp: Timestamp | None = Field(None, description=WHEN)
-    experiment_id: str | None = Field(None, description="Required for exposure, as is variant_id.")
-    variant_id: str | None = None
-    url: str | None = Field(None, description="Required for pageview.")
-    selector: str | None = Field(None, description="Required for click.")
-    event_name: str | None = Field(None, description="Required for custom_event and ga4_event.")
-    value: float | None = None
-    attributes: dict[str, Any] | None = Field(
-        None, description="Segments such as country or device_type; every other key is a custom dimension."
-    )
-
-
-class TrackBatch(BaseModel):
-    """Events of one project."""
-
-    batch: list[TrackedEvent] = Field(max_length=500)
-    sent_at: Timestamp | None = Field(None, description="When this was sent: corrects a wrong clock.")
-    project_id: str | None = Field(None, description=PROJECT)
-
-
-class Conversion(BaseModel):
-    """A goal reached, an order, or its refund."""
-
-    event_id: str = Field(description="Yours; the same one again counts once.")
-    visitor_id: str | None = Field(None, description="This or user_id is required.")
-    user_id: str | None = None
-    goal_id: str | None = Field(None, description="This or event_name is required.")
-    event_name: str | None = None
-    revenue_cents: int | None = Field(None, ge=0, le=10**12, description="Required for a refund.")
-    currency: str | None = Field(None, description="ISO 4217; the project's if absent.")
-    transaction_id: str | None = Field(None, description="An order counts once for a goal.")
-    kind: Literal["conversion", "refund"] = "conversion"
-    timestamp: Timestamp | None = Field(None, description=WHEN)
-    attributes: dict[str, Any] | None = None
-
-
-class ConversionBatch(BaseModel):
-    """Conversions of one project; one alone may be sent without `batch` around it."""
-
-    batch: list[Conversion] = Field(max_length=500)
-    sent_at: Timestamp | None = Field(None, description="When this was sent: corrects a wrong clock.")
-    project_id: str | None = Field(None, description=PROJECT)
-
 
 class EventResult(BaseModel):
     """What became of one event."""
@@ -80,19 +25,6 @@ class EventResults(BaseModel):
     accepted: int
     rejected: int
     results: list[EventResult]
-
-
-class Visit(BaseModel):
-    """Somebody on a page."""
-
-    visitor_id: str | None = Field(None, description="A new one is made if absent.")
-    user_id: str | None = None
-    url: str | None = Field(None, description="The page; without it, pages are not looked at.")
-    attributes: dict[str, Any] | None = None
-    assignments: dict[str, str] | None = Field(
-        None, description="Variants to force for a preview: experiment id or test key → variant id or name."
-    )
-    project_id: str | None = Field(None, description=PROJECT)
 
 
 class ShownChange(BaseModel):

@@ -1,6 +1,6 @@
 """What a request for a visitor's variants must look like."""
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -13,12 +13,24 @@ from pipeline.events.schema import MAX_URL_LENGTH
 class VisitBody(msgspec.Struct, frozen=True):
     """Who visits which page; every field may be absent."""
 
-    visitor_id: str | None = None
+    visitor_id: Annotated[
+        str | None, msgspec.Meta(description="Visitor id; a new one is assigned if absent.")
+    ] = None
     user_id: str | None = None
-    url: str | None = None
+    url: Annotated[
+        str | None,
+        msgspec.Meta(description="URL of the page; without it, the pages of experiments are not checked."),
+    ] = None
     attributes: dict[str, Any] | None = None
-    assignments: dict[str, str] | None = None
-    project_id: str | None = None
+    assignments: Annotated[
+        dict[str, str] | None,
+        msgspec.Meta(
+            description="Variants to force for a preview: experiment id or test key → variant id or name."
+        ),
+    ] = None
+    project_id: Annotated[
+        str | None, msgspec.Meta(description="Required with a bearer key, here or in the query.")
+    ] = None
 
 
 _decode: Final = msgspec.json.Decoder(VisitBody).decode

@@ -65,9 +65,14 @@ def takes_null(schema: Schema) -> bool:
 
 
 def object_schema(
-    name: str, description: str, properties: Mapping[str, Schema], required: Iterable[str] = ()
+    name: str,
+    description: str,
+    properties: Mapping[str, Schema],
+    required: Iterable[str] = (),
+    *,
+    is_open: bool = False,
 ) -> Schema:
-    """Return the schema of an object that takes no keys but these."""
+    """Return the schema of an object that takes no keys but these, unless it is open."""
     needed = list(required)
     return {
         **({"title": name} if name else {}),
@@ -75,7 +80,7 @@ def object_schema(
         **({"description": description} if description else {}),
         "properties": {key: _titled(key, schema) for key, schema in properties.items()},
         **({"required": needed} if needed else {}),
-        "additionalProperties": False,
+        **({} if is_open else {"additionalProperties": False}),
     }
 
 

@@ -5,14 +5,32 @@ import json
 import pytest
 
 from api.schemas import experiments
-from api.schemas.inputs import EXPERIMENT_INPUT, PROJECT_INPUT, SAMPLE_SIZE_INPUT, Body
+from api.schemas.inputs import (
+    CONVERSION_BATCH,
+    EXPERIMENT_INPUT,
+    PROJECT_INPUT,
+    SAMPLE_SIZE_INPUT,
+    TRACK_BATCH,
+    VISIT,
+    Body,
+)
 from engine.design import drafting, project
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import StopConditions, UrlRule
 from engine.design.planning.calculator import SampleQuestion
 from engine.design.validation.record_fields import writable
+from pipeline.assignment.request import VisitBody
+from pipeline.events.schema import CONVERSION_KINDS, EVENT_TYPES, ConvertEvent, TrackEvent
 
-BODIES = [EXPERIMENT_INPUT, EXPERIMENT_INPUT.as_changes, PROJECT_INPUT, SAMPLE_SIZE_INPUT]
+BODIES = [
+    EXPERIMENT_INPUT,
+    EXPERIMENT_INPUT.as_changes,
+    PROJECT_INPUT,
+    SAMPLE_SIZE_INPUT,
+    TRACK_BATCH,
+    CONVERSION_BATCH,
+    VISIT,
+]
 
 
 @pytest.mark.parametrize(
@@ -47,3 +65,25 @@ def test_parts_of_an_experiment_are_named_apart_from_those_of_answers() -> None:
 def test_an_answer_has_every_field_of_a_component_that_bodies_share(record: type) -> None:
     answer = getattr(experiments, record.__name__)
     assert tuple(answer.model_fields) == writable(record)
+
+
+def test_bodies_of_events_have_every_field_that_is_decoded() -> None:
+    for struct, component in (
+        (TrackEvent, TRACK_BATCH.components["TrackedEvent"]),
+        (ConvertEvent, CONVERSION_BATCH.components["Conversion"]),
+        (VisitBody, VISIT.components["Visit"]),
+    ):
+        assert tuple(component["properties"]) == struct.__struct_fields__
+
+
+def test_required_fields_and_words_of_events_are_those_of_the_event_table() -> None:
+    event = TRACK_BATCH.components["TrackedEvent"]
+    assert event["required"] == ["event_id", "type", "visitor_id"]
+    assert event["properties"]["type"] == {"type": "string", "enum": list(EVENT_TYPES), "title": "Type"}
+    assert event["properties"]["timestamp"]["anyOf"] == [
+        {"type": "string"},
+        {"type": "number"},
+        {"type": "null"},
+    ]
+    kind = CONVERSION_BATCH.components["Conversion"]["properties"]["kind"]
+    assert (kind["enum"], kind["default"]) == (list(CONVERSION_KINDS), "conversion")
