@@ -44,6 +44,7 @@ SHARED_NAMES = {
     "sample_ratio": "the test of the split",
     "schema": "fields and columns",
     "segments": "effects by segment",
+    "services": "the opened stores and services of a process",
     "tools": "calculations of the API, and the operations as MCP tools",
     "values": "single values: of input, of visitors",
     "visitor_values": "amounts and covariates by visitor",
@@ -115,7 +116,7 @@ def test_a_name_has_one_meaning() -> None:
     shared = {
         stem for stem, places in folders_of.items() if len(places) > 1 and not places <= RESOURCE_FOLDERS
     }
-    assert shared == set(SHARED_NAMES)
+    assert shared == set(SHARED_NAMES), "rename the module, or add the one meaning of its name here"
 
 
 def test_architecture_lists_the_import_contracts() -> None:
