@@ -6,9 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from engine.analysis.comparison.analysis_data import prepare
+from engine.analysis.comparison.power import assess_power
 from engine.analysis.evidence.epochs import EpochEvidence
 from engine.analysis.evidence.totals import DailyEvidence, Evidence
+from engine.analysis.health.check import CheckInput
+from engine.analysis.health.checks import check_health
+from engine.analysis.health.sample_split import split_visitors
+from engine.analysis.results.report import HealthCheck
+from engine.design.experiment import Experiment
 from engine.stats.moments import Moments
+from tests.builders import NOW
 
 MONDAY = date(2026, 3, 2)
 
@@ -78,3 +86,15 @@ def observed_by_epoch(
     return observed(
         n.sum(axis=0), hits.sum(axis=0), cents=revenue.sum_over(0), **{"epochs": epochs, **overrides}
     )
+
+
+def check_input(experiment: Experiment, evidence: Evidence, now: datetime = NOW) -> CheckInput:
+    """Build the input of a health check."""
+    data = prepare(experiment, evidence)
+    return CheckInput(data, assess_power(data), split_visitors(data), now)
+
+
+def health_of(experiment: Experiment, evidence: Evidence, now: datetime = NOW) -> dict[str, HealthCheck]:
+    """Run all health checks: each result by its check's name."""
+    data = prepare(experiment, evidence)
+    return {result.check: result for result in check_health(data, assess_power(data), now)}

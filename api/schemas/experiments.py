@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from api.schemas.percents import percent
-from engine.analysis.analyze import score_words
 from engine.analysis.comparison.significance_level import decision_threshold
+from engine.analysis.report.score_labels import describe_score
 from engine.design import experiment
 from engine.design.vocabulary import (
     AnalysisMethod,
@@ -159,7 +159,7 @@ class ExperimentDetail(Experiment):
 
 def described(found: experiment.Experiment) -> dict[str, Any]:
     """An experiment's fields, and what its score is called and must reach."""
-    label, description = score_words(found.analysis_method)
+    label, description = describe_score(found.analysis_method)
     threshold = decision_threshold(found)
     return {
         **asdict(found),

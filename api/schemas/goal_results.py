@@ -6,7 +6,7 @@ What to do about a goal: on the wire.
 from pydantic import BaseModel, Field
 
 from api.schemas.percents import in_percents, percent
-from engine.analysis import analyze as judged
+from engine.analysis.results import report as judged
 from engine.analysis.results.report import Recommendation, Tone, VariantStatus
 from engine.design.vocabulary import GoalType
 

@@ -16,7 +16,7 @@ from api.schemas.experiments import described
 from api.schemas.goal_results import DecisionSummary, GoalDecision, GoalSummary, VariantResult
 from api.schemas.percents import in_percents, percent
 from api.schemas.segment_filters import AvailableSegments
-from engine.analysis import analyze as judged
+from engine.analysis.results import report as judged
 from engine.analysis.results.report import CheckStatus, GoalReport, Report
 from engine.design.experiment import Experiment
 from engine.design.vocabulary import AnalysisMethod, GoalType, Status

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 from api.schemas.goal_results import Interval, relative
 from api.schemas.percents import in_percents, percent
 from api.schemas.results import ExperimentHead
+from engine.analysis.results import segment_report as judged
 from engine.analysis.results.segment_report import SegmentReport, SegmentStatus
-from engine.analysis.segments import analyze as judged
 from engine.design.vocabulary import GoalType
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.analysis.comparison.metrics import adjusted_metrics, judged_values
+from engine.analysis.comparison.metrics import adjusted_metrics, metric_moments
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.calibration.method import (
     FAMILY,
@@ -127,7 +127,7 @@ def _is_shop(case: object) -> bool:
 
 
 def _plain(sales: Sales) -> MethodOutcome:
-    return read_arms(Estimate.of(judged_values(sales.revenue)), mean=sales.shop.rate)
+    return read_arms(Estimate.of(metric_moments(sales.revenue)), mean=sales.shop.rate)
 
 
 def _cuped(sales: Sales) -> MethodOutcome:
@@ -135,7 +135,7 @@ def _cuped(sales: Sales) -> MethodOutcome:
 
 
 def _per_order(sales: Sales) -> MethodOutcome:
-    return read_arms(Estimate.of(judged_values(sales.orders)), mean=1.0)
+    return read_arms(Estimate.of(metric_moments(sales.orders)), mean=1.0)
 
 
 def _per_order_cuped(sales: Sales) -> MethodOutcome:

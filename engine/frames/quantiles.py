@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from engine.analysis.report.variant_details import between, number
+from engine.analysis.results.numbers import interval, number
 from engine.analysis.results.report import Interval
 from engine.errors import InvalidEvidenceError
 from engine.frames.rows import collected
@@ -95,7 +95,7 @@ def _compared(
             control_value=number(control.value[place]),
             difference=number(found.value[place] - control.value[place]),
             improvement=number(change[place]),
-            improvement_interval=between(test.low[place], test.high[place], 1.0 - alpha),
+            improvement_interval=interval(test.low[place], test.high[place], 1.0 - alpha),
             p_value=None if math.isnan(test.log_p[place]) else math.exp(test.log_p[place]),
         )
         for place, share in enumerate(shares)

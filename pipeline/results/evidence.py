@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from engine.analysis.comparison.metrics import primary_row
+from engine.analysis.comparison.plan import primary_row
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.totals import DailyEvidence, Evidence
 from engine.design.experiment import Experiment

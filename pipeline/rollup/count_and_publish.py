@@ -11,7 +11,7 @@ from typing import Final
 
 import polars as pl
 
-from engine.analysis.comparison.metrics import primary_row
+from engine.analysis.comparison.plan import primary_row
 from engine.design.experiment import Experiment
 from pipeline.rollup.aggregates import add_up, cells_of, cells_since_exposure, taken_away
 from pipeline.rollup.counting_rules import CountingRules, fingerprint, microseconds, values_told

@@ -1,59 +1,47 @@
-"""Whether a winner is certain enough to stop for, however often one has looked before."""
+"""Early stopping: a winner that is certain enough at every look."""
 
 from datetime import datetime
 
 import numpy as np
 
-from engine.analysis.comparison.metrics import (
-    control_column,
-    metric_moments,
-    primary_row,
-    wanted_directions,
-)
-from engine.analysis.comparison.monitoring import monitor
-from engine.analysis.comparison.significance import Significance, assess_significance
+from engine.analysis.comparison.analysis_data import AnalysisData, prepare
+from engine.analysis.comparison.power import assess_power
+from engine.analysis.comparison.significance import Significance, assess_significance, wins_at_any_look
 from engine.analysis.evidence.totals import Evidence
 from engine.analysis.health.checks import check_health
 from engine.design.experiment import Experiment, Variant
 from engine.stats.arrays import BoolArray
-from engine.stats.sequential.confidence_sequence import wins_always_valid
 
-# A Bayesian winner is stopped for once choosing it wrongly costs, on average, less than this share of the
-# control's conversion rate or revenue per visitor.
+# A Bayesian winner ends an experiment once choosing it wrongly costs, on average, less than this share of
+# the control's conversion rate or revenue per visitor.
 LARGEST_LOSS = 0.001
 
 
 def early_winner(experiment: Experiment, evidence: Evidence, *, now: datetime) -> Variant | None:
-    """The variant that has won the primary goal beyond what further looks could take back; None without.
+    """Find the variant whose win on the primary goal holds at every later look; None without one.
 
     Frequentist: its confidence sequence leaves out no difference on the wanted side. Bayesian: its chance
     to beat the control reaches the threshold and its expected loss is below LARGEST_LOSS of the control's
-    metric. Never a p value of a fixed horizon, and nobody wins by data that a health check gives the alarm
-    about.
+    metric. Never a p value of a fixed horizon, and never by data of a health check in alarm.
     """
-    goal = primary_row(experiment)
-    if goal is None or control_column(experiment) is None:
+    data = prepare(experiment, evidence)
+    goal = data.plan.primary
+    if goal is None or data.plan.control is None:
         return None
-    judgement = assess_significance(experiment, evidence)
-    is_bayesian = experiment.analysis_method == "bayesian"
-    find = _cheap_to_be_wrong_about if is_bayesian else _never_to_be_taken_back
-    winners = find(experiment, evidence, judgement)[goal]
-    alarms = (check.status == "alarm" for check in check_health(experiment, evidence, now))
-    if not winners.any() or any(alarms):
+    significance = assess_significance(data)
+    if data.plan.is_bayesian:
+        winners = _wins_at_low_cost(data, significance, data.plan.control)[goal]
+    else:
+        winners = wins_at_any_look(data.plan, significance)[goal]
+    if not winners.any():
         return None
-    return experiment.variants[int(np.where(winners, judgement.gain[goal], -np.inf).argmax())]
+    checks = check_health(data, assess_power(data), now)
+    if any(check.status == "alarm" for check in checks):
+        return None
+    return experiment.variants[int(np.where(winners, significance.gain[goal], -np.inf).argmax())]
 
 
-def _never_to_be_taken_back(experiment: Experiment, evidence: Evidence, judgement: Significance) -> BoolArray:
-    sequence = monitor(experiment, evidence)
-    if sequence is None:
-        return np.zeros(judgement.gain.shape, bool)
-    return wins_always_valid(sequence, wanted=wanted_directions(experiment))
-
-
-def _cheap_to_be_wrong_about(
-    experiment: Experiment, evidence: Evidence, judgement: Significance
-) -> BoolArray:
-    control = metric_moments(experiment, evidence).mean[:, [judgement.control or 0]]
-    is_cheap: BoolArray = judgement.effects.loss < LARGEST_LOSS * control
-    return np.asarray((judgement.status == "winner") & is_cheap)
+def _wins_at_low_cost(data: AnalysisData, significance: Significance, control: int) -> BoolArray:
+    base = data.metrics.moments.mean[:, [control]]
+    is_cheap: BoolArray = significance.effects.loss < LARGEST_LOSS * base
+    return np.asarray((significance.status == "winner") & is_cheap)

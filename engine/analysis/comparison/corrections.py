@@ -1,62 +1,59 @@
-"""How sure each comparison has to be, given how many there are and how often one looks."""
+"""Corrections for several comparisons and several looks: Holm, Dunnett, confidence sequence."""
 
 from dataclasses import replace
 
 import numpy as np
 from scipy import special
 
-from engine.analysis.comparison.effects import Effects, effects_of
-from engine.analysis.comparison.metrics import control_column
-from engine.analysis.comparison.monitoring import monitor
-from engine.analysis.comparison.significance_level import effective_alpha
-from engine.analysis.comparison.stratified import paired_with
-from engine.analysis.evidence.totals import Evidence
-from engine.design.experiment import Experiment
+from engine.analysis.comparison.analysis_data import AnalysisData
+from engine.analysis.comparison.effects import Effects, compare_with_control
 from engine.stats.arrays import FloatArray
 from engine.stats.frequentist.dunnett import critical_dunnett, log_p_dunnett, shared_noise
 from engine.stats.frequentist.multiple_testing import holm
+from engine.stats.sequential.confidence_sequence import ConfidenceSequence
 
 
-def correct(experiment: Experiment, evidence: Evidence, effects: Effects) -> tuple[Effects, FloatArray]:
-    """Adjust p values and intervals as the experiment's statistics ask; with the level of each interval.
+def correct(
+    data: AnalysisData, effects: Effects, sequence: ConfidenceSequence | None
+) -> tuple[Effects, FloatArray]:
+    """Adjust p values and intervals by the experiment's statistics; with the level of each interval.
 
-    `effects` are of the level that Bonferroni gives each comparison. An adjusted p is to be held against
-    `decision_alpha`, and is at most that exactly where its interval leaves out 0.
+    `effects` are at the level that Bonferroni gives each comparison, `sequence` is the experiment's
+    confidence sequence. An adjusted p is to be compared with the plan's `decision_alpha`, and is at most
+    that exactly where its interval leaves out 0.
     """
-    each = effective_alpha(experiment.confidence_level, len(experiment.variants))
-    levels = np.full(effects.log_p.shape, each)
-    if experiment.statistics.sequential != "none":
-        return _always_valid(experiment, evidence, effects), levels
-    correction = experiment.statistics.correction
-    if correction == "bonferroni" or experiment.analysis_method == "bayesian":
+    plan = data.plan
+    levels = np.full(effects.log_p.shape, plan.comparison_alpha)
+    if plan.statistics.sequential != "none":
+        return (effects if sequence is None else _always_valid(effects, sequence)), levels
+    correction = plan.statistics.correction
+    if correction == "bonferroni" or plan.is_bayesian:
         return effects, levels
-    family = (100 - experiment.confidence_level) / 100
     if correction == "holm":
-        log_p, wanted = holm(effects.log_p), holm_levels(effects.log_p, family)
+        log_p, adjusted = holm(effects.log_p), holm_levels(effects.log_p, plan.family_alpha)
     else:
-        log_p, wanted = _dunnett(experiment, evidence, effects.log_p, family)
-    levels = np.where(np.isnan(wanted), levels, wanted)
-    low, high = effects.low, effects.high
-    for level in np.unique(levels):
-        found = effects_of(experiment, evidence, float(level))
-        low, high = np.where(levels == level, found.low, low), np.where(levels == level, found.high, high)
-    return replace(effects, log_p=log_p, low=low, high=high), levels
+        log_p, adjusted = _dunnett(data, effects.log_p)
+    levels = np.where(np.isnan(adjusted), levels, adjusted)
+    at_levels = compare_with_control(data, levels)
+    return replace(effects, log_p=log_p, low=at_levels.low, high=at_levels.high), levels
 
 
-def _always_valid(experiment: Experiment, evidence: Evidence, effects: Effects) -> Effects:
-    """P values and intervals that hold at every look."""
-    sequence = monitor(experiment, evidence)
-    if sequence is None:
-        return effects
+def _always_valid(effects: Effects, sequence: ConfidenceSequence) -> Effects:
+    """Replace p values and intervals by those valid at every look."""
     compared = ~np.isnan(effects.difference)
-    found = (
-        np.where(compared, part, np.nan) for part in (sequence.log_p, sequence.lift_low, sequence.lift_high)
+    return replace(
+        effects,
+        log_p=np.where(compared, sequence.log_p, np.nan),
+        low=np.where(compared, sequence.lift_low, np.nan),
+        high=np.where(compared, sequence.lift_high, np.nan),
     )
-    return replace(effects, **dict(zip(("log_p", "low", "high"), found, strict=True)))
 
 
 def holm_levels(log_p: FloatArray, family: float) -> FloatArray:
-    """The level of the step at which Holm (1979) judged each comparison, or would have, had it not ended."""
+    """Find the level of each comparison's step in Holm's procedure (1979), comparisons along the last axis.
+
+    Comparisons after the first that fails keep the level of the failed step.
+    """
     count = (~np.isnan(log_p)).sum(axis=-1, keepdims=True)
     ranks = np.argsort(np.argsort(log_p, axis=-1, kind="stable"), axis=-1, kind="stable")
     rejected = np.sort(holm(log_p), axis=-1) <= np.log(family)
@@ -65,25 +62,26 @@ def holm_levels(log_p: FloatArray, family: float) -> FloatArray:
 
 
 def adjust_dunnett(log_p: FloatArray, shared: FloatArray, family: float) -> tuple[FloatArray, FloatArray]:
-    """Dunnett's p values, and the level that each row's critical value means for a single comparison.
+    """Adjust p values by Dunnett, with the level that each row's critical value has in a single comparison.
 
     `log_p` is that of each comparison's own test and `shared` the control's share of its noise
     (`dunnett.shared_noise`), comparisons along the last axis. NaN where either is.
     """
-    there = np.isfinite(log_p) & np.isfinite(shared)
-    known = np.where(there, shared, np.nan)
-    z = np.where(there, -special.ndtri_exp(log_p - np.log(2.0)), np.nan)
+    is_known = np.isfinite(log_p) & np.isfinite(shared)
+    known = np.where(is_known, shared, np.nan)
+    z = np.where(is_known, -special.ndtri_exp(log_p - np.log(2.0)), np.nan)
     levels = 2.0 * special.ndtr(-critical_dunnett(family, known)[..., None])
-    return log_p_dunnett(z, known), np.where(there, levels, np.nan)
+    return log_p_dunnett(z, known), np.where(is_known, levels, np.nan)
 
 
-def _dunnett(
-    experiment: Experiment, evidence: Evidence, log_p: FloatArray, family: float
-) -> tuple[FloatArray, FloatArray]:
-    """The same of an experiment's comparisons with its control."""
-    control, variant = paired_with(control_column(experiment) or 0, experiment, evidence)
+def _dunnett(data: AnalysisData, log_p: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Adjust the comparisons of an experiment with its control."""
+    if data.pairs is None:
+        return log_p, np.full(log_p.shape, np.nan)
+    control, variant = data.pairs.control, data.pairs.variant
     shared = shared_noise(control.variance, variant.variance[..., None])[..., 0]
-    adjusted, levels = adjust_dunnett(log_p, shared, family)
+    adjusted, levels = adjust_dunnett(log_p, shared, data.plan.family_alpha)
     # Where nothing varies there is no noise to share.
-    plain = np.minimum(log_p + np.log(max(len(experiment.variants) - 1, 1)), 0.0)
+    comparisons = max(len(data.plan.weights) - 1, 1)
+    plain = np.minimum(log_p + np.log(comparisons), 0.0)
     return np.where(np.isnan(adjusted), plain, adjusted), levels

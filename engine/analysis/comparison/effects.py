@@ -1,52 +1,32 @@
-"""By how much each variant differs from the control on each goal, and how surely: the arrays of it.
+"""Effects of each variant against the control: lift, interval, p value and chance to beat, as arrays.
 
-In here NaN stands where there is no number.
-
-
-What is believed about conversion rates from the time before the experiment.
+NaN stands where there is no number.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
-from engine.analysis.comparison.metrics import control_column, is_revenue, metrics_of
-from engine.analysis.comparison.stratified import paired_with
-from engine.analysis.evidence.totals import Evidence
-from engine.design.experiment import Experiment
-from engine.stats.arrays import ArrayRecord, FloatArray
+from engine.analysis.comparison.analysis_data import AnalysisData
+from engine.analysis.comparison.plan import AnalysisPlan, LiftPrior
+from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.bayesian import posteriors
-from engine.stats.bayesian.priors import prior_of_past, update_lift
+from engine.stats.bayesian.priors import update_lift
 from engine.stats.contingency import Tables
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist import two_sample
 from engine.stats.moments import Moments
 
 
-def beta_priors(experiment: Experiment, evidence: Evidence) -> FloatArray:
-    """The shapes of each goal's Beta prior, goals by two; flat, but for what the pre-period says.
-
-    All arms together had their first exposure still before them, so one prior is of all of them.
-    """
-    shapes = np.ones((len(experiment.goals), 2))
-    if experiment.statistics.prior == "pre_period" and evidence.values is not None:
-        before = evidence.values.before.x
-        for goal, (converted, visitors) in enumerate(
-            zip(before.total.sum(axis=-1), before.n.sum(axis=-1), strict=True)
-        ):
-            shapes[goal] = prior_of_past(min(float(converted), float(visitors)), float(visitors))
-    return shapes
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effects(ArrayRecord):
     """Every variant against the control, goals by variants; NaN in the control's own column.
 
-    `improvement`, `low` and `high` are relative changes of the goal's metric (see `metrics.metrics_of`),
-    `difference` the absolute one; under a prior all four are the posterior's. `chance` is that
-    of the variant's metric being better: higher, or lower where the goal wants less; `loss` what choosing
-    it costs on average where it is not, in the metric's unit, and `expected` the difference that the
-    posterior of both expects: a prior draws it away from the one observed.
+    `improvement`, `low` and `high` are relative changes of the goal's metric (see `metrics.measure`),
+    `difference` the absolute one; under a prior all four are the posterior's. `chance` is that of the
+    variant's metric being better: higher, or lower where the goal wants less; `loss` the expected cost of
+    choosing it where it is not, in the metric's unit.
     """
 
     improvement: FloatArray
@@ -56,101 +36,100 @@ class Effects(ArrayRecord):
     high: FloatArray
     chance: FloatArray
     loss: FloatArray
-    expected: FloatArray
 
 
-def effects_of(experiment: Experiment, evidence: Evidence, alpha: float) -> Effects:
-    """Compare every variant with the control on every goal, by the experiment's method, at level `alpha`."""
+@dataclass(frozen=True, slots=True)
+class _Method:
+    """Method of some goals' comparison.
+
+    `alpha` is the level of tests, one for all or one each; `tail` what a credible interval leaves out on
+    each side; `wanted` a column of 1, or -1 where less is better.
+    """
+
+    alpha: npt.ArrayLike
+    tail: float
+    is_bayesian: bool
+    lift_prior: LiftPrior | None
+    wanted: FloatArray
+
+    @classmethod
+    def of(cls, plan: AnalysisPlan, alpha: npt.ArrayLike, rows: BoolArray) -> "_Method":
+        """Take the part of some goals."""
+        each = np.asarray(alpha, np.float64)
+        return cls(
+            alpha=each[rows] if each.ndim else alpha,
+            tail=plan.comparison_alpha,
+            is_bayesian=plan.is_bayesian,
+            lift_prior=plan.lift_prior,
+            wanted=plan.wanted[rows],
+        )
+
+
+def compare_with_control(data: AnalysisData, alpha: npt.ArrayLike) -> Effects:
+    """Compare every variant with the control on every goal, by the experiment's method, at level `alpha`.
+
+    `alpha` is a share: one for all, or one for each goal and variant.
+    """
+    plan, evidence = data.plan, data.evidence
     effects = Effects.full(evidence.conversions.shape, np.nan)
-    control = control_column(experiment)
-    if control is not None:
-        _compare(experiment, evidence, control, alpha, effects)
+    if plan.control is None or data.pairs is None:
+        return effects
+    # Means of epochs are averaged, and an average of shares is no share of a number of visitors.
+    is_mean = data.is_mean | (data.by_epoch is not None)
+    if (~is_mean).any():
+        hits = evidence.conversions[~is_mean]
+        tables = Tables.of(hits[:, [plan.control]], evidence.visitors[plan.control], hits, evidence.visitors)
+        method = _Method.of(plan, alpha, ~is_mean)
+        effects[np.ix_(~is_mean, plan.challengers)] = _share_effects(
+            tables, method, data.beta_priors[~is_mean]
+        )[:, plan.challengers]
+    if is_mean.any():
+        controls, variants = data.pairs.control[is_mean], data.pairs.variant[is_mean]
+        method = _Method.of(plan, alpha, is_mean)
+        effects[np.ix_(is_mean, plan.challengers)] = _mean_effects(controls, variants, method)[
+            :, plan.challengers
+        ]
     return effects
 
 
-def has_lift_prior(experiment: Experiment) -> bool:
-    """Whether posteriors are of the relative lift, which has a prior of its own."""
-    return experiment.analysis_method == "bayesian" and experiment.statistics.prior == "lift"
-
-
 def relative_change(base: FloatArray, value: FloatArray) -> FloatArray:
-    """Value over base, less 1; NaN unless base is above 0, and by enough to divide by."""
+    """Divide value by base, less 1; NaN unless base is above 0, and by enough to divide by."""
     positive = base > 0
     with np.errstate(over="ignore"):
         change = value / np.where(positive, base, 1.0) - 1.0
     return np.where(positive & np.isfinite(change), change, np.nan)
 
 
-def _compare(
-    experiment: Experiment, evidence: Evidence, control: int, alpha: float, effects: Effects
-) -> None:
-    """Put the effects of every other variant into `effects`."""
-    others = np.arange(len(experiment.variants)) != control
-    how = _How(experiment, alpha)
-    if evidence.epochs is not None:
-        # Means of epochs are averaged, and an average of shares is no share of a number of visitors.
-        found = _mean_effects(*paired_with(control, experiment, evidence), how)
-        effects[:, others] = found[:, others]
-        return
-    metrics = metrics_of(experiment, evidence)
-    means = is_revenue(experiment) | metrics.is_adjusted
-    if (~means).any():
-        hits = evidence.conversions[~means]
-        tables = Tables.of(hits[:, [control]], evidence.visitors[control], hits, evidence.visitors)
-        prior = beta_priors(experiment, evidence)[~means]
-        effects[np.ix_(~means, others)] = _share_effects(tables, how, prior)[:, others]
-    if means.any():
-        moments = metrics.moments[means]
-        controls = Estimate.of(moments[:, [control]].broadcast_to(moments.n.shape))
-        effects[np.ix_(means, others)] = _mean_effects(controls, Estimate.of(moments), how)[:, others]
-
-
-@dataclass(frozen=True, slots=True)
-class _How:
-    """By which method and at which level the effects of an experiment are found."""
-
-    experiment: Experiment
-    alpha: float
-
-    @property
-    def is_bayesian(self) -> bool:
-        return self.experiment.analysis_method == "bayesian"
-
-    @property
-    def has_lift_prior(self) -> bool:
-        return has_lift_prior(self.experiment)
-
-
-def _share_effects(tables: Tables, how: _How, prior: FloatArray) -> Effects:
-    test = two_sample.compare_shares(tables, how.alpha)
+def _share_effects(tables: Tables, method: _Method, prior: FloatArray) -> Effects:
+    """Compare conversion rates; `prior` has the two shapes of each goal's Beta prior."""
+    test = two_sample.compare_shares(tables, method.alpha)
     shapes = prior[:, :1], prior[:, 1:]
     posterior = posteriors.compare_shares(tables, shapes)
-    low, high = posteriors.share_lift(tables, how.alpha, shapes) if how.is_bayesian else (test.low, test.high)
+    low, high = test.low, test.high
+    if method.is_bayesian:
+        low, high = posteriors.share_lift(tables, method.tail, shapes)
     has_base = tables.control_hits > 0
-    control_share, share = _believed_shares(tables, prior)
-    found = Effects(
+    control_share, share = _posterior_shares(tables, prior)
+    effects = Effects(
         improvement=np.where(has_base, relative_change(control_share, share), np.nan),
         difference=share - control_share,
         log_p=test.log_p,
         low=np.where(has_base, low, np.nan),
         high=np.where(has_base, high, np.nan),
-        chance=posterior.chance,
-        loss=posterior.loss,
-        expected=posterior.change,
+        chance=_chance_of_better(posterior, method.wanted),
+        loss=_loss_of_choosing(posterior, method.wanted),
     )
-    if not how.has_lift_prior:
-        return found
-    controls, variants = (
-        Estimate.of(Moments.of_shares(*counts))
-        for counts in ((tables.control_hits, tables.control_n), (tables.hits, tables.n))
-    )
-    return _with_belief(found, controls, variants, how)
+    if method.lift_prior is None:
+        return effects
+    controls = Estimate.of(Moments.of_shares(tables.control_hits, tables.control_n))
+    variants = Estimate.of(Moments.of_shares(tables.hits, tables.n))
+    return _with_lift_prior(effects, controls, variants, method)
 
 
-def _believed_shares(tables: Tables, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The shares observed; where a prior says more than nothing, those expected under it.
+def _posterior_shares(tables: Tables, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the rates observed; under an informative prior, the posterior means.
 
-    So that a change lies in its own interval, whatever the prior.
+    So a change lies in its own interval, whatever the prior.
     """
     worth = (prior - 1.0).sum(axis=1, keepdims=True)
     a, both = prior[:, :1], prior.sum(axis=1, keepdims=True)
@@ -164,42 +143,54 @@ def _believed_shares(tables: Tables, prior: FloatArray) -> tuple[FloatArray, Flo
     return control, variant
 
 
-def _mean_effects(controls: Estimate, variants: Estimate, how: _How) -> Effects:
-    test = two_sample.compare_means(controls, variants, how.alpha)
+def _mean_effects(controls: Estimate, variants: Estimate, method: _Method) -> Effects:
+    """Compare means."""
+    test = two_sample.compare_means(controls, variants, method.alpha)
     posterior = posteriors.compare_means(controls, variants)
     low, high = test.low, test.high
-    if how.is_bayesian:
-        low, high = posteriors.mean_lift(controls, variants, how.alpha)
-    found = Effects(
+    if method.is_bayesian:
+        low, high = posteriors.mean_lift(controls, variants, method.tail)
+    effects = Effects(
         improvement=relative_change(controls.value, variants.value),
         difference=variants.value - controls.value,
         log_p=test.log_p,
         low=low,
         high=high,
-        chance=posterior.chance,
-        loss=posterior.loss,
-        expected=posterior.change,
+        chance=_chance_of_better(posterior, method.wanted),
+        loss=_loss_of_choosing(posterior, method.wanted),
     )
-    return _with_belief(found, controls, variants, how) if how.has_lift_prior else found
+    return effects if method.lift_prior is None else _with_lift_prior(effects, controls, variants, method)
 
 
-def _with_belief(found: Effects, controls: Estimate, variants: Estimate, how: _How) -> Effects:
-    """The same under the experiment's prior on the lift: every number of a posterior is of that one."""
-    statistics = how.experiment.statistics
-    posterior = update_lift(
+def _with_lift_prior(effects: Effects, controls: Estimate, variants: Estimate, method: _Method) -> Effects:
+    """Replace all numbers of a posterior by those under the experiment's prior on the lift."""
+    if method.lift_prior is None:
+        return effects
+    lift = update_lift(
         controls,
         variants,
-        prior_mean=statistics.prior_lift_percent / 100,
-        prior_deviation=statistics.prior_deviation_percent / 100,
-        alpha=2.0 * how.alpha,
+        prior_mean=method.lift_prior.mean,
+        prior_deviation=method.lift_prior.deviation,
+        alpha=2.0 * method.tail,
     )
+    change = lift.mean * controls.value
+    posterior = posteriors.Posterior(chance=lift.chance, loss=lift.loss * controls.value, change=change)
     return replace(
-        found,
-        improvement=posterior.mean,
-        difference=posterior.mean * controls.value,
-        low=posterior.low,
-        high=posterior.high,
-        chance=posterior.chance,
-        loss=posterior.loss * controls.value,
-        expected=posterior.mean * controls.value,
+        effects,
+        improvement=lift.mean,
+        difference=change,
+        low=lift.low,
+        high=lift.high,
+        chance=_chance_of_better(posterior, method.wanted),
+        loss=_loss_of_choosing(posterior, method.wanted),
     )
+
+
+def _chance_of_better(posterior: posteriors.Posterior, wanted: FloatArray) -> FloatArray:
+    return np.where(wanted < 0, 1.0 - posterior.chance, posterior.chance)
+
+
+def _loss_of_choosing(posterior: posteriors.Posterior, wanted: FloatArray) -> FloatArray:
+    # E[max(d, 0)] = E[max(-d, 0)] + E[d], all of one posterior.
+    lowered = np.maximum(posterior.loss + posterior.change, 0.0)
+    return np.where(wanted < 0, lowered, posterior.loss)

@@ -1,45 +1,36 @@
-"""Which variants harm what must not be harmed."""
+"""Guardrails: variants that harm a goal by more than its margin."""
 
 import numpy as np
 
-from engine.analysis.comparison.metrics import control_column, wanted_directions
-from engine.analysis.comparison.significance import (
-    MIN_CONVERSIONS,
-    MIN_PAYING_VISITORS,
-    imbalance_factor,
-    uses_mean_test,
-)
-from engine.analysis.comparison.significance_level import effective_alpha
-from engine.analysis.comparison.stratified import paired_with
-from engine.analysis.evidence.totals import Evidence
-from engine.design.experiment import Experiment
+from engine.analysis.comparison.analysis_data import AnalysisData
+from engine.analysis.comparison.significance import MIN_CONVERSIONS, MIN_PAYING_VISITORS, imbalance_factor
 from engine.stats.frequentist.noninferiority import judge_guardrail
 
 
-def broken_guardrails(experiment: Experiment, evidence: Evidence) -> dict[str, tuple[str, ...]]:
-    """The names of the guardrails that each variant breaks, by its id; variants that break none are left out.
+def broken_guardrails(data: AnalysisData) -> dict[str, tuple[str, ...]]:
+    """Name the guardrails that each variant breaks, by its id; variants that break none are left out.
 
     A goal is a guardrail where its config has a `guardrail_margin_percent`. It is broken where the variant
     is, at the level of one comparison, worse than the control by more than the margin; never by the
-    bad luck of a small arm in which next to nobody converts.
+    bad luck of a small arm with hardly any conversions.
     """
-    control = control_column(experiment)
-    margins = np.array([goal.config.get("guardrail_margin_percent") for goal in experiment.goals], np.float64)
-    guards = ~np.isnan(margins)
-    if control is None or not guards.any():
+    plan, evidence = data.plan, data.evidence
+    guards = ~np.isnan(plan.margins)
+    if plan.control is None or data.pairs is None or not guards.any():
         return {}
-    found = judge_guardrail(
-        *(one[guards] for one in paired_with(control, experiment, evidence)),
-        margin=margins[guards, None] / 100,
-        alpha=effective_alpha(experiment.confidence_level, len(experiment.variants)),
-        wanted=wanted_directions(experiment)[guards],
+    test = judge_guardrail(
+        data.pairs.control[guards],
+        data.pairs.variant[guards],
+        margin=plan.margins[guards, None],
+        alpha=plan.comparison_alpha,
+        wanted=plan.wanted[guards],
     )
-    fewest = np.where(uses_mean_test(experiment, evidence), MIN_PAYING_VISITORS, MIN_CONVERSIONS)
-    asked = np.floor(fewest[:, None] * imbalance_factor(evidence.visitors, control))
-    enough = (evidence.conversions + evidence.conversions[:, [control]] >= asked)[guards]
-    names = np.array([goal.name for goal in experiment.goals])[guards]
+    fewest = np.where(data.needs_mean_test, MIN_PAYING_VISITORS, MIN_CONVERSIONS)
+    needed = np.floor(fewest[:, None] * imbalance_factor(evidence.visitors, plan.control))
+    enough = (evidence.conversions + evidence.conversions[:, [plan.control]] >= needed)[guards]
+    names = np.array([goal.name for goal in data.experiment.goals])[guards]
     return {
-        variant.id: tuple(names[broken].tolist())
-        for variant, broken in zip(experiment.variants, (found.broken & enough).T, strict=True)
-        if not variant.is_control and broken.any()
+        variant.id: tuple(names[is_broken].tolist())
+        for variant, is_broken in zip(data.experiment.variants, (test.broken & enough).T, strict=True)
+        if not variant.is_control and is_broken.any()
     }

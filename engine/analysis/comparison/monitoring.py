@@ -1,12 +1,8 @@
-"""What may be said about every variant while visitors still come in, however often one looks."""
+"""Continuous monitoring: the confidence sequence of an experiment, valid at every look."""
 
 import numpy as np
 
-from engine.analysis.comparison.metrics import control_column, is_revenue
-from engine.analysis.comparison.significance_level import effective_alpha
-from engine.analysis.comparison.stratified import paired_with
-from engine.analysis.evidence.totals import Evidence
-from engine.design.experiment import Experiment
+from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.stats.arrays import FloatArray
 from engine.stats.sequential.confidence_sequence import (
     PLANNED_BY_DEFAULT,
@@ -15,41 +11,42 @@ from engine.stats.sequential.confidence_sequence import (
 )
 
 
-def monitor(experiment: Experiment, evidence: Evidence) -> ConfidenceSequence | None:
-    """Compare every variant with the control, goals by variants, by intervals that hold at every look.
+def monitor(data: AnalysisData) -> ConfidenceSequence | None:
+    """Compare every variant with the control, goals by variants, by intervals valid at every look.
 
-    At the level of one comparison (Bonferroni), tuned to the planned sample. None without a control, and
-    for a bandit, whose next weights follow from what was seen: how sure its estimates are changes in a way
-    that the sequence is not tuned to.
+    At the level of one comparison (Bonferroni), tuned to the planned sample. None without a control, for a
+    Bayesian experiment, and for a bandit: its next weights follow from earlier outcomes, so the precision
+    of its estimates changes in a way that the sequence is not tuned to.
     """
-    control = control_column(experiment)
-    if control is None or experiment.traffic_strategy == "bandit":
+    plan = data.plan
+    if data.pairs is None or plan.control is None or plan.is_bayesian or plan.is_bandit:
         return None
     return confidence_sequence(
-        *paired_with(control, experiment, evidence),
-        fewest_conversions=min_cell_counts(experiment, evidence, control),
-        alpha=effective_alpha(experiment.confidence_level, len(experiment.variants)),
-        planned=_planned(experiment, control),
-        ends_as_planned=experiment.statistics.sequential == "group_sequential",
+        data.pairs.control,
+        data.pairs.variant,
+        fewest_conversions=min_cell_counts(data, plan.control),
+        alpha=plan.comparison_alpha,
+        planned=_planned_visitors(data, plan.control),
+        ends_as_planned=plan.statistics.sequential == "group_sequential",
     )
 
 
-def min_cell_counts(experiment: Experiment, evidence: Evidence, control: int) -> FloatArray:
-    """Visitors of the rarer kind in either arm: nearly all converting is as hard to judge as hardly any."""
-    rarer = np.where(
-        is_revenue(experiment)[:, None],
-        evidence.conversions,
-        np.minimum(evidence.conversions, evidence.visitors - evidence.conversions),
-    )
+def min_cell_counts(data: AnalysisData, control: int) -> FloatArray:
+    """Count the rarer outcome in the control and each variant, and take the smaller, goals by variants.
+
+    Nearly all visitors converting is as hard to judge as hardly any.
+    """
+    conversions = data.evidence.conversions
+    without = data.evidence.visitors - conversions
+    rarer = np.where(data.plan.is_revenue[:, None], conversions, np.minimum(conversions, without))
     return np.minimum(rarer, rarer[:, [control]]).astype(np.float64)
 
 
-def _planned(experiment: Experiment, control: int) -> FloatArray | float:
-    """The visitors planned for each variant and the control together."""
-    planned = experiment.statistics.planned_sample
+def _planned_visitors(data: AnalysisData, control: int) -> FloatArray | float:
+    """Divide the planned sample: the visitors of each variant and the control together."""
+    planned, weights = data.plan.statistics.planned_sample, data.plan.weights
     if planned is None:
         return PLANNED_BY_DEFAULT
-    weights = np.array([variant.weight for variant in experiment.variants])
-    # An arm without traffic gets nobody, and no plan tunes anything to that.
+    # A variant without traffic gets no visitors, and no plan tunes anything to that.
     of_pairs: FloatArray = np.maximum(planned * (weights + weights[control]) / weights.sum(), 1.0)
     return of_pairs

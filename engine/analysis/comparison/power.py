@@ -1,16 +1,10 @@
-"""What the visitors so far can show, and how long until they show what matters."""
+"""Power: the detectable change, and days left until the planned sample."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
-from engine.analysis.comparison.metrics import (
-    control_column,
-    is_revenue,
-    metrics_of,
-    primary_row,
-)
-from engine.analysis.comparison.revenue import observed_days
-from engine.analysis.evidence.totals import Evidence
-from engine.design.experiment import Experiment
+from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.design.planning.sample_size import (
     Mean,
     Metric,
@@ -27,59 +21,63 @@ POWER = 0.80
 RELEVANT_CHANGE = 0.10
 
 
-def detectable_change(experiment: Experiment, evidence: Evidence) -> float | None:
-    """The smallest relative rise of the primary metric found with 80% power, in the smallest arm.
+@dataclass(frozen=True, slots=True)
+class Power:
+    """Power of the visitors so far.
 
-    None without a primary goal, a control, or a spread of the control's metric to plan with.
+    `detectable_change` is the smallest relative rise of the primary metric found with 80% power, in the
+    smallest arm; None without a primary goal, a control, or a spread of the control's metric to plan with.
+    `days_left` are those until the planned sample, or the one that shows a RELEVANT_CHANGE, is reached at
+    the pace so far; None where there is no pace or no such sample.
     """
-    known = _metric_and_plan(experiment, evidence)
-    if known is None:
-        return None
-    metric, plan, visitors = known
+
+    detectable_change: float | None
+    days_left: int | None
+
+
+def assess_power(data: AnalysisData) -> Power:
+    """Compute the change that the visitors so far can show, and the days to the sample to reach."""
+    planned = data.plan.statistics.planned_sample
+    metric_and_plan = _metric_and_plan(data)
+    if metric_and_plan is None:
+        return Power(detectable_change=None, days_left=_days_left(data, planned))
+    metric, plan, visitors = metric_and_plan
     lift = float(detectable_lift(metric, visitors, plan))
-    return lift if np.isfinite(lift) else None
+    if planned is None:
+        together = float(data.evidence.visitors.sum())
+        needed = float(visitors_needed(metric, RELEVANT_CHANGE, plan)) * together / visitors
+        planned = round(needed) if np.isfinite(needed) else None
+    return Power(
+        detectable_change=lift if np.isfinite(lift) else None,
+        days_left=_days_left(data, planned),
+    )
 
 
-def sample_to_reach(experiment: Experiment, evidence: Evidence) -> int | None:
-    """The visitors of all variants to wait for: those planned, or those who show a RELEVANT_CHANGE."""
-    if experiment.statistics.planned_sample is not None:
-        return experiment.statistics.planned_sample
-    known = _metric_and_plan(experiment, evidence)
-    if known is None:
+def _days_left(data: AnalysisData, needed: int | None) -> int | None:
+    collected = int(data.evidence.visitors.sum())
+    if needed is None or data.days == 0:
         return None
-    metric, plan, visitors = known
-    needed = float(visitors_needed(metric, RELEVANT_CHANGE, plan)) * float(evidence.visitors.sum()) / visitors
-    return round(needed) if np.isfinite(needed) else None
+    return days_to_go(needed, collected, collected / data.days)
 
 
-def days_left(experiment: Experiment, evidence: Evidence) -> int | None:
-    """Days until that sample is reached at the pace so far; None where there is no pace or no such sample."""
-    days, collected = observed_days(evidence), int(evidence.visitors.sum())
-    needed = sample_to_reach(experiment, evidence)
-    if needed is None or days == 0:
+def _metric_and_plan(data: AnalysisData) -> tuple[Metric, Plan, int] | None:
+    """Build the primary metric and the plan of the test, with the control's visitors."""
+    plan, visitors = data.plan, data.evidence.visitors
+    goal, control = plan.primary, plan.control
+    if goal is None or control is None or len(visitors) < 2:
         return None
-    return days_to_go(needed, collected, collected / days)
-
-
-def _metric_and_plan(experiment: Experiment, evidence: Evidence) -> tuple[Metric, Plan, int] | None:
-    """The primary metric, the promise of the test, and the visitors of the control."""
-    goal, control = primary_row(experiment), control_column(experiment)
-    if goal is None or control is None or len(experiment.variants) < 2:
-        return None
-    n, smallest = int(evidence.visitors[control]), int(np.delete(evidence.visitors, control).min())
-    metrics = metrics_of(experiment, evidence)
-    mean, deviation = metrics.moments.mean[goal, control], np.sqrt(metrics.moments.variance[goal, control])
-    rate = evidence.conversions[goal, control] / max(n, 1)
-    is_mean = is_revenue(experiment)[goal] or metrics.is_adjusted[goal]
+    n, smallest = int(visitors[control]), int(visitors[plan.challengers].min())
+    moments, is_mean = data.metrics.moments, bool(data.is_mean[goal])
+    mean, deviation = moments.mean[goal, control], np.sqrt(moments.variance[goal, control])
+    rate = data.evidence.conversions[goal, control] / max(n, 1)
     if min(n, smallest) < 2 or not (mean > 0 and deviation > 0 if is_mean else 0 < rate < 1):
         return None
-    plan = Plan(
-        alpha=(100 - experiment.confidence_level) / 100,
+    sequential = plan.statistics.sequential
+    test = Plan(
+        alpha=plan.family_alpha,
         power=POWER,
-        comparisons=len(experiment.variants) - 1,
+        comparisons=len(visitors) - 1,
         ratio=smallest / n,
-        stopping=Stopping(
-            "fixed" if experiment.statistics.sequential == "none" else experiment.statistics.sequential
-        ),
+        stopping=Stopping("fixed" if sequential == "none" else sequential),
     )
-    return Mean(mean, deviation) if is_mean else Share(rate), plan, n
+    return Mean(mean, deviation) if is_mean else Share(rate), test, n

@@ -1,20 +1,23 @@
-"""Whether the events that come in are those of people, and still those of every goal."""
+"""Incoming events: bots, freshness, and goals that stopped firing."""
+
+from datetime import timedelta
 
 import numpy as np
 
 from engine.analysis.health.check import CheckInput, CheckResult
 from engine.analysis.results.formatting import share
 
-# From this share on, visitors who are no people are likely to be missed among those counted, too.
+# From this share on, unknown bots are likely among the visitors counted, too.
 BOTS_WARNING = 0.30
-# So many conversions expected and none seen: chance does that less than once in 20,000 times (exp(-10)).
+STALE_AFTER = timedelta(hours=24)
+# So many conversions expected and none recorded: chance does that less than once in 20,000 times (exp(-10)).
 MISSED_CONVERSIONS = 10.0
 
 
-def bots(subject: CheckInput) -> CheckResult:
+def bots(check_input: CheckInput) -> CheckResult:
     """Warn where 30% or more of all visitors are known bots; they are counted nowhere else."""
-    flagged = subject.evidence.bots
-    everyone = flagged + int(subject.evidence.visitors.sum())
+    flagged = check_input.evidence.bots
+    everyone = flagged + int(check_input.evidence.visitors.sum())
     part = flagged / everyone if everyone else 0.0
     details = {"visitors": flagged, "share": part}
     if flagged == 0:
@@ -25,22 +28,45 @@ def bots(subject: CheckInput) -> CheckResult:
     return CheckResult("warning", message + " So many may hide others: check what calls the page.", details)
 
 
-def goals_fire(subject: CheckInput) -> CheckResult:
-    """Warn where a goal that had conversions has stopped having any while visitors still come.
+def freshness(check_input: CheckInput) -> CheckResult:
+    """Warn where a running experiment has had no new visitor for a day."""
+    if check_input.experiment.status != "running":
+        return CheckResult("not_applicable", "The experiment is not running.", {})
+    last = check_input.evidence.last_exposure_at
+    details = {"last_exposure_at": last.isoformat() if last else None}
+    since = last or check_input.experiment.started_at
+    if since is not None and check_input.now - since > STALE_AFTER:
+        hours = (check_input.now - since) / timedelta(hours=1)
+        message = f"No new visitor for {hours:,.0f} hours: check that the page still loads the snippet."
+        return CheckResult("warning", message, details)
+    return CheckResult("ok", "Visitors are coming in." if last else "Waiting for the first visitor.", details)
+
+
+def goals_fire(check_input: CheckInput) -> CheckResult:
+    """Warn where a goal that had conversions has stopped having any while visitors still come."""
+    days = check_input.evidence.daily.days
+    if check_input.experiment.status != "running" or len(days) < 2:
+        return CheckResult(
+            "not_applicable", "There are no whole days of a running experiment to look at.", {}
+        )
+    silent = _silent_goals(check_input)
+    if not silent:
+        return CheckResult("ok", "Every goal that had conversions still has them.", {"last_conversion": {}})
+    names = ", ".join(f"{name} (last on {day})" for name, day in silent.items())
+    message = f"No conversions any more: {names}. Check that the event is still sent."
+    return CheckResult("warning", message, {"last_conversion": silent})
+
+
+def _silent_goals(check_input: CheckInput) -> dict[str, str]:
+    """Find the day of the last conversion of each goal without the conversions to be expected since.
 
     Today is not over, so it is left out. Since the last day with a conversion, as many are expected as
     visitors came since, at the rate of the days before.
     """
-    daily = subject.evidence.daily
-    if subject.experiment.status != "running" or len(daily.days) < 2:
-        return CheckResult(
-            "not_applicable", "There are no whole days of a running experiment to look at.", {}
-        )
+    daily, silent = check_input.evidence.daily, {}
     visitors = daily.visitors[:-1].sum(axis=1)
-    silent = {}
-    for goal, conversions in zip(
-        subject.experiment.goals, daily.conversions.sum(axis=2).T.tolist(), strict=True
-    ):
+    by_goal = daily.conversions.sum(axis=2).T.tolist()
+    for goal, conversions in zip(check_input.experiment.goals, by_goal, strict=True):
         active = np.flatnonzero(conversions[:-1])
         if active.size == 0 or conversions[-1] > 0:
             continue
@@ -48,8 +74,4 @@ def goals_fire(subject: CheckInput) -> CheckResult:
         rate = sum(conversions[: last + 1]) / max(int(visitors[: last + 1].sum()), 1)
         if rate * int(visitors[last + 1 :].sum()) >= MISSED_CONVERSIONS:
             silent[goal.name] = daily.days[last].isoformat()
-    if not silent:
-        return CheckResult("ok", "Every goal that had conversions still has them.", {"last_conversion": {}})
-    names = ", ".join(f"{name} (last on {day})" for name, day in silent.items())
-    message = f"No conversions any more: {names}. Check that the event is still sent."
-    return CheckResult("warning", message, {"last_conversion": silent})
+    return silent

@@ -1,4 +1,4 @@
-"""What the sentences about a goal speak of, and what they consist of."""
+"""Context of a decision on one goal, and the message it becomes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,55 +9,55 @@ from engine.design.experiment import Experiment, Goal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionContext:
-    """Everything that the sentences about one goal speak of.
+    """Facts that a decision on one goal rests on.
 
-    `lead` is the winner or the best challenger; `threshold` the score from which a comparison is decided;
-    `days` those from the first to the last with a visitor, 0 if they are not known; `alarms` say why the
-    data can't be trusted. `broken` are the guardrails that variants break, by variant id; `days_left` those
-    until the sample is reached, None if that can't be said. `wins_at_any_look` where the lead's win holds
-    however often one looked, `is_discovery` where it holds among all secondary goals.
+    `leader` is the winner or the best challenger; `threshold` the score from which a comparison is decided;
+    `days` those from the first to the last with a visitor, 0 if they are not known; `alarms` are the
+    messages of health checks in alarm. `broken_guardrails` are the names of the guardrails that variants
+    break, by variant id; `days_left` those until the sample is reached, None if that is not known.
+    `wins_at_any_look` where the leader's win holds at every look, `is_discovery` where it holds among all
+    secondary goals.
     """
 
     experiment: Experiment
     goal: Goal
     variants: tuple[VariantResult, ...]
-    lead: VariantResult | None
+    leader: VariantResult | None
     threshold: float
     alarms: tuple[str, ...]
     days: int
     currency: str
-    broken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    broken_guardrails: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     days_left: int | None = None
     wins_at_any_look: bool = False
     is_discovery: bool = True
+    control: VariantResult | None = field(init=False)
+    challengers: tuple[VariantResult, ...] = field(init=False)
 
-    @property
-    def control(self) -> VariantResult | None:
-        """What the others are compared with."""
-        return next((variant for variant in self.variants if variant.is_control), None)
-
-    @property
-    def challengers(self) -> tuple[VariantResult, ...]:
-        """Every variant but the control."""
-        return tuple(variant for variant in self.variants if not variant.is_control)
+    def __post_init__(self) -> None:
+        control = next((variant for variant in self.variants if variant.is_control), None)
+        challengers = tuple(variant for variant in self.variants if not variant.is_control)
+        object.__setattr__(self, "control", control)
+        object.__setattr__(self, "challengers", challengers)
 
     @property
     def is_too_early(self) -> bool:
-        """Whether p values of one look are looked at before the planned sample is there."""
+        """Whether a test with a single look is looked at before its planned sample."""
         planned = self.experiment.statistics.planned_sample
-        seen = sum(variant.visitors for variant in self.variants)
-        looks_once = self.experiment.analysis_method == "frequentist"
-        return looks_once and planned is not None and seen < planned and not self.has_ended
+        is_frequentist = self.experiment.analysis_method == "frequentist"
+        if planned is None or not is_frequentist or self.has_ended:
+            return False
+        return sum(variant.visitors for variant in self.variants) < planned
 
     @property
     def has_ended(self) -> bool:
-        """No more visitors will come."""
+        """Whether no more visitors will come."""
         return self.experiment.status in {"completed", "archived"}
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A recommendation in words."""
+    """Sentences of a recommendation."""
 
     label: str
     tone: Tone
@@ -66,8 +66,8 @@ class Message:
     next_step: str
 
 
-def both_arms(facts: DecisionContext) -> tuple[VariantResult, VariantResult]:
-    """The lead and the control, of a goal that has both."""
-    if facts.lead is None or facts.control is None:
-        raise ValueError(f"a verdict on '{facts.goal.name}' needs a control and a variant to compare")
-    return facts.lead, facts.control
+def leader_and_control(context: DecisionContext) -> tuple[VariantResult, VariantResult]:
+    """Return the leader and the control of a goal that has both."""
+    if context.leader is None or context.control is None:
+        raise ValueError(f"a verdict on '{context.goal.name}' needs a control and a variant to compare")
+    return context.leader, context.control

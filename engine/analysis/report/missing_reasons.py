@@ -1,63 +1,72 @@
-"""Why a number is missing or a verdict withheld, in words that go on from 'a comparison would mislead: '."""
+"""Reasons for a missing number or decision; each completes the sentence 'a comparison would mislead: '."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.monitoring import min_cell_counts
-from engine.analysis.comparison.significance import (
-    MIN_VISITORS,
-    Significance,
-    conversions_needed,
-    uses_mean_test,
-)
-from engine.analysis.evidence.totals import Evidence
-from engine.design.experiment import Experiment
+from engine.analysis.comparison.significance import MIN_VISITORS, Significance, conversions_needed
+from engine.stats.arrays import FloatArray, IntArray
 from engine.stats.sequential.confidence_sequence import FEWEST_CONVERSIONS
+
+NO_CONTROL = "there is no control to compare with"
 
 
 @dataclass(frozen=True, slots=True)
-class VariantOnGoal:
-    """One variant on one goal, with everything known about it."""
+class _Comparison:
+    """A comparison of one variant with the control on one goal; `needed` and `rarest` are counts by cell."""
 
-    experiment: Experiment
-    evidence: Evidence
-    judgement: Significance
+    data: AnalysisData
+    significance: Significance
+    needed: IntArray
+    rarest: FloatArray
+    control: int
     goal: int
     variant: int
 
     @property
-    def control(self) -> int:
-        """The control's column; the variant's own while there is no control."""
-        return self.variant if self.judgement.control is None else self.judgement.control
-
-    @property
     def is_revenue(self) -> bool:
-        """Judged on revenue per visitor."""
-        return self.experiment.goals[self.goal].goal_type == "revenue"
+        """Whether the goal's metric is revenue."""
+        return bool(self.data.plan.is_revenue[self.goal])
 
     def name(self, column: int) -> str:
-        """A variant's name, quoted."""
-        return f"'{self.experiment.variants[column].name}'"
+        """Quote a variant's name."""
+        return f"'{self.data.experiment.variants[column].name}'"
+
+    @property
+    def both_names(self) -> str:
+        """The control's and the variant's name."""
+        return f"{self.name(self.control)} and {self.name(self.variant)}"
 
     def lacks(self, effect: str) -> bool:
         """Whether this effect has no value here."""
-        return bool(np.isnan(getattr(self.judgement.effects, effect)[self.goal, self.variant]))
+        return bool(np.isnan(getattr(self.significance.effects, effect)[self.goal, self.variant]))
 
 
-def why_missing(cell: VariantOnGoal) -> str | None:
-    """What stands in the way of a full answer: the first reason that holds; None if none does."""
+def missing_reasons(data: AnalysisData, significance: Significance) -> list[list[str | None]]:
+    """Give the first reason for a missing number, goals by variants; None where none applies."""
+    control, (goals, variants) = data.plan.control, data.evidence.conversions.shape
+    if control is None:
+        return [[NO_CONTROL] * variants for _ in range(goals)]
+    needed = conversions_needed(data.evidence.visitors, data.needs_mean_test, control)
+    rarest = min_cell_counts(data, control)
+    reasons: list[list[str | None]] = [[None] * variants for _ in range(goals)]
+    for goal in range(goals):
+        for variant in data.plan.challengers.tolist():
+            cell = _Comparison(data, significance, needed, rarest, control, goal, variant)
+            reasons[goal][variant] = _first_reason(cell)
+    return reasons
+
+
+def _first_reason(cell: _Comparison) -> str | None:
     return next((reason for find in _REASONS if (reason := find(cell)) is not None), None)
 
 
-def _no_control(cell: VariantOnGoal) -> str | None:
-    return "there is no control to compare with" if cell.judgement.control is None else None
-
-
-def _too_few_visitors(cell: VariantOnGoal) -> str | None:
+def _too_few_visitors(cell: _Comparison) -> str | None:
     for column in (cell.control, cell.variant):
-        count = int(cell.evidence.visitors[column])
+        count = int(cell.data.evidence.visitors[column])
         if count == 0:
             return f"{cell.name(column)} has no visitors yet"
         if count < MIN_VISITORS:
@@ -65,73 +74,68 @@ def _too_few_visitors(cell: VariantOnGoal) -> str | None:
     return None
 
 
-def _too_few_conversions(cell: VariantOnGoal) -> str | None:
-    by_mean = uses_mean_test(cell.experiment, cell.evidence)
-    needed = int(conversions_needed(cell.evidence.visitors, by_mean, cell.control)[cell.goal, cell.variant])
-    together = int(cell.evidence.conversions[cell.goal, [cell.control, cell.variant]].sum())
+def _too_few_conversions(cell: _Comparison) -> str | None:
+    needed = int(cell.needed[cell.goal, cell.variant])
+    together = int(cell.data.evidence.conversions[cell.goal, [cell.control, cell.variant]].sum())
     if together >= needed:
         return None
-    who = "paying visitors" if cell.is_revenue else "conversions"
-    names = f"{cell.name(cell.control)} and {cell.name(cell.variant)}"
-    return f"{names} together have {together} of the {needed} {who} that a verdict needs"
+    counted = "paying visitors" if cell.is_revenue else "conversions"
+    return f"{cell.both_names} together have {together} of the {needed} {counted} that a verdict needs"
 
 
-def _too_few_to_watch(cell: VariantOnGoal) -> str | None:
-    if cell.experiment.statistics.sequential == "none" or not cell.lacks("log_p"):
-        return None
-    fewest = min_cell_counts(cell.experiment, cell.evidence, cell.control)[cell.goal, cell.variant]
-    if fewest >= FEWEST_CONVERSIONS:
+def _too_few_for_monitoring(cell: _Comparison) -> str | None:
+    fewest = cell.rarest[cell.goal, cell.variant]
+    is_monitored = cell.data.plan.statistics.sequential != "none"
+    if not is_monitored or not cell.lacks("log_p") or fewest >= FEWEST_CONVERSIONS:
         return None
     kind = "paying visitors" if cell.is_revenue else "visitors who convert, and who do not,"
     return f"looking at any time needs {FEWEST_CONVERSIONS} {kind} in each variant, and one has {fewest:.0f}"
 
 
-def _never_at_once(cell: VariantOnGoal) -> str | None:
-    epochs = cell.evidence.epochs
+def _no_common_epoch(cell: _Comparison) -> str | None:
+    epochs = cell.data.evidence.epochs
     if epochs is None or (epochs.visitors[:, [cell.control, cell.variant]] > 1).all(axis=1).any():
         return None
-    names = f"{cell.name(cell.control)} and {cell.name(cell.variant)}"
-    return f"{names} never had visitors under the same weights, so there is nothing to compare them by"
-
-
-def _nothing_varies(cell: VariantOnGoal) -> str | None:
     return (
-        "every visitor of a variant brought the same, so chance can't be measured"
-        if cell.lacks("log_p")
-        else None
+        f"{cell.both_names} never had visitors under the same weights, so there is nothing to compare them by"
     )
 
 
-def _no_base(cell: VariantOnGoal) -> str | None:
+def _no_variation(cell: _Comparison) -> str | None:
+    if not cell.lacks("log_p"):
+        return None
+    return "every visitor of a variant brought the same, so chance can't be measured"
+
+
+def _no_base(cell: _Comparison) -> str | None:
     if not cell.lacks("improvement"):
         return None
-    what = "revenue" if cell.is_revenue else "conversions"
-    return f"{cell.name(cell.control)} has no {what}, so there is no relative change"
+    metric = "revenue" if cell.is_revenue else "conversions"
+    return f"{cell.name(cell.control)} has no {metric}, so there is no relative change"
 
 
-def _base_near_zero(cell: VariantOnGoal) -> str | None:
+def _base_near_zero(cell: _Comparison) -> str | None:
     if not cell.lacks("low"):
         return None
+    metric = "revenue" if cell.is_revenue else "conversion rate"
     name = cell.name(cell.control)
-    what = "revenue" if cell.is_revenue else "conversion rate"
-    return f"the {what} of {name} can't be told from zero, so the relative change has no limits"
+    return f"the {metric} of {name} can't be told from zero, so the relative change has no limits"
 
 
-def _outdone(cell: VariantOnGoal) -> str | None:
-    lead, status = int(cell.judgement.lead[cell.goal]), cell.judgement.status[cell.goal]
-    if status[cell.variant] != "winner" or cell.variant == lead:
+def _other_variant_leads(cell: _Comparison) -> str | None:
+    leader = int(cell.significance.leader[cell.goal])
+    if cell.significance.status[cell.goal, cell.variant] != "winner" or cell.variant == leader:
         return None
-    return f"it beats {cell.name(cell.control)} too, but {cell.name(lead)} does better"
+    return f"it beats {cell.name(cell.control)} too, but {cell.name(leader)} does better"
 
 
-_REASONS: tuple[Callable[[VariantOnGoal], str | None], ...] = (
-    _no_control,
+_REASONS: tuple[Callable[[_Comparison], str | None], ...] = (
     _too_few_visitors,
     _too_few_conversions,
-    _too_few_to_watch,
-    _never_at_once,
-    _nothing_varies,
+    _too_few_for_monitoring,
+    _no_common_epoch,
+    _no_variation,
     _no_base,
     _base_near_zero,
-    _outdone,
+    _other_variant_leads,
 )

@@ -1,138 +1,95 @@
-"""What stands beside each variant's comparison: other ways to look at the same data.
-
-Numbers out of arrays, as results hold them: None where there is none.
-"""
-
-import math
-from dataclasses import dataclass, replace
+"""Unadjusted, capped, per-order and factored results of each variant, as columns of results."""
 
 import numpy as np
 
+from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.best_variant import chances_to_be_best
-from engine.analysis.comparison.metrics import control_column, is_revenue, metrics_of
-from engine.analysis.comparison.revenue import RevenueParts, revenue_parts
+from engine.analysis.comparison.metrics import Metrics
+from engine.analysis.comparison.revenue import RevenueParts, split_revenue
 from engine.analysis.comparison.significance import Significance, assess_significance
-from engine.analysis.evidence.totals import Evidence
-from engine.analysis.results.report import (
-    Capped,
-    Interval,
-    RevenuePart,
-    Unadjusted,
-    VariantResult,
-)
-from engine.design.experiment import Experiment
-from engine.stats.arrays import BoolArray, FloatArray
+from engine.analysis.results.numbers import Nested, intervals, no_cells, numbers, p_values
+from engine.analysis.results.report import Capped, RevenuePart, Unadjusted
+from engine.stats.arrays import FloatArray
 
 
-def number(value: float | np.floating) -> float | None:
-    """The number, or None for one that does not exist or is infinite."""
-    return float(value) if math.isfinite(value) else None
+def detail_columns(data: AnalysisData) -> dict[str, Nested]:
+    """Compute the details of every result, goals by variants under the names of VariantResult's fields."""
+    conversion, spending = _revenue_parts(data)
+    return {
+        "chance_to_be_best": numbers(chances_to_be_best(data)),
+        "orders": _orders(data),
+        "unadjusted": _unadjusted(data),
+        "capped": _capped(data),
+        "conversion_part": conversion,
+        "spending_part": spending,
+    }
 
 
-def between(low: float, high: float, level: float) -> Interval | None:
-    """An interval; None where it does not exist, and a bound None where it is infinite."""
-    if math.isnan(low) or math.isnan(high):
-        return None
-    return Interval(low=number(low), high=number(high), level=level)
+def _unadjusted(data: AnalysisData) -> Nested:
+    """Compare without the pre-period what CUPED adjusts."""
+    if not data.metrics.is_adjusted.any():
+        return no_cells(data.evidence.conversions.shape)
+    return _without_adjustment(data, assess_significance(data.without_covariate()), data.metrics)
 
 
-def improvement_interval(judgement: Significance, goal: int, variant: int) -> Interval | None:
-    """The interval of the improvement at the level that the judgement gives it."""
-    cell = goal, variant
-    effects = judgement.effects
-    return between(effects.low[cell], effects.high[cell], float(judgement.interval_levels[cell]))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VariantDetails:
-    """The arrays of it, goals by variants, and one value a goal in `is_adjusted` and `reduction`."""
-
-    evidence: Evidence
-    is_revenue: BoolArray
-    is_adjusted: BoolArray
-    reduction: FloatArray
-    best: FloatArray
-    plain: Significance | None
-    parts: RevenueParts | None
-
-    def with_details(self, result: VariantResult, goal: int, variant: int) -> VariantResult:
-        """The result with everything that is known besides."""
-        conversion, spending = self._parts(goal, variant)
-        orders = self._orders(goal, variant)
-        return replace(
-            result,
-            chance_to_be_best=number(self.best[goal, variant]),
-            orders=orders,
-            revenue_per_order_cents=result.revenue_cents / orders if orders else None,
-            unadjusted=self._unadjusted(goal, variant),
-            capped=self._capped(goal, variant),
-            conversion_part=conversion,
-            spending_part=spending,
+def _without_adjustment(data: AnalysisData, plain: Significance, adjusted: Metrics) -> Nested:
+    effects = plain.effects
+    compared = adjusted.is_adjusted[:, None] & (np.arange(len(data.plan.weights)) != data.plan.control)
+    improvement, score = numbers(effects.improvement), numbers(plain.score)
+    p_value = p_values(effects.log_p, where=compared)
+    bounds = intervals(effects.low, effects.high, plain.interval_levels, where=compared)
+    cells = no_cells(compared.shape)
+    for goal, variant in np.argwhere(compared).tolist():
+        cells[goal][variant] = Unadjusted(
+            improvement=improvement[goal][variant],
+            improvement_interval=bounds[goal][variant],
+            p_value=p_value[goal][variant],
+            score_value=score[goal][variant],
+            status=plain.status[goal, variant].item(),
+            variance_reduction=float(adjusted.reduction[goal]),
         )
-
-    def _unadjusted(self, goal: int, variant: int) -> Unadjusted | None:
-        if self.plain is None or not self.is_adjusted[goal] or variant == self.plain.control:
-            return None
-        effects, cell = self.plain.effects, (goal, variant)
-        log_p = number(effects.log_p[cell])
-        return Unadjusted(
-            improvement=number(effects.improvement[cell]),
-            improvement_interval=improvement_interval(self.plain, goal, variant),
-            p_value=None if log_p is None else math.exp(log_p),
-            score_value=number(self.plain.score[cell]),
-            status=self.plain.status[cell].item(),
-            variance_reduction=float(self.reduction[goal]),
-        )
-
-    def _capped(self, goal: int, variant: int) -> Capped | None:
-        values = self.evidence.values
-        cap = None if values is None else number(values.caps[goal])
-        if values is None or cap is None:
-            return None
-        return Capped(cap_cents=cap, visitors=int(values.capped[goal, variant]))
-
-    def _orders(self, goal: int, variant: int) -> int | None:
-        values = self.evidence.values
-        if values is None or values.orders.n[goal].sum() == 0:
-            return None
-        return round(float(values.orders.x.total[goal, variant]))
-
-    def _parts(self, goal: int, variant: int) -> tuple[RevenuePart | None, RevenuePart | None]:
-        if self.parts is None or not self.is_revenue[goal] or np.isnan(self.parts.converted[goal, variant]):
-            return None, None
-        cell, parts = (goal, variant), self.parts
-        return (
-            RevenuePart(
-                improvement=number(parts.converted[cell]), chance_to_beat=number(parts.chance_converted[cell])
-            ),
-            RevenuePart(
-                improvement=number(parts.spent[cell]), chance_to_beat=number(parts.chance_spent[cell])
-            ),
-        )
+    return cells
 
 
-def details_of(experiment: Experiment, evidence: Evidence) -> VariantDetails:
-    """Look at the evidence in the other ways."""
-    metrics, money, control = (
-        metrics_of(experiment, evidence),
-        is_revenue(experiment),
-        control_column(experiment),
-    )
-    # The parts are of all visitors together, which moving weights mix up.
-    apart = control is not None and money.any() and evidence.epochs is None
-    return VariantDetails(
-        evidence=evidence,
-        is_revenue=money,
-        is_adjusted=metrics.is_adjusted,
-        reduction=metrics.reduction,
-        best=chances_to_be_best(experiment, evidence),
-        plain=_judged_without_past(experiment, evidence) if metrics.is_adjusted.any() else None,
-        parts=revenue_parts(evidence, control, money) if control is not None and apart else None,
+def _capped(data: AnalysisData) -> Nested:
+    values, cells = data.evidence.values, no_cells(data.evidence.conversions.shape)
+    if values is None:
+        return cells
+    for goal in np.flatnonzero(np.isfinite(values.caps)).tolist():
+        cap, visitors = float(values.caps[goal]), values.capped[goal].tolist()
+        cells[goal] = [Capped(cap_cents=cap, visitors=count) for count in visitors]
+    return cells
+
+
+def _orders(data: AnalysisData) -> Nested:
+    values, cells = data.evidence.values, no_cells(data.evidence.conversions.shape)
+    if values is None:
+        return cells
+    for goal in np.flatnonzero(values.orders.n.sum(axis=-1)).tolist():
+        cells[goal] = [round(orders) for orders in values.orders.x.total[goal].tolist()]
+    return cells
+
+
+def _revenue_parts(data: AnalysisData) -> tuple[Nested, Nested]:
+    """Split revenue into conversion rate and spending; not where weights changed, which mixes them up."""
+    control, is_revenue = data.plan.control, data.plan.is_revenue
+    if control is None or data.by_epoch is not None or not is_revenue.any():
+        nothing = no_cells(data.evidence.conversions.shape)
+        return nothing, nothing
+    parts = split_revenue(data.evidence, control, is_revenue)
+    return (
+        _factor(parts, parts.converted, parts.chance_converted),
+        _factor(parts, parts.spent, parts.chance_spent),
     )
 
 
-def _judged_without_past(experiment: Experiment, evidence: Evidence) -> Significance:
-    values = evidence.values
-    return assess_significance(
-        experiment, replace(evidence, values=None if values is None else values.without_covariate())
-    )
+def _factor(parts: RevenueParts, improvement: FloatArray, chance: FloatArray) -> Nested:
+    """Build one factor's results where the conversion rate has a change."""
+    rows = zip(np.isnan(parts.converted).tolist(), numbers(improvement), numbers(chance), strict=True)
+    return [
+        [
+            None if is_missing else RevenuePart(improvement=change, chance_to_beat=chance_to_beat)
+            for is_missing, change, chance_to_beat in zip(*row, strict=True)
+        ]
+        for row in rows
+    ]

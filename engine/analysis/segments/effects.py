@@ -1,7 +1,7 @@
-"""What every segment says about every goal and variant: the arrays behind a segment report.
+"""Effects by segment: lift, heterogeneity and shrinkage, as arrays.
 
-Arrays are S segments by G goals by C challengers, the variants that are not the control. In here NaN
-stands where there is no number.
+Arrays are S segments by G goals by C challengers, the variants that are not the control. NaN stands where
+there is no number.
 """
 
 from dataclasses import dataclass, replace
@@ -9,17 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.analysis.comparison.effects import relative_change
-from engine.analysis.comparison.metrics import is_revenue, wanted_directions
+from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.comparison.significance import has_enough
 from engine.analysis.evidence.segments import Counts, SegmentEvidence, dimensions_of
-from engine.design.experiment import Experiment
 from engine.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from engine.stats.bayesian.pooling import (
-    Families,
-    Pool,
-    Pooled,
-    in_closed_form,
-)
+from engine.stats.bayesian.pooling import Families, Pool, Pooled, in_closed_form
 from engine.stats.contingency import Tables, lift_of_log_odds, log_odds_ratios, relative_effects
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.multiple_testing import benjamini_hochberg
@@ -31,12 +25,12 @@ from engine.stats.log_p_values import log_p_normal
 class SegmentEffects:
     """Effects by segment.
 
-    `improvement` is observed here and `rest_improvement` in everybody else. `shrunk`, with its interval
-    from `low` to `high`, is what to believe of it given the other values of its dimension. `chance` is
-    that of a better metric: higher, or lower where the goal wants less; `is_gain` where it was better.
-    `log_p` asks whether there is an effect and `log_p_differs` whether it is another than that of the
-    rest, both adjusted for all that is in here: of what is below log(alpha) at most alpha is false on
-    average. `enough` and `enough_rest` are where there is data for the first and for the second.
+    `improvement` is that of the segment and `rest_improvement` that of all other visitors. `shrunk`, with
+    its interval from `low` to `high`, is the posterior mean given the other values of its dimension.
+    `chance` is that of a better metric: higher, or lower where the goal wants less; `is_gain` where it was
+    better. `log_p` tests for an effect and `log_p_differs` for a difference from the rest, both adjusted
+    for all comparisons in here: of those below log(alpha) at most alpha is false on average. `enough` and
+    `enough_rest` flag enough data for the first and for the second.
     """
 
     improvement: FloatArray
@@ -56,7 +50,7 @@ class SegmentEffects:
 class _Effects:
     """Effects on a scale where they compare: log odds ratios, or shares of the mean per visitor.
 
-    `unit` is what an effect of 1 means as a share of the control's mean, for revenue goals.
+    `unit` is an effect of 1 as a share of the control's mean, for revenue goals.
     """
 
     estimate: Estimate
@@ -65,43 +59,41 @@ class _Effects:
     unit: FloatArray
     log_p: FloatArray
 
+    @classmethod
+    def empty(cls, n: FloatArray) -> "_Effects":
+        """Return effects of `n` visitors with no number in any cell."""
+        value, variance, improvement, share, unit, log_p = (np.full(n.shape, np.nan) for _ in range(6))
+        return cls(Estimate(value, variance, n), improvement, share, unit, log_p)
+
 
 def segment_effects(
-    experiment: Experiment,
-    evidence: SegmentEvidence,
-    control: int,
-    alpha: float,
-    pool: Pool = in_closed_form,
+    plan: AnalysisPlan, evidence: SegmentEvidence, control: int, pool: Pool = in_closed_form
 ) -> SegmentEffects:
-    """Judge all segments together, at the false discovery rate `alpha`; `pool` draws them to one another.
+    """Compare every segment with the control and the rest; `pool` shrinks effects to one another.
 
-    p of an effect: the tests of the whole experiment. Differences: segment and rest share no visitor, so z
-    is taken with both variances. Adjusted by Benjamini and Hochberg (1995) over every segment, goal and
-    variant with enough data; which those are does not depend on which variant did better. Only they take
-    part in shrinking, too.
+    At the false discovery rate of the plan's `family_alpha`. p of an effect: the tests of the whole
+    experiment. Differences: segment and rest share no visitor, so z has both variances. Adjusted by
+    Benjamini and Hochberg (1995) over every segment, goal and variant with enough data, which does not
+    depend on the sign of an effect. Only these take part in shrinking, too.
     """
-    others = np.flatnonzero(np.arange(len(experiment.variants)) != control)
+    others, alpha, wanted = plan.challengers, plan.family_alpha, plan.wanted
     rest_counts = evidence.rest
-    here, rest = (_effects(experiment, part, control, others) for part in (evidence.counts, rest_counts))
+    here, rest = (_effects(plan, counts, control) for counts in (evidence.counts, rest_counts))
     enough, enough_rest = (
-        has_enough(part.visitors, part.conversions, is_revenue(experiment), control)[..., others]
-        for part in (evidence.counts, rest_counts)
+        has_enough(counts.visitors, counts.conversions, plan.is_revenue, control)[..., others]
+        for counts in (evidence.counts, rest_counts)
     )
-    wanted = wanted_directions(experiment)
     differs = log_p_normal(here.estimate.minus(rest.estimate).z)
-    segments = Families(
-        _where(enough, here.estimate),
-        _tables(evidence.counts, control, others, enough),
-        ~is_revenue(experiment),
-    )
-    believed = _pooled(segments, evidence, alpha, pool)
+    tables = _tables(evidence.counts, control, others, enough)
+    families = Families(_where(enough, here.estimate), tables, ~plan.is_revenue)
+    pooled = _pool(families, evidence, alpha, pool)
     return SegmentEffects(
         improvement=here.improvement,
         rest_improvement=rest.improvement,
-        shrunk=_as_lift(experiment, here, believed.mean),
-        low=_as_lift(experiment, here, believed.low),
-        high=_as_lift(experiment, here, believed.high),
-        chance=np.where(wanted < 0, 1.0 - believed.chance, believed.chance),
+        shrunk=_as_lift(plan, here, pooled.mean),
+        low=_as_lift(plan, here, pooled.low),
+        high=_as_lift(plan, here, pooled.high),
+        chance=np.where(wanted < 0, 1.0 - pooled.chance, pooled.chance),
         is_gain=wanted * np.nan_to_num(here.estimate.value) > 0,
         log_p=benjamini_hochberg(np.where(enough, here.log_p, np.nan), axis=None),
         log_p_differs=benjamini_hochberg(np.where(enough & enough_rest, differs, np.nan), axis=None),
@@ -110,79 +102,91 @@ def segment_effects(
     )
 
 
-def _effects(experiment: Experiment, counts: Counts, control: int, others: IntArray) -> _Effects:
-    """The effect of each challenger on each goal, in every row of `counts`."""
-    money = is_revenue(experiment)
+def _effects(plan: AnalysisPlan, counts: Counts, control: int) -> _Effects:
+    """Compute the effect of each challenger on each goal, in every row of `counts`."""
+    others, is_revenue = plan.challengers, plan.is_revenue
     shape = (*counts.conversions.shape[:-1], len(others))
-    value, variance, improvement, share, unit, log_p = (np.full(shape, np.nan) for _ in range(6))
-    n = np.broadcast_to((counts.visitors[:, [control]] + counts.visitors[:, others])[:, None], shape)
-    if (~money).any():
-        hits, visitors = counts.conversions[:, ~money], counts.visitors[:, None]
-        tables = Tables.of(
-            hits[..., [control]], visitors[..., [control]], hits[..., others], visitors[..., others]
-        )
-        odds = log_odds_ratios(tables)
-        value[:, ~money], variance[:, ~money] = odds.value, odds.variance
-        improvement[:, ~money] = relative_change(tables.control_share, tables.share)
-        share[:, ~money], log_p[:, ~money] = tables.control_share, log_p_shares(tables)
-    if money.any():
-        moments = counts.revenue[:, money]
-        treated = moments[..., others]
-        controls = moments[..., [control]].broadcast_to(treated.n.shape)
-        # One base for both arms of a segment: effects are shares of what its visitors bring on average.
-        base = np.broadcast_to(moments.sum_over(-1).mean[..., None], treated.n.shape)
-        change = relative_effects(controls, treated, base=base)
-        value[:, money], variance[:, money] = change.value, change.variance
-        improvement[:, money] = relative_change(controls.mean, treated.mean)
-        unit[:, money] = relative_change(controls.mean, base) + 1.0
-        log_p[:, money] = compare_means(Estimate.of(controls), Estimate.of(treated), 0.05).log_p
-    return _Effects(Estimate(value, variance, n.astype(np.float64)), improvement, share, unit, log_p)
+    n = (counts.visitors[:, [control]] + counts.visitors[:, others])[:, None]
+    effects = _Effects.empty(np.broadcast_to(n, shape).astype(np.float64))
+    if (~is_revenue).any():
+        _fill_shares(effects, counts, ~is_revenue, control, others)
+    if is_revenue.any():
+        _fill_revenue(effects, counts, is_revenue, control, others)
+    return effects
 
 
-def _tables(counts: Counts, control: int, others: IntArray, there: BoolArray) -> Tables:
-    """Conversions of every challenger beside the control's; nobody where there is not enough data."""
+def _fill_shares(effects: _Effects, counts: Counts, goals: BoolArray, control: int, others: IntArray) -> None:
+    """Compute log odds ratios of conversion rates."""
+    hits, visitors = counts.conversions[:, goals], counts.visitors[:, None]
+    tables = Tables.of(
+        hits[..., [control]], visitors[..., [control]], hits[..., others], visitors[..., others]
+    )
+    odds, estimate = log_odds_ratios(tables), effects.estimate
+    estimate.value[:, goals], estimate.variance[:, goals] = odds.value, odds.variance
+    effects.improvement[:, goals] = relative_change(tables.control_share, tables.share)
+    effects.control_share[:, goals], effects.log_p[:, goals] = tables.control_share, log_p_shares(tables)
+
+
+def _fill_revenue(
+    effects: _Effects, counts: Counts, goals: BoolArray, control: int, others: IntArray
+) -> None:
+    """Compute changes of revenue per visitor as shares of the segment's mean."""
+    moments = counts.revenue[:, goals]
+    treated = moments[..., others]
+    controls = moments[..., [control]].broadcast_to(treated.n.shape)
+    # One base for both arms of a segment: the mean per visitor of all its arms.
+    base = np.broadcast_to(moments.sum_over(-1).mean[..., None], treated.n.shape)
+    change, estimate = relative_effects(controls, treated, base=base), effects.estimate
+    estimate.value[:, goals], estimate.variance[:, goals] = change.value, change.variance
+    effects.improvement[:, goals] = relative_change(controls.mean, treated.mean)
+    effects.unit[:, goals] = relative_change(controls.mean, base) + 1.0
+    effects.log_p[:, goals] = compare_means(Estimate.of(controls), Estimate.of(treated), 0.05).log_p
+
+
+def _tables(counts: Counts, control: int, others: IntArray, enough: BoolArray) -> Tables:
+    """Tabulate conversions of every challenger and the control; no visitors without enough data."""
     hits, visitors = counts.conversions, counts.visitors[:, None]
-    found = (hits[..., [control]], visitors[..., [control]], hits[..., others], visitors[..., others])
-    return Tables.of(*(np.where(there, part, 0) for part in found))
+    cells = (hits[..., [control]], visitors[..., [control]], hits[..., others], visitors[..., others])
+    return Tables.of(*(np.where(enough, cell, 0) for cell in cells))
 
 
-def _where(there: BoolArray, estimate: Estimate) -> Estimate:
+def _where(enough: BoolArray, estimate: Estimate) -> Estimate:
     return replace(
         estimate,
-        value=np.where(there, estimate.value, np.nan),
-        variance=np.where(there, estimate.variance, np.nan),
+        value=np.where(enough, estimate.value, np.nan),
+        variance=np.where(enough, estimate.variance, np.nan),
     )
 
 
-def _as_lift(experiment: Experiment, effects: _Effects, value: FloatArray) -> FloatArray:
-    """An effect as a share of the control's metric in that segment."""
-    money = is_revenue(experiment)[:, None]
-    return np.where(money, value * effects.unit, lift_of_log_odds(value, effects.control_share))
+def _as_lift(plan: AnalysisPlan, effects: _Effects, value: FloatArray) -> FloatArray:
+    """Convert an effect to a share of the control's metric in that segment."""
+    is_revenue = plan.is_revenue[:, None]
+    return np.where(is_revenue, value * effects.unit, lift_of_log_odds(value, effects.control_share))
 
 
-def _pooled(segments: Families, evidence: SegmentEvidence, alpha: float, pool: Pool) -> Pooled:
-    """What to believe of each effect: for each goal and challenger the values of a dimension are a family."""
+def _pool(segments: Families, evidence: SegmentEvidence, alpha: float, pool: Pool) -> Pooled:
+    """Shrink each effect: for each goal and challenger the values of a dimension are a family."""
     shape = segments.effects.value.shape
-    found = Pooled.full(shape, np.nan)
+    pooled = Pooled.full(shape, np.nan)
     defined = segments.effects.defined
     for rows in dimensions_of(evidence.segments).values():
         known = rows[defined[rows].any(axis=(1, 2))]
         if len(known) < 2:
             continue
-        believed = pool(_families(segments, known), alpha)
-        found[known] = believed.map(lambda by_family: by_family.T.reshape(-1, *shape[1:]))
-    return found
+        families = pool(_families(segments, known), alpha)
+        pooled[known] = families.map(lambda by_family: by_family.T.reshape(-1, *shape[1:]))
+    return pooled
 
 
 def _families(segments: Families, rows: IntArray) -> Families:
-    """Goals and challengers along the first axis, those rows along the second."""
+    """Arrange goals and challengers along the first axis, those rows along the second."""
 
-    def turned(values: AnyArray) -> AnyArray:
+    def transposed(values: AnyArray) -> AnyArray:
         return values[rows].reshape(len(rows), -1).T
 
     challengers = segments.effects.value.shape[-1]
     return Families(
-        segments.effects.map(turned),
-        segments.tables.map(turned),
+        segments.effects.map(transposed),
+        segments.tables.map(transposed),
         np.repeat(segments.is_share, challengers),
     )

@@ -1,4 +1,4 @@
-"""Whether an effect differs anywhere, in a sentence for someone who runs a product and not statistics."""
+"""Summary of an effect's heterogeneity over segments, in plain sentences."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,55 +9,59 @@ from engine.design.experiment import Goal
 
 # So many segments are named; the others are in the list below the sentence.
 MOST_NAMED = 3
-_MOVED = (
+_WEIGHTS_CHANGED = (
     "Weights moved while visitors came in, so the variants of a segment saw different days: part of what"
     " looks like an effect may be the time."
 )
 _ADVICE = "This was found by looking at many segments: test it again on its own before acting on it."
 
 
-def sum_up(
+def summarize(
     goal: Goal,
     evidence: SegmentEvidence,
     differing: Sequence[SegmentResult],
     *,
     is_tested: bool,
-    have_weights_moved: bool = False,
+    have_weights_changed: bool = False,
 ) -> str:
-    """Say where the effect on a goal differs from that in the rest, `differing` being those segments."""
+    """Name the segments whose effect on a goal differs from the rest: those `differing`, largest first."""
     if not evidence.segments:
         return "No segments are known of the visitors so far."
     if not is_tested:
         return f"No segment has enough data yet to say whether the effect on {goal.name} differs in it."
-    found = _found(goal, _once(differing, evidence)) if differing else _nothing_found(goal)
-    caveats = [*_differently_judged(goal), *([_MOVED] if have_weights_moved else [])]
-    return " ".join([found, *caveats])
+    sentences = (
+        _differences(goal, _without_mirrored(differing, evidence)) if differing else _no_difference(goal)
+    )
+    caveats = [*_metric_caveats(goal), *([_WEIGHTS_CHANGED] if have_weights_changed else [])]
+    return " ".join([sentences, *caveats])
 
 
-def _differently_judged(goal: Goal) -> Iterator[str]:
-    """How the goal is judged for all visitors, where segments can't be."""
+def _metric_caveats(goal: Goal) -> Iterator[str]:
+    """Name the settings of the goal that do not apply by segment."""
     if goal.tracking.get("per") == "order":
         yield "By segment it is judged per visitor, not per order."
     if goal.tracking.get("cap_percentile", 100) < 100:
         yield "By segment large amounts are not capped."
 
 
-def _nothing_found(goal: Goal) -> str:
+def _no_difference(goal: Goal) -> str:
     return (
         f"No segment differs more than chance explains: what holds of {goal.name} for all visitors holds"
         " for each kind of them, as far as these data can tell."
     )
 
 
-def _once(differing: Sequence[SegmentResult], evidence: SegmentEvidence) -> list[SegmentResult]:
+def _without_mirrored(differing: Sequence[SegmentResult], evidence: SegmentEvidence) -> list[SegmentResult]:
     """Leave out a segment that is all the rest of one before: that they differ is one fact, not two."""
     everyone = int(evidence.everyone.visitors.sum())
-    told: list[SegmentResult] = []
-    for one in differing:
-        mirrored = (_visitors(one) + _visitors(other) for other in told if other.dimension == one.dimension)
-        if everyone not in mirrored:
-            told.append(one)
-    return told
+    kept: list[SegmentResult] = []
+    for segment in differing:
+        together = (
+            _visitors(segment) + _visitors(other) for other in kept if other.dimension == segment.dimension
+        )
+        if everyone not in together:
+            kept.append(segment)
+    return kept
 
 
 def _visitors(result: SegmentResult) -> int:
@@ -65,16 +69,16 @@ def _visitors(result: SegmentResult) -> int:
     return control + sum(variant.visitors for variant in result.variants)
 
 
-def _found(goal: Goal, differing: Sequence[SegmentResult]) -> str:
-    named = " ".join(_where(one) for one in differing[:MOST_NAMED])
+def _differences(goal: Goal, differing: Sequence[SegmentResult]) -> str:
+    named = " ".join(_describe(segment) for segment in differing[:MOST_NAMED])
     more = len(differing) - MOST_NAMED
     others = f" And {more} more." if more > 0 else ""
     count = "1 segment" if len(differing) == 1 else f"{len(differing)} segments"
     return f"The effect on {goal.name} differs in {count} from that elsewhere. {named}{others} {_ADVICE}"
 
 
-def _where(result: SegmentResult) -> str:
-    """The variants whose effect differs there, and by how much."""
+def _describe(result: SegmentResult) -> str:
+    """Describe the variants whose effect differs there, and by how much."""
     parts = []
     for variant in result.variants:
         if not variant.differs_from_rest:

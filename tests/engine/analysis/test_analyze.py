@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.analysis.analyze import analyze, score_words
+from engine.analysis.analyze import analyze
 from engine.analysis.evidence.totals import Evidence
+from engine.analysis.report.score_labels import describe_score
 from engine.analysis.results.report import Report
 from engine.errors import InvalidEvidenceError
 from engine.stats.moments import Moments
@@ -88,8 +89,8 @@ def test_a_lead_that_does_not_win_is_best_but_no_winner() -> None:
 
 
 def test_labels_are_the_contracts() -> None:
-    assert score_words("frequentist")[0] == "Significance (1-p)"
-    assert score_words("bayesian")[0] == "Chance to beat control"
+    assert describe_score("frequentist")[0] == "Significance (1-p)"
+    assert describe_score("bayesian")[0] == "Chance to beat control"
     report = report_of(observed([10, 10, 10], [1, 1, 1]))
     assert report.score_label == "Significance (1-p)"
     assert report.effective_confidence_threshold == pytest.approx(0.975)

@@ -123,9 +123,9 @@ class Broken:
 BROKEN = (
     Broken("Holm", FOUR_ARMS, "methods", "holm", lambda _: as_if_alone),
     Broken("Dunnett", FOUR_ARMS, "methods", "adjust_dunnett", lambda _: dunnett_as_if_alone),
-    Broken("Welch, per visitor", SHOP, "shop", "judged_values", too_sure),
+    Broken("Welch, per visitor", SHOP, "shop", "metric_moments", too_sure),
     Broken("CUPED, per visitor", SHOP, "shop", "adjusted_metrics", too_sure),
-    Broken("Welch, per order", SHOP, "shop", "judged_values", too_sure),
+    Broken("Welch, per order", SHOP, "shop", "metric_moments", too_sure),
     Broken("CUPED, per order", SHOP, "shop", "adjusted_metrics", too_sure),
     Broken("Welch, uncut", AMOUNTS, "reading", "compare_means", with_too_sure_arms),
     Broken("Welch, capped at 99%", AMOUNTS, "amounts", "winsorize", too_sure),

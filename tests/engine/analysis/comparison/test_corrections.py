@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.analysis.analyze import analyze
+from engine.analysis.comparison.analysis_data import AnalysisData, prepare
 from engine.analysis.comparison.significance import Significance, assess_significance
 from engine.analysis.comparison.significance_level import decision_threshold
 from engine.design.analysis_settings import Statistics
@@ -18,8 +19,12 @@ COUNTS = st.lists(st.integers(850, 1180), min_size=2, max_size=6)
 
 
 def judged(conversions: list[int], *, visitors: int = 10_000, **statistics: Any) -> Significance:
+    return assess_significance(data_of(conversions, visitors=visitors, **statistics))
+
+
+def data_of(conversions: list[int], *, visitors: int = 10_000, **statistics: Any) -> AnalysisData:
     experiment = an_experiment(weights=(1,) * len(conversions), statistics=Statistics(**statistics))
-    return assess_significance(experiment, observed([visitors] * len(conversions), conversions))
+    return prepare(experiment, observed([visitors] * len(conversions), conversions))
 
 
 def winners(judgement: Significance) -> list[int]:
@@ -31,7 +36,8 @@ def test_interval_leaves_out_zero_exactly_where_the_adjusted_p_decides(
     conversions: list[int], correction: str
 ) -> None:
     found = judged(conversions, correction=correction)
-    significant = found.effects.log_p <= np.log(found.alpha)
+    alpha = data_of(conversions, correction=correction).plan.decision_alpha
+    significant = found.effects.log_p <= np.log(alpha)
     with np.errstate(invalid="ignore"):
         leaves_out = (found.effects.low > 0) | (found.effects.high < 0)
     assert (significant == leaves_out).all()
@@ -41,7 +47,8 @@ def test_interval_leaves_out_zero_exactly_where_the_adjusted_p_decides(
 def test_always_valid_interval_leaves_out_zero_exactly_where_its_p_decides(conversions: list[int]) -> None:
     found = judged(conversions, sequential="always_valid")
     leaves_out = (found.effects.low > 0) | (found.effects.high < 0)
-    assert ((found.effects.log_p <= np.log(found.alpha)) == leaves_out).all()
+    alpha = data_of(conversions, sequential="always_valid").plan.decision_alpha
+    assert ((found.effects.log_p <= np.log(alpha)) == leaves_out).all()
 
 
 def test_holm_lets_a_second_variant_win_where_bonferroni_does_not() -> None:

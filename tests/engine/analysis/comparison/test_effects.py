@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.analysis.analyze import analyze
-from engine.analysis.comparison.effects import beta_priors
+from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
@@ -30,8 +30,9 @@ def bayesian(**statistics: object) -> Experiment:
 
 def test_prior_is_worth_a_hundred_visitors_who_convert_as_before() -> None:
     evidence = observed(VISITORS.tolist(), HITS.tolist(), values=values_with([20, 21]))
-    assert beta_priors(bayesian(prior="pre_period"), evidence) == pytest.approx(np.array([[11.0, 91.0]]))
-    assert (beta_priors(bayesian(), evidence) == 1).all()
+    informed = prepare(bayesian(prior="pre_period"), evidence)
+    assert informed.beta_priors == pytest.approx(np.array([[11.0, 91.0]]))
+    assert (prepare(bayesian(), evidence).beta_priors == 1).all()
 
 
 def test_chance_under_the_prior_is_that_of_draws_and_closer_to_even() -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from engine.analysis.analyze import analyze
 from engine.analysis.automation.early_stopping import LARGEST_LOSS, early_winner
+from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.comparison.monitoring import monitor
 from engine.analysis.evidence.totals import Evidence
 from engine.analysis.results.report import VariantResult
@@ -75,7 +76,7 @@ def test_a_test_that_ends_as_planned_asks_for_less_near_its_end_and_more_at_its_
     def level_needed(visitors: int, method: SequentialMethod) -> float:
         statistics = Statistics(sequential=method, planned_sample=20_000)
         experiment = an_experiment(statistics=statistics)
-        found = monitor(experiment, observed([visitors] * 2, [visitors // 10, visitors // 9]))
+        found = monitor(prepare(experiment, observed([visitors] * 2, [visitors // 10, visitors // 9])))
         assert found is not None
         return float((found.high - found.low)[0, 1])
 

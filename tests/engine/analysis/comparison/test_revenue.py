@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from engine.analysis.analyze import analyze
-from engine.analysis.comparison.revenue import revenue_parts
+from engine.analysis.comparison.revenue import split_revenue
 from engine.stats.moments import Moments
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed
@@ -24,7 +24,7 @@ def test_parts_multiply_to_the_lift_and_their_chances_are_those_of_each_part() -
     arms, cents = a_shop()
     hits = [int((arm > 0).sum()) for arm in arms]
     evidence = observed([5000, 5200], [hits], cents=cents)
-    parts = revenue_parts(evidence, 0, np.array([True]))
+    parts = split_revenue(evidence, 0, np.array([True]))
     lift = arms[1].mean() / arms[0].mean() - 1
     assert (1 + parts.converted[0, 1]) * (1 + parts.spent[0, 1]) - 1 == pytest.approx(lift, rel=1e-12)
     paid = [arm[arm > 0] for arm in arms]

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.comparison.significance import (
     MIN_CONVERSIONS,
     MIN_PAYING_VISITORS,
@@ -22,7 +23,9 @@ METHODS = pytest.mark.parametrize("method", ["frequentist", "bayesian"])
 
 def judged(visitors: list[int], conversions: list[int], **experiment: object) -> Significance:
     weights = (1,) * len(visitors)
-    return assess_significance(an_experiment(weights=weights, **experiment), observed(visitors, conversions))
+    return assess_significance(
+        prepare(an_experiment(weights=weights, **experiment), observed(visitors, conversions))
+    )
 
 
 def statuses(judgement: Significance) -> list[str]:
@@ -63,13 +66,13 @@ def test_lowering_a_rate_costs_what_raising_its_complement_does(method: str) -> 
 def test_every_variant_that_beats_the_control_wins_and_the_best_of_them_leads(method: str) -> None:
     found = judged([20_000] * 4, [2000, 2400, 2600, 1400], analysis_method=method)
     assert statuses(found) == ["control", "winner", "winner", "loser"]
-    assert found.lead[0] == 2
+    assert found.leader[0] == 2
 
 
 @given(st.lists(st.integers(0, 3000), min_size=2, max_size=6), st.sampled_from(["frequentist", "bayesian"]))
 def test_status_is_what_score_and_threshold_say(conversions: list[int], method: str) -> None:
     found = judged([3000] * len(conversions), conversions, analysis_method=method)
-    reached = (found.score >= 1 - found.alpha) & (found.gain > 0)
+    reached = (found.score >= 1 - 0.05 / max(len(conversions) - 1, 1)) & (found.gain > 0)
     enough = found.status != "insufficient_data"
     assert ((found.status == "winner") == (reached & enough)).all()
 
@@ -117,7 +120,7 @@ def revenue(paying: int, cents: list[float]) -> Significance:
     goal = a_goal(goal_type="revenue", config={})
     moments = Moments.of(np.stack(arms)[None])
     return assess_significance(
-        an_experiment(goals=(goal,)), observed([n, n], [paying, paying], cents=moments)
+        prepare(an_experiment(goals=(goal,)), observed([n, n], [paying, paying], cents=moments))
     )
 
 
@@ -141,7 +144,9 @@ def test_a_small_arm_does_not_lose_by_being_unlucky_with_few_who_pay(small: int,
         paying = rng.binomial(n, payers)
         arms = [np.r_[rng.lognormal(7.0, 1.0, k), np.zeros(of - k)] for k, of in zip(paying, n, strict=True)]
         cents = Moments.stack([Moments.of(arm) for arm in arms])[None]
-        found = assess_significance(an_experiment(goals=(goal,)), observed(n, paying.tolist(), cents=cents))
+        found = assess_significance(
+            prepare(an_experiment(goals=(goal,)), observed(n, paying.tolist(), cents=cents))
+        )
         lost += statuses(found)[1] != "insufficient_data" and statuses(found)[1] != "inconclusive"
     # With 30 payers in all to judge by, 12 to 30 in a hundred lost. What is left is Welch's at 24 of them.
     assert lost / repeats < 0.12
@@ -158,22 +163,21 @@ def test_unequal_arms_need_more_who_pay() -> None:
 
 
 def test_without_a_control_nothing_is_compared() -> None:
-    found = assess_significance(
-        an_experiment(variants=(), goals=(a_goal(),)), observed([], np.zeros((1, 0), int).tolist())
-    )
-    assert found.control is None
-    assert found.lead.tolist() == [-1]
+    evidence = observed([], np.zeros((1, 0), int).tolist())
+    data = prepare(an_experiment(variants=(), goals=(a_goal(),)), evidence)
+    assert data.plan.control is None
+    assert assess_significance(data).leader.tolist() == [-1]
 
 
 def test_the_lead_of_undecided_variants_is_the_best_that_can_be_judged() -> None:
     # 60 of 99 is the best rate, and one visitor short of a verdict.
     found = judged([5000, 99, 5000, 5000], [2500, 60, 2510, 2490])
-    assert found.lead[0] == 2
+    assert found.leader[0] == 2
 
 
 def test_goals_are_judged_each_on_its_own() -> None:
     goals = (a_goal(), a_goal(id="goal_2", name="Return", is_primary=False))
     found = assess_significance(
-        an_experiment(goals=goals), observed([10_000] * 2, [[1000, 1250], [1000, 800]])
+        prepare(an_experiment(goals=goals), observed([10_000] * 2, [[1000, 1250], [1000, 800]]))
     )
     assert found.status.tolist() == [["control", "winner"], ["control", "loser"]]

@@ -1,6 +1,6 @@
 import pytest
 
-from engine.analysis.comparison.significance_level import effective_alpha, effective_threshold
+from engine.analysis.comparison.significance_level import effective_alpha
 
 
 # The contract's formula: 1 - (1 - level)/(k - 1) with k variants, the level itself while k < 3.
@@ -11,5 +11,4 @@ from engine.analysis.comparison.significance_level import effective_alpha, effec
 def test_threshold_is_shared_by_the_comparisons_with_the_control(
     level: int, variants: int, threshold: float
 ) -> None:
-    assert effective_threshold(level, variants) == pytest.approx(threshold, rel=1e-12)
     assert effective_alpha(level, variants) == pytest.approx(1 - threshold, rel=1e-9)

@@ -8,9 +8,10 @@ import pytest
 from scipy import stats
 
 from engine.analysis.analyze import analyze
+from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.comparison.guardrails import broken_guardrails
 from engine.analysis.comparison.monitoring import monitor
-from engine.analysis.comparison.stratified import compared_share, paired_with
+from engine.analysis.comparison.stratified import compared_share
 from engine.analysis.evidence.totals import Evidence
 from engine.analysis.results.report import Report, VariantResult
 from engine.design.analysis_settings import Statistics
@@ -89,8 +90,9 @@ def test_a_single_set_of_weights_changes_nothing() -> None:
     fixed = report_of(observed([10_000, 10_000], [1_000, 1_100]), traffic_strategy="fixed")
     assert plain.estimand is None
     assert variant_of(plain).p_value == variant_of(fixed).p_value
-    control, _ = paired_with(0, a_bandit(), observed([10, 10], [1, 2]))
-    assert control.value.tolist() == [[0.1, 0.1]]
+    pairs = prepare(a_bandit(), observed([10, 10], [1, 2])).pairs
+    assert pairs is not None
+    assert pairs.control.value.tolist() == [[0.1, 0.1]]
 
 
 def test_the_report_says_what_is_estimated() -> None:
@@ -205,11 +207,11 @@ def test_a_guardrail_is_judged_within_epochs() -> None:
         return observed(evidence.visitors.tolist(), hits.tolist(), epochs=both)
 
     evidence = twice(observed_by_epoch(WEIGHTS, VISITORS, HITS))
-    assert broken_guardrails(experiment, evidence) == {}
+    assert broken_guardrails(prepare(experiment, evidence)) == {}
     # Pooled, the variant looks worse by 11%: it had more of the worse day.
-    assert broken_guardrails(experiment, replace(evidence, epochs=None)) == {"var_1": ("Purchase",)}
+    assert broken_guardrails(prepare(experiment, replace(evidence, epochs=None))) == {"var_1": ("Purchase",)}
     harmed = twice(observed_by_epoch(WEIGHTS, VISITORS, [[1_000, 800], [100, 720]]))
-    assert broken_guardrails(experiment, harmed) == {"var_1": ("Purchase",)}
+    assert broken_guardrails(prepare(experiment, harmed)) == {"var_1": ("Purchase",)}
 
 
 @pytest.mark.parametrize("correction", ["holm", "dunnett"])
@@ -233,14 +235,14 @@ def test_several_arms_are_corrected_over_their_epochs(correction: Any) -> None:
 def test_a_fixed_split_that_was_edited_may_be_watched_and_a_bandit_not() -> None:
     evidence = observed_by_epoch(WEIGHTS, VISITORS, HITS)
     fixed = a_bandit(traffic_strategy="fixed", statistics=Statistics(sequential="always_valid"))
-    sequence = monitor(fixed, evidence)
+    sequence = monitor(prepare(fixed, evidence))
     assert sequence is not None
     control, variant, *_ = by_hand()
     assert sequence.difference[0, 1] == pytest.approx(variant - control)
-    assert monitor(a_bandit(), evidence) is None
+    assert monitor(prepare(a_bandit(), evidence)) is None
     assert variant_of(analyze(fixed, evidence, now=NOW)).status == "winner"
 
 
 def test_without_control_or_weights_changed_the_share_is_none_or_all() -> None:
-    assert compared_share(a_bandit(), observed([10, 10], [1, 1])) == 1.0
-    assert compared_share(a_bandit(), observed([0, 0], [0, 0])) is None
+    assert compared_share(0, observed([10, 10], [1, 1])) == 1.0
+    assert compared_share(0, observed([0, 0], [0, 0])) is None

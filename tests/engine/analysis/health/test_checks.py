@@ -7,23 +7,27 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from engine.analysis.comparison.power import detectable_change
+from engine.analysis.comparison.analysis_data import prepare
+from engine.analysis.comparison.power import assess_power
 from engine.analysis.evidence.totals import Evidence
-from engine.analysis.health.checks import CHECKS, check_health
+from engine.analysis.health.checks import CHECKS
 from engine.analysis.results.report import HealthCheck
 from engine.design.experiment import Experiment
 from engine.stats.moments import Moments
 from tests.builders import NOW, STARTED, a_goal, an_experiment
-from tests.observations import observed
+from tests.observations import health_of, observed
 
 
 def found(check: str, evidence: Evidence, experiment: Experiment | None = None) -> HealthCheck:
-    checks = check_health(experiment or an_experiment(status="running"), evidence, NOW)
-    return next(result for result in checks if result.check == check)
+    return health_of(experiment or an_experiment(status="running"), evidence)[check]
+
+
+def detectable_change(experiment: Experiment, evidence: Evidence) -> float | None:
+    return assess_power(prepare(experiment, evidence)).detectable_change
 
 
 def test_every_check_reports_once_in_order() -> None:
-    names = [check.check for check in check_health(an_experiment(), observed([5, 5], [1, 1]), NOW)]
+    names = list(health_of(an_experiment(), observed([5, 5], [1, 1])))
     assert names == [check.__name__ for check in CHECKS]
 
 

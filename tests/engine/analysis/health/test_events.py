@@ -6,16 +6,14 @@ import numpy as np
 import pytest
 
 from engine.analysis.evidence.totals import DailyEvidence, Evidence
-from engine.analysis.health.checks import check_health
 from engine.analysis.results.report import HealthCheck
 from engine.stats.moments import Moments
-from tests.builders import NOW, an_experiment
-from tests.observations import MONDAY, observed
+from tests.builders import an_experiment
+from tests.observations import MONDAY, health_of, observed
 
 
 def found(check: str, evidence: Evidence, **fields: Any) -> HealthCheck:
-    checks = check_health(an_experiment(**{"status": "running", **fields}), evidence, NOW)
-    return next(result for result in checks if result.check == check)
+    return health_of(an_experiment(**{"status": "running", **fields}), evidence)[check]
 
 
 def by_day(visitors: list[int], conversions: list[int]) -> Evidence:

@@ -8,11 +8,10 @@ import numpy.typing as npt
 import pytest
 
 from engine.analysis.evidence.days_since_exposure import FollowUp
-from engine.analysis.health.check import CheckInput, CheckResult
-from engine.analysis.health.checks import check_health
+from engine.analysis.health.check import CheckResult
 from engine.analysis.health.novelty import MIN_CONVERSIONS, NOVELTY_ALPHA, novelty
-from tests.builders import NOW, a_goal, an_experiment
-from tests.observations import observed
+from tests.builders import a_goal, an_experiment
+from tests.observations import check_input, health_of, observed
 
 DAYS = 14
 FADING = 0.8 * np.exp(-np.arange(DAYS) / 3)
@@ -36,7 +35,7 @@ def found(follow_up: FollowUp | None, **fields: Any) -> CheckResult:
     arms = 2 if follow_up is None else follow_up.at_risk.shape[1]
     evidence = observed([20_000] * arms, [500] * arms, follow_up=follow_up)
     experiment = an_experiment(**{"status": "running", "weights": (1,) * arms, **fields})
-    return novelty(CheckInput(experiment, evidence, NOW))
+    return novelty(check_input(experiment, evidence))
 
 
 def test_an_effect_that_wears_off_is_a_warning_that_says_how_it_was_and_is() -> None:
@@ -147,5 +146,4 @@ def test_everybody_converting_says_nothing_and_breaks_nothing() -> None:
 
 def test_it_is_one_of_the_checks() -> None:
     evidence = observed([20_000] * 2, [500] * 2, follow_up=followed(FADING, seed=1))
-    checks = check_health(an_experiment(status="running"), evidence, NOW)
-    assert next(check for check in checks if check.check == "novelty").status == "warning"
+    assert health_of(an_experiment(status="running"), evidence)["novelty"].status == "warning"

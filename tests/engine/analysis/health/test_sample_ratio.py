@@ -8,16 +8,15 @@ from scipy import stats
 
 from engine.analysis.analyze import analyze
 from engine.analysis.evidence.totals import Evidence
-from engine.analysis.health.checks import check_health
 from engine.analysis.results.report import HealthCheck
 from engine.stats.sequential.sample_ratio import check_split_over_epochs
 from tests.builders import NOW, an_experiment
-from tests.observations import observed, observed_by_epoch
+from tests.observations import health_of, observed, observed_by_epoch
 
 
 def found(check: str, evidence: Evidence, **fields: Any) -> HealthCheck:
     experiment = an_experiment(**{"status": "running", "traffic_strategy": "bandit", **fields})
-    return next(one for one in check_health(experiment, evidence, NOW) if one.check == check)
+    return health_of(experiment, evidence)[check]
 
 
 def of_epochs(weights: Any, visitors: Any, **more: Any) -> Evidence:

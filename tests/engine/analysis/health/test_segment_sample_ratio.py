@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from engine.analysis.evidence.segments import Segment, SegmentVisitors
-from engine.analysis.health.check import CheckInput, CheckResult
+from engine.analysis.health.check import CheckResult
 from engine.analysis.health.segment_sample_ratio import MOST_LISTED, sample_ratio_by_segment
-from tests.builders import NOW, an_experiment
-from tests.observations import observed
+from tests.builders import an_experiment
+from tests.observations import check_input, observed
 
 SOUND, BROKEN = [5_000, 5_040], [2_600, 1_900]
 
@@ -18,7 +18,7 @@ def found(segments: dict[tuple[str, str], list[int]] | None, **experiment: Any) 
         names = tuple(Segment(*name) for name in segments)
         known = SegmentVisitors(names, np.array(list(segments.values()), np.int64).reshape(-1, 2))
     evidence = observed([9_000, 9_000], [10, 10], segments=known)
-    return sample_ratio_by_segment(CheckInput(an_experiment(**experiment), evidence, NOW))
+    return sample_ratio_by_segment(check_input(an_experiment(**experiment), evidence))
 
 
 def test_sound_segments_are_fine() -> None:

@@ -1,11 +1,6 @@
 import pytest
 
-from engine.analysis.results.formatting import (
-    chance,
-    money,
-    share,
-    signed,
-)
+from engine.analysis.results.formatting import chance, money, share, signed
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,10 @@ from statsmodels.stats.contingency_tables import Table2x2
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportions_ztest
 
+from engine.analysis.comparison.plan import plan_analysis
 from engine.analysis.evidence.segments import SegmentEvidence
 from engine.analysis.segments.effects import SegmentEffects, segment_effects
+from engine.design.experiment import Experiment
 from engine.stats.bayesian.shrinkage import shrink
 from engine.stats.contingency import Tables, lift_of_log_odds, log_odds_ratios
 from tests.builders import a_goal, an_experiment
@@ -16,6 +18,10 @@ from tests.segment_counts import of_visitors, segmented
 
 ALPHA = 0.05
 REVENUE = a_goal(goal_type="revenue", config={})
+
+
+def effects_of(experiment: Experiment, evidence: SegmentEvidence) -> SegmentEffects:
+    return segment_effects(plan_analysis(experiment), evidence, 0)
 
 
 def drawn(
@@ -33,7 +39,7 @@ def drawn(
 
 def test_p_of_effects_is_statsmodels_test_of_each_segment_adjusted_over_all() -> None:
     evidence = drawn(np.random.default_rng(1), values=8, odds=1.2, weights=(1, 1, 2))
-    found = segment_effects(an_experiment(weights=(1, 1, 2)), evidence, 0, ALPHA)
+    found = effects_of(an_experiment(weights=(1, 1, 2)), evidence)
     hits, n = evidence.counts.conversions[:, 0], evidence.counts.visitors
     p = [
         proportions_ztest([hits[row, arm], hits[row, 0]], [n[row, arm], n[row, 0]])[1]
@@ -59,7 +65,7 @@ def test_difference_from_the_rest_is_that_of_statsmodels_log_odds_ratios() -> No
             log_odds(hits.sum(axis=0) - hits[row], n.sum(axis=0) - n[row]),
         )
         p.append(2 * stats.norm.sf(abs(here[0] - rest[0]) / np.hypot(here[1], rest[1])))
-    found = segment_effects(an_experiment(), evidence, 0, ALPHA)
+    found = effects_of(an_experiment(), evidence)
     np.testing.assert_allclose(
         np.exp(found.log_p_differs).ravel(), multipletests(p, method="fdr_bh")[1], rtol=1e-9
     )
@@ -69,9 +75,7 @@ def test_revenue_is_welchs_test_of_each_segment_and_its_lift_is_of_its_own_contr
     rng = np.random.default_rng(3)
     values, arms = rng.choice(["a", "b", "c"], 6_000), rng.integers(0, 2, 6_000)
     cents = np.where(rng.random(6_000) < 0.2, rng.lognormal(7, 1, 6_000).round(), 0.0)
-    found = segment_effects(
-        an_experiment(goals=(REVENUE,)), of_visitors({"plan": values}, arms, cents), 0, ALPHA
-    )
+    found = effects_of(an_experiment(goals=(REVENUE,)), of_visitors({"plan": values}, arms, cents))
     cells = [
         (cents[(values == one) & (arms == 1)], cents[(values == one) & (arms == 0)])
         for one in ("a", "b", "c")
@@ -90,7 +94,7 @@ def test_shrinking_all_at_once_is_shrinking_each_dimension_of_each_goal_and_vari
     tree = {"os": {"a": rows[0], "b": rows[1], "c": rows[2]}, "plan": {"x": rows[3], "y": rows[4]}}
     evidence = segmented(tree, unknown=([20_000] * 3, [[2_000] * 3] * 2))
     goals = (a_goal(), a_goal(id="goal_2", name="Other", is_primary=False))
-    found = segment_effects(an_experiment(weights=(1, 1, 1), goals=goals), evidence, 0, ALPHA)
+    found = effects_of(an_experiment(weights=(1, 1, 1), goals=goals), evidence)
     for family in (slice(0, 3), slice(3, 5)):
         for goal in (0, 1):
             for arm in (1, 2):
@@ -109,7 +113,7 @@ def found_in(control: np.ndarray, control_n: np.ndarray, hits: np.ndarray, n: np
     """The findings of one dimension, in the order of its values."""
     rows = zip(control_n.tolist(), n.tolist(), control.tolist(), hits.tolist(), strict=True)
     values = {f"{place:02}": ([a, b], [x, y]) for place, (a, b, x, y) in enumerate(rows)}
-    return segment_effects(an_experiment(), segmented({"country": values}), 0, ALPHA)
+    return effects_of(an_experiment(), segmented({"country": values}))
 
 
 def test_segments_of_an_a_a_test_are_rarely_called() -> None:
@@ -149,10 +153,7 @@ def test_effects_that_are_alike_are_hardly_ever_called_different(
 ) -> None:
     # Of 400 tests with nothing to find, 5% call something; three Monte-Carlo errors are 3.3%.
     rng, experiment = np.random.default_rng(5), an_experiment(weights=weights)
-    found = [
-        segment_effects(experiment, drawn(rng, values=10, odds=odds, weights=weights), 0, ALPHA)
-        for _ in range(400)
-    ]
+    found = [effects_of(experiment, drawn(rng, values=10, odds=odds, weights=weights)) for _ in range(400)]
     assert np.mean([(one.log_p_differs <= np.log(ALPHA)).any() for one in found]) <= 0.083
     if odds == 1.0:
         assert np.mean([(one.log_p <= np.log(ALPHA)).any() for one in found]) <= 0.083
@@ -166,7 +167,7 @@ def test_heavy_tailed_revenue_without_effect_is_hardly_ever_called() -> None:
         plans, arms = rng.choice(["a", "b", "c", ""], 8_000), rng.integers(0, 2, 8_000)
         worth = np.where(plans == "a", 4.0, 1.0)
         cents = np.where(rng.random(8_000) < 0.08, (rng.lognormal(7, 1.2, 8_000) * worth).round(), 0.0)
-        found = segment_effects(experiment, of_visitors({"plan": plans}, arms, cents), 0, ALPHA)
+        found = effects_of(experiment, of_visitors({"plan": plans}, arms, cents))
         called.append([(log_p <= np.log(ALPHA)).any() for log_p in (found.log_p, found.log_p_differs)])
     assert (np.mean(called, axis=0) <= 0.096).all()
 
@@ -180,7 +181,7 @@ def test_of_what_is_called_among_real_effects_few_are_false() -> None:
         n = rng.integers(3_000, 6_000, (20, 2))
         hits = rng.binomial(n, np.stack([np.full(20, 0.1), np.where(real, 0.13, 0.1)], axis=1))
         tree = {"country": {str(i): (n[i].tolist(), hits[i].tolist()) for i in range(20)}}
-        called = (segment_effects(experiment, segmented(tree), 0, ALPHA).log_p <= np.log(ALPHA))[:, 0, 0]
+        called = (effects_of(experiment, segmented(tree)).log_p <= np.log(ALPHA))[:, 0, 0]
         shares.append((called & ~real).sum() / max(called.sum(), 1))
         power.append((called & real).sum() / 4)
     assert np.mean(shares) <= 0.05 + 3 * np.std(shares) / np.sqrt(200)
@@ -190,8 +191,8 @@ def test_of_what_is_called_among_real_effects_few_are_false() -> None:
 def test_a_goal_that_wants_less_turns_the_chance_and_not_the_lift() -> None:
     evidence = segmented({"os": {"a": ([2_000] * 2, [200, 260]), "b": ([2_000] * 2, [200, 250])}})
     less = a_goal(config={"event_name": "refund", "direction": "decrease"})
-    more = segment_effects(an_experiment(), evidence, 0, ALPHA)
-    fewer = segment_effects(an_experiment(goals=(less,)), evidence, 0, ALPHA)
+    more = effects_of(an_experiment(), evidence)
+    fewer = effects_of(an_experiment(goals=(less,)), evidence)
     np.testing.assert_allclose(fewer.chance, 1.0 - more.chance)
     np.testing.assert_array_equal(fewer.shrunk, more.shrunk)
     assert more.is_gain.all()
@@ -199,11 +200,9 @@ def test_a_goal_that_wants_less_turns_the_chance_and_not_the_lift() -> None:
 
 
 def test_everybody_or_nobody_converting_is_still_an_answer() -> None:
-    found = segment_effects(
+    found = effects_of(
         an_experiment(),
         segmented({"os": {"all": ([500, 500], [500, 480]), "none": ([500, 500], [0, 40])}}),
-        0,
-        ALPHA,
     )
     assert np.isfinite(found.log_p).all()
     assert np.isnan(found.improvement[1]).all()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.comparison.best_variant import chances_to_be_best
 from engine.analysis.comparison.significance import assess_significance
 from engine.design.analysis_settings import Statistics
@@ -44,8 +45,9 @@ def test_of_two_arms_the_better_one_is_the_best(hits: list[int], direction: str)
     goals = (a_goal(config={"event_name": "x", "direction": direction}),)
     experiment = an_experiment(analysis_method="bayesian", statistics=PRIOR, goals=goals)
     evidence = observed([5000, 4000], hits)
-    chance = assess_significance(experiment, evidence).effects.chance[0, 1]
-    assert chances_to_be_best(experiment, evidence)[0] == pytest.approx([1 - chance, chance], abs=1e-7)
+    data = prepare(experiment, evidence)
+    chance = assess_significance(data).effects.chance[0, 1]
+    assert chances_to_be_best(data)[0] == pytest.approx([1 - chance, chance], abs=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -81,8 +83,8 @@ def test_a_wide_prior_leaves_what_the_data_say(variants: int) -> None:
     experiment = an_experiment(analysis_method="bayesian", statistics=wide, weights=(1,) * (variants + 1))
     flat = an_experiment(analysis_method="bayesian", weights=(1,) * (variants + 1))
     evidence = observed([5000] * (variants + 1), hits)
-    assert chances_to_be_best(experiment, evidence) == pytest.approx(
-        chances_to_be_best(flat, evidence), abs=0.02
+    assert chances_to_be_best(prepare(experiment, evidence)) == pytest.approx(
+        chances_to_be_best(prepare(flat, evidence)), abs=0.02
     )
 
 

@@ -1,0 +1,107 @@
+"""Analysis data: an experiment's evidence with all facts that its analysis derives from both, once."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.analysis.comparison.metrics import Metrics, measure
+from engine.analysis.comparison.plan import AnalysisPlan, plan_analysis
+from engine.analysis.comparison.stratified import Pairs, moments_by_epoch, pair_with_control
+from engine.analysis.evidence.totals import Evidence
+from engine.design.experiment import Experiment
+from engine.stats.arrays import BoolArray, FloatArray
+from engine.stats.bayesian.priors import prior_of_past
+from engine.stats.moments import Moments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysisData:
+    """Evidence of G goals by V variants, ready to be compared.
+
+    `metrics` are the goals' moments and `pairs` the estimates of each variant and the control (None without
+    a control); `by_epoch` are moments by weight epoch, None where weights never changed. `is_mean` flags
+    goals compared as means: revenue, and adjusted conversions; `needs_mean_test` those without an exact
+    test to fall back on: revenue, and every goal where weights changed. `beta_priors` are the two shapes of
+    each conversion rate's prior (G, 2), `expected_shares` of all visitors each variant should have, and
+    `days` those from the first to the last with a visitor, 0 where days are not known.
+    """
+
+    experiment: Experiment
+    evidence: Evidence
+    plan: AnalysisPlan
+    metrics: Metrics
+    by_epoch: Moments | None
+    pairs: Pairs | None
+    is_mean: BoolArray
+    needs_mean_test: BoolArray
+    beta_priors: FloatArray
+    expected_shares: FloatArray
+    days: int
+
+    def without_covariate(self) -> "AnalysisData":
+        """Return the data without the pre-period, and so without CUPED."""
+        values = self.evidence.values
+        plain = None if values is None else values.without_covariate()
+        evidence = replace(self.evidence, values=plain)
+        metrics = measure(self.plan, evidence)
+        control, by_epoch = self.plan.control, self.by_epoch
+        return replace(
+            self,
+            evidence=evidence,
+            metrics=metrics,
+            pairs=None if control is None else pair_with_control(control, metrics.moments, by_epoch),
+            is_mean=self.plan.is_revenue | metrics.is_adjusted,
+            beta_priors=_beta_priors(self.plan, evidence),
+        )
+
+
+def prepare(experiment: Experiment, evidence: Evidence) -> AnalysisData:
+    """Derive the plan of an experiment, the metrics of its goals and the pairs to compare."""
+    plan = plan_analysis(experiment)
+    metrics = measure(plan, evidence)
+    by_epoch = None if evidence.epochs is None else moments_by_epoch(plan, evidence)
+    control = plan.control
+    return AnalysisData(
+        experiment=experiment,
+        evidence=evidence,
+        plan=plan,
+        metrics=metrics,
+        by_epoch=by_epoch,
+        pairs=None if control is None else pair_with_control(control, metrics.moments, by_epoch),
+        is_mean=plan.is_revenue | metrics.is_adjusted,
+        needs_mean_test=plan.is_revenue | (by_epoch is not None),
+        beta_priors=_beta_priors(plan, evidence),
+        expected_shares=_expected_shares(plan, evidence),
+        days=_observed_days(evidence),
+    )
+
+
+def _beta_priors(plan: AnalysisPlan, evidence: Evidence) -> FloatArray:
+    """Derive each goal's Beta prior, goals by two shapes; flat, but for a prior from the pre-period.
+
+    No variant can act before the first exposure, so one prior is of all variants together.
+    """
+    shapes = np.ones((len(plan.is_revenue), 2))
+    if plan.statistics.prior == "pre_period" and evidence.values is not None:
+        before = evidence.values.before.x
+        totals = zip(before.total.sum(axis=-1), before.n.sum(axis=-1), strict=True)
+        for goal, (converted, visitors) in enumerate(totals):
+            shapes[goal] = prior_of_past(min(float(converted), float(visitors)), float(visitors))
+    return shapes
+
+
+def _expected_shares(plan: AnalysisPlan, evidence: Evidence) -> FloatArray:
+    """Average the epochs' shares by the visitors of each epoch; the present shares without epochs."""
+    epochs = evidence.epochs
+    if epochs is None or not evidence.visitors.any():
+        return plan.shares
+    visitors = epochs.visitors.sum(axis=1)
+    return np.asarray(visitors @ epochs.shares / visitors.sum())
+
+
+def _observed_days(evidence: Evidence) -> int:
+    active = np.flatnonzero(evidence.daily.visitors.sum(axis=1))
+    if active.size == 0:
+        return 0
+    days = evidence.daily.days
+    return int((days[active[-1]] - days[active[0]]).days) + 1

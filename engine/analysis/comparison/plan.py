@@ -1,0 +1,107 @@
+"""Analysis plan: control, directions, levels and prior that an experiment fixes before its data."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.analysis.comparison.significance_level import decision_alpha, effective_alpha
+from engine.design.analysis_settings import Statistics
+from engine.design.experiment import Experiment
+from engine.design.reweighting import epochs_of
+from engine.stats.arrays import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class LiftPrior:
+    """Normal prior on the relative lift; both are shares."""
+
+    mean: float
+    deviation: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysisPlan:
+    """Settings of an analysis of G goals by V variants, derived once from an experiment.
+
+    `control` is the control's column, None without one; `challengers` are the columns compared with it,
+    none without a control. `primary` is the primary goal's row. Per goal: `is_revenue` flags revenue per
+    visitor (the others are conversion rates), `wanted` is 1 where more is better and -1 where less is
+    (as a column), `margins` are those of guardrails (shares, NaN elsewhere). `shares` are the visitors each
+    variant should get now, zeros while all weights are.
+
+    Levels are shares: `family_alpha` for all comparisons together, `comparison_alpha` for one of them by
+    Bonferroni, `decision_alpha` what p values are compared with. `have_weights_changed` where visitors
+    were split by several sets of weights, or may be before long.
+    """
+
+    control: int | None
+    challengers: IntArray
+    primary: int | None
+    is_revenue: BoolArray
+    wanted: FloatArray
+    margins: FloatArray
+    weights: FloatArray
+    shares: FloatArray
+    have_weights_changed: bool
+    is_bayesian: bool
+    is_bandit: bool
+    statistics: Statistics
+    lift_prior: LiftPrior | None
+    family_alpha: float
+    comparison_alpha: float
+    decision_alpha: float
+
+    @property
+    def threshold(self) -> float:
+        """Score, a share, from which a comparison is decided: 1 - `decision_alpha`."""
+        return 1.0 - self.decision_alpha
+
+    @property
+    def is_split_by_weight(self) -> bool:
+        """Whether weights determine the split: at least two variants have some, and they never changed."""
+        return bool((self.weights > 0).sum() > 1) and not self.have_weights_changed
+
+
+def plan_analysis(experiment: Experiment) -> AnalysisPlan:
+    """Derive the plan of an experiment's analysis."""
+    goals, variants, statistics = experiment.goals, experiment.variants, experiment.statistics
+    control = control_column(experiment)
+    columns = np.arange(len(variants))
+    directions = [-1.0 if goal.config.get("direction") == "decrease" else 1.0 for goal in goals]
+    margins = np.array([goal.config.get("guardrail_margin_percent") for goal in goals], np.float64) / 100
+    weights = np.array([variant.weight for variant in variants], np.float64)
+    is_bayesian, is_bandit = experiment.analysis_method == "bayesian", experiment.traffic_strategy == "bandit"
+    return AnalysisPlan(
+        control=control,
+        challengers=columns[:0] if control is None else columns[columns != control],
+        primary=primary_row(experiment),
+        is_revenue=np.array([goal.goal_type == "revenue" for goal in goals], bool),
+        wanted=np.array(directions, np.float64)[:, None],
+        margins=margins,
+        weights=weights,
+        shares=weights / max(weights.sum(), np.finfo(float).tiny),
+        have_weights_changed=is_bandit or len(epochs_of(experiment)) > 1,
+        is_bayesian=is_bayesian,
+        is_bandit=is_bandit,
+        statistics=statistics,
+        lift_prior=_lift_prior(statistics) if is_bayesian else None,
+        family_alpha=effective_alpha(experiment.confidence_level, 1),
+        comparison_alpha=effective_alpha(experiment.confidence_level, len(variants)),
+        decision_alpha=decision_alpha(experiment),
+    )
+
+
+def control_column(experiment: Experiment) -> int | None:
+    """Find the control's place among the variants; None without a control."""
+    return next((i for i, variant in enumerate(experiment.variants) if variant.is_control), None)
+
+
+def primary_row(experiment: Experiment) -> int | None:
+    """Find the primary goal's place among the goals; None without one."""
+    return next((i for i, goal in enumerate(experiment.goals) if goal.is_primary), None)
+
+
+def _lift_prior(statistics: Statistics) -> LiftPrior | None:
+    if statistics.prior != "lift":
+        return None
+    return LiftPrior(statistics.prior_lift_percent / 100, statistics.prior_deviation_percent / 100)
