@@ -55,32 +55,32 @@ def authenticate(token: str | None, catalog: Catalog, now: datetime) -> Caller:
 
 
 def require_served(caller: Caller) -> None:
-    """ApiError `account_inactive` unless the account's subscription is served."""
+    """Require a served subscription; ApiError `account_inactive`."""
     if not caller.account.is_served:
         status = caller.account.subscription_status
         raise ApiError("account_inactive", f"the account's subscription is {status}; renew it to go on")
 
 
 def require_scope(caller: Caller, *scopes: Scope | str) -> None:
-    """ApiError `forbidden` unless the key has every one of `scopes`."""
+    """Require every one of `scopes`; ApiError `forbidden`."""
     missing = [scope for scope in scopes if scope not in caller.key.scopes]
     if missing:
         raise ApiError("forbidden", f"this key lacks the scope {', '.join(missing)}")
 
 
 def require_any_scope(caller: Caller, *scopes: Scope | str) -> None:
-    """ApiError `forbidden` unless the key has at least one of `scopes`."""
+    """Require at least one of `scopes`; ApiError `forbidden`."""
     if not set(scopes) & set(caller.key.scopes):
         raise ApiError("forbidden", f"this key needs one of the scopes {', '.join(scopes)}")
 
 
 def require_key_manager(holder: Member) -> None:
-    """ApiError `forbidden` for a key of a member that may not manage keys."""
+    """Require a member that may manage keys; ApiError `forbidden`."""
     if not holder.manages_keys:
         raise ApiError("forbidden", f"keys are managed by owners and admins; this key is a {holder.role}'s")
 
 
 def require_account_wide(caller: Caller) -> None:
-    """ApiError `forbidden` for a key that is restricted to some projects."""
+    """Require a key that is not restricted to some projects; ApiError `forbidden`."""
     if not caller.key.is_account_wide:
         raise ApiError("forbidden", "this key is restricted to its projects; use an account-wide key")

@@ -1,4 +1,4 @@
-"""How fast, and how exactly, 15,000 pairs of Beta posteriors are compared in one call.
+"""Speed and accuracy of comparing 15,000 pairs of Beta posteriors in one call.
 
 The packages come to other numbers, as they approximate them: gbstats by normal distributions,
 bayesian-testing by drawing. So each row says how far its chances to beat are from the true ones, which are
@@ -38,7 +38,7 @@ Counts = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Approximation:
-    """A peer, what it approximates by and how far off that may be, and what it was asked for."""
+    """A peer: its method of approximation, the error allowed to it, and the figures it computes."""
 
     what: str
     peer: Peer
@@ -85,7 +85,7 @@ def _gbstats(counts: Sequence[Counts]) -> Approximation:
 
 
 def _bayesian_testing(counts: Sequence[Counts]) -> Approximation:
-    """With our flat priors; its intervals are those of the rates, not of the lift."""
+    """Compare by bayesian-testing with flat priors; its intervals are of the rates, not of the lift."""
 
     def ask(count: Counts) -> Any:  # noqa: ANN401  # a tuple of lists
         control, control_n, hits, n = count
@@ -97,7 +97,7 @@ def _bayesian_testing(counts: Sequence[Counts]) -> Approximation:
 
 
 def _scipy(counts: Sequence[Counts]) -> Approximation:
-    """The chance alone, an adaptive quadrature for each pair."""
+    """Compute the chance alone, by an adaptive quadrature for each pair."""
     # SciPy multiplies whole shapes as 64-bit integers, which may overflow.
     pairs = [
         (stats.beta(1.0 + hits, 1.0 + n - hits), stats.beta(1.0 + control, 1.0 + control_n - control))
@@ -117,7 +117,7 @@ def _scipy(counts: Sequence[Counts]) -> Approximation:
 
 
 def _true_chance(count: Counts) -> float:
-    """P(X > Y) for X ~ Beta(a, b), Y ~ Beta(c, d), as a sum with a terms.
+    """Compute P(X > Y) for X ~ Beta(a, b), Y ~ Beta(c, d), as a sum with a terms.
 
     Σ B(c+i, b+d) / ((b+i) B(1+i, b) B(c, d)) over i < a: Miller (2015), "Formulas for Bayesian A/B testing".
     """
@@ -132,7 +132,7 @@ def _true_chance(count: Counts) -> float:
 
 
 def _error(chances: FloatArray, truth: FloatArray, at_most: float) -> float:
-    """The largest error of a chance; raises RuntimeError where it is larger than it should be."""
+    """Return the largest error of a chance; RuntimeError where it exceeds the allowed one."""
     error = float(np.abs(chances[: truth.size] - truth).max())
     if not error <= at_most:
         raise RuntimeError(f"a chance is off by {error}, more than {at_most}")

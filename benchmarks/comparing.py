@@ -1,4 +1,4 @@
-"""What the benchmarks of comparisons share: the same numbers for every package, and how they are timed.
+"""Inputs, timing and table rows that the benchmarks of comparisons share.
 
 Processor time, so that a busy machine slows nobody down. Ours is the fastest of several runs over all
 comparisons; a peer runs once, over all of them or, where that would take too long, over the first few.
@@ -26,7 +26,7 @@ Arm = tuple[int, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Conversions, and revenue per visitor, of as many pairs of arms as there are comparisons."""
+    """Conversions and revenue per visitor of a pair of arms for each comparison."""
 
     tables: Tables
     control: Moments
@@ -35,7 +35,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """Who is compared with, how long it took over how many comparisons, and how much faster we should be."""
+    """A peer package: its time, its number of comparisons, and the speed-up to reach."""
 
     name: str
     seconds: float
@@ -44,7 +44,7 @@ class Peer:
 
 
 def observe(seed: int = 15) -> Observed:
-    """Draw arms of 5,000 to 200,000 visitors who convert in 1% to 30% of cases and spend a few dollars."""
+    """Draw arms of 5,000 to 200,000 visitors, rates of 1% to 30% and a few dollars of revenue."""
     rng = np.random.default_rng(seed)
     control_n, n = rng.integers(5_000, 200_000, (2, COMPARISONS)).astype(np.float64)
     rate = rng.uniform(0.01, 0.30, COMPARISONS)
@@ -59,12 +59,12 @@ def observe(seed: int = 15) -> Observed:
 
 
 def share_moments(tables: Tables) -> tuple[Moments, Moments]:
-    """Moments of conversions, of the control and of the variant."""
+    """Return the moments of conversions, of the control and of the variant."""
     return Moments.of_shares(tables.control_hits, tables.control_n), Moments.of_shares(tables.hits, tables.n)
 
 
 def pairs(control: Moments, treatment: Moments) -> list[tuple[Arm, Arm]]:
-    """The same as plain numbers, one pair of arms a comparison."""
+    """Return the arms as plain numbers, one pair per comparison."""
 
     def arms(moments: Moments) -> Iterator[Arm]:
         return zip(moments.n.astype(int).tolist(), moments.mean.tolist(), moments.m2.tolist(), strict=True)
@@ -73,7 +73,7 @@ def pairs(control: Moments, treatment: Moments) -> list[tuple[Arm, Arm]]:
 
 
 def timed(work: Callable[[], Any], runs: int = 1) -> tuple[float, Any]:
-    """Processor seconds of the fastest run, all threads together, and what the last one found."""
+    """Time a function: processor seconds of the fastest run, all threads together, and the last result."""
     seconds, found = [], None
     for _ in range(runs):
         start = time.process_time()
@@ -82,15 +82,15 @@ def timed(work: Callable[[], Any], runs: int = 1) -> tuple[float, Any]:
     return min(seconds), found
 
 
-def demand_same_p(log_p: FloatArray, theirs: list[float]) -> None:
-    """Stop unless a peer's p values are ours, as far as theirs can be written down."""
+def require_same_p(log_p: FloatArray, theirs: list[float]) -> None:
+    """Raise RuntimeError unless a peer's p values equal ours, to the precision that the peer gives."""
     p = np.array(theirs)
     readable = p > 1e-12
     np.testing.assert_allclose(np.exp(log_p[: p.size][readable]), p[readable], rtol=1e-7)
 
 
 def row(what: str, ours: float, peer: Peer) -> Row:
-    """A line of the table: ours over all comparisons, and how many times as long the peer takes for one."""
+    """Build a row: our time over all comparisons, and the peer's time per comparison relative to ours."""
     return {
         "what": what,
         "ours": f"{1000 * ours:,.1f} ms",

@@ -1,4 +1,4 @@
-"""How fast 15,000 comparisons with a covariate (CUPED) are in one call, against one at a time.
+"""Speed of 15,000 comparisons with a covariate (CUPED) in one call, against one at a time.
 
 The peers take the slope of the metric on the covariate over both arms together, ours within arms, which an
 effect cannot bend; and ours pays for having estimated it with a degree of freedom. With thousands of visitors
@@ -52,7 +52,7 @@ def run() -> list[Row]:
 
 
 def with_covariate(seen: Observed, seed: int = 16) -> PairedMoments:
-    """The revenue of `seen` with what the same visitors spent before, comparisons by arms.
+    """Add to the revenue of `seen` what the same visitors spent before: comparisons by arms.
 
     The two are correlated by 0.3 to 0.8.
     """
@@ -94,7 +94,7 @@ def _tea_tasting(pairs: list[tuple[Arm, Arm]]) -> tuple[float, list[float]]:
 
 
 def _gbstats(pairs: list[tuple[Arm, Arm]]) -> tuple[float, list[float]]:
-    """Of absolute differences, whose z can be compared; the relative ones take as long."""
+    """Compare absolute differences by gbstats, whose z can be checked; relative ones take as long."""
     statistics = [tuple(_adjusted(*arm) for arm in pair) for pair in pairs]
     absolute = FrequentistConfig(difference_type="absolute", alpha=ALPHA)
 

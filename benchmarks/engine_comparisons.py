@@ -1,4 +1,4 @@
-"""How fast 15,000 comparisons are in one call, against packages that make one comparison at a time.
+"""Speed of 15,000 comparisons in one call, against packages that make one comparison at a time.
 
 The same numbers for everyone, in the same run, in each package's own input type, built before the clock
 starts. Where a peer's p is by our formula, the run stops unless it is ours. spotify-confidence runs in an
@@ -24,9 +24,9 @@ from benchmarks.comparing import (
     Observed,
     Peer,
     Row,
-    demand_same_p,
     observe,
     pairs,
+    require_same_p,
     row,
     share_moments,
     timed,
@@ -47,13 +47,13 @@ def run() -> list[Row]:
 
 
 def _shares(seen: Observed) -> Iterator[Row]:
-    """Two conversion rates: p and the interval of the relative change."""
+    """Compare two conversion rates: p and the interval of the relative change."""
     what = "shares: p, lift interval"
     ours, found = timed(lambda: two_sample.compare_shares(seen.tables, ALPHA), RUNS)
     control, treatment = share_moments(seen.tables)
     metric, of_tea = tt.Proportion("hit", method="norm", correction=False), _aggregates(control, treatment)
     seconds, results = timed(lambda: [metric.analyze_aggregates(*pair) for pair in of_tea])
-    demand_same_p(found.log_p, [result.pvalue for result in results])
+    require_same_p(found.log_p, [result.pvalue for result in results])
     yield row(what, ours, Peer(name="tea-tasting", seconds=seconds, goal=GOAL_OF_TEA_TASTING))
     statistics = [
         tuple(ProportionStatistic(n=n, sum=round(share * n)) for n, share, _ in pair)
@@ -67,14 +67,14 @@ def _shares(seen: Observed) -> Iterator[Row]:
 
 
 def _means(seen: Observed) -> Iterator[Row]:
-    """Two means: Welch's p and the interval of the relative change."""
+    """Compare two means: Welch's p and the interval of the relative change."""
     what = "means: p, lift interval"
     ours, found = timed(
         lambda: two_sample.compare_means(Estimate.of(seen.control), Estimate.of(seen.treatment), ALPHA), RUNS
     )
     metric, of_tea = tt.Mean("hit", equal_var=False), _aggregates(seen.control, seen.treatment)
     seconds, results = timed(lambda: [metric.analyze_aggregates(*pair) for pair in of_tea])
-    demand_same_p(found.log_p, [result.pvalue for result in results])
+    require_same_p(found.log_p, [result.pvalue for result in results])
     yield row(what, ours, Peer(name="tea-tasting", seconds=seconds, goal=GOAL_OF_TEA_TASTING))
     statistics = [
         tuple(SampleMeanStatistic(n, n * mean, m2 + n * mean * mean) for n, mean, m2 in pair)
@@ -83,7 +83,7 @@ def _means(seen: Observed) -> Iterator[Row]:
     seconds, _ = timed(lambda: [TwoSidedTTest(*pair).compute_result() for pair in statistics])
     yield row(what, ours, Peer(name="gbstats", seconds=seconds))
     answer = spotify.answer("t-test", spotify.arms(_first(seen.control), _first(seen.treatment)))
-    demand_same_p(found.log_p, answer.p.tolist())
+    require_same_p(found.log_p, answer.p.tolist())
     yield row(what, ours, _spotify(answer))
 
 

@@ -1,4 +1,4 @@
-"""A load of events over raw sockets: as little work as can be, so that the service is what is measured.
+"""Load of events over raw sockets: as little work as possible, so that the service is measured.
 
 Run with a load as JSON; prints events acknowledged per second, and how many they were, as a JSON array.
 """
@@ -23,7 +23,7 @@ LENGTH = re.compile(rb"(?i)content-length: (\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What to send, and where."""
+    """The events to send, and the port to send them to."""
 
     port: int
     sdk_key: str
@@ -49,7 +49,7 @@ class Sender(asyncio.Protocol):
     """One connection: sends the next request when the last one is answered, until the time is over."""
 
     def __init__(self, load: Load, requests: Iterator[bytes], tally: Tally) -> None:
-        """Take what to send, and where to count."""
+        """Send `requests`, and count the answers in `tally`."""
         self._events = load.events_a_request
         self._requests = requests
         self._tally = tally
@@ -76,7 +76,7 @@ class Sender(asyncio.Protocol):
         self._count(time.perf_counter())
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's signature)
-        """Say that this connection is done."""
+        """Mark this connection as done."""
         self.closed.set_result(None)
 
     def _count(self, now: float) -> None:
@@ -90,7 +90,7 @@ class Sender(asyncio.Protocol):
 
 
 def measure(load: Load) -> tuple[float, int]:
-    """Send for the load's time; returns acknowledged events per second, and how many they were in all."""
+    """Send for the load's time; return acknowledged events per second, and their total number."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(_send_all(load))
 

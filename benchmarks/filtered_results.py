@@ -1,4 +1,4 @@
-"""Results over ten million visitors: sums taken ahead, and several filters, against a bare group-by."""
+"""Results over ten million visitors, from stored sums and with several filters, against a bare group-by."""
 
 import statistics
 import sys
@@ -109,7 +109,7 @@ def _compare(name: str, question: dict[str, str], results: Results, warehouse: W
 
 
 def _medians(*calls: Callable[[], object]) -> list[float]:
-    """The median seconds of each, taking turns so that a busy machine is busy for all of them."""
+    """Return the median seconds of each, in turns, so that other load on the machine affects all of them."""
     times: list[list[float]] = [[] for _ in calls]
     for _ in range(ROUNDS):
         for call, taken in zip(calls, times, strict=True):
@@ -136,7 +136,7 @@ def _publish(warehouse: Warehouse, visitors: int) -> None:
     rules = CountingRules.of(PROJECT)
     with warehouse.transaction() as cursor:
         publication = Replacement(cursor, EXPERIMENT, before=None)
-        for counted in _made_up(visitors):
+        for counted in _simulated(visitors):
             publication.add(counted)
         publication.publish(
             Published(
@@ -155,8 +155,8 @@ def _publish(warehouse: Warehouse, visitors: int) -> None:
     warehouse.checkpoint()
 
 
-def _made_up(visitors: int) -> Iterator[ExperimentRows]:
-    """Visitors of whom one in seven orders, within ten days, and one in five thanks."""
+def _simulated(visitors: int) -> Iterator[ExperimentRows]:
+    """Simulate visitors: one in seven orders within ten days, one in five converts on the goal `thanks`."""
     rng = np.random.default_rng(7)
     for start in range(0, visitors, CHUNK):
         count = min(CHUNK, visitors - start)
@@ -195,7 +195,7 @@ def _goal(number: int, happened: Column, day: Column, cents: Column) -> dict[str
 
 
 def _orders(rows: pl.DataFrame) -> pl.DataFrame:
-    """Every fifth of those who order does so again a week later, of both goals that count it."""
+    """Simulate orders: every fifth customer orders again a week later, for both goals that count orders."""
     again = rows.filter((pl.col("g0_cents") > 1000) & (pl.col("visitor_key") % 5 == 0))
     return pl.concat(
         again.select(

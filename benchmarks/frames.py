@@ -1,4 +1,4 @@
-"""How fast a DataFrame of a million visitors becomes a verdict, against tea-tasting on the same Polars frame.
+"""Speed from a DataFrame of a million visitors to a verdict, against tea-tasting on the same Polars frame.
 
 Both judge a conversion and revenue, plainly and with a covariate, and take turns, so that whatever else the
 machine does falls on both. Ours checks the health of the experiment and says more of each goal besides; the
@@ -37,7 +37,7 @@ def run() -> list[Row]:
 
 
 def a_shop(seed: int = 21) -> pl.DataFrame:
-    """Draw visitors who buy in 5% of cases, more so if they did before."""
+    """Draw visitors with a conversion rate of 5%, and a higher one for earlier buyers."""
     rng = np.random.default_rng(seed)
     spender = rng.gamma(2.0, 20.0, VISITORS)
     bought = rng.random(VISITORS) < 0.05

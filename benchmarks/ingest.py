@@ -41,7 +41,7 @@ GOAL = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A project with a running experiment, and where it is kept."""
+    """A project with a running experiment, and the folder of its store."""
 
     data_dir: Path
     project_id: str
@@ -51,14 +51,14 @@ class Site:
 
 
 class NoStore(Ingest):
-    """The peer: acknowledges at once, and keeps nothing."""
+    """The peer: acknowledges at once, and stores nothing."""
 
     async def submit(self, project_id: str, rows: Sequence[EventRow], size: int | None = None) -> None:
-        """Forget the rows."""
+        """Drop the rows."""
 
 
 def run() -> list[dict[str, Any]]:
-    """Events per second of both services, the best of several rounds, and the ratio of the two."""
+    """Measure events per second of both services, the best of several rounds, and their ratio."""
     with tempfile.TemporaryDirectory() as folder:
         ours, peer = _a_site(Path(folder, "ours")), _a_site(Path(folder, "peer"))
         with (
@@ -94,7 +94,7 @@ def _row(name: str, connections: int, ours: float, peer: float) -> dict[str, Any
 
 
 def _measured(site: Site, port: int, connections: int, size: int) -> tuple[float, int]:
-    """Events acknowledged per second, and how many they were, of one load."""
+    """Run one load; return acknowledged events per second, and their number."""
     load = {
         "port": port,
         "sdk_key": site.sdk_key,
@@ -130,13 +130,13 @@ def _a_site(data_dir: Path) -> Site:
 
 def _serve(port: int, data_dir: Path, stores: bool) -> None:  # noqa: FBT001 (an argument of a process)
     if not stores:
-        # The one part that the peer has of its own.
+        # The only difference between the two services.
         vars(api.services)["Ingest"] = NoStore
     uvicorn.run(create_app(Settings(data_dir=data_dir)), port=port, log_level="warning", access_log=False)
 
 
 def _require_stored(site: Site, acknowledged: int) -> None:
-    """What was acknowledged is there: a rate of lost events would be no rate."""
+    """Check that every acknowledged event is stored; RuntimeError."""
     warehouse = Warehouse.open(Settings(data_dir=site.data_dir))
     stored = sum(count_by_type(warehouse, site.project_id).values())
     warehouse.close()

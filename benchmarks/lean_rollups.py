@@ -109,7 +109,7 @@ GROUP BY experiment_id, variant_id ORDER BY experiment_id, variant_id
 
 
 def polars_totals(path: Path) -> list[list[Any]]:
-    """The same totals from a Parquet file, streaming."""
+    """Count the totals from a Parquet file, streaming."""
     events = pl.scan_parquet(path)
     twice = (
         events.group_by("event_key")

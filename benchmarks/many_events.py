@@ -1,4 +1,4 @@
-"""A warehouse full of made-up events for the rollup to work through, and the experiments they are about."""
+"""A warehouse of simulated events for the rollup, and their experiments."""
 
 import shutil
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""One request, sent again and again on many connections: as little work as can be.
+"""Load of one request, repeated on many connections: as little work as possible.
 
 Run with a load as JSON; prints the requests answered per second, and the median and the 99th percentile of
 the seconds that an answer took, as a JSON array.
@@ -21,7 +21,7 @@ LENGTH = re.compile(rb"(?i)content-length: (\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What to send, and where."""
+    """The request to send, and the port to send it to."""
 
     port: int
     request: str
@@ -31,7 +31,7 @@ class Load:
 
 @dataclass(slots=True)
 class Tally:
-    """How long each answer took, of those that came while it was measured."""
+    """Seconds of each answer within the measured time."""
 
     counts_from: float
     ends_at: float
@@ -43,7 +43,7 @@ class Sender(asyncio.Protocol):
     """One connection: sends the request again when it is answered, until the time is over."""
 
     def __init__(self, request: bytes, tally: Tally) -> None:
-        """Take what to send, and where to count."""
+        """Send `request`, and record the answers in `tally`."""
         self._request = request
         self._tally = tally
         self._answer = b""
@@ -56,7 +56,7 @@ class Sender(asyncio.Protocol):
         self._send()
 
     def data_received(self, data: bytes) -> None:
-        """Count what was answered, and go on."""
+        """Record the answer, and send the request again."""
         self._answer += data
         head, separator, body = self._answer.partition(b"\r\n\r\n")
         if not separator:
@@ -77,7 +77,7 @@ class Sender(asyncio.Protocol):
             self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        """Tell that this connection is done."""
+        """Mark this connection as done."""
         self.closed.set_result(None)
 
     def _send(self) -> None:
@@ -101,7 +101,7 @@ async def _send_all(load: Load) -> Tally:
 
 
 def measure(load: Load) -> tuple[float, float, float]:
-    """Send for the load's time; returns answers per second, and the median and 99th percentile in seconds."""
+    """Send for the load's time; return answers per second, and the median and 99th percentile in seconds."""
     tally = uvloop.run(_send_all(load))
     median, slowest = np.percentile(tally.seconds, [50, 99])
     return len(tally.seconds) / load.seconds, float(median), float(slowest)

@@ -63,19 +63,19 @@ class Measured:
 
 
 class OneProject(Projects):
-    """Always the same project, and none is kept."""
+    """A stand-in for the store of projects: always the same project."""
 
     def get(self, account_id: str, project_id: str) -> Project:
-        """Make it up, once."""
+        """Create the project once."""
         return _a_project(account_id, project_id)
 
     def create(self, project: Project, *, actor: str) -> Project:  # noqa: ARG002 - the signature of what it stands for
-        """Forget it."""
+        """Drop the project."""
         return project
 
 
 class NoExperiments(Experiments):
-    """Nothing runs."""
+    """A stand-in for the store of experiments: none runs."""
 
     def running_counts(self, project_ids: Collection[str]) -> dict[str, int]:
         """Count none."""
@@ -83,7 +83,7 @@ class NoExperiments(Experiments):
 
 
 def run() -> list[dict[str, Any]]:
-    """A read and a create: rates, latencies, and ours in relation to the peer's."""
+    """Measure a read and a create: rates, latencies, and their ratios to the peer's."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         ours, peer = _a_site(Path(folder, "ours")), _a_site(Path(folder, "peer"))
         ports = {
@@ -95,7 +95,7 @@ def run() -> list[dict[str, Any]]:
 
 
 def _in_turn(ports: dict[str, int], request: str) -> dict[str, Measured]:
-    """The best round of each, so that whatever else the machine does falls on both."""
+    """Return the best round of each, in turns, so that other load on the machine affects both."""
     rounds = [{name: _measured(port, request) for name, port in ports.items()} for _ in range(ROUNDS)]
     return {name: max((one[name] for one in rounds), key=lambda found: found.rate) for name in ports}
 

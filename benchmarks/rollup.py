@@ -1,4 +1,4 @@
-"""The rollup of ten million events against the leanest SQL and Polars that come to the same numbers.
+"""Rollup of ten million events, against the leanest SQL and Polars with the same totals.
 
 Each runs in a process of its own on a copy of the same warehouse. The peers named `totals` come to the
 totals of each variant only; the one named `every sum` also to the rows of visitors and to the sums by day
@@ -34,7 +34,7 @@ EVENTS_FILE = "events.parquet"
 
 
 def run(scale: float = 1.0) -> list[dict[str, Any]]:
-    """Time each, 10 million events at scale 1; all have to come to the same totals."""
+    """Time each peer on 10 million events at scale 1, and check that all give the same totals."""
     with tempfile.TemporaryDirectory() as folder:
         origin = Path(folder) / "origin"
         fill(origin, int(10_000_000 * scale))
@@ -59,7 +59,7 @@ def run(scale: float = 1.0) -> list[dict[str, Any]]:
 
 
 def rollup(warehouse: Warehouse) -> Totals:
-    """Ours, through the same function that the service counts with."""
+    """Run the rollup, by the function that the service uses."""
     with warehouse.cursor() as cursor:
         published.create_table(cursor)
     rules = CountingRules.of(PROJECT)
@@ -114,7 +114,7 @@ WORKERS: dict[str, Callable[[Warehouse], Totals]] = {
 
 
 def _export(origin: Path) -> None:
-    """The events as a file, for the peer that reads no DuckDB."""
+    """Export the events as Parquet, for the peer without DuckDB."""
     warehouse = Warehouse.open(Settings(data_dir=origin))
     with warehouse.cursor() as cursor:
         path = origin / EVENTS_FILE
@@ -133,13 +133,13 @@ def _measure(name: str, origin: Path) -> dict[str, Any]:
 
 
 def _peak_mb() -> int:
-    """This process at its largest; what `getrusage` says includes the process it was started from."""
+    """Return the peak memory of this process; `getrusage` would include the process that started it."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.split("VmHWM:")[1].split()[0]) // 1024
 
 
 def _work(name: str, folder: Path) -> dict[str, Any]:
-    """What a worker process prints."""
+    """Run one peer in this worker process, and print its figures."""
     warehouse = Warehouse.open(Settings(data_dir=folder))
     started, cpu = time.perf_counter(), time.process_time()
     totals = WORKERS[name](warehouse)

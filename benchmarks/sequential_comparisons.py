@@ -1,4 +1,4 @@
-"""How fast 15,000 comparisons are that may be looked at early, against one at a time.
+"""Speed of 15,000 sequential comparisons in one call, against one at a time.
 
 Always valid, against gbstats: both use the sequence of Waudby-Smith et al., which gbstats tunes by a
 closed-form approximation; the run stops where intervals differ by more than a hundredth. At planned looks,
@@ -72,7 +72,7 @@ def _planned_looks() -> Iterator[Row]:
 
 
 def _growing(seed: int) -> Moments:
-    """Revenue per visitor of arms that grow by the same number up to each look: looks by comparisons."""
+    """Draw revenue per visitor of arms that grow by the same number up to each look: looks by comparisons."""
     rng = np.random.default_rng(seed)
     shape = (len(LOOKS), COMPARISONS)
     added = VISITORS / len(LOOKS)
@@ -83,7 +83,7 @@ def _growing(seed: int) -> Moments:
 
 
 def _looks(control: Moments, treatment: Moments) -> list[Look]:
-    """Each look as the service takes it, which finds the boundaries of all looks so far."""
+    """Run each look as the service does, with the boundaries of all looks so far."""
     before, after = Estimate.of(control), Estimate.of(treatment)
     return [
         look_at(before[look], after[look], looks=LOOKS[: look + 1], alpha=ALPHA) for look in range(len(LOOKS))

@@ -1,4 +1,4 @@
-"""A service in a process of its own, for as long as it is measured."""
+"""A service in a process of its own, for the time of a measurement."""
 
 import multiprocessing
 import socket
@@ -13,7 +13,7 @@ SPAWN = multiprocessing.get_context("spawn")
 
 @contextmanager
 def served(serve: Callable[..., None], *arguments: object) -> Iterator[int]:
-    """Run `serve(port, *arguments)` in another process; yields the port once it is ready."""
+    """Run `serve(port, *arguments)` in another process; yield the port once it is ready."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]

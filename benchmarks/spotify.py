@@ -1,4 +1,4 @@
-"""Asks spotify-confidence, which runs in an environment of its own that uv makes once."""
+"""spotify-confidence as a peer, in an environment of its own that uv creates once."""
 
 import json
 import os
@@ -22,7 +22,7 @@ Arms = dict[str, np.ndarray]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Processor seconds inside its process, and what it found for each comparison; at looks it has no p."""
+    """Processor seconds inside its process, and its result of each comparison; sequential tests give no p."""
 
     seconds: float
     p: FloatArray
@@ -30,7 +30,7 @@ class Answer:
 
 
 def arms(control: Moments, treatment: Moments, *, is_share: bool = False) -> Arms:
-    """The arms as it takes them: visitors, sums and sums of squares, one row each.
+    """Return the arms in its format: visitors, sums and sums of squares, one row each.
 
     Moments are comparisons, or looks by comparisons.
     """
@@ -40,7 +40,7 @@ def arms(control: Moments, treatment: Moments, *, is_share: bool = False) -> Arm
 
 
 def answer(test: str, asked: Arms) -> Answer:
-    """Run one of its tests on these arms; raises RuntimeError without uv, which brings its environment."""
+    """Run one of its tests on these arms; RuntimeError without uv, which creates its environment."""
     uv = os.environ.get("UV") or shutil.which("uv")
     if uv is None:
         raise RuntimeError(f"{NAME} runs in an environment that uv makes; put uv on the path or in UV")

@@ -2,7 +2,7 @@
 # requires-python = ">=3.11"
 # dependencies = ["numpy>=2.4", "pandas>=2.3,<3", "spotify-confidence==4.1.0"]
 # ///
-"""spotify-confidence, run as a program of its own: it does not know pandas 3 yet.
+"""Program that runs spotify-confidence, which does not support pandas 3 yet.
 
 Given the name of a test and a file of arrays, one row an arm: which comparison and look it is of, whether
 it is the control, visitors, the sum of a metric and of its squares. Prints processor seconds, p values and

@@ -56,7 +56,7 @@ class StoredReply(msgspec.Struct, frozen=True):
         return cipher.encrypt(msgspec.msgpack.encode(self))
 
     def require_access(self, key: ApiKey) -> None:
-        """ApiError `forbidden` where the answer holds a secret and `key` lacks a scope of its receiver."""
+        """Require all scopes of the first key where the answer holds a secret; ApiError `forbidden`."""
         missing = set(self.scopes) - set(key.scopes)
         if missing and NO_STORE in self.headers.get("cache-control", ""):
             raise ApiError("forbidden", f"this answer holds a secret; this key lacks {', '.join(missing)}")

@@ -43,7 +43,7 @@ class Window:
         }
 
     def require_room(self) -> None:
-        """ApiError `rate_limited` where this request exceeds the limit."""
+        """Require that this request is within the limit; ApiError `rate_limited`."""
         if self.is_exceeded:
             raise ApiError(
                 "rate_limited",

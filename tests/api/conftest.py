@@ -8,7 +8,8 @@ from fastapi.testclient import TestClient
 from api.app import create_app
 from api.services import Services
 from pipeline.settings import Settings
-from tests.api.customers import Customer, a_customer_of
+from tests.api.customers import Customer, a_customer, a_customer_of
+from tests.api.shops import Shop
 
 
 @pytest.fixture(scope="session")
@@ -29,14 +30,12 @@ def services(client: TestClient) -> Services:
 
 @pytest.fixture
 def customer(client: TestClient, services: Services) -> Customer:
-    account, _, token = services.catalog.accounts.create("Acme", "owner@acme.example", "scale")
-    return Customer(client, services, account, token)
+    return a_customer(client, services)
 
 
 @pytest.fixture
 def stranger(client: TestClient, services: Services) -> Customer:
-    account, _, token = services.catalog.accounts.create("Stranger", "owner@stranger.example", "scale")
-    return Customer(client, services, account, token)
+    return a_customer(client, services, "Stranger")
 
 
 @pytest.fixture
@@ -49,9 +48,14 @@ def experiment(customer: Customer, project: str) -> str:
     return customer.an_experiment(project)
 
 
+@pytest.fixture
+def shop(customer: Customer, project: str, experiment: str) -> Shop:
+    return Shop.opened_by(customer, project, experiment)
+
+
 @pytest.fixture(scope="module")
 def unlimited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Customer]:
-    """Somebody who may ask as often as a property test does, of a service of its own."""
+    """A customer without limits, of a service of its own, for property tests."""
     folder = tmp_path_factory.mktemp("store")
     with TestClient(create_app(Settings(data_dir=folder)), raise_server_exceptions=False) as client:
         customer = a_customer_of(client)

@@ -30,7 +30,7 @@ class Customer:
         return self.call("GET", path, params=query)
 
     def data_of(self, path: str) -> dict[str, Any]:
-        """What is read of one resource."""
+        """Read one resource."""
         data: dict[str, Any] = self.get(path).json()["data"]
         return data
 
@@ -59,8 +59,13 @@ class Customer:
         return f"{project}/experiments/{created.json()['data']['id']}"
 
 
-def a_customer_of(client: TestClient) -> Customer:
-    """A new account of a service of the test's own."""
+def a_customer_of(client: TestClient, name: str = "Acme") -> Customer:
+    """Create an account with the scale plan in the client's service."""
     services: Services = client.app.state.services  # type: ignore[attr-defined] # typed as any ASGI app
-    account, _, token = services.catalog.accounts.create("Acme", "owner@acme.example", "scale")
+    return a_customer(client, services, name)
+
+
+def a_customer(client: httpx2.Client, services: Services, name: str = "Acme") -> Customer:
+    """Create an account with the scale plan."""
+    account, _, token = services.catalog.accounts.create(name, f"owner@{name.lower()}.example", "scale")
     return Customer(client, services, account, token)

@@ -1,11 +1,11 @@
-"""The operations of the contract, and what each asks of a key."""
+"""The operations of the contract, with their scopes."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from tests.api.request_bodies import an_experiment_body
 
-# What an operation is about: that decides who is kept from it, besides whoever lacks its scope.
+# The subject of an operation: it decides which keys are refused although they have the scope.
 Subject = Literal["account", "keys", "listing", "creation", "project", "nothing"]
 _EXPERIMENTS = "/api/v1/projects/{project_id}/experiments"
 _EXPERIMENT = f"{_EXPERIMENTS}/{{id}}"

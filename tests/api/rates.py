@@ -1,4 +1,4 @@
-"""What answers tell about the requests of a minute, and accounts that have few."""
+"""Rate-limit headers of answers, and accounts with a low limit."""
 
 import httpx2
 
@@ -8,7 +8,7 @@ HEADERS = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 
 
 def told(answer: httpx2.Response) -> tuple[int, int, int]:
-    """Limit, remaining and seconds to go, as an answer tells them."""
+    """Return limit, remaining requests and seconds to the reset, from the headers."""
     limit, remaining, reset = (int(answer.headers[name]) for name in HEADERS)
     return limit, remaining, reset
 

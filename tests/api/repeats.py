@@ -1,4 +1,4 @@
-"""Requests that are sent again, and how their answers compare."""
+"""Requests with an Idempotency-Key, and comparison of their answers."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def count(customer: Customer) -> int:
 
 
 def is_repeated(first: httpx2.Response, again: httpx2.Response) -> bool:
-    """Whether the second answer is the first one, marked as such."""
+    """Return whether the second answer is the first one, marked as replayed."""
     assert REPLAYED not in first.headers
     same = ("content-type", "x-request-id", "cache-control")
     return (

@@ -1,4 +1,4 @@
-"""Request bodies that are valid, and what every error must look like."""
+"""Valid request bodies, and checks of the error envelope."""
 
 from typing import Any
 
@@ -19,12 +19,12 @@ PURCHASE = {
 
 
 def an_experiment_body(**fields: Any) -> dict[str, Any]:
-    """A draft of two variants and one goal: it could start."""
+    """Return a draft of two variants and one goal, ready to start."""
     return {"name": "Checkout button", "variants": [CONTROL, TREATMENT], "goals": [PURCHASE], **fields}
 
 
 def error_of(answer: httpx2.Response, status: int, code: str) -> dict[str, Any]:
-    """The error of an answer, checked to be of that status and code and in the envelope."""
+    """Return the error of an answer, checked for its status, code and envelope."""
     assert answer.status_code == status, answer.text
     assert list(answer.json()) == ["error"]
     error: dict[str, Any] = answer.json()["error"]
@@ -36,5 +36,5 @@ def error_of(answer: httpx2.Response, status: int, code: str) -> dict[str, Any]:
 
 
 def fields_of(error: dict[str, Any]) -> list[str]:
-    """The fields that an error's details point at."""
+    """Return the fields that an error's details name."""
     return [detail["field"] for detail in error["details"]]

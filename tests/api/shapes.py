@@ -1,4 +1,4 @@
-"""The keys that the specification, and the decisions about it, give each answer."""
+"""Keys of the answers, by the specification and the decisions about it."""
 
 EXPERIMENT = {
     "id",

@@ -1,4 +1,4 @@
-"""A project with a running experiment, as its pages and its server see it."""
+"""A project with a running experiment, and requests to its SDK endpoints."""
 
 import json
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tests.api.customers import Customer
 
 @dataclass(frozen=True, slots=True)
 class Shop:
-    """A project with a running experiment, seen from its pages."""
+    """A project with a running experiment, and its public key."""
 
     customer: Customer
     project_id: str

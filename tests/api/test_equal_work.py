@@ -1,4 +1,4 @@
-"""Whoever tries keys learns nothing from how long the answer takes: each useless one is the same work."""
+"""Every useless key takes the same work, so that the time of an answer tells nothing about it."""
 
 import hashlib
 import hmac
@@ -18,11 +18,11 @@ from tests.api.request_bodies import error_of
 
 @contextmanager
 def counted_work(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Every query, digest and comparison in the order they are made; all of them still do their work."""
+    """Record every query, digest and comparison in order, without replacing any."""
     done: list[str] = []
 
     def note(step: str) -> None:
-        # What the service does by itself meanwhile is nobody's request.
+        # Background work of the service belongs to no request.
         if not threading.current_thread().name.startswith(("ThreadPoolExecutor", "rollup")):
             done.append(step)
 
@@ -50,7 +50,7 @@ def counted_work(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 @pytest.fixture
 def useless(customer: Customer, services: Services) -> dict[str, str | None]:
-    """A header for each way in which a key can be of no use."""
+    """Return a header for each way in which a key is useless."""
     revoked = customer.with_key()
     key = services.catalog.keys.of_account(customer.account.id)[0]
     services.catalog.keys.revoke(customer.account.id, key.id, now=datetime.now(UTC))

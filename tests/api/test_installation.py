@@ -18,7 +18,7 @@ BASE = "https://ab.example"
 
 
 class Scripts(HTMLParser):
-    """The script elements of a page: where each comes from, and what is in it."""
+    """The script elements of a page, with their sources and contents."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Who may do what: every operation, whoever asks for it."""
+"""Permissions of every operation: scopes, restricted keys and other accounts."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -32,7 +32,7 @@ class Scene:
     key_id: str
 
     def ask(self, operation: Operation, token: str | None) -> httpx2.Response:
-        """Ask for an operation about these objects with some token."""
+        """Call an operation on these objects with a token."""
         about_key, about_project = "/api_keys/" in operation.path, "{project_id}" not in operation.path
         id_ = self.key_id if about_key else self.project_id if about_project else self.experiment_id
         path = operation.path.format(project_id=self.project_id, id=id_)
@@ -40,7 +40,7 @@ class Scene:
         return self.customer.client.request(operation.method, path, headers=headers, json=operation.body)
 
     def kept(self) -> dict[str, Any]:
-        """What the catalog holds of the account, but for when keys were last used, and how much in all."""
+        """Return the account's rows without the last use of keys, and the total number of rows."""
         own = {"account_id": self.customer.account.id, "project_id": self.project_id}
         told: dict[str, Any] = {}
         with self.customer.services.catalog.database.read() as connection:

@@ -1,4 +1,4 @@
-"""Of several things wrong with a request, the one that is answered."""
+"""Order of checks: the error that is answered where a request has several."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ REUSED = {"Idempotency-Key": "taken"}
 
 
 def test_each_check_comes_before_the_next(customer: Customer, services: Services) -> None:
-    """Everything is wrong at first; what is answered is mended, and the next thing is answered."""
+    """Start with every error; fix the one that is answered, and expect the next."""
     mine, other = customer.a_project(), customer.a_project()
     assert customer.call("PATCH", mine, json={"name": "First"}, headers=REUSED).status_code == 200
     reader = customer.with_key("projects:read", project_ids=(other.rpartition("/")[2],))

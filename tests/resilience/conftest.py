@@ -1,4 +1,4 @@
-"""What every test that kills a server allows."""
+"""Warnings that a killed server leaves, allowed in every test of this folder."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Starting servers on a store, and killing them."""
+"""Server processes on a store: start and kill."""
 
 import http.client
 import os
@@ -6,10 +6,11 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
+
+from tests.waiting import wait_until
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -35,24 +36,30 @@ def start_server(servers: subprocess.Popen[str], data_dir: Path) -> tuple[int, i
     servers.stdin.write(f"{port} {data_dir}\n")
     servers.stdin.flush()
     process_id = int(servers.stdout.readline())
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-            connection.request("GET", "/readyz")
-            if connection.getresponse().status == 200:
-                return process_id, port
-        except OSError:
-            time.sleep(0.02)
-        finally:
-            connection.close()
-    raise AssertionError("the server did not start")
+    wait_until(lambda: is_ready(port))
+    return process_id, port
+
+
+def is_ready(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
+    except OSError:
+        return False
+    finally:
+        connection.close()
 
 
 def kill(process_id: int) -> None:
-    """Kill a server and wait until it is gone, and its hold on the store with it."""
+    """Kill a server, and wait until its process, and with it its lock on the store, is gone."""
     os.kill(process_id, signal.SIGKILL)
-    with suppress(ProcessLookupError):
-        while True:
-            os.kill(process_id, 0)
-            time.sleep(0.01)
+    wait_until(lambda: not is_alive(process_id))
+
+
+def is_alive(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+    except ProcessLookupError:
+        return False
+    return True

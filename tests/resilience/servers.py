@@ -1,4 +1,4 @@
-"""Real server processes that start at once: as a script, it imports the service and forks a server a line.
+"""Server processes that start fast: a script that imports the service once, and forks a server per line.
 
 Each line of input is `<port> <data folder>`; the answer is the process id of a server of its own, which
 serves until it is killed.
@@ -16,8 +16,8 @@ from pipeline.settings import Settings
 
 
 def main() -> None:
-    """Fork a server for each line, until there are no more."""
-    # Whoever is killed leaves nothing behind that would have to be waited for.
+    """Fork a server for each line of the input."""
+    # A killed server leaves no zombie process behind.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:
         port, data_dir = line.split(maxsplit=1)

@@ -1,4 +1,4 @@
-"""A kill while the log is moved into the file loses nothing either."""
+"""Committed events survive a kill during a checkpoint."""
 
 import subprocess
 import sys
@@ -11,12 +11,12 @@ from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
 
 KILLS = 5
-# Commits and checkpoints in turn, and says after each commit how far it got.
+# Commits and checkpoints in turn, and prints the last sequence number after each commit.
 WRITER = """
 import sys
 from pathlib import Path
 from pipeline.settings import Settings
-from pipeline.store import events
+from pipeline.store.warehouse import events
 from pipeline.store.warehouse.events import EventRow
 from pipeline.store.warehouse.connection import Warehouse
 warehouse = Warehouse.open(Settings(data_dir=Path(sys.argv[1])))
@@ -44,7 +44,7 @@ def test_what_was_committed_survives_a_kill_in_a_checkpoint(tmp_path: Path) -> N
 
 
 def committed_until_killed(data_dir: Path, commits: int) -> int:
-    """Kill the writer right after a commit, when it is in the checkpoint; returns how far it said it got."""
+    """Kill the writer right after a commit, in the checkpoint; returns the last number it printed."""
     command = [sys.executable, "-c", WRITER, str(data_dir)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None

@@ -1,15 +1,16 @@
-"""A kill while a snapshot is written leaves the one before it whole, and no more and more litter."""
+"""A kill during a snapshot leaves the previous snapshot intact, and few leftover files."""
 
+import os
 import random
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.pipeline.snapshots_at_hand import assert_whole, files_in, manifest_of
 from tests.pipeline.working_store import a_working_store, an_exposure
+from tests.waiting import wait_until
 
 KILLS = 5
 # New events, counted and copied, over and over.
@@ -42,7 +43,7 @@ def test_a_kill_at_any_moment_leaves_a_whole_snapshot(tmp_path: Path) -> None:
     moments = random.Random(9)  # noqa: S311 (moments, not secrets)
     for _ in range(KILLS):
         before = manifest_of(folder)["last_seq"]
-        write_and_be_killed(tmp_path, project.id, moments.uniform(0, 0.3))
+        write_and_be_killed(tmp_path, project.id, folder, moments.randint(0, 12))
         manifest = assert_whole(folder)
         assert manifest["last_seq"] >= before
         assert all((folder / path).exists() for path in manifest["retired"])
@@ -55,10 +56,18 @@ def test_a_kill_at_any_moment_leaves_a_whole_snapshot(tmp_path: Path) -> None:
     assert assert_whole(folder)["last_seq"] > 3000
 
 
-def write_and_be_killed(data_dir: Path, project_id: str, delay: float) -> None:
+def write_and_be_killed(data_dir: Path, project_id: str, folder: Path, changes: int) -> None:
+    """Kill the writer after so many changes to the files of the snapshot: often in the middle of one."""
     command = [sys.executable, "-c", WRITER, str(data_dir), project_id]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
         assert writer.stdout.readline() == "ready\n"
-        time.sleep(delay)
+        for _ in range(changes):
+            before = names_in(folder)
+            wait_until(lambda: names_in(folder) != before)  # noqa: B023 - waited for at once
         writer.kill()
+
+
+def names_in(folder: Path) -> set[str]:
+    """Every file, complete or not; unlike `files_in`, without a look at files that may be gone meanwhile."""
+    return {name for _, _, names in os.walk(folder) for name in names}

@@ -1,10 +1,9 @@
-"""A write that is sent until it is answered takes effect once, whenever the service is killed."""
+"""A write repeated until it is answered takes effect once, whenever the service is killed."""
 
 import http.client
 import json
 import random
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -12,13 +11,14 @@ import pytest
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
 from tests.resilience.killing import kill, start_server, the_servers
+from tests.waiting import wait_until
 
 KILLS = 8
 SENDERS = 6
 
 
 def create_project(connection: http.client.HTTPConnection, token: str, name: str) -> tuple[int, str]:
-    """Status and the id of the project, if there is one; the key is the name."""
+    """Create a project, keyed by its name; returns the status, and the id if there is one."""
     headers = {
         "Authorization": f"Bearer {token}",
         "Content-Type": "application/json",
@@ -33,7 +33,7 @@ def create_project(connection: http.client.HTTPConnection, token: str, name: str
 
 
 def send_until_killed(port: int, token: str, name: str, created: dict[str, str | None]) -> None:
-    """Create projects one after another, until there is no server any more; name → id, None if unknown."""
+    """Create projects one after another until the server is gone: name → id, None if unknown."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     number = 0
     while True:
@@ -45,6 +45,11 @@ def send_until_killed(port: int, token: str, name: str, created: dict[str, str |
             return
         assert status == 201
         created[f"{name}-{number}"] = project_id
+
+
+def count_answered(created: dict[str, str | None]) -> int:
+    # A copy, since the senders add to it meanwhile.
+    return sum(project_id is not None for project_id in created.copy().values())
 
 
 @pytest.mark.slow
@@ -63,7 +68,8 @@ def test_creations_sent_again_after_kills_are_each_made_once(tmp_path: Path) -> 
             ]
             for sender in senders:
                 sender.start()
-            time.sleep(moments.uniform(0.05, 0.6))
+            answered = count_answered(created) + moments.randint(1, 40)
+            wait_until(lambda: count_answered(created) >= answered)  # noqa: B023 - waited for at once
             kill(process_id)
             for sender in senders:
                 sender.join()

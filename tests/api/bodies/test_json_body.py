@@ -1,3 +1,5 @@
+"""JSON bodies: what is refused, and how deep and how large they may be."""
+
 import json
 import math
 import time
@@ -8,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.bodies.json_body import MAX_DEPTH, MalformedJsonError, read_json
+from tests.api.customers import Customer
+from tests.api.request_bodies import error_of, fields_of
 
 VALUES = st.recursive(
     st.none()
@@ -92,3 +96,45 @@ def test_time_does_not_explode_with_repeated_names(distinct: int) -> None:
         read_json(f"{{{members}}}".encode())
     # Comparing each with each would take minutes.
     assert time.process_time() - begun < 5
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"{'a': 1}",
+        b'{"name": "\\ud800"}',
+        b'{"name": NaN}',
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"name": ' + b"9" * 5_000 + b"}",
+        b'{"name": 1e999}',
+    ],
+)
+def test_body_that_is_no_json_is_told_so(customer: Customer, body: bytes) -> None:
+    answer = customer.call("POST", "/projects", content=body, headers={"Content-Type": "application/json"})
+    error_of(answer, 400, "invalid_json")
+
+
+@pytest.mark.parametrize("body", [[], "text", 1, None, True])
+def test_body_that_is_no_object_is_invalid(customer: Customer, body: object) -> None:
+    answer = customer.call(
+        "POST", "/projects", content=json.dumps(body), headers={"Content-Type": "application/json"}
+    )
+    assert fields_of(error_of(answer, 422, "validation_error")) == ["body"]
+
+
+@pytest.mark.parametrize(
+    "media_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]
+)
+def test_body_of_another_media_type_is_refused(customer: Customer, media_type: str) -> None:
+    answer = customer.call("POST", "/projects", content=b"{}", headers={"Content-Type": media_type})
+    error_of(answer, 415, "unsupported_media_type")
+
+
+def test_media_type_may_name_its_charset(customer: Customer) -> None:
+    body = json.dumps({"name": "Läden", "url": "https://shop.example"}, ensure_ascii=False).encode()
+    headers = {"Content-Type": "Application/JSON; charset=utf-8"}
+    answer = customer.call("POST", "/projects", content=body, headers=headers)
+    assert answer.json()["data"]["name"] == "Läden"

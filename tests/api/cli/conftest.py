@@ -1,4 +1,4 @@
-"""Commands run as a shell would run them, in this process."""
+"""Commands, run in this process with the arguments of a shell."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ from api.cli.app import main
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How a command ended, and what it printed."""
+    """The exit status of a command, and its output."""
 
     status: int
     out: str

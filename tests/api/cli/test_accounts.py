@@ -1,4 +1,4 @@
-"""Accounts, members and keys from the command line."""
+"""Commands for accounts, members and keys."""
 
 from datetime import UTC, datetime
 from pathlib import Path

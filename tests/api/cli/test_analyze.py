@@ -1,4 +1,4 @@
-"""`truelift analyze`: a verdict straight from a file."""
+"""Command `analyze`: the verdict of a file."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The command: its help imports little, and a failure that nobody expects is raised."""
+"""The command `truelift`: fast help, and unexpected failures with a traceback."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The calibration prints a table, saves it, and fails where a method does."""
+"""Command `calibrate`: a table, saved figures, and a failure where a method breaks its promise."""
 
 import csv
 from dataclasses import replace
@@ -13,7 +13,7 @@ from tests.api.cli.conftest import Run
 
 @pytest.fixture(autouse=True)
 def _one_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command as it is, on one setting: that every method holds in all is the command's own business."""
+    """Run the command on one setting; tests of the engine run all of them."""
     monkeypatch.setattr(error_rates, "DEFAULT_SETTINGS", (Setting(rate=0.2, visitors=280),))
 
 

@@ -1,4 +1,4 @@
-"""Output goes to the stream that it belongs to."""
+"""Terminal output: results on one stream, errors on the other."""
 
 import json
 

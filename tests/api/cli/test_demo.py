@@ -1,4 +1,4 @@
-"""The demo tells three known truths apart, and its three questions are answered."""
+"""Command `demo`: the verdicts of its three experiments of known effect."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,10 +1,5 @@
-"""Files come in from the command line, and the verdict is that of the real experiment."""
+"""Command `import`: files of real experiments, and their verdicts."""
 
-import json
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +11,7 @@ from engine.analysis.results.report import GoalReport, Report
 from pipeline.results.filters import SegmentFilters
 from pipeline.services import PipelineServices
 from tests.api.cli.conftest import Run
+from tests.api.cli.owners import owned_by_another_process
 from tests.public_data import EmailChallenge, LandingPage
 
 LANDING_PAGE = (
@@ -112,27 +108,10 @@ def test_a_file_that_means_something_else_leaves_nothing_behind(
 
 @pytest.mark.usefixtures("account")
 def test_a_store_that_is_served_says_how_to_go_on(run: Run, tmp_path: Path, small_file: Path) -> None:
-    with held_by_another_process(tmp_path):
+    with owned_by_another_process(tmp_path):
         ran = run("import", small_file, "--data-dir", tmp_path, *SMALL)
     assert ran.status == 1
     assert "is held by another process" in ran.err.replace("\n", " ")
-
-
-@contextmanager
-def held_by_another_process(folder: Path) -> Iterator[None]:
-    holder = (
-        "import sys, pathlib; from pipeline.settings import Settings;"
-        "from pipeline.store.warehouse.connection import Warehouse;"
-        "held = Warehouse.open(Settings(data_dir=pathlib.Path(sys.argv[1]))); "
-        "print('held', flush=True); input()"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", holder, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"held\n"
-        yield
-        process.kill()
 
 
 @pytest.mark.usefixtures("account")
@@ -228,8 +207,3 @@ def test_a_file_of_events_counts_like_events_that_were_sent(
     assert ran.status == 0
     assert "line 4: invalid_visitor_id" in ran.err
     assert counts(goal_named(report_of(tmp_path), "bought")) == {"A": (501, 101), "B": (500, 100)}
-
-
-def test_openapi_prints_the_description(run: Run) -> None:
-    description = json.loads(run("openapi").out)
-    assert description["info"]["version"] == "1.0.0"

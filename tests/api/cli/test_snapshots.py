@@ -1,41 +1,16 @@
-"""Snapshots from the command line, with the service running and without."""
+"""Command `snapshot`, with the service running and without."""
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.snapshots.reader import open_snapshot
 from tests.api.cli.conftest import Run
+from tests.api.cli.owners import owned_by_another_process
 from tests.pipeline.snapshots_at_hand import assert_whole
 from tests.pipeline.working_store import a_purchase, a_working_store, an_exposure
 
-# Owns the store, as a running service does, until its input ends.
-OWNER = """
-import sys
-from pathlib import Path
-from pipeline.settings import Settings
-from pipeline.store.warehouse.connection import Warehouse
-warehouse = Warehouse.open(Settings(data_dir=Path(sys.argv[1])))
-print("ready", flush=True)
-sys.stdin.read()
-"""
-
-
-@contextmanager
-def owned_by_another_process(data_dir: Path) -> Iterator[None]:
-    command = [sys.executable, "-c", OWNER, str(data_dir)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as owner:
-        assert owner.stdin is not None
-        assert owner.stdout is not None
-        assert owner.stdout.readline() == "ready\n"
-        yield
-        owner.stdin.close()
-
 
 def a_store_in(folder: Path) -> str:
-    """Two visitors, not counted yet; returns the id of their project."""
+    """Store two visitors before any rollup; returns the id of their project."""
     with a_working_store(folder) as store:
         project = store.add_project()
         experiment = store.add_experiment(project)

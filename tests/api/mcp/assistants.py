@@ -1,4 +1,4 @@
-"""An assistant that has a customer's key, and the official client to use it with."""
+"""An assistant with a customer's key and the official client."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,7 +18,7 @@ LIST_TOOLS = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 
 @dataclass(frozen=True, slots=True)
 class Assistant:
-    """An assistant that has a customer's key."""
+    """An assistant with a customer's key."""
 
     customer: Customer
 
@@ -37,14 +37,14 @@ class Assistant:
             return {tool.name: tool for tool in (await client.list_tools()).tools}
 
     async def call(self, tool: str, **arguments: Any) -> Any:
-        """What a tool returns; the client checks it against the tool's output schema."""
+        """Return the result of a tool; the client checks it against the tool's output schema."""
         async with self.connected() as client:
             result = await client.call_tool(tool, arguments)
         assert not result.is_error, result.content
         return result.structured_content
 
     async def fail(self, tool: str, code: str, **arguments: Any) -> dict[str, Any]:
-        """The error that a tool returns, checked to be of that code and in the envelope."""
+        """Return the error of a tool, checked for its code and envelope."""
         async with self.connected() as client:
             result = await client.call_tool(tool, arguments)
         assert result.is_error, result.content

@@ -1,4 +1,4 @@
-"""A service on a real port, so that customers and assistants speak HTTP to it."""
+"""A service on a real port, for customers and assistants."""
 
 from collections.abc import Callable, Iterator
 from typing import cast
@@ -6,8 +6,10 @@ from typing import cast
 import httpx2
 import pytest
 from fastapi import FastAPI
+from mcp_types import Tool
 
 from api.app import create_app
+from api.mcp.tools import Operation, operations_of
 from api.services import Services
 from pipeline.settings import Settings
 from tests.api.customers import Customer
@@ -40,3 +42,13 @@ def assistant(customer: Customer) -> Assistant:
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="module")
+def operations(app: FastAPI) -> dict[str, Operation]:
+    return operations_of(app)
+
+
+@pytest.fixture(scope="module")
+def tools(operations: dict[str, Operation]) -> dict[str, Tool]:
+    return {name: operation.tool for name, operation in operations.items()}

@@ -7,10 +7,10 @@ from urllib.parse import quote
 import pytest
 
 from api.services import Services
+from tests.api.broken_catalog import a_catalog_without_projects
 from tests.api.customers import Customer
 from tests.api.mcp.assistants import HEADERS, LIST_TOOLS
 from tests.api.request_bodies import error_of
-from tests.api.test_errors import a_catalog_without_projects
 
 LIST_PROJECTS = {
     "jsonrpc": "2.0",
@@ -23,7 +23,7 @@ LIST_PROJECTS = {
 def answered(
     customer: Customer, path: str, message: object = LIST_TOOLS, method: str = "POST", **headers: str
 ) -> str:
-    """The whole answer, headers too; a client that itself logs nothing."""
+    """Return the whole answer with its headers, by a client that logs nothing."""
     url = customer.client.base_url
     connection = http.client.HTTPConnection(url.host, url.port, timeout=30)
     sent = {**HEADERS, "Content-Type": "application/json", **headers}

@@ -1,4 +1,4 @@
-"""The official client, over HTTP, in every version of the protocol that it speaks."""
+"""The official client over HTTP, in every protocol version that it supports."""
 
 from typing import Any
 

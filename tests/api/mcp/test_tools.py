@@ -1,28 +1,11 @@
 from typing import Any
 
 import httpx2
-import pytest
-from fastapi import FastAPI
 from jsonschema import Draft202012Validator
 from mcp_types import Tool
 
-from api.mcp.annotations import BY_OPERATION
-from api.mcp.tools import Operation, operations_of
-from api.services import Services
-from pipeline.store.catalog.keys import SCOPES
+from api.mcp.tools import Operation
 from tests import contract
-from tests.api.customers import Customer
-from tests.api.mcp.assistants import Assistant
-
-
-@pytest.fixture(scope="module")
-def operations(app: FastAPI) -> dict[str, Operation]:
-    return operations_of(app)
-
-
-@pytest.fixture(scope="module")
-def tools(operations: dict[str, Operation]) -> dict[str, Tool]:
-    return {name: operation.tool for name, operation in operations.items()}
 
 
 def properties(tool: Tool) -> dict[str, Any]:
@@ -103,63 +86,3 @@ def test_no_argument_means_two_things(client: httpx2.Client, operations: dict[st
         members = document["components"]["schemas"].get(name, {}).get("properties", {})
         assert not operation.locations.keys() & members.keys(), operation.tool.name
         assert bool(members) == operation.has_body
-
-
-def test_hints_tell_reading_from_adding_and_taking_away(tools: dict[str, Tool]) -> None:
-    def hints(name: str) -> tuple[bool | None, bool | None, bool | None]:
-        told = tools[name].annotations
-        assert told is not None
-        return told.read_only_hint, told.destructive_hint, told.idempotent_hint
-
-    assert hints("get_results") == (True, False, True)
-    assert hints("create_experiment") == (False, False, False)
-    assert hints("update_experiment") == (False, True, True)
-    assert hints("complete_experiment") == (False, True, True)
-    assert hints("delete_project") == (False, True, True)
-    assert hints("revoke_api_key") == (False, True, True)
-
-
-def test_hints_are_of_operations_that_exist(tools: dict[str, Tool]) -> None:
-    assert set(BY_OPERATION) <= set(tools)
-
-
-def refused(customer: Customer, operations: dict[str, Operation]) -> set[str]:
-    """The operations that the API forbids to a key, whatever it sends."""
-    found = set()
-    for name, operation in operations.items():
-        path = operation.path.removeprefix("/api/v1").replace("{id}", "x").replace("{project_id}", "x")
-        body: dict[str, Any] | None = {} if operation.has_body else None
-        if customer.call(operation.method, path, json=body).status_code == 403:
-            found.add(name)
-    return found
-
-
-@pytest.mark.anyio
-@pytest.mark.parametrize("scope", SCOPES)
-async def test_a_key_is_offered_what_the_api_does_not_forbid_it(
-    customer: Customer, operations: dict[str, Operation], scope: str
-) -> None:
-    key = customer.with_key(scope)
-    assert set(await Assistant(key).tools()) == set(operations) - refused(key, operations)
-
-
-@pytest.mark.anyio
-async def test_a_restricted_key_is_offered_nothing_of_the_whole_account(
-    customer: Customer, project: str, operations: dict[str, Operation]
-) -> None:
-    key = customer.with_key(project_ids=(project.rpartition("/")[2],))
-    offered = set(await Assistant(key).tools())
-    assert offered == set(operations) - refused(key, operations)
-    assert set(operations) - offered == {"create_project", "list_api_keys", "revoke_api_key"}
-
-
-@pytest.mark.anyio
-async def test_a_plain_member_is_offered_no_keys(
-    customer: Customer, services: Services, operations: dict[str, Operation]
-) -> None:
-    member = services.catalog.members.add(customer.account.id, "mia@acme.example", "Mia", "member")
-    _, token = services.catalog.keys.create(customer.account.id, member.id, "Mia's", SCOPES)
-    key = Customer(customer.client, services, customer.account, token)
-    offered = set(await Assistant(key).tools())
-    assert offered == set(operations) - refused(key, operations)
-    assert set(operations) - offered == {"list_api_keys", "revoke_api_key"}

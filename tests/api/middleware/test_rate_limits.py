@@ -122,11 +122,6 @@ def test_window_is_over_after_its_minute(tmp_path: Path, monkeypatch: pytest.Mon
     assert not limits.count("account/a", 1).is_exceeded
 
 
-@pytest.fixture
-def shop(customer: Customer, project: str, experiment: str) -> Shop:
-    return Shop.opened_by(customer, project, experiment)
-
-
 def test_sdk_endpoints_use_up_their_projects_quota_and_not_the_accounts(
     customer: Customer, shop: Shop, services: Services
 ) -> None:

@@ -17,6 +17,7 @@ from pipeline.settings import Settings
 from tests.api.customers import a_customer_of
 from tests.api.rates import limited, told
 from tests.api.request_bodies import error_of
+from tests.waiting import wait_until
 
 
 @dataclass(slots=True)
@@ -41,13 +42,11 @@ class Redis:
         }
         arguments = [text for name, value in options.items() for text in (f"--{name}", str(value))]
         self.process = subprocess.Popen(["redis-server", *arguments], stdout=subprocess.DEVNULL)
-        deadline = time.monotonic() + 10
-        while time.monotonic() < deadline:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.05)
-        raise TimeoutError("redis-server does not answer")
+        wait_until(self.takes_connections)
+
+    def takes_connections(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
     def stop(self) -> None:
         if self.process is not None:

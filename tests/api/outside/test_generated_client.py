@@ -1,4 +1,4 @@
-"""Whoever generates a client from the description can run a test from its draft to its result."""
+"""A client generated from the OpenAPI document runs a test from its draft to its result."""
 
 import importlib
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Requests made up from the description that is served, good and bad, get only answers that it describes."""
+"""Requests generated from the OpenAPI document, valid and invalid, get only documented answers."""
 
 from typing import Any
 
@@ -46,20 +46,20 @@ def test_generated_request_is_answered_as_described(
 
 
 def is_sound(case: Case[Any], location: ParameterLocation) -> bool:
-    """Whether that part of the request was made up to be right."""
+    """Return whether that part of the request was generated as valid."""
     part = case.meta.components.get(location) if case.meta else None
     return part is None or part.mode.is_positive
 
 
 def a_tireless_customer(client: httpx2.Client, services: Services) -> Customer:
-    """One whom no limit stops."""
+    """A customer without limits."""
     account, _, token = services.catalog.accounts.create(new_id("tireless"), "owner@tireless.example")
     services.catalog.accounts.update(account.id, max_projects=10**6, rate_limit=10**6)
     return Customer(client, services, account, token)
 
 
 def ids_for(path: str, customer: Customer) -> dict[str, str]:
-    """Make what a path is about, and name it."""
+    """Create the resources of a path, and return their ids."""
     if path.startswith("/api/v1/projects/"):
         project = customer.a_project()
         project_id = project.rpartition("/")[2]

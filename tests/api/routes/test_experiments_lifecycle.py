@@ -1,4 +1,4 @@
-"""The life of an experiment as callers drive it: what each status allows, and what it refuses."""
+"""Lifecycle of an experiment: the transitions that each status allows and refuses."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -131,7 +131,7 @@ def test_archived_experiment_leaves_the_listing_and_keeps_its_results(
 
 
 def at_once(*calls: Callable[[], httpx2.Response]) -> list[httpx2.Response]:
-    """Make the calls from a thread each, all at the same moment."""
+    """Make the calls at the same moment, each from its own thread."""
     together = Barrier(len(calls))
 
     def make(call: Callable[[], httpx2.Response]) -> httpx2.Response:

@@ -14,7 +14,7 @@ REVENUE = {"name": "Orders", "goal_type": "revenue", "config": {"event_name": "o
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A running experiment with a primary and a revenue goal, and what was sent about it."""
+    """A running experiment with a primary and a revenue goal, and its events."""
 
     customer: Customer
     path: str

@@ -3,20 +3,14 @@ from typing import Any
 import pytest
 
 from engine.design.assignment import assign
-from tests.api.customers import Customer
 from tests.api.shops import Shop
 
 INIT = "/api/v1/sdk/init"
 TRACK = "/api/v1/sdk/track"
 
 
-@pytest.fixture
-def shop(customer: Customer, project: str, experiment: str) -> Shop:
-    return Shop.opened_by(customer, project, experiment)
-
-
 def shown(shop: Shop, **visit: Any) -> dict[str, Any]:
-    """What the shop's own experiment is for a visit."""
+    """Return the assignment of the shop's own experiment."""
     answer = shop.post(INIT, {"visitor_id": "v1", **visit})
     assert answer.status_code == 200, answer.text
     (own,) = [one for one in answer.json()["assignments"] if one["experiment_id"] == shop.experiment["id"]]

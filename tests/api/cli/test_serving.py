@@ -1,0 +1,45 @@
+"""The service as a command: it serves until it is interrupted."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from api.app import create_app
+from pipeline.settings import Settings
+from tests.api.cli.conftest import Run
+from tests.waiting import wait_until
+
+SERVE = "import sys; from api.cli.app import main; sys.argv[0] = 'truelift'; main()"
+
+
+def test_openapi_prints_the_description(run: Run) -> None:
+    document = json.loads(run("openapi").out)
+    assert document == json.loads(json.dumps(create_app(Settings()).openapi()))
+
+
+def status_of(url: str) -> int | None:
+    """The status of the answer; None while the service takes no connections."""
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 - our own address
+            return int(answer.status)
+    except urllib.error.URLError:
+        return None
+
+
+@pytest.mark.slow
+def test_serve_answers_until_it_is_interrupted(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    command = [sys.executable, "-c", SERVE, "serve", "--data-dir", str(tmp_path), "--port", str(port)]
+    with subprocess.Popen(command) as server:
+        assert wait_until(lambda: status_of(f"http://127.0.0.1:{port}/healthz")) == 200
+        server.send_signal(signal.SIGINT)
+        assert server.wait(timeout=60) in {0, 130}

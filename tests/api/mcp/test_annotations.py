@@ -1,0 +1,23 @@
+"""Annotations of tools: read-only, destructive and idempotent hints."""
+
+from mcp_types import Tool
+
+from api.mcp.annotations import BY_OPERATION
+
+
+def test_annotations_tell_reading_from_adding_and_destroying(tools: dict[str, Tool]) -> None:
+    def hints(name: str) -> tuple[bool | None, bool | None, bool | None]:
+        annotations = tools[name].annotations
+        assert annotations is not None
+        return annotations.read_only_hint, annotations.destructive_hint, annotations.idempotent_hint
+
+    assert hints("get_results") == (True, False, True)
+    assert hints("create_experiment") == (False, False, False)
+    assert hints("update_experiment") == (False, True, True)
+    assert hints("complete_experiment") == (False, True, True)
+    assert hints("delete_project") == (False, True, True)
+    assert hints("revoke_api_key") == (False, True, True)
+
+
+def test_annotations_are_of_operations_that_exist(tools: dict[str, Tool]) -> None:
+    assert set(BY_OPERATION) <= set(tools)

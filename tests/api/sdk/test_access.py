@@ -1,0 +1,83 @@
+"""Access to the SDK endpoints: public keys of browsers and API keys of servers."""
+
+import pytest
+
+from tests.api.customers import Customer
+from tests.api.shops import Shop
+
+TRACK = "/api/v1/sdk/track"
+
+
+def test_a_server_names_the_project_in_the_body_or_the_query(shop: Shop) -> None:
+    server = shop.customer.with_key("sdk:write")
+    body = {"batch": [shop.exposure("a")], "project_id": shop.project_id}
+    assert server.call("POST", "/sdk/track", json=body).json()["accepted"] == 1
+    query = {"project_id": shop.project_id}
+    answer = server.call("POST", "/sdk/track", json={"batch": [shop.exposure("b")]}, params=query)
+    assert answer.json()["accepted"] == 1
+    assert shop.stored() == ["a", "b"]
+
+
+def test_a_servers_own_user_agent_makes_no_visitor_a_bot(shop: Shop) -> None:
+    body = {"batch": [shop.exposure("a")], "project_id": shop.project_id}
+    shop.customer.call("POST", "/sdk/track", json=body, headers={"User-Agent": "python-requests/2"})
+    shop.post(TRACK, {"batch": [shop.exposure("b")]}, User_Agent="Googlebot/2.1")
+    assert shop.stored("is_bot") == [False, True]
+
+
+def test_the_public_key_may_stand_in_the_query(shop: Shop) -> None:
+    body = {"batch": [shop.exposure()]}
+    answer = shop.customer.client.post(f"{TRACK}?key={shop.sdk_key}", json=body)
+    assert answer.json()["accepted"] == 1
+
+
+def test_without_a_key_nothing_comes_in(shop: Shop) -> None:
+    answer = shop.customer.client.post(TRACK, json={"batch": [shop.exposure()]})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (401, "invalid_api_key")
+    assert answer.headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("headers", [{"X-SDK-Key": "pk_unknown"}, {"Authorization": "Bearer svc_live_x_y"}])
+def test_an_unknown_key_is_refused(shop: Shop, headers: dict[str, str]) -> None:
+    answer = shop.customer.client.post(TRACK, json={"batch": []}, headers=headers)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (401, "invalid_api_key")
+
+
+def test_a_server_key_needs_the_scope(shop: Shop) -> None:
+    server = shop.customer.with_key("experiments:read")
+    answer = server.call("POST", "/sdk/track", json={"batch": [], "project_id": shop.project_id})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "forbidden")
+
+
+def test_a_server_key_must_say_which_project(shop: Shop) -> None:
+    answer = shop.customer.call("POST", "/sdk/track", json={"batch": []})
+    assert answer.status_code == 422
+    assert answer.json()["error"]["details"][0]["field"] == "project_id"
+
+
+def test_a_project_that_the_key_does_not_reach_does_not_exist(shop: Shop, stranger: Customer) -> None:
+    body = {"batch": [], "project_id": shop.project_id}
+    other = shop.customer.a_project().rpartition("/")[2]
+    restricted = shop.customer.with_key("sdk:write", project_ids=(other,))
+    for caller in (stranger, restricted):
+        answer = caller.call("POST", "/sdk/track", json=body)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+
+
+def test_a_revoked_key_stops_at_once(shop: Shop) -> None:
+    server = shop.customer.with_key("sdk:write")
+    body = {"batch": [], "project_id": shop.project_id}
+    assert server.call("POST", "/sdk/track", json=body).status_code == 200
+    keys = shop.customer.services.catalog.keys
+    newest = keys.of_account(shop.customer.account.id)[0]
+    keys.revoke(shop.customer.account.id, newest.id, now=newest.created_at)
+    assert server.call("POST", "/sdk/track", json=body).status_code == 401
+
+
+def test_what_comes_from_an_excluded_address_is_not_kept(shop: Shop) -> None:
+    settings = {"settings": {"excluded_ips": ["192.0.2.0/24"]}}
+    shop.customer.patch(f"/projects/{shop.project_id}", settings)
+    live = shop.customer.services.project_cache.with_id(shop.project_id)
+    assert live.excludes("192.0.2.7")
+    assert not live.excludes("198.51.100.1")
+    assert not live.excludes("testclient")
