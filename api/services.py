@@ -37,7 +37,7 @@ def open_services(settings: Settings) -> Iterator[Services]:
         scheduler = Scheduler(pipeline)
         scheduler.start()
         stack.callback(scheduler.stop)
-        # First of all, so that the scheduler does not wait for the snapshot that is being written.
+        # Closed first, so that the scheduler does not wait for a snapshot that is being written.
         stack.callback(pipeline.snapshots.close)
         yield Services(
             settings=settings,

@@ -19,7 +19,7 @@ from typing import Any
 import uvicorn
 from rich import print as show
 
-import api.services
+import pipeline.services
 from api.app import create_app
 from benchmarks.serving import served
 from engine.design import lifecycle
@@ -131,7 +131,7 @@ def _a_site(data_dir: Path) -> Site:
 def _serve(port: int, data_dir: Path, stores: bool) -> None:  # noqa: FBT001 (an argument of a process)
     if not stores:
         # The only difference between the two services.
-        vars(api.services)["Ingest"] = NoStore
+        vars(pipeline.services)["Ingest"] = NoStore
     uvicorn.run(create_app(Settings(data_dir=data_dir)), port=port, log_level="warning", access_log=False)
 
 

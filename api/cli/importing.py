@@ -16,7 +16,7 @@ from api.cli.options import (
     goal_columns,
     required_control,
 )
-from api.cli.stores import opened_store, the_project
+from api.cli.stores import opened_store, target_project
 from pipeline.clock import utc_now
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def import_file(
     from pipeline.results.filters import SegmentFilters
 
     with opened_store(data_dir) as store, progress() as bar:
-        target = the_project(store, project, name_of_new=file.stem)
+        target = target_project(store, project, name_of_new=file.stem)
         task = bar.add_task(file.name, total=file.stat().st_size if file.is_file() else None)
         if variant is None:
             imported = import_events(

@@ -6,23 +6,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from api.cli.console import CommandError
-from pipeline.clock import utc_now
-from pipeline.settings import Settings
 
 if TYPE_CHECKING:
     from engine.design.project import Project
     from pipeline.services import PipelineServices
+    from pipeline.settings import Settings
     from pipeline.store.catalog.catalog import Catalog
 
 
-def settings_for(data_dir: Path) -> Settings:
-    """The settings of this environment, on the store in `data_dir`."""
+def settings_for(data_dir: Path) -> "Settings":
+    """Read the settings of this environment, for the store in `data_dir`."""
+    from pipeline.settings import Settings
+
     return Settings(data_dir=data_dir)
 
 
 @contextmanager
 def opened_catalog(data_dir: Path) -> Iterator["Catalog"]:
-    """The catalog in `data_dir`, made if there is none, closed at the end."""
+    """Open the catalog in `data_dir`, created where there is none, until the end."""
     from pipeline.store.catalog.catalog import Catalog
 
     catalog = Catalog.open(settings_for(data_dir))
@@ -45,13 +46,13 @@ def opened_store(data_dir: Path) -> Iterator["PipelineServices"]:
         yield store
 
 
-def the_project(store: "PipelineServices", project_id: str | None, *, name_of_new: str) -> "Project":
-    """The project named, the only one there is, or the first one, made in the only account."""
+def target_project(store: "PipelineServices", project_id: str | None, *, name_of_new: str) -> "Project":
+    """Return the project of that id, the only project, or a new one in the only account; CommandError."""
     if project_id is not None:
         return store.catalog.projects.find(project_id)
     projects = store.catalog.projects.all()
     if len(projects) > 1:
-        listed = ", ".join(f"{one.id} ({one.name})" for one in projects)
+        listed = ", ".join(f"{project.id} ({project.name})" for project in projects)
         raise CommandError(f"this store has several projects; name one with --project: {listed}")
     return projects[0] if projects else _first_project(store, name_of_new)
 
@@ -59,18 +60,19 @@ def the_project(store: "PipelineServices", project_id: str | None, *, name_of_ne
 def _first_project(store: "PipelineServices", name: str) -> "Project":
     accounts = store.catalog.accounts.all()
     if len(accounts) != 1:
-        why = (
+        reason = (
             "no account yet; run `truelift init` first" if not accounts else "several accounts and no project"
         )
         raise CommandError(
-            f"this store has {why}, or create a project over the API and name it with --project"
+            f"this store has {reason}, or create a project over the API and name it with --project"
         )
     return new_project(store, accounts[0].id, {"name": name, "url": "https://example.com"})
 
 
 def new_project(store: "PipelineServices", account_id: str, fields: dict[str, object]) -> "Project":
-    """A project of an account, made as the API would make it."""
+    """Create a project of an account, with the defaults of the API."""
     from engine.design.project import draft_project
+    from pipeline.clock import utc_now
     from pipeline.store.catalog.ids import new_id, new_sdk_key
 
     project = draft_project(

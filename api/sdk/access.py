@@ -43,7 +43,7 @@ class SdkRequest(Generic[BodyT]):
     A server's own headers tell nothing of a visitor, so its requests have the defaults.
     """
 
-    live: CachedProject
+    cached: CachedProject
     body: BodyT
     client: Client = UNKNOWN_CLIENT
     # Whether the project stores nothing from the visitor's network address.
@@ -71,12 +71,12 @@ async def read_request(
         body = decode(await read_event_body(request))
         project_id = request.query_params.get("project_id") or body.project_id
         return SdkRequest(await _project_of_server(request, services, caller, project_id), body)
-    live = await _project_of_browser(request, services)
+    cached = await _project_of_browser(request, services)
     return SdkRequest(
-        live,
+        cached,
         decode(await read_event_body(request)),
         Client.of_headers(dict(request.headers)),
-        live.excludes(request.client.host if request.client else None),
+        cached.excludes(request.client.host if request.client else None),
         request.headers.get("origin"),
     )
 
@@ -99,21 +99,21 @@ async def _project_of_server(
         raise ApiError("validation_error", INVALID, [problem])
     if not caller.key.reaches(project_id):
         raise NotFoundError("project", project_id)
-    live = services.project_cache.fresh("id", project_id)
-    if live is None:
-        live = await run_in_threadpool(services.project_cache.with_id, project_id)
-    if live.project.account_id != caller.account.id:
+    cached = services.project_cache.fresh("id", project_id)
+    if cached is None:
+        cached = await run_in_threadpool(services.project_cache.with_id, project_id)
+    if cached.project.account_id != caller.account.id:
         raise NotFoundError("project", project_id)
-    await _count_request(request, services, live)
-    return live
+    await _count_request(request, services, cached)
+    return cached
 
 
 async def _project_of_browser(request: Request, services: Services) -> CachedProject:
     sdk_key = request.headers.get(KEY_HEADER) or request.query_params.get(KEY_PARAMETER) or ""
-    live = services.project_cache.fresh("key", sdk_key)
-    if live is None:
+    cached = services.project_cache.fresh("key", sdk_key)
+    if cached is None:
         try:
-            live = await run_in_threadpool(services.project_cache.with_key, sdk_key)
+            cached = await run_in_threadpool(services.project_cache.with_key, sdk_key)
         except NotFoundError:
             raise ApiError(
                 "invalid_api_key",
@@ -121,16 +121,16 @@ async def _project_of_browser(request: Request, services: Services) -> CachedPro
                 "sdk:write",
                 headers={"WWW-Authenticate": "Bearer"},
             ) from None
-    await _count_request(request, services, live)
-    if not live.account.is_served:
+    await _count_request(request, services, cached)
+    if not cached.account.is_served:
         raise ApiError("account_inactive", "the subscription of the project's account has ended")
-    return live
+    return cached
 
 
-async def _count_request(request: Request, services: Services, live: CachedProject) -> None:
+async def _count_request(request: Request, services: Services, cached: CachedProject) -> None:
     """Count the request to the project, not to its account; ApiError `rate_limited`."""
     limit = services.settings.sdk_rate_limit_per_minute
-    count = partial(services.limits.count, f"sdk/{live.project.id}", limit)
+    count = partial(services.limits.count, f"sdk/{cached.project.id}", limit)
     # Counting in memory takes less time than handing it to a worker thread.
     window = count() if services.limits.is_local else await run_in_threadpool(count)
     request.state.window = window

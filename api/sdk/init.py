@@ -42,29 +42,29 @@ async def answer_init(request: Request) -> VisitAnswer:
     decisions = await run_in_threadpool(_decide, services, received, visitor)
     if not received.is_excluded:
         rows = assignment_rows(visitor, decisions, utc_now_us())
-        await services.ingest.submit(received.live.project.id, rows)
-    await _verify_snippet(services, received.live, received.origin)
+        await services.ingest.submit(received.cached.project.id, rows)
+    await _verify_snippet(services, received.cached, received.origin)
     return VisitAnswer.of(visitor.visitor_id, decisions)
 
 
 def _decide(
     services: Services, received: SdkRequest[VisitBody], visitor: Visitor
 ) -> Sequence[VariantDecision]:
-    live = received.live
-    served = [experiment for experiment in live.experiments if experiment.status in SERVED]
-    stored = services.first_assignments.of_visitor(live.project.id, served, hash64(visitor.visitor_id))
+    cached = received.cached
+    served = [experiment for experiment in cached.experiments if experiment.status in SERVED]
+    stored = services.first_assignments.of_visitor(cached.project.id, served, hash64(visitor.visitor_id))
     try:
-        attributes = targeting_attributes(visitor, timezone=live.project.timezone, now=utc_now())
+        attributes = targeting_attributes(visitor, timezone=cached.project.timezone, now=utc_now())
     except InvalidAttributesError as error:
         raise InvalidBodyError("attributes", str(error)) from error
     forced = received.body.assignments or {}
     visit = AssignmentRequest(visitor=visitor, attributes=attributes, forced=forced)
-    return decide(visit, live.experiments, stored)
+    return decide(visit, cached.experiments, stored)
 
 
-async def _verify_snippet(services: Services, live: CachedProject, origin: str | None) -> None:
+async def _verify_snippet(services: Services, cached: CachedProject, origin: str | None) -> None:
     """Mark the snippet as verified at the first request from one of the project's own pages."""
-    project = live.project
+    project = cached.project
     if project.snippet_verified or not is_own_page(project, origin):
         return
     verify = partial(verified, now=utc_now())

@@ -38,12 +38,12 @@ async def store_events(
     received = await read_request(request, services, partial(read_body, single=single))
     context = RequestContext(
         received_us=utc_now_us(),
-        project_ids=received.live.ids,
+        project_ids=received.cached.ids,
         client=received.client,
         is_excluded=received.is_excluded,
     )
     events = decode(received.body, context)
     size = received.body.size + ROW_BYTES * len(events.rows)
-    await services.ingest.submit(received.live.project.id, events.rows, size)
+    await services.ingest.submit(received.cached.project.id, events.rows, size)
     answer = Answer(len(events.rows), events.rejected, events.results)
     return Response(_encode(answer), media_type="application/json")

@@ -8,7 +8,7 @@ import pytest
 from api.cli import accounts
 from tests.api.cli.conftest import Run
 
-SLOW_TO_IMPORT = {"duckdb", "fastapi", "numpy", "polars", "pyarrow", "scipy", "sqlalchemy"}
+SLOW_TO_IMPORT = {"duckdb", "fastapi", "numpy", "polars", "pyarrow", "pydantic", "scipy", "sqlalchemy"}
 
 
 def test_help_imports_nothing_slow() -> None:

@@ -3,10 +3,10 @@ from typing import Any
 import pytest
 
 from api.services import Services
+from tests.api.broken_catalog import a_catalog_without_projects
 from tests.api.customers import Customer
 from tests.api.mcp.assistants import Assistant
 from tests.api.request_bodies import an_experiment_body
-from tests.api.test_errors import a_catalog_without_projects
 
 pytestmark = pytest.mark.anyio
 
