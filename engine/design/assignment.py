@@ -1,26 +1,21 @@
-"""Which variant a visitor sees, and why: the same for the same visitor, on every machine and in the browser.
+"""Assignment of visitors to variants by hash: deterministic, on every machine and in the browser.
 
 A visitor is hashed in two roles, `t` for traffic and `v` for the variant, so that a change of the traffic
-allocation moves nobody from one variant to another.
+allocation moves no visitor from one variant to another.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 import mmh3
-import numpy as np
-import numpy.typing as npt
 
 from engine.design.experiment import Experiment, Variant
 from engine.design.invariants import WEIGHT_UNIT
-from engine.stats.arrays import IntArray
 
 Role = Literal["t", "v"]
 AssignmentStatus = Literal["new", "existing", "excluded"]
-HashArray = npt.NDArray[np.uint32]
 
 _HASHES = 1 << 32
 _KEEPS_ASSIGNMENTS = frozenset({"running", "paused"})
@@ -28,7 +23,7 @@ _KEEPS_ASSIGNMENTS = frozenset({"running", "paused"})
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The variant to show; None where the visitor takes no part, with the reason in words."""
+    """The variant of a visitor, or None for a visitor who takes no part, with the reason in words."""
 
     variant: Variant | None
     status: AssignmentStatus
@@ -55,7 +50,7 @@ def assign(experiment: Experiment, visitor_id: str, *, stored_variant_id: str | 
 
 
 def bucket_variant(experiment: Experiment, visitor_id: str) -> int | None:
-    """The index of the variant that the hash gives a visitor; None outside the traffic, or without any."""
+    """Return the index of the variant by hash; None outside the traffic or without variants."""
     if visitor_hash(experiment, "t", visitor_id) >= traffic_threshold(experiment.traffic_allocation):
         return None
     if not experiment.variants:
@@ -64,28 +59,9 @@ def bucket_variant(experiment: Experiment, visitor_id: str) -> int | None:
     return bisect_right(thresholds, visitor_hash(experiment, "v", visitor_id))
 
 
-def bucket_variants(experiment: Experiment, visitor_ids: Sequence[str]) -> IntArray:
-    """The index of each visitor's variant, as `bucket_variant` gives it; -1 for its None."""
-    outside = np.full(len(visitor_ids), -1, np.int64)
-    if not experiment.variants:
-        return outside
-    taking_part = visitor_hashes(experiment, "t", visitor_ids) < traffic_threshold(
-        experiment.traffic_allocation
-    )
-    thresholds = variant_thresholds(tuple(variant.weight for variant in experiment.variants))
-    hashes = visitor_hashes(experiment, "v", visitor_ids).astype(np.uint64)
-    return np.where(taking_part, np.searchsorted(np.array(thresholds, np.uint64), hashes, "right"), outside)
-
-
 def visitor_hash(experiment: Experiment, role: Role, visitor_id: str) -> int:
-    """MurmurHash3 x86 32 with seed 0 of `role:salt:bucketing_version:visitor_id` in UTF-8; all 32 bits."""
+    """Hash `role:salt:bucketing_version:visitor_id` in UTF-8: MurmurHash3 x86 32, seed 0, all 32 bits."""
     return mmh3.hash(_prefix(experiment, role) + _utf8(visitor_id), 0, signed=False)
-
-
-def visitor_hashes(experiment: Experiment, role: Role, visitor_ids: Iterable[str]) -> HashArray:
-    """The hash of each visitor."""
-    prefix = _prefix(experiment, role)
-    return np.fromiter((mmh3.hash(prefix + _utf8(v), 0, signed=False) for v in visitor_ids), np.uint32)
 
 
 def _prefix(experiment: Experiment, role: Role) -> bytes:
@@ -101,13 +77,13 @@ def _utf8(visitor_id: str) -> bytes:
 
 
 def traffic_threshold(allocation: int) -> int:
-    """The first hash outside the traffic: h · 100 < allocation · 2^32 exactly where h is below it."""
+    """Return the first hash outside the traffic: h · 100 < allocation · 2^32 exactly where h is below it."""
     return _ceiling(allocation * _HASHES, 100)
 
 
 @lru_cache(maxsize=1024)
 def variant_thresholds(weights: tuple[float, ...]) -> tuple[int, ...]:
-    """Where each variant's share of the hashes ends.
+    """Return the end of each variant's share of the hashes.
 
     Variant k is the first with h · ΣW < (W_1 + … + W_k) · 2^32, W being weights in whole millionths: exactly
     the first whose threshold lies above h. Integers only, so no machine rounds differently.

@@ -1,7 +1,5 @@
 """Which regular expressions are allowed, and that none of them can hold the service up."""
 
-import time
-
 import pytest
 
 from engine.design.validation.patterns import compile_pattern, pattern_problem
@@ -27,12 +25,12 @@ def test_what_no_engine_or_not_every_engine_reads_is_refused(pattern: str) -> No
     assert pattern_problem(pattern)
 
 
+# A backtracking engine takes 2 to the power of the length or more steps: the search would never return.
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(.*a){20}$", "(a?){30}a{30}$"])
-def test_patterns_that_blow_up_elsewhere_run_in_linear_time(pattern: str) -> None:
+def test_patterns_that_blow_up_elsewhere_are_searched_to_the_end(pattern: str) -> None:
     occurs = compile_pattern(pattern)
-    started = time.perf_counter()
-    occurs("a" * 30_000 + "!")
-    assert time.perf_counter() - started < 1
+    assert not occurs("a" * 30_000 + "!")
+    assert occurs("!" + "a" * 30_000)
 
 
 @pytest.mark.parametrize(
