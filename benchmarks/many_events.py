@@ -4,8 +4,9 @@ import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
-from engine.design.experiment import Experiment, Goal, Variant
+from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
+from engine.design.variants import Variant
 from pipeline.settings import Settings
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from engine.design.experiment import Experiment, Goal, Variant
+from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
+from engine.design.variants import Variant
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 STARTED = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)

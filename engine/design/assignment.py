@@ -11,8 +11,9 @@ from typing import Literal
 
 import mmh3
 
-from engine.design.experiment import Experiment, Variant
+from engine.design.experiment import Experiment
 from engine.design.invariants import WEIGHT_UNIT
+from engine.design.variants import Variant
 
 Role = Literal["t", "v"]
 AssignmentStatus = Literal["new", "existing", "excluded"]

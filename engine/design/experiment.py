@@ -15,7 +15,6 @@ from engine.design.invariants import (
     weights_split_traffic,
 )
 from engine.design.targeting.rules import EVERYONE, targeting_rules
-from engine.design.validation.check import unchecked
 from engine.design.validation.record_fields import ASSIGNED, INTERNAL, filled_in
 from engine.design.validation.records import (
     RecordRule,
@@ -29,15 +28,14 @@ from engine.design.validation.values import (
     flag,
     list_of,
     moment,
-    number,
     optional,
     slug,
     text,
     whole,
 )
+from engine.design.variants import Name, PartId, Selector, Variant
 from engine.design.vocabulary import (
     AnalysisMethod,
-    ChangeAction,
     ExperimentType,
     GoalType,
     Status,
@@ -47,63 +45,13 @@ from engine.design.vocabulary import (
     UrlRuleType,
     words,
 )
-from engine.design.weight_epochs import HEAVIEST, WeightEpoch, in_order
+from engine.design.weight_epochs import WeightEpoch, in_order
 
 LONGEST_SENT_KEY = 100
 """Characters of a test key that a caller sends; below the limit of 120 so that a number may be appended."""
-Name = Annotated[str, text(255)]
 Code = optional(text(64 * 1024, least=0, lines=True))
-Selector = text(1024)
 Targeting = Annotated[Mapping[str, Any], targeting_rules]
 Moment = optional(moment)
-# Creation ignores the ids of parts, whatever they are.
-PartId = Annotated[
-    str,
-    text(64),
-    filled_in(
-        optional(unchecked(type="string")).described(
-            "Required to update a paused experiment; assigned on creation."
-        )
-    ),
-]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """A change that a variant makes to the page."""
-
-    RULES: ClassVar[tuple[RecordRule, ...]] = ()
-
-    id: PartId
-    selector: Annotated[str, Selector.described("CSS selector of the element to change.")]
-    action: Annotated[ChangeAction, choice(words(ChangeAction))]
-    value: Annotated[str, text(64 * 1024, least=0, lines=True)] = ""
-
-    def __post_init__(self) -> None:
-        validate(self)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Variant:
-    """A variant of the experiment."""
-
-    RULES: ClassVar[tuple[RecordRule, ...]] = ()
-
-    id: PartId
-    name: Name
-    weight: Annotated[
-        float,
-        number(0, HEAVIEST).described("Relative weight: the share of a variant is its weight over the sum."),
-    ] = 1.0
-    is_control: Annotated[
-        bool, flag.described("Whether this is the control. If no variant is marked, the first one is.")
-    ] = False
-    changes: Annotated[
-        tuple[Change, ...], records_of(Change, distinct("id"), at_most=500, name="change")
-    ] = ()
-
-    def __post_init__(self) -> None:
-        validate(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urljoin, urlsplit
 
-from engine.design.experiment import Experiment, Variant
+from engine.design.experiment import Experiment
 from engine.design.validation.patterns import compile_pattern
 from engine.design.validation.values import is_web_address
+from engine.design.variants import Variant
 from engine.design.vocabulary import UrlMatchType
 
 Matcher = Callable[[str], bool]

@@ -14,7 +14,8 @@ import polars as pl
 from engine.analysis.analyze import analyze
 from engine.analysis.results.report import Report
 from engine.design.analysis_settings import Statistics
-from engine.design.experiment import Experiment, Goal, Variant
+from engine.design.experiment import Experiment, Goal
+from engine.design.variants import Variant
 from engine.design.vocabulary import AnalysisMethod, TrafficStrategy
 from engine.errors import InvalidEvidenceError
 from engine.frames.counts import count, moment

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from engine.design.assignment import assign
-from engine.design.experiment import Experiment, Variant
+from engine.design.experiment import Experiment
 from engine.design.pages import covers_page, redirect_url
 from engine.design.targeting.evaluation import evaluate
+from engine.design.variants import Variant
 from pipeline.assignment.targeting_attributes import Visitor
 from pipeline.events.attributes import segments_of
 from pipeline.events.hashing import hash64

@@ -9,7 +9,8 @@ from engine.analysis.comparison.power import assess_power
 from engine.analysis.comparison.significance import Significance, assess_significance, wins_at_any_look
 from engine.analysis.evidence.totals import Evidence
 from engine.analysis.health.checks import check_health
-from engine.design.experiment import Experiment, Variant
+from engine.design.experiment import Experiment
+from engine.design.variants import Variant
 from engine.stats.arrays import BoolArray
 
 # A Bayesian winner ends an experiment once choosing it wrongly costs, on average, less than this share of

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from engine.design.drafting import revise_experiment
-from engine.design.experiment import Change, Experiment
+from engine.design.experiment import Experiment
+from engine.design.variants import Change
 from engine.errors import TransitionError
 from tests.builders import NOW, a_goal, a_variant, an_experiment, variants_of
 

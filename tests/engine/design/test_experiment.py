@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from engine.design.experiment import Change, Experiment, StopConditions, UrlRule
+from engine.design.experiment import Experiment, StopConditions, UrlRule
+from engine.design.variants import Change
 from engine.errors import InvalidDesignError
 from tests.builders import NOW, a_goal, a_variant, an_experiment, variants_of
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from engine.design.experiment import Change, Experiment
+from engine.design.experiment import Experiment
 from engine.design.pages import redirect_url
+from engine.design.variants import Change
 from tests.builders import a_variant, an_experiment, variants_of
 
 PAGE = "https://shop.example/old?utm_source=mail&a=1"

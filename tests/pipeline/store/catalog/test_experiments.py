@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from engine.design import lifecycle
-from engine.design.experiment import Change, Experiment, StopConditions, UrlRule, Variant
+from engine.design.experiment import Experiment, StopConditions, UrlRule
+from engine.design.variants import Change, Variant
 from engine.errors import InvalidDesignError, TransitionError
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
