@@ -1,4 +1,4 @@
-"""With which key secrets are sealed before they reach the disk, and where that key is kept."""
+"""Encryption key of stored replies: from the settings, or a file in the data folder."""
 
 import os
 from pathlib import Path
@@ -13,24 +13,24 @@ OWNER_ONLY: Final = 0o600
 
 
 class SecretsKeyError(Exception):
-    """The key that is set, or in the file, is none."""
+    """The setting, or the file, does not hold a key."""
 
 
 def open_cipher(settings: Settings) -> Fernet:
-    """What seals and opens secrets: by the key of the settings, else by the data folder's own.
+    """Open the cipher with the key of the settings, else with that of the data folder.
 
-    The folder's key is made where there is none; of several processes that try at once, all get the same.
-    Fernet is AES-128-CBC with an HMAC-SHA256: https://github.com/fernet/spec. SecretsKeyError.
+    The folder's key is created where it is absent; processes that do so at once all get the same one.
+    Fernet is AES-128-CBC with an HMAC-SHA256: https://github.com/fernet/spec. Raises SecretsKeyError.
     """
     if settings.secrets_key is not None:
-        return _seal(settings.secrets_key.get_secret_value(), "TRUELIFT_SECRETS_KEY")
+        return _cipher(settings.secrets_key.get_secret_value(), "TRUELIFT_SECRETS_KEY")
     path = settings.secrets_key_path
     if not path.exists():
-        _make(path)
-    return _seal(path.read_bytes().strip(), str(path))
+        _create_key(path)
+    return _cipher(path.read_bytes().strip(), str(path))
 
 
-def _make(path: Path) -> None:
+def _create_key(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(new_id(path.name))
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
@@ -39,7 +39,7 @@ def _make(path: Path) -> None:
             file.write(Fernet.generate_key() + b"\n")
             file.flush()
             os.fsync(file.fileno())
-        # Whole or not there, and never in the place of another process's key: a rename would replace it.
+        # A link, since a rename would replace the key that another process has just created.
         path.hardlink_to(draft)
     except FileExistsError:
         return
@@ -47,7 +47,7 @@ def _make(path: Path) -> None:
         draft.unlink()
 
 
-def _seal(key: str | bytes, source: str) -> Fernet:
+def _cipher(key: str | bytes, source: str) -> Fernet:
     try:
         return Fernet(key)
     except ValueError:

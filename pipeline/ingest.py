@@ -1,4 +1,4 @@
-"""When events are acknowledged: after the commit they share with whoever arrived meanwhile is on disk."""
+"""Ingest of events: group commit, acknowledged once on disk."""
 
 import asyncio
 import logging
@@ -18,31 +18,31 @@ from pipeline.store.warehouse.events import EventRow
 
 logger = logging.getLogger(__name__)
 
-# What a row weighs in memory, where its sender does not say how many bytes it came in.
+# Estimated size of a row in memory.
 ROW_BYTES = 1024
 RETRY_AFTER_SECONDS = 1
 
 
 class IngestError(Exception):
-    """Events that were not stored, none of them: send the same ones again after `retry_after` seconds."""
+    """None of the events is stored; send the same ones again after `retry_after` seconds."""
 
     def __init__(self, message: str, retry_after: int = RETRY_AFTER_SECONDS) -> None:
-        """Say why, and when to try again."""
+        """Give the reason, and the seconds until a retry may succeed."""
         self.retry_after = retry_after
         super().__init__(message)
 
 
 class OverloadedError(IngestError):
-    """More events are waiting for a commit than memory is set aside for, or the service is stopping."""
+    """The queue of events to commit is full, or the service is stopping."""
 
 
 class NotStoredError(IngestError):
-    """The commit failed, as when the disk is full: nothing of it was kept."""
+    """The commit failed, as on a full disk; nothing of it is stored."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Waiting:
-    """One request's events, and whom to tell."""
+class _Submission:
+    """Events of one request, and the future that resolves once they are stored."""
 
     project_id: str
     rows: Sequence[EventRow]
@@ -52,31 +52,31 @@ class _Waiting:
 
 
 class Ingest:
-    """Natural group commit: one thread writes, and what arrives during a commit shares the next one."""
+    """Group commit: one thread writes, and requests that arrive during a commit share the next one."""
 
     def __init__(self, warehouse: Warehouse, settings: Settings) -> None:
-        """Take the warehouse that this becomes the only writer of events of."""
+        """Become the only writer of events in `warehouse`."""
         self._warehouse = warehouse
         self._max_waiting_bytes = settings.ingest_queue_bytes
         self._max_rows = settings.ingest_commit_rows
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[_Submission] = deque()
         self._waiting_bytes = 0
         self._stopping = False
         self._changed = threading.Condition()
-        # Held from giving sequence numbers to the end of the commit: they count in commit order.
+        # Held from the numbering of events to the end of the commit, so that numbers follow the commits.
         self._committing = threading.Lock()
         self._last_seq_of = events.last_seqs(warehouse)
         self._last_seq = events.last_seq(warehouse)
-        # Asking for a table that is there takes a fifth of a small commit.
+        # CREATE TABLE IF NOT EXISTS takes a fifth of the time of a small commit.
         self._has_table: set[str] = set()
         self._writer = threading.Thread(target=self._write_until_stopped, name="ingest", daemon=True)
 
     def start(self) -> None:
-        """Begin writing what is submitted."""
+        """Start the writer."""
         self._writer.start()
 
     def stop(self) -> None:
-        """Refuse new events, write every one that waits, and end the writer."""
+        """Refuse new events, write the queued ones, and end the writer."""
         with self._changed:
             self._stopping = True
             self._changed.notify()
@@ -84,32 +84,32 @@ class Ingest:
             self._writer.join()
 
     async def submit(self, project_id: str, rows: Sequence[EventRow], size: int | None = None) -> None:
-        """Return once the rows are on disk; `size` is what they weigh in bytes.
+        """Return once the rows are on disk; `size` is their size in memory, in bytes.
 
-        Raises OverloadedError and NotStoredError, either of which means that none was stored.
+        Raises OverloadedError and NotStoredError; none of the rows is stored then.
         """
         if not rows:
             return
         loop = asyncio.get_running_loop()
-        weight = ROW_BYTES * len(rows) if size is None else size
-        waiting = _Waiting(project_id, rows, weight, loop, loop.create_future())
+        memory = ROW_BYTES * len(rows) if size is None else size
+        submission = _Submission(project_id, rows, memory, loop, loop.create_future())
         with self._changed:
-            self._refuse_if_overloaded(waiting.size)
-            self._waiting.append(waiting)
-            self._waiting_bytes += waiting.size
+            self._refuse_if_overloaded(submission.size)
+            self._waiting.append(submission)
+            self._waiting_bytes += submission.size
             self._changed.notify()
-        await waiting.stored
+        await submission.stored
 
     def write_now(self, project_id: str, table: pl.DataFrame) -> None:
-        """Store one batch of EVENT_SCHEMA in a transaction of its own, from any thread.
+        """Store one batch of events in a transaction of its own, from any thread.
 
-        Raises what the store raises; nothing is kept then.
+        Raises what the store raises; nothing of the batch is stored then.
         """
         if table.height:
             self._commit({project_id: table})
 
     def forget(self, project_id: str) -> None:
-        """Remove every event of a project, between two commits. Raises what the store raises."""
+        """Delete every event of a project, between two commits. Raises what the store raises."""
         with self._committing:
             with self._warehouse.transaction() as cursor:
                 events.drop(cursor, project_id)
@@ -117,7 +117,7 @@ class Ingest:
             self._last_seq_of.pop(project_id, None)
 
     def last_seq_of(self, project_id: str) -> int:
-        """The newest sequence number of the project; 0 while it has no events."""
+        """Return the newest sequence number of a project; 0 where it has no events."""
         return self._last_seq_of.get(project_id, 0)
 
     def _refuse_if_overloaded(self, size: int) -> None:
@@ -131,15 +131,15 @@ class Ingest:
 
     def _write_until_stopped(self) -> None:
         while group := self._next_group():
-            lost = self._store(_by_project(group))
+            lost = self._store(_rows_by_project(group))
             with self._changed:
-                self._waiting_bytes -= sum(waiting.size for waiting in group)
-            _tell(group, lost)
+                self._waiting_bytes -= sum(submission.size for submission in group)
+            _resolve_group(group, lost)
 
-    def _next_group(self) -> list[_Waiting]:
+    def _next_group(self) -> list[_Submission]:
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._stopping)
-            group: list[_Waiting] = []
+            group: list[_Submission] = []
             rows = 0
             while self._waiting and (not group or rows + len(self._waiting[0].rows) <= self._max_rows):
                 group.append(self._waiting.popleft())
@@ -147,14 +147,16 @@ class Ingest:
             return group
 
     def _store(self, by_project: Mapping[str, list[EventRow]]) -> set[str]:
-        """Commit all projects' rows at once, or each project's alone where that fails; return those lost."""
-        if self._try(by_project):
+        """Commit all rows at once, or by project where that fails; return the ids of failed projects."""
+        if self._try_commit(by_project):
             return set()
         if len(by_project) == 1:
             return set(by_project)
-        return {project_id for project_id, rows in by_project.items() if not self._try({project_id: rows})}
+        return {
+            project_id for project_id, rows in by_project.items() if not self._try_commit({project_id: rows})
+        }
 
-    def _try(self, by_project: Mapping[str, list[EventRow]]) -> bool:
+    def _try_commit(self, by_project: Mapping[str, list[EventRow]]) -> bool:
         try:
             self._commit({project_id: events.to_batch(rows) for project_id, rows in by_project.items()})
         except Exception:
@@ -180,31 +182,31 @@ class Ingest:
             self._has_table.update(tables)
 
 
-def _by_project(group: Iterable[_Waiting]) -> dict[str, list[EventRow]]:
+def _rows_by_project(group: Iterable[_Submission]) -> dict[str, list[EventRow]]:
     rows: dict[str, list[EventRow]] = {}
-    for waiting in group:
-        rows.setdefault(waiting.project_id, []).extend(waiting.rows)
+    for submission in group:
+        rows.setdefault(submission.project_id, []).extend(submission.rows)
     return rows
 
 
-def _tell(group: Sequence[_Waiting], lost: AbstractSet[str]) -> None:
-    """Wake each event loop once, however many requests wait on it."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[_Waiting]] = {}
-    for waiting in group:
-        by_loop.setdefault(waiting.loop, []).append(waiting)
-    for loop, told in by_loop.items():
-        # A loop that was closed meanwhile has nobody left to tell.
+def _resolve_group(group: Sequence[_Submission], lost: AbstractSet[str]) -> None:
+    """Resolve the futures, with one call into each event loop."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Submission]] = {}
+    for submission in group:
+        by_loop.setdefault(submission.loop, []).append(submission)
+    for loop, submissions in by_loop.items():
+        # The loop may be closed by now.
         with suppress(RuntimeError):
-            loop.call_soon_threadsafe(_resolve, told, lost)
+            loop.call_soon_threadsafe(_resolve, submissions, lost)
 
 
-def _resolve(group: Sequence[_Waiting], lost: AbstractSet[str]) -> None:
-    for waiting in group:
-        # A client that went away has cancelled its wait; its events are stored all the same.
-        if waiting.stored.done():
+def _resolve(group: Sequence[_Submission], lost: AbstractSet[str]) -> None:
+    for submission in group:
+        # A client that disconnected has cancelled its future; its events are stored all the same.
+        if submission.stored.done():
             continue
-        if waiting.project_id in lost:
+        if submission.project_id in lost:
             error = NotStoredError("the events could not be written; send them again in a moment")
-            waiting.stored.set_exception(error)
+            submission.stored.set_exception(error)
         else:
-            waiting.stored.set_result(None)
+            submission.stored.set_result(None)

@@ -1,4 +1,4 @@
-"""Every knob of the service, with its default: `TRUELIFT_<NAME>` in the environment overrides it."""
+"""Settings of the service; the environment variable `TRUELIFT_<NAME>` overrides a default."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class Settings(BaseSettings):
-    """Where things live and how much of each resource is used; sizes in bytes, times in seconds."""
+    """Locations, limits and intervals; sizes in bytes, times in seconds."""
 
     model_config = SettingsConfigDict(env_prefix="TRUELIFT_", frozen=True, extra="forbid")
 
@@ -65,20 +65,20 @@ class Settings(BaseSettings):
 
     @property
     def warehouse_path(self) -> Path:
-        """The one DuckDB file."""
+        """Path of the DuckDB file."""
         return self.data_dir / "warehouse.duckdb"
 
     @property
     def secrets_key_path(self) -> Path:
-        """The file of the key, unless the key is a setting."""
+        """Path of the encryption key, used where `secrets_key` is unset."""
         return self.data_dir / "secrets.key"
 
     @property
     def snapshots_path(self) -> Path:
-        """The folder with a snapshot of each project."""
+        """Folder with a snapshot of each project."""
         return self.snapshots_dir or self.data_dir / "snapshots"
 
     @property
     def effective_catalog_url(self) -> str:
-        """The catalog's URL, whichever database it is on."""
+        """URL of the catalog's database: `catalog_url`, or SQLite in the data folder."""
         return self.catalog_url or f"sqlite:///{self.data_dir / 'catalog.sqlite3'}"

@@ -12,7 +12,7 @@ from engine.design.planning.calculator import SampleQuestion
 from engine.design.project import Project
 from engine.design.validation.check import DEFINITIONS, NULL, Schema, object_schema, or_null
 from engine.design.validation.record_fields import input_definitions, input_schema
-from pipeline.assignment.request import VisitBody
+from pipeline.assignment.request import InitBody
 from pipeline.events.body import MAX_EVENTS
 from pipeline.events.schema import ConvertEvent, EventField, TrackEvent, fields_of
 from pipeline.events.timestamps import Timestamp
@@ -127,7 +127,7 @@ def _batch(name: str, item: str, description: str) -> Schema:
 
 
 def _visit() -> Schema:
-    described: Schema = msgspec.json.schema_components([VisitBody])[1]["VisitBody"]
+    described: Schema = msgspec.json.schema_components([InitBody])[1]["InitBody"]
     return object_schema("Visit", "A visitor on a page.", described["properties"], is_open=True)
 
 

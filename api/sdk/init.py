@@ -17,7 +17,7 @@ from pipeline.assignment.decide import (
     decide,
 )
 from pipeline.assignment.project_cache import CachedProject
-from pipeline.assignment.request import VisitBody, read_visit
+from pipeline.assignment.request import InitBody, decode_init
 from pipeline.assignment.snippet import is_own_page, verified
 from pipeline.assignment.targeting_attributes import Visitor, targeting_attributes
 from pipeline.clock import utc_now, utc_now_us
@@ -30,7 +30,7 @@ from pipeline.store.catalog.ids import new_id
 async def answer_init(request: Request) -> VisitAnswer:
     """Decide a visitor's variant in each experiment, and store the first assignments."""
     services: Services = request.app.state.services
-    received = await read_request(request, services, read_visit)
+    received = await read_request(request, services, decode_init)
     body = received.body
     visitor = Visitor(
         visitor_id=body.visitor_id or new_id("vis"),
@@ -48,7 +48,7 @@ async def answer_init(request: Request) -> VisitAnswer:
 
 
 def _decide(
-    services: Services, received: SdkRequest[VisitBody], visitor: Visitor
+    services: Services, received: SdkRequest[InitBody], visitor: Visitor
 ) -> Sequence[VariantDecision]:
     cached = received.cached
     served = [experiment for experiment in cached.experiments if experiment.status in SERVED]

@@ -1,4 +1,4 @@
-"""What a visitor is shown in each experiment of a project, and why."""
+"""Variant decisions: the variant of a visitor in each experiment of a project, with the reason."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,28 +14,28 @@ from pipeline.events.attributes import segments_of
 from pipeline.events.hashing import hash64
 from pipeline.store.warehouse.events import EventRow
 
-ShownStatus = Literal["new", "existing", "forced", "excluded"]
+DecisionStatus = Literal["new", "existing", "forced", "excluded"]
 SERVED: Final = frozenset({"running", "paused"})
-# A preview may ask for a variant before the experiment starts, and not after it has ended.
+# A preview may force a variant before the start of the experiment, but not after its end.
 _CAN_BE_FORCED: Final = frozenset({"draft", "scheduled", "running", "paused"})
 
 
 @dataclass(frozen=True, slots=True)
 class VariantDecision:
-    """One experiment for one visitor; no variant where the visitor takes no part."""
+    """The variant of a visitor in one experiment; None where the visitor takes no part."""
 
     experiment: Experiment
     variant: Variant | None
-    status: ShownStatus
+    status: DecisionStatus
     reason: str
     redirect_url: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentRequest:
-    """A visitor, what targeting may know, and the variants that a preview asks for.
+    """A visitor, the attributes that targeting evaluates, and the variants that a preview forces.
 
-    `forced` is keyed by experiment id or test key and names a variant by id or name.
+    `forced` maps experiment id or test key to a variant's id or name.
     """
 
     visitor: Visitor
@@ -44,37 +44,41 @@ class AssignmentRequest:
 
 
 def decide(
-    visit: AssignmentRequest, experiments: Iterable[Experiment], stored: Mapping[str, str]
+    request: AssignmentRequest, experiments: Iterable[Experiment], stored: Mapping[str, str]
 ) -> list[VariantDecision]:
-    """Decide every served experiment, and every other one that the visit forces a variant of.
+    """Decide the variant in every experiment that is served, or has a forced variant.
 
-    `stored` holds the variant id of the visitor's first assignment by experiment id: it wins over whatever
-    has changed since, the visitor's own attributes and the page included.
+    `stored` maps experiment id to the variant id of the visitor's first assignment, which stays whatever has
+    changed since, attributes and page included.
     """
-    decided: list[VariantDecision] = []
+    decisions: list[VariantDecision] = []
     for experiment in experiments:
-        forced = _forced(visit, experiment)
+        forced = _forced(request, experiment)
         if forced is not None:
-            decided.append(_shown(visit, experiment, forced, "forced", "the request asks for this variant"))
+            decisions.append(
+                _decision(request, experiment, forced, "forced", "the request asks for this variant")
+            )
         elif experiment.status in SERVED:
-            decided.append(_assigned(visit, experiment, stored.get(experiment.id)))
-    return decided
+            decisions.append(_assign(request, experiment, stored.get(experiment.id)))
+    return decisions
 
 
-def assignment_rows(visitor: Visitor, shown: Iterable[VariantDecision], received_us: int) -> list[EventRow]:
-    """The events that make new assignments stay; a visitor counts at the first exposure, and not here.
+def assignment_rows(
+    visitor: Visitor, decisions: Iterable[VariantDecision], received_us: int
+) -> list[EventRow]:
+    """Build the events that store new assignments; a visitor counts only from the first exposure on.
 
-    A bot's are not kept: the hash gives it the same variant again.
+    There are none for a bot: the hash gives it the same variant again.
     """
     segments = segments_of(visitor.attributes, visitor.url, visitor.client)
     if segments["is_bot"]:
         return []
     rows: list[EventRow] = []
-    for one in shown:
-        if one.status != "new" or one.variant is None:
+    for decision in decisions:
+        if decision.status != "new" or decision.variant is None:
             continue
-        # Two requests at once for one visitor decide the same, and make one event.
-        event_id = f"assignment:{one.experiment.id}:{visitor.visitor_id}"
+        # The same id for simultaneous requests of a visitor, so that they count as one event.
+        event_id = f"assignment:{decision.experiment.id}:{visitor.visitor_id}"
         rows.append(
             EventRow(
                 received_at=received_us,
@@ -86,8 +90,8 @@ def assignment_rows(visitor: Visitor, shown: Iterable[VariantDecision], received
                 visitor_key=hash64(visitor.visitor_id),
                 user_id=visitor.user_id,
                 user_key=None if visitor.user_id is None else hash64(visitor.user_id),
-                experiment_id=one.experiment.id,
-                variant_id=one.variant.id,
+                experiment_id=decision.experiment.id,
+                variant_id=decision.variant.id,
                 url=visitor.url,
                 visitor_identity="anonymous" if visitor.user_id is None else "identified",
                 **segments,
@@ -96,38 +100,38 @@ def assignment_rows(visitor: Visitor, shown: Iterable[VariantDecision], received
     return rows
 
 
-def _forced(visit: AssignmentRequest, experiment: Experiment) -> Variant | None:
-    wanted = visit.forced.get(experiment.id) or visit.forced.get(experiment.test_key)
-    if wanted is None or experiment.status not in _CAN_BE_FORCED:
+def _forced(request: AssignmentRequest, experiment: Experiment) -> Variant | None:
+    variant = request.forced.get(experiment.id) or request.forced.get(experiment.test_key)
+    if variant is None or experiment.status not in _CAN_BE_FORCED:
         return None
-    return next((v for v in experiment.variants if wanted in {v.id, v.name}), None)
+    return next((v for v in experiment.variants if variant in {v.id, v.name}), None)
 
 
-def _assigned(
-    visit: AssignmentRequest, experiment: Experiment, stored_variant_id: str | None
+def _assign(
+    request: AssignmentRequest, experiment: Experiment, stored_variant_id: str | None
 ) -> VariantDecision:
-    assignment = assign(experiment, visit.visitor.visitor_id, stored_variant_id=stored_variant_id)
-    if assignment.status == "new" and (obstacle := _obstacle(visit, experiment)):
-        return VariantDecision(experiment, None, "excluded", obstacle, None)
-    return _shown(visit, experiment, assignment.variant, assignment.status, assignment.reason)
+    assignment = assign(experiment, request.visitor.visitor_id, stored_variant_id=stored_variant_id)
+    if assignment.status == "new" and (exclusion := _exclusion_reason(request, experiment)):
+        return VariantDecision(experiment, None, "excluded", exclusion, None)
+    return _decision(request, experiment, assignment.variant, assignment.status, assignment.reason)
 
 
-def _obstacle(visit: AssignmentRequest, experiment: Experiment) -> str | None:
-    """Say what keeps a visitor out who would be assigned now; None where nothing does."""
-    if visit.visitor.url is not None and not covers_page(experiment, visit.visitor.url):
+def _exclusion_reason(request: AssignmentRequest, experiment: Experiment) -> str | None:
+    """Return why a visitor without an assignment is excluded; None where eligible."""
+    if request.visitor.url is not None and not covers_page(experiment, request.visitor.url):
         return "the experiment is not on this page"
-    eligibility = evaluate(experiment.targeting_rules, visit.attributes)
+    eligibility = evaluate(experiment.targeting_rules, request.attributes)
     return None if eligibility.eligible else eligibility.reason
 
 
-def _shown(
-    visit: AssignmentRequest,
+def _decision(
+    request: AssignmentRequest,
     experiment: Experiment,
     variant: Variant | None,
-    status: ShownStatus,
+    status: DecisionStatus,
     reason: str,
 ) -> VariantDecision:
     target = (
-        None if variant is None else redirect_url(experiment, variant, visit.visitor.url or experiment.url)
+        None if variant is None else redirect_url(experiment, variant, request.visitor.url or experiment.url)
     )
     return VariantDecision(experiment, variant, status, reason, target)

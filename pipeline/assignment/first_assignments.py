@@ -1,4 +1,4 @@
-"""Which variant a visitor was given before: in memory, nine bytes each, current to the last commit."""
+"""Index of first assignments: in memory, nine bytes a visitor, current to the last commit."""
 
 import threading
 from collections.abc import Iterable, Mapping
@@ -15,13 +15,13 @@ from pipeline.ingest import Ingest
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.first_assignments import AssignmentQuery, FirstVariants, first_variants
 
-# So many newcomers wait in a dictionary before they are merged into the arrays, which copies these.
+# New visitors are kept in a dictionary until there are so many: a merge copies the arrays.
 MAX_RECENT: Final = 65_536
 
 
 @dataclass(slots=True)
 class _Index:
-    """The first variants of one experiment's visitors: sorted arrays, and a dictionary of newcomers."""
+    """First variants of an experiment's visitors: sorted arrays, and a dictionary of recent visitors."""
 
     variant_ids: list[str]
     seq: int = 0
@@ -30,14 +30,14 @@ class _Index:
     recent: dict[int, int] = field(default_factory=dict)
 
     def variant_of(self, visitor_key: int) -> str | None:
-        found = self.recent.get(visitor_key)
-        if found is None:
-            found = self._in_arrays(visitor_key)
-        return None if found is None else self.variant_ids[found]
+        variant = self.recent.get(visitor_key)
+        if variant is None:
+            variant = self._in_arrays(visitor_key)
+        return None if variant is None else self.variant_ids[variant]
 
     def add(self, newer: FirstVariants, up_to_seq: int) -> None:
-        """Take visitors in; whoever was known before keeps the earlier variant."""
-        is_new = ~self._are_known(newer.visitor_keys)
+        """Add visitors; one that is in the index keeps the earlier variant."""
+        is_new = ~self._are_in_arrays(newer.visitor_keys)
         keys, variants = newer.visitor_keys[is_new], newer.variants[is_new]
         if len(self.recent) + len(keys) > MAX_RECENT:
             self._merge(keys, variants)
@@ -52,51 +52,53 @@ class _Index:
             return int(self.variants[position])
         return None
 
-    def _are_known(self, keys: npt.NDArray[np.uint64]) -> BoolArray:
+    def _are_in_arrays(self, keys: npt.NDArray[np.uint64]) -> BoolArray:
         if not len(self.keys):
             return np.zeros(len(keys), np.bool_)
         positions = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.asarray(self.keys[positions] == keys)
 
     def _merge(self, keys: npt.NDArray[np.uint64], variants: npt.NDArray[np.uint8]) -> None:
-        """Move the newcomers and `keys`, none of them in the arrays yet, into the arrays."""
-        waiting = np.fromiter(self.recent, np.uint64, len(self.recent))
-        given = np.fromiter(self.recent.values(), np.uint8, len(self.recent))
-        # Of a visitor in both, the first occurrence is the one that came earlier.
-        added, first = np.unique(np.concatenate([waiting, keys]), return_index=True)
+        """Merge `recent` and `keys`, none of them in the arrays yet, into the arrays."""
+        recent_keys = np.fromiter(self.recent, np.uint64, len(self.recent))
+        recent_variants = np.fromiter(self.recent.values(), np.uint8, len(self.recent))
+        # Of a visitor in both, the first occurrence is the earlier one.
+        added, first = np.unique(np.concatenate([recent_keys, keys]), return_index=True)
         positions = np.searchsorted(self.keys, added)
         self.keys = np.insert(self.keys, positions, added)
-        self.variants = np.insert(self.variants, positions, np.concatenate([given, variants])[first])
+        self.variants = np.insert(
+            self.variants, positions, np.concatenate([recent_variants, variants])[first]
+        )
         self.recent = {}
 
 
 class FirstAssignments:
-    """The first assignments of every live experiment; each is read from the events when first asked for."""
+    """First assignments in every served experiment; an experiment's are read at its first look-up."""
 
     def __init__(self, warehouse: Warehouse, ingest: Ingest) -> None:
-        """Take the events' warehouse, and the ingest that knows how far they go."""
+        """Read from `warehouse` up to the last commit of `ingest`."""
         self._warehouse = warehouse
         self._ingest = ingest
         self._indexes: dict[str, _Index] = {}
-        # One a project: reading the exposures of a large one keeps nobody else waiting.
+        # One a project: reading the events of a large one blocks no other.
         self._locks: dict[str, threading.Lock] = {}
 
     def of_visitor(
         self, project_id: str, experiments: Iterable[Experiment], visitor_key: int
     ) -> Mapping[str, str]:
-        """The variant id by experiment id, of those experiments that the visitor was assigned in.
+        """Map experiment id to variant id, for the experiments that the visitor is assigned in.
 
-        Everything acknowledged before the call is seen. The first call for an experiment reads all of its
-        exposures, which takes a second for three million visitors; later ones only what is new.
+        Includes every event acknowledged before the call. The first call for an experiment reads all of its
+        events, which takes a second for three million visitors; later calls read new ones only.
         """
-        found: dict[str, str] = {}
+        variant_ids: dict[str, str] = {}
         with self._locks.setdefault(project_id, threading.Lock()):
             for experiment in experiments:
                 index = self._current(project_id, experiment)
                 variant_id = index.variant_of(visitor_key)
                 if variant_id is not None:
-                    found[experiment.id] = variant_id
-        return found
+                    variant_ids[experiment.id] = variant_id
+        return variant_ids
 
     def _current(self, project_id: str, experiment: Experiment) -> _Index:
         index = self._indexes.setdefault(experiment.id, _Index([]))

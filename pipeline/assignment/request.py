@@ -1,4 +1,4 @@
-"""What a request for a visitor's variants must look like."""
+"""Body of an `init` request."""
 
 from typing import Annotated, Any, Final
 
@@ -10,8 +10,8 @@ from pipeline.events.rejections import RejectedError
 from pipeline.events.schema import MAX_URL_LENGTH
 
 
-class VisitBody(msgspec.Struct, frozen=True):
-    """Who visits which page; every field may be absent."""
+class InitBody(msgspec.Struct, frozen=True):
+    """A visitor on a page; every field may be absent."""
 
     visitor_id: Annotated[
         str | None, msgspec.Meta(description="Visitor id; a new one is assigned if absent.")
@@ -33,19 +33,19 @@ class VisitBody(msgspec.Struct, frozen=True):
     ] = None
 
 
-_decode: Final = msgspec.json.Decoder(VisitBody).decode
+_decode: Final = msgspec.json.Decoder(InitBody).decode
 
 
-def read_visit(body: bytes) -> VisitBody:
-    """Read and check it. Raises MalformedBodyError, and InvalidBodyError for junk ids."""
-    visit: VisitBody = decode_leniently(_decode, body)[0]
+def decode_init(body: bytes) -> InitBody:
+    """Decode and check the body. Raises MalformedBodyError, and InvalidBodyError for junk ids."""
+    init: InitBody = decode_leniently(_decode, body)[0]
     for field in ("visitor_id", "user_id"):
         try:
-            optional_id(field, getattr(visit, field))
+            optional_id(field, getattr(init, field))
         except RejectedError as error:
             raise InvalidBodyError(field, str(error)) from error
     try:
-        checked_text("url", visit.url, MAX_URL_LENGTH)
+        checked_text("url", init.url, MAX_URL_LENGTH)
     except RejectedError as error:
         raise InvalidBodyError("url", str(error)) from error
-    return visit
+    return init

@@ -1,4 +1,4 @@
-"""What targeting may know about a visitor: from the sender, the page's address, the request and the clock."""
+"""Targeting attributes of a visitor: from the sender, the page's URL, the request headers and the clock."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,21 +6,22 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
+from engine.design.vocabulary import Weekday, words
 from engine.local_days import zone
 from pipeline.events.attributes import Client, custom_dimensions_of, segments_of
 
-# The families of attributes, under the names that senders use for them.
-_FAMILIES: Final = {
+# Keyed attributes, with the names under which senders give them.
+_KEYED_FIELDS: Final = {
     "query_param": ("query_param", "query_params"),
     "cookie": ("cookie", "cookies"),
 }
 _PASSED_ON: Final = ("city", "language", "referrer")
-_DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_WEEKDAYS: Final = words(Weekday)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visitor:
-    """Somebody on a page: who, where, with what, and what the sender says about them."""
+    """A visitor on a page, with the attributes that the sender gives and the client of the request."""
 
     visitor_id: str
     user_id: str | None
@@ -30,7 +31,7 @@ class Visitor:
 
 
 def targeting_attributes(visitor: Visitor, *, timezone: str, now: datetime) -> dict[str, Any]:
-    """Every field of targeting that is known, in the shapes that targeting evaluates.
+    """Collect the value of each targeting field, None where unknown, as targeting evaluates them.
 
     Raises InvalidAttributesError.
     """
@@ -42,10 +43,10 @@ def targeting_attributes(visitor: Visitor, *, timezone: str, now: datetime) -> d
         **{name: given.get(name) for name in _PASSED_ON},
         "url": visitor.url,
         "visitor_identity": "anonymous" if visitor.user_id is None else "identified",
-        "query_param": _in_query(visitor.url) | _family("query_param", given),
-        "cookie": _family("cookie", given),
+        "query_param": _in_query(visitor.url) | _keyed("query_param", given),
+        "cookie": _keyed("cookie", given),
         "custom_dimension": custom_dimensions_of(given),
-        "day_of_week": _DAYS[local.weekday()],
+        "day_of_week": _WEEKDAYS[local.weekday()],
         "hour_of_day": local.hour,
     }
 
@@ -57,5 +58,5 @@ def _in_query(url: str | None) -> dict[str, Any]:
         return {}
 
 
-def _family(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    return next((dict(given[key]) for key in _FAMILIES[name] if isinstance(given.get(key), dict)), {})
+def _keyed(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    return next((dict(given[key]) for key in _KEYED_FIELDS[name] if isinstance(given.get(key), dict)), {})

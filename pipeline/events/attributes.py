@@ -1,4 +1,4 @@
-"""Which segments an event belongs to, from what its sender says, its URL and the request that brought it."""
+"""Segments of an event: from the sender's attributes, the URL and the request headers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,13 +8,14 @@ from urllib.parse import parse_qs
 
 import msgspec
 
+from engine.design.vocabulary import SEGMENT_VALUES
 from pipeline.events.traffic_source import traffic_source
 from pipeline.events.user_agent import UNKNOWN_DEVICE, Device, device_of
 
 MAX_TEXT: Final = 256
 MAX_CUSTOM_DIMENSIONS: Final = 50
 
-# Headers in which a content network or a proxy says where the visitor is; the first one present wins.
+# Headers in which a content network or a proxy gives the visitor's location; the first one present wins.
 COUNTRY_HEADERS: Final = (
     "cf-ipcountry",
     "cloudfront-viewer-country",
@@ -23,35 +24,32 @@ COUNTRY_HEADERS: Final = (
 )
 REGION_HEADERS: Final = ("cf-region-code", "cloudfront-viewer-country-region", "x-vercel-ip-country-region")
 
-CLOSED_SETS: Final = {
-    "device_type": frozenset({"desktop", "mobile", "tablet"}),
-    "visitor_type": frozenset({"new", "returning"}),
-}
-# Attributes that targeting reads and segments do not keep: they are no custom dimensions either.
-_NOT_KEPT: Final = frozenset(
+# Attributes for targeting alone: neither segments nor custom dimensions.
+_TARGETING_ONLY: Final = frozenset(
     {
-        *(
-            "referrer",
-            "language",
-            "city",
-            "user_agent",
-            "visitor_identity",
-            "url",
-            "day_of_week",
-            "hour_of_day",
-        ),
-        *("cookie", "cookies", "query_param", "query_params"),
+        "city",
+        "cookie",
+        "cookies",
+        "day_of_week",
+        "hour_of_day",
+        "language",
+        "query_param",
+        "query_params",
+        "referrer",
+        "url",
+        "user_agent",
+        "visitor_identity",
     }
 )
 
 
 class InvalidAttributesError(ValueError):
-    """Attributes that are no flat object of short values."""
+    """Attributes that are not a flat object of texts, numbers and booleans."""
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What the request itself says about the visitor; nothing when a server sends the events."""
+    """The visitor's device and location by the request headers; unknown where a server sends the events."""
 
     device: Device = UNKNOWN_DEVICE
     country: str | None = None
@@ -59,7 +57,7 @@ class Client:
 
     @classmethod
     def of_headers(cls, headers: Mapping[str, str]) -> "Client":
-        """Read the visitor's browser from request headers with lower-case names."""
+        """Read device and location from request headers with lower-case names."""
         country = next((headers[name] for name in COUNTRY_HEADERS if name in headers), None)
         region = next((headers[name] for name in REGION_HEADERS if name in headers), None)
         return cls(
@@ -71,7 +69,7 @@ UNKNOWN_CLIENT: Final = Client()
 
 
 class Segments(TypedDict):
-    """The segment columns of an event; None where nothing tells."""
+    """Segment columns of an event; None where unknown."""
 
     is_bot: bool
     traffic_source: str | None
@@ -88,15 +86,15 @@ class Segments(TypedDict):
 
 
 def segments_of(attributes: Mapping[str, Any] | None, url: str | None, client: Client) -> Segments:
-    """What the sender says, else what the URL says, else what the request says.
+    """Derive the segments of an event: from the attributes, else the URL, else the request headers.
 
     Every attribute that is no known field is a custom dimension. Raises InvalidAttributesError.
     """
     if not attributes and (url is None or "?" not in url):
-        return _of_client(client)
+        return _of_client(client).copy()
     attributes = attributes or {}
     given = _texts(attributes)
-    # An empty referrer is what a browser reports when somebody typed the address.
+    # An empty referrer is what a browser reports where the visitor typed the address.
     referrer = attributes.get("referrer")
     device = device_of(given["user_agent"]) if "user_agent" in given else client.device
     utm = _utm(url, given)
@@ -135,7 +133,7 @@ def _of_client(client: Client) -> Segments:
     )
 
 
-_KNOWN: Final = frozenset(Segments.__annotations__) - {"is_bot", "custom"} | _NOT_KEPT
+_KNOWN: Final = frozenset(Segments.__annotations__) - {"is_bot", "custom"} | _TARGETING_ONLY
 _CUSTOM_OBJECTS: Final = ("custom_dimensions", "custom_dimension")
 
 
@@ -143,7 +141,7 @@ def _texts(attributes: Mapping[str, Any]) -> dict[str, str]:
     return {
         name: text
         for name, value in attributes.items()
-        if name in _KNOWN and (text := _text(value, limit=None if name in _NOT_KEPT else MAX_TEXT))
+        if name in _KNOWN and (text := _text(value, limit=None if name in _TARGETING_ONLY else MAX_TEXT))
     }
 
 
@@ -157,21 +155,21 @@ def _text(value: object, limit: int | None = MAX_TEXT) -> str | None:
 
 def _closed(field: str, given: Mapping[str, str]) -> str | None:
     value = given.get(field, "").lower()
-    return value if value in CLOSED_SETS[field] else None
+    return value if value in SEGMENT_VALUES[field] else None
 
 
 def _country(value: str | None) -> str | None:
-    # XX and T1 are what a content network says when it does not know.
+    # Content networks send XX for an unknown country and T1 for Tor.
     if value is None or value.upper() in {"XX", "T1"}:
         return None
     return value[:MAX_TEXT].upper() if len(value) == len("US") else value[:MAX_TEXT]
 
 
 def _utm(url: str | None, given: Mapping[str, str]) -> dict[str, str]:
-    found = {name: value for name, value in given.items() if name.startswith("utm_")}
+    tags = {name: value for name, value in given.items() if name.startswith("utm_")}
     if url is None or "utm_" not in url:
-        return found
-    return {**_utm_in(url.partition("?")[2].partition("#")[0]), **found}
+        return tags
+    return {**_utm_in(url.partition("?")[2].partition("#")[0]), **tags}
 
 
 @lru_cache(maxsize=10_000)
@@ -181,7 +179,7 @@ def _utm_in(query: str) -> Mapping[str, str]:
 
 
 def custom_dimensions_of(attributes: Mapping[str, Any]) -> dict[str, str]:
-    """Every attribute that is no known field, as text. Raises InvalidAttributesError."""
+    """Collect every attribute that is no known field, as text. Raises InvalidAttributesError."""
     dimensions = {
         key: value
         for key, value in attributes.items()

@@ -1,4 +1,4 @@
-"""What a request body of events must look like before any single event is read."""
+"""Request bodies of events: split into events, each still JSON."""
 
 import re
 from collections.abc import Callable
@@ -20,14 +20,14 @@ _ESCAPE: Final = re.compile(
 
 
 class MalformedBodyError(ValueError):
-    """Bytes that are no JSON object."""
+    """A body that is not a JSON object."""
 
 
 class InvalidBodyError(ValueError):
-    """A JSON object with a field that cannot be what was meant."""
+    """A JSON object with an invalid field."""
 
     def __init__(self, field: str, message: str) -> None:
-        """Name the field and what to do about it."""
+        """Name the field, and what to send instead."""
         self.problems = (Problem(field, message),)
         super().__init__(message)
 
@@ -36,57 +36,59 @@ class TooManyEventsError(ValueError):
     """More events than one request may carry."""
 
 
-class _Wire(msgspec.Struct):
+class _Envelope(msgspec.Struct):
     batch: list[msgspec.Raw] | None = None
     sent_at: Timestamp | None = None
     project_id: str | None = None
 
 
 class EventBody(msgspec.Struct, frozen=True):
-    """Events still as JSON, one each, and what the sender says about all of them."""
+    """Events of a request, each as JSON, and the fields around them.
+
+    `sent_us` is the time of sending by the sender's clock (epoch µs); `size` is that of the body, in bytes.
+    """
 
     events: list[msgspec.Raw]
     sent_us: int | None
     project_id: str | None
-    # No event is larger than the body it came in.
     size: int
 
 
-_decode_wire: Final = msgspec.json.Decoder(_Wire).decode
+_decode_envelope: Final = msgspec.json.Decoder(_Envelope).decode
 
 
 def read_body(body: bytes, *, single: bool = False) -> EventBody:
-    """Split a body into its events; with `single`, an object without `batch` is itself the one event.
+    """Split a body into its events; with `single`, an object without `batch` is itself the only event.
 
     Raises MalformedBodyError, InvalidBodyError and TooManyEventsError.
     """
-    wire, body = decode_leniently(_decode_wire, body)
-    if wire.batch is None and not single:
+    envelope, body = decode_leniently(_decode_envelope, body)
+    if envelope.batch is None and not single:
         raise InvalidBodyError("batch", "batch is required: an array of up to 500 events")
-    events = [msgspec.Raw(body)] if wire.batch is None else wire.batch
+    events = [msgspec.Raw(body)] if envelope.batch is None else envelope.batch
     if len(events) > MAX_EVENTS:
         raise TooManyEventsError(f"{len(events)} events in one request; send at most {MAX_EVENTS}")
-    return EventBody(events, _sent_us(wire.sent_at), wire.project_id, len(body))
+    return EventBody(events, _sent_us(envelope.sent_at), envelope.project_id, len(body))
 
 
 def decode_leniently(decode: Callable[[bytes], Any], body: bytes) -> tuple[Any, bytes]:
-    """Decode an object, mending lone surrogates, which browsers send when they cut an emoji in half.
+    """Decode an object, replacing lone surrogates, which browsers send where they cut an emoji in half.
 
-    Returns it with the bytes it was read from. Raises MalformedBodyError for what is no JSON object,
-    InvalidBodyError for an object whose fields have other types.
+    Returns the object and the bytes it was decoded from. Raises MalformedBodyError where the body is not a
+    JSON object, InvalidBodyError where a field has another type.
     """
     try:
         return decode(body), body
     except msgspec.ValidationError as error:
         raise _invalid(error) from error
     except (ValueError, RecursionError) as error:
-        mended = _ESCAPE.sub(_mended, body)
-        if mended == body:
+        repaired = _ESCAPE.sub(_replaced, body)
+        if repaired == body:
             raise MalformedBodyError(f"the body is not valid JSON: {error}"[:200]) from error
-        return decode_leniently(decode, mended)
+        return decode_leniently(decode, repaired)
 
 
-def _mended(escape: re.Match[bytes]) -> bytes:
+def _replaced(escape: re.Match[bytes]) -> bytes:
     return rb"\ufffd" if escape.group(1) else escape.group()
 
 

@@ -1,4 +1,4 @@
-"""When an event happened, given three clocks of which only ours is trusted."""
+"""Event times: parsed, and corrected for a wrong clock of the sender."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -9,20 +9,20 @@ MAX_AHEAD_US: Final = 10 * 60 * MICROSECONDS
 MAX_AGE_US: Final = 30 * 24 * 3600 * MICROSECONDS
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-# Beyond the year 9999 a number is no time; the bound also keeps every difference inside 64 bits.
+# The end of the year 9999; the bound also keeps every difference within 64 bits.
 _MAX_MILLISECONDS: Final = 253_402_300_800_000
 
 
 class InvalidTimestampError(ValueError):
-    """A timestamp that is neither ISO 8601 nor milliseconds since 1970."""
+    """A timestamp that is neither ISO 8601 nor epoch milliseconds."""
 
 
 class TooOldError(ValueError):
-    """An event that says it happened more than 30 days ago."""
+    """An event older than 30 days by its timestamp."""
 
 
 def microseconds(timestamp: Timestamp) -> int:
-    """Microseconds since 1970 in UTC of ISO 8601 text or of epoch milliseconds.
+    """Convert ISO 8601 text or epoch milliseconds to epoch microseconds, UTC.
 
     Text without an offset is UTC. Raises InvalidTimestampError.
     """
@@ -51,12 +51,11 @@ def occurred_at(
     sent_us: int | None,
     max_age_us: int | None = MAX_AGE_US,
 ) -> int:
-    """When the event happened on our clock, in microseconds.
+    """Compute the time of an event by the server's clock, in epoch microseconds.
 
-    received - (sent - timestamp) where the sender says when it sent, which cancels a wrong clock; the
-    timestamp itself otherwise, and the moment of receipt where there is none. More than 10 minutes
-    ahead becomes the moment of receipt. Raises InvalidTimestampError, and TooOldError beyond `max_age_us`
-    (30 days; None takes events of any age).
+    received - (sent - timestamp) where the time of sending is given, which cancels a wrong clock; else the
+    timestamp; without one, the time of receipt. A time more than 10 minutes ahead becomes the time of
+    receipt. Raises InvalidTimestampError, and TooOldError beyond `max_age_us` (30 days; None for no limit).
     """
     if timestamp is None:
         return received_us

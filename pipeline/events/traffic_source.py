@@ -1,4 +1,4 @@
-"""Where a visit came from, in the eight words that reports use."""
+"""Traffic source: from UTM medium, click id and referrer."""
 
 from typing import Final
 from urllib.parse import urlsplit
@@ -22,10 +22,10 @@ _SOCIAL_HOSTS: Final = frozenset({"t.co", "x.com", "lnkd.in", "fb.me"})
 
 
 def traffic_source(url: str | None, utm_medium: str | None, referrer: object) -> str | None:
-    """The source of a visit: paid, email, social, affiliate, organic, referral, direct or campaign.
+    """Classify a visit: paid, email, social, affiliate, organic, referral, direct or campaign.
 
-    The medium decides, then the click id of an ad, then the page that linked here; a tagged link of
-    unknown medium is a campaign. None where nothing tells; an empty referrer is a direct visit.
+    By the UTM medium, then the click id of an ad, then the referrer. A tagged link of unknown medium is a
+    campaign, an empty referrer a direct visit; None where all are absent.
     """
     medium = (utm_medium or "").lower()
     if medium in _SOURCE_OF_MEDIUM:

@@ -1,4 +1,4 @@
-"""What a User-Agent says about the device, and whether it is a program rather than a person."""
+"""User-Agent parsing: device type, operating system, browser, bot."""
 
 import re
 from dataclasses import dataclass
@@ -7,8 +7,10 @@ from typing import Final
 
 from ua_parser import parse
 
-# Programs that do not call themselves spiders in ua-parser's list: automation, previews, monitors, libraries.
-_PROGRAM: Final = re.compile(
+from engine.design.vocabulary import DeviceType
+
+# Bots that ua-parser does not list as spiders: automation, previews, monitors, HTTP libraries.
+_BOT: Final = re.compile(
     r"bot\b|crawl|spider|slurp|headless|phantomjs|selenium|webdriver|puppeteer|playwright|lighthouse"
     r"|pagespeed|pingdom|uptime|monitor|preview|scrap|curl|wget|httpclient|http-client|okhttp|axios"
     r"|node-fetch|python|java/|go-http|libwww|ruby|perl|php",
@@ -18,15 +20,15 @@ _TABLET: Final = re.compile(
     r"ipad|tablet|kindle|silk/|playbook|\bandroid\b(?!.*\bmobile\b)", re.IGNORECASE | re.DOTALL
 )
 _MOBILE: Final = re.compile(r"mobi|iphone|ipod|windows phone|opera mini", re.IGNORECASE)
-# Longer ones are made up; cutting them bounds the work of the patterns.
+# Real ones are shorter; the cut bounds the time that the patterns take.
 _MAX_LENGTH: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """What a visitor uses; None where the User-Agent does not tell."""
+    """The visitor's device; None where the User-Agent does not give it."""
 
-    device_type: str | None = None
+    device_type: DeviceType | None = None
     os: str | None = None
     browser: str | None = None
     is_bot: bool = False
@@ -36,15 +38,15 @@ UNKNOWN_DEVICE: Final = Device()
 
 
 def device_of(user_agent: str | None) -> Device:
-    """Read a User-Agent; an absent one tells nothing, and is no sign of a bot."""
-    return _read(user_agent[:_MAX_LENGTH]) if user_agent else UNKNOWN_DEVICE
+    """Parse a User-Agent; an absent one is unknown, not a bot."""
+    return _parsed(user_agent[:_MAX_LENGTH]) if user_agent else UNKNOWN_DEVICE
 
 
 @lru_cache(maxsize=10_000)
-def _read(user_agent: str) -> Device:
+def _parsed(user_agent: str) -> Device:
     parsed = parse(user_agent)
     spider = parsed.device is not None and parsed.device.family == "Spider"
-    if spider or _PROGRAM.search(user_agent):
+    if spider or _BOT.search(user_agent):
         return Device(is_bot=True, browser=parsed.user_agent.family if parsed.user_agent else None)
     return Device(
         device_type=_device_type(user_agent),
@@ -53,7 +55,7 @@ def _read(user_agent: str) -> Device:
     )
 
 
-def _device_type(user_agent: str) -> str:
+def _device_type(user_agent: str) -> DeviceType:
     if _TABLET.search(user_agent):
         return "tablet"
     return "mobile" if _MOBILE.search(user_agent) else "desktop"

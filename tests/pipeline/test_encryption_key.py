@@ -10,12 +10,12 @@ from pipeline.encryption_key import SecretsKeyError, open_cipher
 from pipeline.settings import Settings
 
 ROOT = Path(__file__).parents[2]
-SEAL = """
+ENCRYPT = """
 import sys
 from pathlib import Path
-from pipeline.encryption_key import open_seal
+from pipeline.encryption_key import open_cipher
 from pipeline.settings import Settings
-print(open_seal(Settings(data_dir=Path(sys.argv[1]))).encrypt(b"secret").decode())
+print(open_cipher(Settings(data_dir=Path(sys.argv[1]))).encrypt(b"secret").decode())
 """
 
 
@@ -29,7 +29,7 @@ def test_key_is_made_once_and_only_its_owner_reads_it(tmp_path: Path) -> None:
 
 def test_processes_that_make_a_key_at_once_get_the_same(tmp_path: Path) -> None:
     processes = [
-        subprocess.Popen([sys.executable, "-c", SEAL, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE)
+        subprocess.Popen([sys.executable, "-c", ENCRYPT, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE)
         for _ in range(4)
     ]
     sealed = [process.communicate(timeout=60)[0].strip() for process in processes]

@@ -19,7 +19,7 @@ from engine.design.analysis_settings import Statistics
 from engine.design.experiment import StopConditions, UrlRule
 from engine.design.planning.calculator import SampleQuestion
 from engine.design.validation.record_fields import writable
-from pipeline.assignment.request import VisitBody
+from pipeline.assignment.request import InitBody
 from pipeline.events.schema import CONVERSION_KINDS, EVENT_TYPES, ConvertEvent, TrackEvent
 
 BODIES = [
@@ -71,7 +71,7 @@ def test_bodies_of_events_have_every_field_that_is_decoded() -> None:
     for struct, component in (
         (TrackEvent, TRACK_BATCH.components["TrackedEvent"]),
         (ConvertEvent, CONVERSION_BATCH.components["Conversion"]),
-        (VisitBody, VISIT.components["Visit"]),
+        (InitBody, VISIT.components["Visit"]),
     ):
         assert tuple(component["properties"]) == struct.__struct_fields__
 
