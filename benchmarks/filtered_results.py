@@ -5,7 +5,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from datetime import date, timedelta
+from datetime import timedelta
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from benchmarks.many_events import DAYS, EXPERIMENTS, PROJECT, STARTED
+from engine.local_days import epoch_days, epoch_microseconds
 from pipeline.results.filters import SegmentFilters
 from pipeline.results.results import Results
 from pipeline.rollup.count_and_publish import Replacement
@@ -22,7 +23,6 @@ from pipeline.rollup.counting_rules import (
     DAY_US,
     CountingRules,
     fingerprint,
-    microseconds,
 )
 from pipeline.rollup.read_events import ExperimentRows
 from pipeline.rollup.run import Rollup
@@ -37,7 +37,7 @@ Column = npt.NDArray[Any]
 EXPERIMENT = EXPERIMENTS[0]
 ROUNDS = 15
 CHUNK = 1_000_000
-FIRST_DAY = (STARTED.date() - date(1970, 1, 1)).days
+FIRST_DAY = epoch_days(STARTED.date())
 VALUES = {
     "traffic_source": ["direct", "organic", "paid", "email", "social"],
     "device_type": ["desktop", "mobile", "tablet"],
@@ -144,7 +144,7 @@ def _publish(warehouse: Warehouse, visitors: int) -> None:
                 fingerprint=fingerprint(EXPERIMENT, rules),
                 rules=rules.to_json(),
                 covered_seq=0,
-                as_of=microseconds(STARTED),
+                as_of=epoch_microseconds(STARTED),
                 last_exposed_at=None,
                 variants=tuple(variant.id for variant in EXPERIMENT.variants),
                 goals=tuple(goal.id for goal in EXPERIMENT.goals),

@@ -4,10 +4,9 @@ Operating systems and libraries carry others, of different age, and they disagre
 rules changed lately. The package is locked with the program, so every answer comes from one source.
 """
 
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Literal
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -19,12 +18,13 @@ from engine.stats.arrays import BoolArray, IntArray
 DayArray = npt.NDArray[np.int32]
 
 _SECOND = timedelta(seconds=1)
+_MICROSECOND = timedelta(microseconds=1)
 _DAY_SECONDS = 86_400
 _SECOND_MICROSECONDS = 1_000_000
 # A bounded calendar keeps a single absurd moment from costing a search through millennia of rules.
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
 LATEST = datetime(2200, 1, 1, tzinfo=UTC)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class UnknownTimezoneError(EngineError, LookupError):
@@ -78,7 +78,7 @@ def local_days(timestamps_us: npt.ArrayLike, timezone: str) -> DayArray:
 
 
 def _year(seconds: int) -> int:
-    return (_EPOCH + timedelta(seconds=seconds)).year
+    return (EPOCH + timedelta(seconds=seconds)).year
 
 
 @lru_cache(maxsize=256)
@@ -114,7 +114,7 @@ def _change_between(timezone: str, before: datetime, after: datetime) -> datetim
 
 
 def _seconds(moment: datetime) -> int:
-    return (moment - _EPOCH) // _SECOND
+    return (moment - EPOCH) // _SECOND
 
 
 def _offset(timezone: str, moment: datetime) -> int:
@@ -127,12 +127,6 @@ def local_day(moment: datetime, timezone: str) -> date:
     return moment.astimezone(zone(timezone)).date()
 
 
-def local_midnight(day: date, timezone: str) -> datetime:
-    """The first moment of a local day, in UTC; where clocks skip midnight, the moment they do so."""
-    # Of a midnight that comes twice or never, fold 0 is the first, or the moment of the leap.
-    return datetime.combine(day, time(), tzinfo=zone(timezone)).astimezone(UTC)
-
-
 def are_weekends(days: npt.ArrayLike) -> BoolArray:
     """Whether days since 1970-01-01 are Saturdays or Sundays, elementwise."""
     # 1970-01-01 was a Thursday, the fourth day of a week that begins on Monday.
@@ -140,6 +134,21 @@ def are_weekends(days: npt.ArrayLike) -> BoolArray:
     return weekend
 
 
-def day_of_week_kind(day: date) -> Literal["weekday", "weekend"]:
-    """Whether a day belongs to the working week, Monday to Friday."""
-    return "weekend" if day.weekday() >= 5 else "weekday"
+def epoch_microseconds(moment: datetime) -> int:
+    """Convert an aware moment to microseconds since 1970 in UTC, exactly."""
+    return (moment - EPOCH) // _MICROSECOND
+
+
+def from_epoch_microseconds(microseconds: int) -> datetime:
+    """Convert microseconds since 1970 to a moment in UTC."""
+    return EPOCH + microseconds * _MICROSECOND
+
+
+def epoch_days(day: date) -> int:
+    """Convert a date to days since 1970-01-01."""
+    return (day - EPOCH.date()).days
+
+
+def from_epoch_days(days: int) -> date:
+    """Convert days since 1970-01-01 to a date."""
+    return EPOCH.date() + timedelta(days=days)

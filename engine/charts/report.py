@@ -1,7 +1,6 @@
 """A report as pictures: which lifts are possible, how rates settled, and where the effect differs."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,10 +12,8 @@ if TYPE_CHECKING:
     from altair import Chart, FacetChart
 
 __all__ = [
-    "SegmentEffect",
     "chart_improvements",
     "chart_rates",
-    "chart_segments",
     "chart_weights",
     "draw_in_notebooks",
     "goal_of",
@@ -33,18 +30,6 @@ STATUS_COLOURS = {
 OfGoal = TypeVar("OfGoal", GoalReport, GoalSegments)
 _WIDTH = 520
 _ROW_HEIGHT = 34
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentEffect:
-    """The lift in one segment, a share, with its interval; a bound is None where nothing bounds it."""
-
-    dimension: str
-    value: str
-    visitors: int
-    lift: float
-    low: float | None
-    high: float | None
 
 
 def goal_of(goals: Sequence[OfGoal], goal_id: str | None) -> OfGoal:
@@ -120,12 +105,6 @@ def chart_rates(report: Report, goal_id: str | None = None) -> "Chart":
         )
     )
     return chart
-
-
-def chart_segments(segments: Sequence[SegmentEffect], *, title: str = "Change by segment") -> "FacetChart":
-    """A forest plot: the change in each segment with its interval, a row of panels by dimension."""
-    rows = [{**asdict(one), "improvement": one.lift} for one in segments]
-    return _forest(rows, label="value", panel="dimension", title=title, coloured=False)
 
 
 def chart_weights(report: Report) -> "Chart":

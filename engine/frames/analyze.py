@@ -5,7 +5,6 @@ The experiment that a DataFrame tells of: its variants and goals, over once the 
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -27,12 +26,12 @@ from engine.frames.rows import (
     ValueColumns,
     read_rows,
 )
+from engine.local_days import EPOCH
 
 __all__ = ["Columns", "GoalKind", "analyze_frame"]
 
 
 # When everything happened where no column says so.
-_NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 _DEFAULTS = Statistics()
 # Variants that are looked for one by one.
 _FEW = 4
@@ -58,7 +57,7 @@ def experiment_of(  # noqa: PLR0913  # what the caller of a notebook's function 
     InvalidDesignError where there can be no such experiment.
     """
     arms = _arms(_seen(rows["variant"]), control)
-    first, last = (moment(rows["at"].min()) or _NO_TIME, moment(rows["at"].max()) or _NO_TIME)
+    first, last = (moment(rows["at"].min()) or EPOCH, moment(rows["at"].max()) or EPOCH)
     return Experiment(
         id="frame",
         project_id="frame",

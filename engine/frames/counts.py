@@ -1,7 +1,7 @@
 """Rows of a DataFrame as evidence: every visitor counted once, in the one variant that they saw."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +11,9 @@ from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.totals import DailyEvidence, Evidence
 from engine.frames.rows import NO_MORE, GoalKind, ValueColumns
 from engine.frames.values import values_of
-from engine.local_days import local_days
+from engine.local_days import from_epoch_days, from_epoch_microseconds, local_days
 from engine.stats.arrays import IntArray
 from engine.stats.moments import Moments
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def count(  # noqa: PLR0913  # what the caller of a notebook's function may say
@@ -104,7 +102,7 @@ def of_one_variant(everyone: pl.DataFrame) -> pl.DataFrame:
 
 def moment(at: object) -> datetime | None:
     """Microseconds since the epoch as a time in UTC; None for none."""
-    return _EPOCH + timedelta(microseconds=at) if isinstance(at, int) else None
+    return from_epoch_microseconds(at) if isinstance(at, int) else None
 
 
 def _days(at: pl.Series, timezone: str) -> pl.Series:
@@ -164,7 +162,7 @@ def _daily(
                 counted["day"], counted["variant"], days, variants, counted[f"goal_{goal}"]
             )
     return DailyEvidence(
-        days=tuple(date(1970, 1, 1) + timedelta(days=day) for day in days),
+        days=tuple(from_epoch_days(day) for day in days),
         visitors=_spread(visitors["day"], visitors["variant"], days, variants),
         conversions=conversions,
         revenue_cents=cents,

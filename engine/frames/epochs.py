@@ -10,6 +10,7 @@ import polars as pl
 from engine.analysis.evidence.epochs import SETTLING, EpochEvidence
 from engine.analysis.evidence.totals import Evidence
 from engine.errors import InvalidEvidenceError
+from engine.local_days import epoch_microseconds
 from engine.stats.moments import Moments
 
 # When new visitors began to be split by which weights, by variant.
@@ -33,7 +34,7 @@ def with_epochs(
     if len(epochs) < 2:
         return evidence
     _demand_sense(rows, epochs, variants)
-    starts = pl.Series([int(start.timestamp()) * 1_000_000 + start.microsecond for start, _ in epochs[1:]])
+    starts = pl.Series([epoch_microseconds(start) for start, _ in epochs[1:]])
     first = rows.with_columns(pl.col("at").min().over("visitor").alias("first"))
     numbered = first.with_columns(starts.search_sorted(first["first"], "right").alias("epoch"))
     began = pl.concat([pl.Series([-(2**62)]), starts + SETTLING // _MICROSECOND])

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import InvalidEvidenceError
-from engine.stats.arrays import ArrayRecord, FloatArray
+from engine.stats.arrays import AnyArray, ArrayRecord, FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,18 @@ class Moments(ArrayRecord):
             raise InvalidEvidenceError("successes must lie between 0 and n")
         mean = np.divide(ones, total, out=np.zeros(total.shape), where=total > 0)
         return cls(total.copy(), mean, ones * (1.0 - mean))
+
+    @classmethod
+    def of_sums(cls, n: npt.ArrayLike, total: npt.ArrayLike, squares: npt.ArrayLike) -> Self:
+        """Moments of `n` whole numbers from their sum and the sum of their squares.
+
+        Exact up to one last division, so that nothing cancels. Sums beyond 64 bits are Python's own
+        integers, in arrays of objects.
+        """
+        counts, sums, squared = _integers(n, total, squares)
+        divisor = np.maximum(counts, 1)
+        mean, m2 = sums / divisor, (counts * squared - sums * sums) / divisor
+        return cls(*(np.asarray(part, np.float64) for part in (counts, mean, m2)))
 
     @classmethod
     def of_groups(cls, values: npt.ArrayLike, groups: npt.NDArray[np.integer], count: int) -> Self:
@@ -129,6 +141,26 @@ class PairedMoments(ArrayRecord):
         return cls(np.full(mean_x.shape, float(first.shape[axis])), mean_x, mean_y, m2_x, m2_y, co)
 
     @classmethod
+    def of_sums(  # noqa: PLR0913  # every sum of a pair
+        cls,
+        n: npt.ArrayLike,
+        *,
+        x: npt.ArrayLike,
+        y: npt.ArrayLike,
+        xx: npt.ArrayLike,
+        yy: npt.ArrayLike,
+        xy: npt.ArrayLike,
+    ) -> Self:
+        """Moments of `n` pairs of whole numbers from sums of values, squares and products; exact.
+
+        The sums are as in `Moments.of_sums`.
+        """
+        of_x, of_y = Moments.of_sums(n, x, xx), Moments.of_sums(n, y, yy)
+        counts, sum_x, sum_y, products = _integers(n, x, y, xy)
+        co = (counts * products - sum_x * sum_y) / np.maximum(counts, 1)
+        return cls(of_x.n, of_x.mean, of_y.mean, of_x.m2, of_y.m2, np.asarray(co, np.float64))
+
+    @classmethod
     def of_groups(
         cls, x: npt.ArrayLike, y: npt.ArrayLike, groups: npt.NDArray[np.integer], count: int
     ) -> Self:
@@ -166,3 +198,8 @@ class PairedMoments(ArrayRecord):
         x, y = self.x.sum_over(axis), self.y.sum_over(axis)
         apart = (self.mean_x - np.expand_dims(x.mean, axes)) * (self.mean_y - np.expand_dims(y.mean, axes))
         return type(self)(x.n, x.mean, y.mean, x.m2, y.m2, (self.co + self.n * apart).sum(axis=axes))
+
+
+def _integers(*sums: npt.ArrayLike) -> tuple[AnyArray, ...]:
+    """Broadcast sums together, as Python's own integers, which have no largest one."""
+    return tuple(np.broadcast_arrays(*(np.asarray(values).astype(object) for values in sums)))

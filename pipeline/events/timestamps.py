@@ -3,12 +3,13 @@
 from datetime import UTC, datetime
 from typing import Final
 
+from engine.local_days import epoch_microseconds
+
 Timestamp = str | int | float
 MICROSECONDS: Final = 1_000_000
 MAX_AHEAD_US: Final = 10 * 60 * MICROSECONDS
 MAX_AGE_US: Final = 30 * 24 * 3600 * MICROSECONDS
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # The end of the year 9999; the bound also keeps every difference within 64 bits.
 _MAX_MILLISECONDS: Final = 253_402_300_800_000
 
@@ -36,12 +37,11 @@ def microseconds(timestamp: Timestamp) -> int:
 def _from_text(timestamp: str) -> int:
     try:
         moment = datetime.fromisoformat(timestamp)
-        since_epoch = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH
+        return epoch_microseconds(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     except (ValueError, OverflowError) as error:
         raise InvalidTimestampError(
             f"{timestamp[:40]!r} is no timestamp; use ISO 8601 such as 2026-03-01T09:30:00Z, or milliseconds"
         ) from error
-    return (since_epoch.days * 86_400 + since_epoch.seconds) * MICROSECONDS + since_epoch.microseconds
 
 
 def occurred_at(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import polars as pl
 from engine.design import lifecycle
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.local_days import epoch_microseconds, from_epoch_microseconds
 from pipeline.clock import utc_now, utc_now_us
 from pipeline.events.decode import ProjectIds, RequestContext
 from pipeline.imports.event_rows import event_batch, read_event_rows
@@ -79,7 +80,7 @@ def import_visitors(
     """
     _require_columns(file)
     now = utc_now()
-    now_us = int(now.timestamp() * 1_000_000)
+    now_us = epoch_microseconds(now)
     survey = _survey(file, now_us=now_us)
     experiment = _meet_or_draft(file, survey.variants, project, catalog, now=now)
     rows = events = 0
@@ -90,7 +91,7 @@ def import_visitors(
             rows, events = rows + read.rows.height, events + batch.height
         on_progress(bytes_read)
     if experiment.status == "draft":
-        start = partial(_start_then, datetime.fromtimestamp(survey.first_us / 1_000_000, UTC))
+        start = partial(_start_then, from_epoch_microseconds(survey.first_us))
         experiment = catalog.experiments.change(project.id, experiment.id, start, actor=ACTOR)
     return Imported(experiment=experiment, rows=rows, events=events, bad_rows=survey.bad_rows)
 

@@ -6,8 +6,9 @@ import polars as pl
 from engine.analysis.evidence.epochs import EpochEvidence
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
-from engine.stats.arrays import IntArray
+from engine.stats.arrays import AnyArray, IntArray
 from engine.stats.moments import Moments
+from pipeline.results.evidence import whole_numbers
 
 
 def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:
@@ -32,16 +33,16 @@ def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:
         visitors=visitors,
         settled=by_goal["settled"].max(axis=1),
         conversions=by_goal["conversions"],
-        revenue=_revenue(counted, visitors, shape),
+        revenue=_revenue(counted, visitors, place, shape),
     )
 
 
-def _revenue(cells: pl.DataFrame, visitors: IntArray, shape: tuple[int, int, int]) -> Moments:
-    """Moments of cents per visitor: whole numbers up to the last division, so that nothing cancels."""
-    n = np.broadcast_to(visitors[:, None, :].astype(np.float64), shape)
-    mean, m2 = np.zeros(shape), np.zeros(shape)
-    sums = cells.select("epoch", "goal", "variant", "visitors", "cents", "cents_squared")
-    for epoch, goal, variant, count, total, squares in sums.iter_rows():
-        mean[epoch, goal, variant] = total / count
-        m2[epoch, goal, variant] = (count * squares - total * total) / count
-    return Moments(n.copy(), mean, m2)
+def _revenue(
+    cells: pl.DataFrame,
+    visitors: IntArray,
+    place: tuple[AnyArray, ...],
+    shape: tuple[int, ...],
+) -> Moments:
+    """Moments of cents per visitor."""
+    cents, squares = (whole_numbers(cells[name], place, shape) for name in ("cents", "cents_squared"))
+    return Moments.of_sums(visitors[:, None, :], cents, squares)

@@ -1,13 +1,11 @@
 """Sums by variant, goal and day as the evidence that is analysed.
 
 Sums by day of first exposure and days since, as visitors followed from their exposure on.
-
-Moments out of sums of whole numbers: whole up to the last division, so that nothing cancels.
 """
 
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
-from typing import Any, Final
+from datetime import datetime
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,20 +15,12 @@ from engine.analysis.comparison.plan import primary_row
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.totals import DailyEvidence, Evidence
 from engine.design.experiment import Experiment
-from engine.local_days import local_day
+from engine.local_days import epoch_days, from_epoch_days, local_day
 from engine.stats.arrays import IntArray
 from engine.stats.moments import Moments
 from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, SEVERAL_VARIANTS
 
 ObjectArray = npt.NDArray[np.object_]
-
-
-def moments_of_sums(n: IntArray, total: ObjectArray, squares: ObjectArray) -> Moments:
-    """Moments of `n` values from their sums and sums of squares, arrays of Python's own whole numbers."""
-    counts = np.maximum(n, 1).astype(object)
-    mean: Any = total / counts
-    m2: Any = (counts * squares - total * total) / counts
-    return Moments(n.astype(np.float64), mean.astype(np.float64), m2.astype(np.float64))
 
 
 def whole_numbers(
@@ -42,16 +32,13 @@ def whole_numbers(
     return laid_out
 
 
-_EPOCH: Final = date(1970, 1, 1)
-
-
 def days_of(experiment: Experiment, timezone: str, now: datetime) -> range:
     """Days since 1970 from the local day it started on to the one it completed on, or today."""
     if experiment.started_at is None:
         return range(0)
     last = now if experiment.completed_at is None else experiment.completed_at
     first_day, last_day = (
-        (local_day(moment, timezone) - _EPOCH).days for moment in (experiment.started_at, last)
+        epoch_days(local_day(moment, timezone)) for moment in (experiment.started_at, last)
     )
     return range(first_day, max(first_day, last_day) + 1)
 
@@ -90,7 +77,7 @@ def evidence_of(experiment: Experiment, cells: pl.DataFrame, days: range) -> Evi
     there = counted.filter(pl.col("goal").is_null()).with_columns(pl.lit(0, pl.UInt8).alias("goal"))
     done = counted.filter(pl.col("goal") < goals)
     daily = DailyEvidence(
-        days=tuple(_EPOCH + timedelta(days=day) for day in days),
+        days=tuple(from_epoch_days(day) for day in days),
         visitors=_by_day(there, "visitors", days, 1, variants)[:, 0, :],
         conversions=_by_day(done, "conversions", days, goals, variants),
         revenue_cents=_by_day(done, "cents", days, goals, variants),
@@ -122,11 +109,11 @@ def _by_day(cells: pl.DataFrame, column: str, days: range, goals: int, variants:
 
 
 def _revenue(cells: pl.DataFrame, visitors: IntArray, goals: int) -> Moments:
-    """Moments of cents per visitor: whole numbers up to the last division, so that nothing cancels."""
+    """Moments of cents per visitor."""
     n = np.broadcast_to(visitors, (goals, len(visitors)))
     sums = cells.group_by("goal", "variant").agg(pl.col("cohort_cents", "cohort_cents_squared").sum())
     place = (sums["goal"].to_numpy(), sums["variant"].to_numpy())
-    return moments_of_sums(
+    return Moments.of_sums(
         n, *(whole_numbers(sums[name], place, n.shape) for name in ("cohort_cents", "cohort_cents_squared"))
     )
 

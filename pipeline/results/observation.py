@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from typing import Final
+from datetime import datetime
 
 import polars as pl
 
@@ -13,11 +12,11 @@ from engine.analysis.evidence.segments import SegmentEvidence, SegmentVisitors
 from engine.analysis.evidence.totals import Evidence
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
+from engine.local_days import epoch_microseconds, from_epoch_microseconds
 from pipeline.results.epochs import epochs_from
 from pipeline.results.evidence import days_of, evidence_of, follow_up_of, placed_as
 from pipeline.results.segment_evidence import segment_evidence_of, segment_visitors_of
 from pipeline.results.visitor_values import goals_to_ask, values_of
-from pipeline.rollup.counting_rules import microseconds
 from pipeline.rollup.segment_values import dimensions_left_out
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse.connection import Cursor
@@ -25,8 +24,6 @@ from pipeline.store.warehouse.epoch_sums import read_epochs
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.segment_sums import read_segment
 from pipeline.store.warehouse.value_sums import ValueSums, read_value_sums
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +83,7 @@ class Observation:
         began = [epoch.started_at for epoch in epochs_of(self.experiment)]
         if len(began) < 2:
             return None
-        starts = [(microseconds(start), microseconds(start + SETTLING)) for start in began]
+        starts = [(epoch_microseconds(start), epoch_microseconds(start + SETTLING)) for start in began]
         goals = len(self.published.goals)
         cells = read_epochs(self.cursor, self.experiment.id, goals, starts, segment)
         return epochs_from(self.experiment, self._placed(cells))
@@ -114,8 +111,8 @@ class Observation:
 
 def published_at(published: Published) -> datetime:
     """When it was brought up to date."""
-    return _EPOCH + timedelta(microseconds=published.as_of)
+    return from_epoch_microseconds(published.as_of)
 
 
 def _moment(microseconds: int | None) -> datetime | None:
-    return None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)
+    return None if microseconds is None else from_epoch_microseconds(microseconds)

@@ -13,6 +13,7 @@ from engine.analysis.results.segment_report import SegmentReport
 from engine.analysis.segments.analyze import analyze_segments
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.local_days import epoch_microseconds
 from pipeline.results.evidence import days_of, evidence_of
 from pipeline.results.filters import (
     FILTERS,
@@ -22,7 +23,6 @@ from pipeline.results.filters import (
 )
 from pipeline.results.observation import Observation, published_at
 from pipeline.results.segment_evidence import segment_evidence_of
-from pipeline.rollup.counting_rules import microseconds
 from pipeline.rollup.run import Rollup
 from pipeline.rollup.segment_values import segment_choices
 from pipeline.settings import Settings
@@ -133,7 +133,7 @@ class Results:
         with self._warehouse.transaction() as cursor:
             known = [(one, found) for one in experiments if (found := published_rollups.find(cursor, one.id))]
             counted = [_counted(one, found) for one, found in known]
-            return read_totals(cursor, counted, since_us=microseconds(now - RECENTLY))
+            return read_totals(cursor, counted, since_us=epoch_microseconds(now - RECENTLY))
 
     def bring_up_to_date(self, experiment: Experiment, project: Project) -> bool:
         """Wait for newer events to be counted, if there are any; whether nothing is missing then."""

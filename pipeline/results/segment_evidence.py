@@ -11,7 +11,8 @@ import polars as pl
 from engine.analysis.evidence.segments import Counts, Segment, SegmentEvidence, SegmentVisitors
 from engine.design.experiment import Experiment
 from engine.stats.arrays import IntArray
-from pipeline.results.evidence import moments_of_sums, whole_numbers
+from engine.stats.moments import Moments
+from pipeline.results.evidence import whole_numbers
 from pipeline.store.warehouse.aggregates import EVERYONE
 
 
@@ -73,7 +74,7 @@ def _counts(experiment: Experiment, cells: pl.DataFrame, names: pl.DataFrame) ->
         for name in ("cohort_cents", "cohort_cents_squared")
     )
     n = np.broadcast_to(visitors[:, None], conversions.shape)
-    return Counts(visitors=visitors, conversions=conversions, revenue=moments_of_sums(n, totals, squares))
+    return Counts(visitors=visitors, conversions=conversions, revenue=Moments.of_sums(n, totals, squares))
 
 
 def _visitors(placed: pl.DataFrame, rows: int, experiment: Experiment) -> IntArray:

@@ -1,6 +1,6 @@
 """Sums over visitors' values as the moments that an analysis takes."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from engine.analysis.evidence.totals import Evidence
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.experiment import Experiment, Goal
+from engine.stats.arrays import AnyArray
 from engine.stats.moments import Moments, PairedMoments
 from pipeline.store.warehouse.value_sums import AskedGoal, ValueSums
 
@@ -64,41 +65,28 @@ def _of_goal(sums: dict[int, ValueSums], plain: VisitorValues) -> VisitorValues:
     """One goal, its variants by place; as `plain` where nobody was seen."""
     if not sums:
         return plain
-    count = plain.value.n.shape[1]
     some = next(iter(sums.values()))
-    y = _moments(sums, count, lambda one: (one.y, one.yy))
+
+    def column(name: str) -> AnyArray:
+        """One of the sums by variant, 0 for variants that nobody saw."""
+        places = range(plain.value.n.shape[1])
+        values = [getattr(sums[place], name) if place in sums else 0 for place in places]
+        return np.array([values], object)
+
+    n, y, yy = column("n"), column("y"), column("yy")
     found = replace(
         plain,
-        value=y,
+        value=Moments.of_sums(n, y, yy),
         caps=np.array([np.nan if some.cap is None else float(some.cap)]),
-        capped=np.array([[sums[i].capped if i in sums else 0 for i in range(count)]], np.int64),
+        capped=column("capped").astype(np.int64),
     )
+    d, dd, z, zz = column("d"), column("dd"), column("z"), column("zz")
     if some.has_orders:
-        d = _moments(sums, count, lambda one: (one.d, one.dd))
-        found = replace(found, orders=_pairs(sums, d, y, lambda one: (one.d, one.y, one.dy)))
+        found = replace(found, orders=PairedMoments.of_sums(n, x=d, y=y, xx=dd, yy=yy, xy=column("dy")))
     if some.has_past:
-        z = _moments(sums, count, lambda one: (one.z, one.zz))
-        found = replace(found, before=_pairs(sums, z, y, lambda one: (one.z, one.y, one.zy)))
+        found = replace(found, before=PairedMoments.of_sums(n, x=z, y=y, xx=zz, yy=yy, xy=column("zy")))
         if some.has_orders:
-            found = replace(found, before_orders=_pairs(sums, z, d, lambda one: (one.z, one.d, one.zd)))
+            found = replace(
+                found, before_orders=PairedMoments.of_sums(n, x=z, y=d, xx=zz, yy=dd, xy=column("zd"))
+            )
     return found
-
-
-def _moments(sums: dict[int, ValueSums], count: int, pick: Callable[[ValueSums], tuple[int, int]]) -> Moments:
-    """Of whole numbers up to the last division, so that nothing cancels."""
-    n, mean, m2 = (np.zeros((1, count)) for _ in range(3))
-    for place, one in sums.items():
-        total, squares = pick(one)
-        n[0, place], mean[0, place] = one.n, total / one.n
-        m2[0, place] = (one.n * squares - total * total) / one.n
-    return Moments(n, mean, m2)
-
-
-def _pairs(
-    sums: dict[int, ValueSums], x: Moments, y: Moments, pick: Callable[[ValueSums], tuple[int, int, int]]
-) -> PairedMoments:
-    co = np.zeros(x.n.shape)
-    for place, one in sums.items():
-        first, second, products = pick(one)
-        co[0, place] = (one.n * products - first * second) / one.n
-    return PairedMoments(x.n, x.mean, y.mean, x.m2, y.m2, co)

@@ -13,8 +13,9 @@ import polars as pl
 
 from engine.analysis.comparison.plan import primary_row
 from engine.design.experiment import Experiment
+from engine.local_days import epoch_microseconds
 from pipeline.rollup.aggregates import add_up, cells_of, cells_since_exposure, taken_away
-from pipeline.rollup.counting_rules import CountingRules, fingerprint, microseconds, values_told
+from pipeline.rollup.counting_rules import CountingRules, fingerprint, values_told
 from pipeline.rollup.due import Due, is_over
 from pipeline.rollup.read_events import ExperimentRows, ProjectRead
 from pipeline.rollup.segment_values import SegmentValues
@@ -156,7 +157,7 @@ def _record(due: Due, extent: RollupScope) -> Published:
         fingerprint=fingerprint(due.experiment, due.rules),
         rules=due.rules.to_json(),
         covered_seq=extent.newest_seq,
-        as_of=microseconds(extent.now),
+        as_of=epoch_microseconds(extent.now),
         last_exposed_at=None,
         variants=tuple(variant.id for variant in due.experiment.variants),
         goals=tuple(goal.id for goal in due.experiment.goals),

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Final, Self
 
 import msgspec
@@ -11,6 +10,7 @@ import polars as pl
 
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
+from engine.local_days import epoch_microseconds
 
 # Part of every fingerprint: raise it when the same events would count differently from now on.
 RULES_VERSION: Final = 3
@@ -19,8 +19,6 @@ FLAGGED_AS_BOT: Final = 254
 SEVERAL_VARIANTS: Final = 255
 FOREVER: Final = 2**62
 DAY_US: Final = 86_400_000_000
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +69,7 @@ def fingerprint(experiment: Experiment, rules: CountingRules) -> str:
 def period_of(experiment: Experiment) -> tuple[int, int]:
     """When events had to be received to count: first and last microsecond since 1970, both included."""
     edges = (experiment.started_at, experiment.completed_at)
-    first, last = (FOREVER if edge is None else microseconds(edge) for edge in edges)
+    first, last = (FOREVER if edge is None else epoch_microseconds(edge) for edge in edges)
     return first, last
 
 
@@ -156,8 +154,3 @@ def _money(goal: Goal, rules: CountingRules) -> tuple[bool, bool, str, int, int]
         tracking.get("min_cents", 0),
         tracking.get("max_cents", FOREVER),
     )
-
-
-def microseconds(moment: datetime) -> int:
-    """Microseconds since 1970, exactly."""
-    return (moment - _EPOCH) // _MICROSECOND

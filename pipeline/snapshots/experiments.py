@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -11,6 +10,7 @@ import msgspec
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.local_days import from_epoch_microseconds
 from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, SEVERAL_VARIANTS
 from pipeline.snapshots.manifest import (
     SCHEMA_VERSION,
@@ -26,7 +26,6 @@ from pipeline.store.warehouse.visitor_export import VisitorExport, write_visitor
 
 # Instead of the id of a variant, in the sums of visitors who are counted in none.
 _SET_ASIDE: Final = {FLAGGED_AS_BOT: "flagged_as_bot", SEVERAL_VARIANTS: "several_variants"}
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 # Writes a file and returns its number of rows.
 Write = Callable[[Path], int]
@@ -74,7 +73,7 @@ def write_experiment(
         variants=variants,
         goals=_goals(experiment, project, published),
         covered_seq=published.covered_seq,
-        as_of=_EPOCH + timedelta(microseconds=published.as_of),
+        as_of=from_epoch_microseconds(published.as_of),
         several_variants=counts.get(SEVERAL_VARIANTS, 0),
         bots=counts.get(FLAGGED_AS_BOT, 0),
         **files,

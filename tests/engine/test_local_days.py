@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -15,28 +16,30 @@ from engine.local_days import (
     UnknownTimezoneError,
     all_zones,
     are_weekends,
-    day_of_week_kind,
+    epoch_days,
+    epoch_microseconds,
+    from_epoch_days,
+    from_epoch_microseconds,
     is_timezone,
     local_day,
     local_days,
-    local_midnight,
     zone,
 )
 
-EPOCH = date(1970, 1, 1)
+NEW_YORK = ZoneInfo("America/New_York")
 
 
 def days_of(moments: Sequence[str], timezone: str) -> list[str]:
     stamps = [round(datetime.fromisoformat(moment).timestamp() * 1e6) for moment in moments]
-    return [str(EPOCH + timedelta(days=int(day))) for day in local_days(stamps, timezone)]
+    return [str(from_epoch_days(int(day))) for day in local_days(stamps, timezone)]
 
 
 def test_a_day_with_a_clock_change_has_23_or_25_hours() -> None:
     # Energy Policy Act of 2005: the second Sunday of March and the first of November.
     for day, hours in (("2026-03-08", 23), ("2026-11-01", 25), ("2026-06-01", 24)):
-        start = local_midnight(date.fromisoformat(day), "America/New_York")
+        start = datetime.fromisoformat(day).replace(tzinfo=NEW_YORK).astimezone(UTC)
         stamps = [round((start + timedelta(minutes=m)).timestamp() * 1e6) for m in range(-120, 27 * 60)]
-        on_day = local_days(stamps, "America/New_York") == (date.fromisoformat(day) - EPOCH).days
+        on_day = local_days(stamps, "America/New_York") == epoch_days(date.fromisoformat(day))
         assert on_day.sum() == hours * 60
 
 
@@ -71,7 +74,7 @@ def test_history_and_recent_changes_are_known(moment: str, timezone: str, expect
 )
 def test_many_moments_at_once_fall_on_the_days_that_zoneinfo_gives(timezone: str, seconds: list[int]) -> None:
     one_by_one = [
-        (datetime.fromtimestamp(s, UTC).astimezone(zone(timezone)).date() - EPOCH).days for s in seconds
+        epoch_days(datetime.fromtimestamp(s, UTC).astimezone(zone(timezone)).date()) for s in seconds
     ]
     assert local_days(np.array(seconds) * 1_000_000, timezone).tolist() == one_by_one
 
@@ -83,7 +86,7 @@ def test_every_change_of_a_clock_is_found(timezone: str, year: int) -> None:
     stamps = [start + timedelta(minutes=30 * step) for step in range(48 * 365)]
     local = [stamp.astimezone(zone(timezone)).date() for stamp in stamps]
     days = local_days([int(stamp.timestamp()) * 1_000_000 for stamp in stamps], timezone)
-    assert days.tolist() == [(day - EPOCH).days for day in local]
+    assert days.tolist() == [epoch_days(day) for day in local]
 
 
 def test_days_keep_the_shape_of_the_moments() -> None:
@@ -113,7 +116,7 @@ def test_a_moment_outside_the_calendar_is_refused(seconds: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("day", "timezone", "expected"),
+    ("day", "timezone", "first_moment"),
     [
         ("2026-03-08", "America/New_York", "2026-03-08T05:00:00+00:00"),
         ("2026-03-09", "America/New_York", "2026-03-09T04:00:00+00:00"),
@@ -124,15 +127,27 @@ def test_a_moment_outside_the_calendar_is_refused(seconds: int) -> None:
         ("2026-12-01", "America/Vancouver", "2026-12-01T07:00:00+00:00"),
     ],
 )
-def test_a_local_day_begins_at_its_first_moment(day: str, timezone: str, expected: str) -> None:
-    midnight = local_midnight(date.fromisoformat(day), timezone)
-    assert midnight.isoformat() == expected
-    assert str(local_day(midnight, timezone)) == day
-    assert local_day(midnight - timedelta(microseconds=1), timezone) < date.fromisoformat(day)
+def test_a_local_day_begins_at_its_first_moment(day: str, timezone: str, first_moment: str) -> None:
+    start = datetime.fromisoformat(first_moment)
+    assert str(local_day(start, timezone)) == day
+    assert local_day(start - timedelta(microseconds=1), timezone) < date.fromisoformat(day)
 
 
 @given(st.dates(date(1970, 1, 1), date(2100, 1, 1)))
 def test_a_week_ends_with_saturday_and_sunday(day: date) -> None:
     is_weekend = day.strftime("%u") in {"6", "7"}
-    assert day_of_week_kind(day) == ("weekend" if is_weekend else "weekday")
-    assert are_weekends([(day - EPOCH).days]).tolist() == [is_weekend]
+    assert are_weekends([epoch_days(day)]).tolist() == [is_weekend]
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_microseconds_since_1970_are_exact_both_ways(moment: datetime) -> None:
+    microseconds = epoch_microseconds(moment)
+    assert microseconds == (moment.toordinal() - 719_163) * 86_400_000_000 + (
+        ((moment.hour * 60 + moment.minute) * 60 + moment.second) * 1_000_000 + moment.microsecond
+    )
+    assert from_epoch_microseconds(microseconds) == moment
+
+
+def test_days_since_1970_are_those_of_the_calendar() -> None:
+    assert epoch_days(date(2000, 3, 1)) == 11_017
+    assert from_epoch_days(-1) == date(1969, 12, 31)

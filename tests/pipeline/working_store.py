@@ -12,6 +12,7 @@ from typing import Any
 from engine.analysis.evidence.totals import Evidence
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.local_days import epoch_microseconds
 from pipeline.events.hashing import hash64
 from pipeline.results.filters import SegmentFilters
 from pipeline.services import PipelineServices, open_pipeline
@@ -70,13 +71,9 @@ def a_working_store(
         yield WorkingStore(**{field.name: getattr(services, field.name) for field in fields(services)})
 
 
-def microseconds(moment: datetime) -> int:
-    return (moment - datetime(1970, 1, 1, tzinfo=moment.tzinfo)) // timedelta(microseconds=1)
-
-
 def an_event(kind: str, visitor: str | None = "v1", *, minute: float = 0, **overrides: Any) -> EventRow:
     """Build an event that happened, and arrived, some minutes after the experiments started."""
-    at = microseconds(STARTED + timedelta(minutes=minute))
+    at = epoch_microseconds(STARTED + timedelta(minutes=minute))
     person = visitor if visitor is not None else overrides["user_id"]
     fields: dict[str, Any] = {
         "event_id": f"e{next(_numbers)}",

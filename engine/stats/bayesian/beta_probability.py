@@ -29,17 +29,9 @@ def chance(x: Beta, y: Beta) -> FloatArray:
     small = is_small(x, y)
     above = np.empty(x.a.shape)
     above[small] = _exact_sum(x[small], y[small])
-    above[~small] = _smooth_chance(x[~small], y[~small], np.ones(np.count_nonzero(~small)))
-    return _probability(above)
-
-
-def chance_of_ratio(x: Beta, y: Beta, ratio: FloatArray) -> FloatArray:
-    """P(X > ratio · Y) by Gauss-Legendre quadrature. In [0, 1]."""
-    small = is_small(x, y)
-    above = np.empty(x.a.shape)
-    above[small] = Bounded.of(x[small], y[small], ratio[small]).chance(ratio[small])
-    above[~small] = _smooth_chance(x[~small], y[~small], ratio[~small])
-    return _probability(above)
+    above[~small] = _smooth_chance(x[~small], y[~small])
+    # Rounding errors may lead out of [0, 1].
+    return np.asarray(np.clip(above, 0.0, 1.0))
 
 
 def is_small(x: Beta, y: Beta) -> BoolArray:
@@ -53,10 +45,11 @@ def blocks(count: int) -> Iterator[slice]:
     return (slice(first, first + _ROWS) for first in range(0, count, _ROWS))
 
 
-def _smooth_chance(x: Beta, y: Beta, ratio: FloatArray) -> FloatArray:
-    above = np.empty(ratio.shape)
-    for rows in blocks(ratio.size):
-        above[rows] = Smooth.of(x[rows], y[rows], ratio[rows]).chance(ratio[rows])[0]
+def _smooth_chance(x: Beta, y: Beta) -> FloatArray:
+    above = np.empty(x.a.shape)
+    for rows in blocks(above.size):
+        even = np.ones(above[rows].shape)
+        above[rows] = Smooth.of(x[rows], y[rows], even).chance(even)[0]
     return above
 
 
@@ -157,12 +150,6 @@ class Bounded:
         below = inside + special.betaincc(self.narrow.a, self.narrow.b, end)
         found: FloatArray = np.where(self.over_x, below, 1.0 - below)
         return found
-
-
-def _probability(value: FloatArray) -> FloatArray:
-    """Without the rounding errors that lead out of [0, 1]."""
-    clipped: FloatArray = np.clip(value, 0.0, 1.0)
-    return clipped
 
 
 def _choose(where: BoolArray, x: Beta, y: Beta) -> Beta:

@@ -63,14 +63,6 @@ def test_a_goal_that_the_report_does_not_have_has_no_rates() -> None:
         charts.chart_rates(a_report(), "goal_9")
 
 
-def test_segments_carry_lift_and_interval_and_may_be_unbounded() -> None:
-    segment = charts.SegmentEffect(
-        dimension="device", value="mobile", visitors=70, lift=0.1, low=-0.2, high=None
-    )
-    (row,) = rows_of(charts.chart_segments([segment]))
-    assert (row["value"], row["improvement"], row["low"], row["high"]) == ("mobile", 0.1, -0.2, None)
-
-
 def test_scores_are_drawn_beside_their_promises() -> None:
     (scores,) = calibrate([Setting(rate=0.2, visitors=280)], METHODS, runs=100, seed=1)
     rows = rows_of(chart_scores(scores))

@@ -1,5 +1,7 @@
 """Moments: whatever the parts, together they are the whole."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -79,3 +81,13 @@ def test_numbers_that_no_sample_has_are_refused(n: list[float], mean: list[float
 def test_more_successes_than_trials_are_refused() -> None:
     with pytest.raises(InvalidEvidenceError, match="between 0 and n"):
         Moments.of_shares(11, 10)
+
+
+def test_moments_of_sums_are_those_of_exact_fractions() -> None:
+    values = [10**14 + 7 * number for number in range(9)]
+    total, squares = sum(values), sum(value**2 for value in values)
+    found = Moments.of_sums([9, 0], [total, 0], np.array([squares, 0], object))
+    mean = Fraction(total, 9)
+    assert found.mean[0] == float(mean)
+    assert found.m2[0] == float(sum((value - mean) ** 2 for value in values))
+    assert (found.n[1], found.mean[1], found.m2[1]) == (0, 0, 0)

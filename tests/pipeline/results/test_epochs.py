@@ -8,8 +8,9 @@ import pytest
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.design.reweighting import reweight
+from engine.local_days import epoch_microseconds
 from tests.builders import STARTED, a_goal
-from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure, microseconds
+from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
 
 HOUR = 60
 
@@ -49,7 +50,7 @@ def test_visitors_belong_to_the_epoch_of_their_first_exposure(store: WorkingStor
         an_exposure(experiment, 1, "just before", minute=HOUR - 1e-6),
         an_exposure(experiment, 1, "then", minute=HOUR),
         an_exposure(experiment, 0, "later", minute=HOUR + 10),
-        an_exposure(experiment, 0, "a clock behind", minute=-5, received_at=microseconds(STARTED)),
+        an_exposure(experiment, 0, "a clock behind", minute=-5, received_at=epoch_microseconds(STARTED)),
         a_purchase("before", cents=300, minute=95),
         a_purchase("later", cents=500, minute=95),
         a_purchase("later", cents=200, minute=96),

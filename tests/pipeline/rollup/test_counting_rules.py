@@ -7,6 +7,7 @@ import pytest
 
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
+from engine.local_days import epoch_microseconds
 from pipeline.store.warehouse.events import EventRow
 from tests.builders import STARTED, a_goal
 from tests.pipeline.working_store import (
@@ -14,7 +15,6 @@ from tests.pipeline.working_store import (
     a_purchase,
     an_event,
     an_exposure,
-    microseconds,
 )
 
 REVENUE = Goal(id="goal_r", name="Revenue", goal_type="revenue", is_primary=True)
@@ -70,7 +70,7 @@ def test_conversion_counts_from_the_first_exposure_to_the_end_of_the_window(
     project = store.add_project(settings={"attribution_window_days": 2})
     experiment = store.add_experiment(project)
     store.write(
-        project, an_exposure(experiment), a_purchase(minute=minute, received_at=microseconds(STARTED))
+        project, an_exposure(experiment), a_purchase(minute=minute, received_at=epoch_microseconds(STARTED))
     )
     assert store.observe(experiment, project).conversions.tolist() == [[converts, 0]]
 

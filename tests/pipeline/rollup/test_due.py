@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from engine.design.experiment import Experiment
-from pipeline.rollup.counting_rules import CountingRules, fingerprint, microseconds
+from engine.local_days import epoch_microseconds
+from pipeline.rollup.counting_rules import CountingRules, fingerprint
 from pipeline.rollup.due import GRACE, find_due, is_over
 from pipeline.store.warehouse.published import Published
 from tests.builders import NOW, a_goal, a_project, an_experiment
@@ -19,7 +20,7 @@ def published(experiment: Experiment, *, is_final: bool = False, covered_seq: in
         fingerprint=fingerprint(experiment, RULES),
         rules=RULES.to_json(),
         covered_seq=covered_seq,
-        as_of=microseconds(NOW),
+        as_of=epoch_microseconds(NOW),
         last_exposed_at=None,
         variants=("var_0", "var_1"),
         goals=("goal_1",),

@@ -1,11 +1,16 @@
+"""Paired moments against NumPy's covariance and exact fractions."""
+
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.stats.moments import PairedMoments
+from engine.stats.moments import Moments, PairedMoments
 
-pairs = st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6)), max_size=20)
+PAIRS = st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6)), max_size=20)
+CENTS = st.integers(0, 10**12)
 
 
 def moments_of(values: list[tuple[float, float]]) -> PairedMoments:
@@ -21,14 +26,14 @@ def assert_same(left: PairedMoments, right: PairedMoments) -> None:
         np.testing.assert_allclose(getattr(left, name), getattr(right, name), rtol=1e-9, atol=1e-9 * scale)
 
 
-@given(first=pairs, second=pairs)
+@given(first=PAIRS, second=PAIRS)
 def test_merging_parts_equals_the_whole(
     first: list[tuple[float, float]], second: list[tuple[float, float]]
 ) -> None:
     assert_same(moments_of(first).merge(moments_of(second)), moments_of(first + second))
 
 
-@given(st.lists(pairs, min_size=1, max_size=5))
+@given(st.lists(PAIRS, min_size=1, max_size=5))
 def test_summing_cells_equals_merging_them(cells: list[list[tuple[float, float]]]) -> None:
     stacked = PairedMoments.stack([moments_of(cell) for cell in cells])
     assert_same(stacked.sum_over(0), moments_of([pair for cell in cells for pair in cell]))
@@ -47,3 +52,14 @@ def test_large_means_cancel_nothing() -> None:
     halves = PairedMoments.of(x[:1], y[:1]).merge(PairedMoments.of(x[1:], y[1:]))
     assert halves.co == pytest.approx(-2.0)
     assert halves.m2_x == pytest.approx(2.0)
+
+
+@given(st.lists(st.tuples(CENTS, CENTS), min_size=1, max_size=8))
+def test_paired_moments_of_sums_are_those_of_exact_fractions(pairs: list[tuple[int, int]]) -> None:
+    n, x, y = len(pairs), sum(x for x, _ in pairs), sum(y for _, y in pairs)
+    xx, yy, xy = (sum(pair[i] * pair[j] for pair in pairs) for i, j in ((0, 0), (1, 1), (0, 1)))
+    found = PairedMoments.of_sums(n, x=x, y=y, xx=xx, yy=yy, xy=xy)
+    apart = sum((a - Fraction(x, n)) * (b - Fraction(y, n)) for a, b in pairs)
+    assert found.co == float(apart)
+    assert found.mean_y == float(Fraction(y, n))
+    assert found.m2_x == Moments.of_sums(n, x, xx).m2
