@@ -17,7 +17,7 @@ from engine.design.vocabulary import AnalysisMethod
 from engine.design.weight_epochs import WeightEpoch
 from engine.frames.analyze import analyze_frame
 from engine.frames.rows import GoalKind
-from engine.frames.segments import segments_of_frame
+from engine.frames.segments import analyze_frame_segments
 from pipeline.imports.importer import VisitorFile, import_visitors
 from pipeline.imports.visitor_rows import VisitorColumns
 from pipeline.snapshots.reader import open_snapshot
@@ -152,7 +152,7 @@ def test_the_service_and_a_data_frame_judge_segments_the_same(tmp_path: Path) ->
         known = frame.drop("day_of_week")
         project, imported = brought_in(store, known, tmp_path, segments=("country", "plan"))
         served = store.results.segments(imported, project, now=datetime.now(UTC))
-    analysed = segments_of_frame(
+    analysed = analyze_frame_segments(
         frame,
         segments=["plan", "country", "day_of_week"],
         control="old",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         SegmentVariant,
     )
     from engine.calibration.error_rates import DEFAULT_SETTINGS as CALIBRATION_CASES
-    from engine.calibration.error_rates import Score, calibrate
+    from engine.calibration.error_rates import ErrorRates, calibrate
     from engine.calibration.methods import METHODS as CALIBRATION_METHODS
     from engine.calibration.trials import Setting
     from engine.charts.report import chart_improvements, chart_rates, chart_weights, draw_in_notebooks
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     )
     from engine.frames.analyze import analyze_frame as analyze
     from engine.frames.quantiles import QuantileResult
-    from engine.frames.quantiles import quantiles_of_frame as analyze_quantiles
-    from engine.frames.segments import segments_of_frame as analyze_segments
+    from engine.frames.quantiles import analyze_frame_quantiles as analyze_quantiles
+    from engine.frames.segments import analyze_frame_segments as analyze_segments
     from engine.simulation.bandits import simulate_bandits
     from engine.stats.bayesian.sampling import Sampling
     from pipeline.snapshots.manifest import UnreadableSnapshotError
@@ -55,6 +55,7 @@ __all__ = [
     "DayResult",
     "DecisionSummary",
     "EngineError",
+    "ErrorRates",
     "GoalReport",
     "GoalSegments",
     "GoalSummary",
@@ -70,7 +71,6 @@ __all__ = [
     "SampleAnswer",
     "Sampling",
     "SamplingError",
-    "Score",
     "SegmentReport",
     "SegmentResult",
     "SegmentVariant",
@@ -117,7 +117,7 @@ _SOURCES = {
     "SampleAnswer": ("engine.design.planning.calculator", "SampleAnswer"),
     "Sampling": ("engine.stats.bayesian.sampling", "Sampling"),
     "SamplingError": ("engine.errors", "SamplingError"),
-    "Score": ("engine.calibration.error_rates", "Score"),
+    "ErrorRates": ("engine.calibration.error_rates", "ErrorRates"),
     "SegmentReport": ("engine.analysis.results.segment_report", "SegmentReport"),
     "SegmentResult": ("engine.analysis.results.segment_report", "SegmentResult"),
     "SegmentVariant": ("engine.analysis.results.segment_report", "SegmentVariant"),
@@ -128,8 +128,8 @@ _SOURCES = {
     "UnreadableSnapshotError": ("pipeline.snapshots.manifest", "UnreadableSnapshotError"),
     "VariantResult": ("engine.analysis.results.report", "VariantResult"),
     "analyze": ("engine.frames.analyze", "analyze_frame"),
-    "analyze_quantiles": ("engine.frames.quantiles", "quantiles_of_frame"),
-    "analyze_segments": ("engine.frames.segments", "segments_of_frame"),
+    "analyze_quantiles": ("engine.frames.quantiles", "analyze_frame_quantiles"),
+    "analyze_segments": ("engine.frames.segments", "analyze_frame_segments"),
     "calibrate": ("engine.calibration.error_rates", "calibrate"),
     "chart_improvements": ("engine.charts.report", "chart_improvements"),
     "chart_rates": ("engine.charts.report", "chart_rates"),

@@ -12,7 +12,7 @@ from api.cli.console import CommandError, err, out, progress
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from engine.calibration.error_rates import Figure, Score
+    from engine.calibration.error_rates import ErrorRates, SimulatedFigure
 
 RUNS = 2_000
 QUICK_RUNS = 200
@@ -36,7 +36,7 @@ def calibrate(
 
     if out_dir is not None:
         _check_charts()
-    scores: list[Score] = []
+    scores: list[ErrorRates] = []
     with progress() as bar:
         task = bar.add_task("Settings", total=len(DEFAULT_SETTINGS))
         for setting_scores in calibrate(
@@ -47,7 +47,7 @@ def calibrate(
     out.print(_table(scores))
     if out_dir is not None:
         _save(scores, out_dir)
-    broken = [score for score in scores if score.method.is_safe and not score.keeps_its_promise]
+    broken = [score for score in scores if score.method.is_safe and not score.keeps_promise]
     if broken:
         listed = "; ".join(f"{score.method.name} ({score.setting.name})" for score in broken)
         raise CommandError(f"more false positives than promised, or less coverage, beyond chance: {listed}")
@@ -60,7 +60,7 @@ def _check_charts() -> None:
     load_altair()
 
 
-def _table(scores: "Sequence[Score]") -> "Table":
+def _table(scores: "Sequence[ErrorRates]") -> "Table":
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -84,30 +84,30 @@ def _table(scores: "Sequence[Score]") -> "Table":
             score.setting.name if score.setting != setting else "",
             score.method.name,
             _percent(score.false_positives),
-            f"{score.method.errs * 100:g}",
+            f"{score.method.error_rate * 100:g}",
             _percent(score.coverage),
             _promised(score),
             _percent(score.power),
             _percent(score.bias, signed=True),
-            style="" if score.keeps_its_promise else "red",
+            style="" if score.keeps_promise else "red",
         )
         setting = score.setting
     return table
 
 
-def _save(scores: "Sequence[Score]", folder: Path) -> None:
-    from engine.calibration.chart import chart_scores
+def _save(scores: "Sequence[ErrorRates]", folder: Path) -> None:
+    from engine.calibration.chart import chart_error_rates
 
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "calibration.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(_record(scores[0])))
         writer.writeheader()
         writer.writerows(_record(score) for score in scores)
-    chart_scores(scores).save(str(folder / "calibration.html"))
+    chart_error_rates(scores).save(str(folder / "calibration.html"))
     err.print(f"Saved calibration.csv and calibration.html in {folder}.", highlight=False)
 
 
-def _record(score: "Score") -> dict[str, object]:
+def _record(score: "ErrorRates") -> dict[str, object]:
     """Describe a score as a row of the CSV: shares, and empty where there is no figure."""
     setting = score.setting
     record: dict[str, object] = {
@@ -118,27 +118,27 @@ def _record(score: "Score") -> dict[str, object]:
         "true_lift": score.lift,
         "method": score.method.name,
         "runs": score.runs,
-        "false_positives_promised": score.method.errs,
+        "false_positives_promised": score.method.error_rate,
         "coverage_promised": _covers(score),
     }
     for name in ("false_positives", "coverage", "power", "bias"):
-        figure: Figure | None = getattr(score, name)
+        figure: SimulatedFigure | None = getattr(score, name)
         record[name] = figure.value if figure else None
         record[f"{name}_error"] = figure.error if figure else None
     return record | {"setting": setting.name}
 
 
-def _covers(score: "Score") -> float | None:
-    return score.method.covers(score.setting.arms - 1)
+def _covers(score: "ErrorRates") -> float | None:
+    return score.method.promised_coverage(score.setting.arms - 1)
 
 
-def _promised(score: "Score") -> str:
+def _promised(score: "ErrorRates") -> str:
     """Format the promised coverage in percent; empty without intervals or without a promise."""
     covers = _covers(score)
     return "" if covers is None or score.coverage is None else f"{covers * 100:.1f}"
 
 
-def _percent(figure: "Figure | None", *, signed: bool = False) -> str:
+def _percent(figure: "SimulatedFigure | None", *, signed: bool = False) -> str:
     if figure is None:
         return ""
     value = f"{figure.value * 100:+.1f}" if signed else f"{figure.value * 100:.1f}"

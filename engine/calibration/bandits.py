@@ -1,4 +1,4 @@
-"""Simulated bandits, whose weights follow what was seen while the base rate changes."""
+"""Bandits: calibration under adaptive weights and a base rate that changes."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,8 @@ import numpy as np
 from engine.calibration.method import (
     Method,
     MethodOutcome,
-    read_arms,
-    read_pair,
+    outcome_of_arms,
+    outcome_of_welch,
 )
 from engine.calibration.trials import Setting, lifts_of_last
 from engine.simulation.bandits import simulate_bandits
@@ -21,10 +21,10 @@ EPOCHS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bandit:
-    """A conversion rate that is `rate` on average and three times as high in the last epoch as in the first.
+class BanditCase:
+    """A bandit whose base rate is `rate` on average and triples from the first epoch to the last.
 
-    `visitors` is how many each arm would get, were they split evenly.
+    `visitors` is the number per arm of an even split.
     """
 
     rate: float
@@ -34,16 +34,16 @@ class Bandit:
 
     @property
     def name(self) -> str:
-        """What it is, in a few words."""
+        """Label of the case in tables."""
         return f"bandit, {self.arms} arms"
 
     @property
     def detectable(self) -> float:
-        """The lift that an even split would find four times in five."""
+        """The lift that an even split detects with 80% power."""
         return Setting(rate=self.rate, visitors=self.visitors, arms=self.arms).detectable
 
-    def draw(self, *, lift: float, runs: int, rng: np.random.Generator) -> "Steering":
-        """Run it `runs` times; the last arm has the lift."""
+    def draw(self, *, lift: float, runs: int, rng: np.random.Generator) -> "BanditSample":
+        """Simulate `runs` experiments; the last arm has the lift."""
         factors = np.ones(self.arms)
         factors[-1] += lift
         run = simulate_bandits(
@@ -52,38 +52,38 @@ class Bandit:
             experiments=runs,
             seed=int(rng.integers(2**32)),
         )
-        return Steering(case=self, lift=lift, moments=run.moments)
+        return BanditSample(case=self, lift=lift, moments=run.moments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Steering:
+class BanditSample:
     """Moments of conversions: epochs by runs by arms."""
 
-    case: Bandit
+    case: BanditCase
     lift: float
     moments: Moments
 
     @property
     def lifts(self) -> FloatArray:
-        """The true lift of each comparison with the control."""
+        """True lift of each comparison with the control."""
         return lifts_of_last(self.case.arms, self.lift)
 
 
 def _is_bandit(case: object) -> bool:
-    return isinstance(case, Bandit)
+    return isinstance(case, BanditCase)
 
 
-def _stratified(sample: Steering) -> MethodOutcome:
+def _stratified(sample: BanditSample) -> MethodOutcome:
     variants = sample.moments[..., 1:]
     found = stratify(sample.moments[..., :1].broadcast_to(variants.n.shape), variants)
-    return read_pair(found.control, found.variant, mean=sample.case.rate)
+    return outcome_of_welch(found.control, found.variant, mean=sample.case.rate)
 
 
-def _pooled(sample: Steering) -> MethodOutcome:
-    return read_arms(Estimate.of(sample.moments.sum_over(0)), mean=sample.case.rate)
+def _pooled(sample: BanditSample) -> MethodOutcome:
+    return outcome_of_arms(Estimate.of(sample.moments.sum_over(0)), mean=sample.case.rate)
 
 
 METHODS: tuple[Method, ...] = (
-    Method(name="within epochs", read=_stratified, fits=_is_bandit),
-    Method(name="pooled over epochs", read=_pooled, fits=_is_bandit, is_safe=False),
+    Method(name="stratified by epoch", run=_stratified, applies_to=_is_bandit),
+    Method(name="pooled over epochs", run=_pooled, applies_to=_is_bandit, is_safe=False),
 )

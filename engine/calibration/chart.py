@@ -1,32 +1,32 @@
-"""Scores as a picture: false positives of every method in every setting, beside what was promised."""
+"""Chart of error rates: false positives of every method in every setting, beside the promise."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.calibration.error_rates import Score
+from engine.calibration.error_rates import ErrorRates
 from engine.charts.report import load_altair
 
 if TYPE_CHECKING:
     from altair import FacetChart
 
-# Of a normal count, 19 in 20 lie within so many standard errors.
-_NINETEEN_IN_TWENTY = 1.96
+# Standard errors of a 95% interval.
+_Z_95 = 1.96
 
 
-def chart_scores(scores: Sequence[Score]) -> "FacetChart":
-    """A panel a setting, a row a method; bars are 95% intervals of the simulation itself, ticks promises."""
+def chart_error_rates(scores: Sequence[ErrorRates]) -> "FacetChart":
+    """Chart a panel per setting and a row per method; bars are 95% Monte-Carlo intervals, ticks promises."""
     alt = load_altair()
     rows = [
         {
             "setting": score.setting.name,
             "method": score.method.name,
             "false_positives": score.false_positives.value,
-            "low": max(score.false_positives.value - _NINETEEN_IN_TWENTY * score.false_positives.error, 0.0),
-            "high": score.false_positives.value + _NINETEEN_IN_TWENTY * score.false_positives.error,
-            "promised": score.method.errs,
+            "low": max(score.false_positives.value - _Z_95 * score.false_positives.error, 0.0),
+            "high": score.false_positives.value + _Z_95 * score.false_positives.error,
+            "promised": score.method.error_rate,
             "coverage": score.coverage.value if score.coverage else None,
-            "covers": score.method.covers(score.setting.arms - 1),
-            "kept": score.keeps_its_promise,
+            "covers": score.method.promised_coverage(score.setting.arms - 1),
+            "kept": score.keeps_promise,
         }
         for score in scores
     ]
@@ -35,7 +35,7 @@ def chart_scores(scores: Sequence[Score]) -> "FacetChart":
         "kept:N", title="promise kept", scale=alt.Scale(domain=[True, False], range=["#2a9d5c", "#d1495b"])
     )
     bars = base.mark_rule(strokeWidth=3, opacity=0.6).encode(
-        # By its root, so that a few percent are told apart beside half of all.
+        # On a square-root scale, so that small shares are legible beside large ones.
         x=alt.X("low:Q", title="false positives").axis(format=".0%").scale(type="sqrt"),
         x2="high:Q",
         color=colour,

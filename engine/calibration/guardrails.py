@@ -1,4 +1,4 @@
-"""Simulated guardrails: variants that are worse by exactly the margin, and others."""
+"""Guardrails: calibration of the non-inferiority test at its margin."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ from engine.stats.moments import Moments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guardrail:
-    """A conversion rate that may fall by a share of `margin`. All lifts in here are counted from there.
+class GuardrailCase:
+    """A conversion rate that may fall by the share `margin`; all lifts are relative to that margin.
 
-    A variant without any effect is to be cleared, or else one that `harms` by twice the margin to be found.
+    Under the alternative the variant has no effect, or, with `harms`, falls by twice the margin.
     """
 
     rate: float
@@ -27,64 +27,64 @@ class Guardrail:
 
     @property
     def name(self) -> str:
-        """What it is, in a few words."""
+        """Label of the case in tables."""
         return f"guardrail, {'harm' if self.harms else 'no harm'}"
 
     @property
     def detectable(self) -> float:
-        """How far above the margin no effect is, or how far below it the harm."""
+        """Distance of the alternative from the margin: above it for no effect, below it for harm."""
         return -self.margin if self.harms else self.margin
 
-    def draw(self, *, lift: float, runs: int, rng: np.random.Generator) -> "Guarded":
-        """Run it `runs` times; `lift` counts from the margin."""
+    def draw(self, *, lift: float, runs: int, rng: np.random.Generator) -> "GuardrailSample":
+        """Simulate `runs` experiments; `lift` is relative to the margin."""
         rates = self.rate * np.array([1.0, 1.0 - self.margin + lift])
         moments = Moments.of_shares(rng.binomial(self.visitors, rates, (runs, self.arms)), self.visitors)
-        return Guarded(case=self, lift=lift, moments=moments)
+        return GuardrailSample(case=self, lift=lift, moments=moments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guarded:
+class GuardrailSample:
     """Conversions, runs by arms."""
 
-    case: Guardrail
+    case: GuardrailCase
     lift: float
     moments: Moments
 
     @property
     def lifts(self) -> FloatArray:
-        """The true lift, counted from the margin."""
+        """True lift, relative to the margin."""
         return np.array([self.lift])
 
 
-def _cleared(sample: Guarded) -> MethodOutcome:
-    return _read(sample, wanted=1)
+def _test_no_harm(sample: GuardrailSample) -> MethodOutcome:
+    return _test(sample, wanted=1)
 
 
-def _broken(sample: Guarded) -> MethodOutcome:
-    return _read(sample, wanted=-1)
+def _test_harm(sample: GuardrailSample) -> MethodOutcome:
+    return _test(sample, wanted=-1)
 
 
-def _read(sample: Guarded, *, wanted: int) -> MethodOutcome:
-    """The verdict in the wanted direction, and that it is sure not to be worse than so."""
+def _test(sample: GuardrailSample, *, wanted: int) -> MethodOutcome:
+    """Take the verdict in the wanted direction, and the one-sided bound of the lift."""
     arms, margin = Estimate.of(sample.moments), sample.case.margin
     control, variant = arms[:, None, :1], arms[:, None, 1:]
     found = judge_guardrail(control, variant, margin=margin, alpha=FAMILY)
-    called = np.where(found.holds if wanted > 0 else found.broken, wanted, 0)
-    seen = (variant.value - control.value) / sample.case.rate + margin
-    return MethodOutcome(called, found.worst + margin, np.full(seen.shape, np.inf), seen)
+    verdict = np.where(found.holds if wanted > 0 else found.broken, wanted, 0)
+    observed_lift = (variant.value - control.value) / sample.case.rate + margin
+    return MethodOutcome(verdict, found.worst + margin, np.full(observed_lift.shape, np.inf), observed_lift)
 
 
 METHODS: tuple[Method, ...] = (
     Method(
         name="non-inferiority",
-        read=_cleared,
-        fits=lambda case: isinstance(case, Guardrail) and not case.harms,
-        errs=FAMILY / 2.0,
+        run=_test_no_harm,
+        applies_to=lambda case: isinstance(case, GuardrailCase) and not case.harms,
+        error_rate=FAMILY / 2.0,
     ),
     Method(
         name="guardrail broken",
-        read=_broken,
-        fits=lambda case: isinstance(case, Guardrail) and case.harms,
-        errs=FAMILY / 2.0,
+        run=_test_harm,
+        applies_to=lambda case: isinstance(case, GuardrailCase) and case.harms,
+        error_rate=FAMILY / 2.0,
     ),
 )

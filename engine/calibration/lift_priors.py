@@ -1,4 +1,4 @@
-"""Simulated tests that are read with a prior: lifts are drawn from that of the lift, or all the same."""
+"""Priors: calibration of Bayesian verdicts with lifts from the prior, or one fixed lift."""
 
 from dataclasses import dataclass
 
@@ -15,9 +15,9 @@ from engine.stats.moments import Moments
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiftPriorCase:
-    """A conversion rate under a prior: lifts are normal around 0 with this `deviation`.
+    """A conversion rate under a normal prior on the lift, with mean 0 and this `deviation`.
 
-    That is how lifts are `drawn`, or else each is one deviation.
+    Lifts are `drawn` from the prior, or are all equal to one deviation.
     """
 
     rate: float
@@ -29,29 +29,29 @@ class LiftPriorCase:
 
     @property
     def name(self) -> str:
-        """What it is, in a few words."""
-        return "prior, lifts from it" if self.drawn else "prior, one lift"
+        """Label of the case in tables."""
+        return "prior, lifts drawn" if self.drawn else "prior, fixed lift"
 
     @property
     def detectable(self) -> float:
-        """The deviation of lifts that are drawn, or the one lift."""
+        """The deviation of drawn lifts, or the fixed lift."""
         return self.deviation
 
-    def draw(self, *, lift: float, runs: int, rng: np.random.Generator) -> "Believing":
-        """Run it `runs` times; where lifts are drawn, `lift` is their deviation."""
+    def draw(self, *, lift: float, runs: int, rng: np.random.Generator) -> "LiftPriorSample":
+        """Simulate `runs` experiments; where lifts are drawn, `lift` is their deviation."""
         lifts = lift * (rng.standard_normal(runs) if self.drawn else np.ones(runs))
         rates = self.rate * np.stack([np.ones(runs), 1.0 + lifts], axis=1)
         hits = rng.binomial(self.visitors, np.clip(rates, 0.0, 1.0))
         past = rng.binomial(self.visitors, self.rate, runs)
         moments = Moments.of_shares(hits, self.visitors)
-        return Believing(case=self, lift=lift, lifts=lifts[:, None, None], moments=moments, past=past)
+        return LiftPriorSample(case=self, lift=lift, lifts=lifts[:, None, None], moments=moments, past=past)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Believing:
+class LiftPriorSample:
     """Conversions, runs by arms, and the true lift of each run.
 
-    `past` is how many converted before the experiment, of as many visitors as an arm has in it.
+    `past` is the number of conversions before the experiment, of as many visitors as an arm has in it.
     """
 
     case: LiftPriorCase
@@ -69,28 +69,28 @@ def _is_fixed(case: object) -> bool:
     return isinstance(case, LiftPriorCase) and not case.drawn
 
 
-def _read(sample: Believing) -> MethodOutcome:
+def _with_lift_prior(sample: LiftPriorSample) -> MethodOutcome:
     arms = Estimate.of(sample.moments)
     found = update_lift(
         arms[:, None, :1],
         arms[:, None, 1:],
         prior_mean=0.0,
         prior_deviation=sample.case.deviation,
-        # A verdict looks to one side, so the interval leaves out the level on each.
+        # The verdict is one-sided, so the interval leaves out the level on each side.
         alpha=2.0 * FAMILY,
     )
     return MethodOutcome(_verdict(found.chance), found.low, found.high, found.mean)
 
 
-def _read_with_past(sample: Believing) -> MethodOutcome:
-    """By Beta posteriors whose prior is of the time before."""
+def _with_pre_period_prior(sample: LiftPriorSample) -> MethodOutcome:
+    """Compare Beta posteriors under a prior from the pre-period."""
     n, hits = sample.moments.n[:, None], sample.moments.total[:, None]
     tables = Tables.of(hits[..., :1], n[..., :1], hits[..., 1:], n[..., 1:])
     shapes = np.array([prior_of_past(float(each), float(sample.case.visitors)) for each in sample.past])
     prior = shapes[:, 0, None, None], shapes[:, 1, None, None]
     low, high = posteriors.share_lift(tables, FAMILY, prior)
-    seen = (tables.share - tables.control_share) / sample.case.rate
-    return MethodOutcome(_verdict(posteriors.compare_shares(tables, prior).chance), low, high, seen)
+    observed_lift = (tables.share - tables.control_share) / sample.case.rate
+    return MethodOutcome(_verdict(posteriors.compare_shares(tables, prior).chance), low, high, observed_lift)
 
 
 def _verdict(chance: FloatArray) -> IntArray:
@@ -98,8 +98,24 @@ def _verdict(chance: FloatArray) -> IntArray:
 
 
 METHODS: tuple[Method, ...] = (
-    Method(name="prior on the lift", read=_read, fits=_is_drawn, errs=2.0 * FAMILY),
-    # Over the prior intervals hold as often as they say. Over one lift they do not, and are not meant to.
-    Method(name="prior on the lift", read=_read, fits=_is_fixed, errs=2.0 * FAMILY, promises_coverage=False),
-    Method(name="prior of past rates", read=_read_with_past, fits=_is_fixed, errs=2.0 * FAMILY),
+    Method(
+        name="prior on the lift",
+        run=_with_lift_prior,
+        applies_to=_is_drawn,
+        error_rate=2.0 * FAMILY,
+    ),
+    # Credible intervals cover on average over the prior, not at any one lift.
+    Method(
+        name="prior on the lift",
+        run=_with_lift_prior,
+        applies_to=_is_fixed,
+        error_rate=2.0 * FAMILY,
+        promises_coverage=False,
+    ),
+    Method(
+        name="pre-period prior",
+        run=_with_pre_period_prior,
+        applies_to=_is_fixed,
+        error_rate=2.0 * FAMILY,
+    ),
 )

@@ -1,4 +1,4 @@
-"""What a method says of simulated experiments, what it promises, and what it can be tried on."""
+"""Methods under calibration: the cases they apply to, their outcomes and promised error rates."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,24 +15,23 @@ FAMILY = (100 - LEVEL) / 100
 
 
 class Sample(Protocol):
-    """What so many runs of one kind of experiment had observed, and the truth about them."""
+    """Simulated runs of one case, with their true lifts."""
 
     @property
     def lift(self) -> float:
-        """What they were drawn with: 0 where there is nothing to find."""
+        """The lift that the runs were drawn with; 0 under the null hypothesis."""
         ...
 
     @property
     def lifts(self) -> FloatArray:
-        """The truth about each comparison, in a shape that broadcasts to runs by looks by comparisons."""
+        """The true lift of each comparison; broadcasts to runs by looks by comparisons."""
         ...
 
 
 class Case(Protocol):
-    """A kind of experiment whose truth is known, and what a table says about it.
+    """A kind of simulated experiment, with the columns that a table shows of it.
 
-    `rate` is the control's share of visitors who convert or buy, or its orders per visitor; `visitors` is
-    how many each of `arms` gets.
+    `rate` is the control's conversion rate, or its orders per visitor; `visitors` is the number per arm.
     """
 
     @property
@@ -48,76 +47,76 @@ class Case(Protocol):
 
     @property
     def detectable(self) -> float:
-        """The lift to draw where there is to be something to find."""
+        """The lift to draw under the alternative hypothesis."""
         ...
 
     def draw(self, *, lift: float, runs: int, rng: np.random.Generator) -> Sample:
-        """Run it `runs` times."""
+        """Simulate `runs` experiments."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class MethodOutcome:
-    """What a method says at each look it takes: runs by looks by comparisons.
+    """Verdicts, intervals and lifts of a method at each of its looks: runs by looks by comparisons.
 
-    `called` is 1 for a winner, -1 for a loser and 0 else. The lift is said to lie in [`low`, `high`], which
-    are NaN where nothing is said, and is shown as `seen`, over the control's true mean. `truth` is what all
-    that is about, where it is not the lift of the sample: it broadcasts as those do.
+    `verdict` is 1 for a winner, -1 for a loser and 0 otherwise. [`low`, `high`] is the interval of the lift,
+    NaN where the method gives none; `observed_lift` is over the control's true mean. `truth` is the true
+    value of what is estimated, where that is not the sample's lift; it broadcasts to the same shape.
     """
 
-    called: IntArray
+    verdict: IntArray
     low: FloatArray
     high: FloatArray
-    seen: FloatArray
+    observed_lift: FloatArray
     truth: FloatArray | None = None
 
 
 def is_daily(case: object) -> bool:
-    """Whether it is watched day by day: what a method is for, where it does not say else."""
+    """Check for a case with daily looks, the default that a method applies to."""
     return isinstance(case, Setting)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """A way to judge, the cases that it `fits`, and what it promises.
+    """A statistical method, the cases that it `applies_to`, and the error rates that it promises.
 
-    Of what it calls where there is nothing to find, a share of `errs` is wrong on average: with nothing to
-    find anywhere that is the share of tests that call anything. Intervals of comparisons cover 1 - `errs`
-    `each`, or `shared` out among them, or `all` of them at once; a method that `promises_coverage` keeps to
-    that. One that is not `is_safe` is there as a warning.
+    `error_rate` is the promised share of false positives: of A/A tests with any verdict, or of all verdicts
+    where some effects are real. Where it `promises_coverage`, intervals cover with 1 - `error_rate` `each`,
+    with the error rate `shared` among the comparisons, or `all` together. A method with `is_safe` False
+    breaks its promise, and is included as a warning.
     """
 
     name: str
-    read: Callable[[Any], MethodOutcome]
-    fits: Callable[[Any], bool] = is_daily
-    errs: float = FAMILY
+    run: Callable[[Any], MethodOutcome]
+    applies_to: Callable[[Any], bool] = is_daily
+    error_rate: float = FAMILY
     intervals: Literal["shared", "each", "all"] = "shared"
     promises_coverage: bool = True
     is_safe: bool = True
 
-    def covers(self, comparisons: int) -> float | None:
-        """The share of intervals, or of sets of them, that should hold the truth; None without a promise."""
+    def promised_coverage(self, comparisons: int) -> float | None:
+        """Promised share of intervals, or sets of intervals, that cover the truth; None without a promise."""
         if not self.promises_coverage:
             return None
-        return 1.0 - self.errs / (comparisons if self.intervals == "shared" else 1)
+        return 1.0 - self.error_rate / (comparisons if self.intervals == "shared" else 1)
 
 
-def read_test(comparison: Comparison, alpha: float, seen: FloatArray) -> MethodOutcome:
-    """What a test says at the level `alpha`."""
+def outcome_of_test(comparison: Comparison, alpha: float, observed_lift: FloatArray) -> MethodOutcome:
+    """Take verdicts and intervals from a test at level `alpha`."""
     significant = comparison.log_p <= np.log(alpha)
-    called = np.where(significant, np.sign(comparison.statistic), 0.0).astype(np.int64)
-    return MethodOutcome(called, comparison.low, comparison.high, seen)
+    verdict = np.where(significant, np.sign(comparison.statistic), 0.0).astype(np.int64)
+    return MethodOutcome(verdict, comparison.low, comparison.high, observed_lift)
 
 
-def read_pair(control: Estimate, variant: Estimate, *, mean: float | FloatArray) -> MethodOutcome:
-    """What Welch's test says, once, of two estimates by run; `mean` is the control's true one."""
+def outcome_of_welch(control: Estimate, variant: Estimate, *, mean: float | FloatArray) -> MethodOutcome:
+    """Run Welch's test once per run on two estimates; `mean` is the control's true mean."""
     first, second = control[:, None], variant[:, None]
     alpha = FAMILY / first.n.shape[-1]
-    seen = (second.value - first.value) / mean
-    return read_test(compare_means(first, second, alpha), alpha, seen)
+    observed_lift = (second.value - first.value) / mean
+    return outcome_of_test(compare_means(first, second, alpha), alpha, observed_lift)
 
 
-def read_arms(arms: Estimate, *, mean: float | FloatArray) -> MethodOutcome:
-    """The same of runs by arms, the control first."""
+def outcome_of_arms(arms: Estimate, *, mean: float | FloatArray) -> MethodOutcome:
+    """Run Welch's test of every arm against the first, the control; estimates are runs by arms."""
     variants = arms[:, 1:]
-    return read_pair(arms[:, :1].broadcast_to(variants.n.shape), variants, mean=mean)
+    return outcome_of_welch(arms[:, :1].broadcast_to(variants.n.shape), variants, mean=mean)

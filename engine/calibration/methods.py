@@ -1,4 +1,4 @@
-"""How each method reads a trial: what it calls, at which look, and which lifts it holds possible."""
+"""METHODS: every method under calibration, with its verdicts and intervals on simulated trials."""
 
 from functools import lru_cache, partial
 
@@ -20,7 +20,7 @@ from engine.calibration.method import (
     FAMILY,
     Method,
     MethodOutcome,
-    read_test,
+    outcome_of_test,
 )
 from engine.calibration.trials import DAYS, LEVEL, Setting, Trials
 from engine.stats.arrays import FloatArray
@@ -54,19 +54,19 @@ def _alpha(trials: Trials) -> float:
 
 
 def _compare(trials: Trials, alpha: npt.ArrayLike) -> Comparison:
-    """The fixed-horizon test of the trials' metric, at each of their looks."""
+    """Run the fixed-horizon test of the trials' metric at each of their looks."""
     if trials.setting.orders is None:
         return compare_shares(trials.tables, alpha)
     return compare_means(*trials.estimates, alpha)
 
 
-def _once(trials: Trials) -> MethodOutcome:
-    return _naive_peeking(trials.at_the_end())
+def _single_look(trials: Trials) -> MethodOutcome:
+    return _uncorrected_peeking(trials.at_the_end())
 
 
-def _naive_peeking(trials: Trials) -> MethodOutcome:
+def _uncorrected_peeking(trials: Trials) -> MethodOutcome:
     alpha = _alpha(trials)
-    return read_test(_compare(trials, alpha), alpha, trials.seen)
+    return outcome_of_test(_compare(trials, alpha), alpha, trials.observed_lift)
 
 
 def _bayesian(trials: Trials) -> MethodOutcome:
@@ -77,38 +77,39 @@ def _bayesian(trials: Trials) -> MethodOutcome:
     else:
         chance = posteriors.compare_means(*end.estimates).chance
         low, high = posteriors.mean_lift(*end.estimates, alpha)
-    return MethodOutcome((chance >= 1.0 - alpha).astype(np.int64) - (chance <= alpha), low, high, end.seen)
+    verdict = (chance >= 1.0 - alpha).astype(np.int64) - (chance <= alpha)
+    return MethodOutcome(verdict, low, high, end.observed_lift)
 
 
-def _watched(trials: Trials, *, ends_as_planned: bool) -> MethodOutcome:
-    rarer = trials.converted
+def _sequential(trials: Trials, *, ends_as_planned: bool) -> MethodOutcome:
+    fewest = trials.converted
     if trials.setting.orders is None:
-        rarer = np.minimum(rarer, trials.moments.n - rarer)
+        fewest = np.minimum(fewest, trials.moments.n - fewest)
     planned = 2.0 * trials.moments.n[0, -1, 0]
     sequence = confidence_sequence(
         *trials.estimates,
-        fewest_conversions=np.minimum(rarer[..., 1:], rarer[..., :1]),
+        fewest_conversions=np.minimum(fewest[..., 1:], fewest[..., :1]),
         alpha=_alpha(trials),
         planned=planned,
         ends_as_planned=ends_as_planned,
     )
-    called = wins_always_valid(sequence).astype(np.int64) - wins_always_valid(sequence, wanted=-1)
-    return MethodOutcome(called, sequence.lift_low, sequence.lift_high, trials.seen)
+    verdict = wins_always_valid(sequence).astype(np.int64) - wins_always_valid(sequence, wanted=-1)
+    return MethodOutcome(verdict, sequence.lift_low, sequence.lift_high, trials.observed_lift)
 
 
 def _group_sequential(trials: Trials) -> MethodOutcome:
     critical = _boundary(_alpha(trials))[:, None]
     control, variant = trials.estimates
     z = variant.minus(control).z
-    called = np.where(np.abs(np.nan_to_num(z)) > critical, np.sign(z), 0.0).astype(np.int64)
+    verdict = np.where(np.abs(np.nan_to_num(z)) > critical, np.sign(z), 0.0).astype(np.int64)
     limit = np.broadcast_to(critical, z.shape)
     low, high = fieller(control.value, control.variance, variant.value, variant.variance, limit)
-    return MethodOutcome(called, low, high, trials.seen)
+    return MethodOutcome(verdict, low, high, trials.observed_lift)
 
 
 @lru_cache
 def _boundary(alpha: float) -> FloatArray:
-    """Critical values of all daily looks: the same for every trial, and slow to solve."""
+    """Critical values of all daily looks; cached, as they are slow to solve and equal for every trial."""
     return obrien_fleming(np.arange(1, DAYS + 1) / DAYS, alpha)
 
 
@@ -128,24 +129,24 @@ def _dunnett(trials: Trials) -> MethodOutcome:
 
 
 def _adjusted(trials: Trials, plain: Comparison, log_p: FloatArray, levels: FloatArray) -> MethodOutcome:
-    """Verdicts by p values that know of one another, and intervals at the levels that belong to them."""
-    called = np.where(log_p <= np.log(FAMILY), np.sign(plain.statistic), 0.0).astype(np.int64)
+    """Take verdicts from adjusted p values, and intervals at the matching levels."""
+    verdict = np.where(log_p <= np.log(FAMILY), np.sign(plain.statistic), 0.0).astype(np.int64)
     found = _compare(trials, levels)
-    return MethodOutcome(called, found.low, found.high, trials.seen)
+    return MethodOutcome(verdict, found.low, found.high, trials.observed_lift)
 
 
 DAILY: tuple[Method, ...] = (
-    Method(name="score z or Fisher", read=_once, fits=_is_share),
-    Method(name="Welch", read=_once, fits=_is_revenue),
-    # A step's level is not meant to hold all intervals at once.
-    Method(name="Holm", read=_holm, fits=_has_several, intervals="all", promises_coverage=False),
-    Method(name="Dunnett", read=_dunnett, fits=_has_several, intervals="all"),
-    # A verdict looks to one side: it may err at the level on either.
-    Method(name="Bayesian", read=_bayesian, errs=2.0 * FAMILY),
-    Method(name="always valid", read=partial(_watched, ends_as_planned=False)),
-    Method(name="ends as planned", read=partial(_watched, ends_as_planned=True)),
-    Method(name="group sequential", read=_group_sequential),
-    Method(name="naive peeking", read=_naive_peeking, is_safe=False),
+    Method(name="score test or Fisher", run=_single_look, applies_to=_is_share),
+    Method(name="Welch", run=_single_look, applies_to=_is_revenue),
+    # Step-down levels give no simultaneous intervals.
+    Method(name="Holm", run=_holm, applies_to=_has_several, intervals="all", promises_coverage=False),
+    Method(name="Dunnett", run=_dunnett, applies_to=_has_several, intervals="all"),
+    # A Bayesian verdict is one-sided: it may err at the level on either side.
+    Method(name="Bayesian", run=_bayesian, error_rate=2.0 * FAMILY),
+    Method(name="always valid", run=partial(_sequential, ends_as_planned=False)),
+    Method(name="O'Brien-Fleming", run=partial(_sequential, ends_as_planned=True)),
+    Method(name="group sequential", run=_group_sequential),
+    Method(name="naive peeking", run=_uncorrected_peeking, is_safe=False),
 )
 METHODS: tuple[Method, ...] = (
     *DAILY,

@@ -1,4 +1,4 @@
-"""Simulated shops whose visitors come back: revenue, orders, and what the same visitors spent before."""
+"""Returning visitors: calibration of CUPED and of revenue per order."""
 
 from dataclasses import dataclass, replace
 
@@ -10,26 +10,25 @@ from engine.calibration.method import (
     FAMILY,
     Method,
     MethodOutcome,
-    read_arms,
+    outcome_of_arms,
 )
 from engine.design.planning.sample_size import Mean, Plan, detectable_lift
 from engine.stats.arrays import BoolArray, FloatArray, IntArray
 from engine.stats.estimates import Estimate
 from engine.stats.moments import Moments, PairedMoments
 
-# How much visitors differ in how often they order, in how much, and their orders from one another:
-# deviations on the log scale.
-_LIKING, _TASTE, _SIZE = 0.8, 0.5, 0.5
-# Visitors who are drawn at a time.
+# Deviations on the log scale: of order frequency and of spend between visitors, and of orders of a visitor.
+_FREQUENCY, _SPEND, _SIZE = 0.8, 0.5, 0.5
+# Visitors drawn at a time.
 _AT_A_TIME = 500_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shop:
-    """`rate` orders per visitor before the experiment and in it, worth 1 on average.
+class ReturningVisitorsCase:
+    """Returning visitors with `rate` orders each before the experiment and in it, worth 1 on average.
 
-    Visitors who order often, or much, do so in both. Of a share of `known` visitors it is known what they
-    spent before; the lift is of the size of orders.
+    Order frequency and spend differ between visitors and persist. Pre-period revenue exists for the share
+    `known` of the visitors. The lift is of the size of orders.
     """
 
     rate: float
@@ -40,58 +39,58 @@ class Shop:
 
     @property
     def name(self) -> str:
-        """What it is, in a few words."""
-        return f"shop, {self.visitors:,} each"
+        """Label of the case in tables."""
+        return f"returning, {self.visitors:,} an arm"
 
     @property
     def detectable(self) -> float:
-        """The lift that a single look at revenue per visitor finds four times in five."""
-        taste = np.exp(_TASTE**2)
-        once, twice = taste * np.exp(_SIZE**2), taste * np.exp(_LIKING**2)
+        """The lift that one Welch test of revenue per visitor detects with 80% power."""
+        spend = np.exp(_SPEND**2)
+        once, twice = spend * np.exp(_SIZE**2), spend * np.exp(_FREQUENCY**2)
         deviation = np.sqrt(self.rate * once + self.rate**2 * (twice - 1.0))
         return detectable_lift(
             Mean(self.rate, deviation), self.visitors, Plan(alpha=FAMILY, power=0.8)
         ).item()
 
-    def draw(self, *, lift: float, runs: int, rng: np.random.Generator) -> "Sales":
-        """Run it `runs` times, some at a time."""
+    def draw(self, *, lift: float, runs: int, rng: np.random.Generator) -> "ReturningVisitorsSample":
+        """Simulate `runs` experiments, in blocks that bound the memory."""
         step = max(_AT_A_TIME // (self.arms * self.visitors), 1)
         parts = [_draw(self, lift, min(step, runs - first), rng) for first in range(0, runs, step)]
         revenue, orders = (VisitorValues.concatenate(each) for each in zip(*parts, strict=True))
-        return Sales(shop=self, lift=lift, revenue=revenue, orders=orders)
+        return ReturningVisitorsSample(case=self, lift=lift, revenue=revenue, orders=orders)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sales:
-    """Values of two goals, runs by arms: `revenue` is judged per visitor, `orders` per order."""
+class ReturningVisitorsSample:
+    """Values of two goals, runs by arms: `revenue` per visitor and `orders` per order."""
 
-    shop: Shop
+    case: ReturningVisitorsCase
     lift: float
     revenue: VisitorValues
     orders: VisitorValues
 
     @property
     def lifts(self) -> FloatArray:
-        """The true lift of revenue per visitor, and of revenue per order."""
+        """True lift of revenue per visitor, and of revenue per order."""
         return np.array([self.lift])
 
 
 def _draw(
-    shop: Shop, lift: float, runs: int, rng: np.random.Generator
+    case: ReturningVisitorsCase, lift: float, runs: int, rng: np.random.Generator
 ) -> tuple[VisitorValues, VisitorValues]:
-    shape = (runs, shop.arms, shop.visitors)
-    often, taste = shop.rate * _lognormal(rng, _LIKING, shape), _lognormal(rng, _TASTE, shape)
-    past = taste * _bought(rng, rng.poisson(often))
-    orders = rng.poisson(often)
-    spent = taste * _bought(rng, orders) * np.array([1.0, 1.0 + lift])[:, None]
-    is_known = rng.random(shape) < shop.known
+    shape = (runs, case.arms, case.visitors)
+    frequency, spend = case.rate * _lognormal(rng, _FREQUENCY, shape), _lognormal(rng, _SPEND, shape)
+    past = spend * _revenue(rng, rng.poisson(frequency))
+    orders = rng.poisson(frequency)
+    spent = spend * _revenue(rng, orders) * np.array([1.0, 1.0 + lift])[:, None]
+    is_known = rng.random(shape) < case.known
     plain = VisitorValues.of(Moments.of(spent))
     revenue = replace(
         plain,
         before=_paired(past, spent, is_known),
         without_before=_paired(past, spent, ~is_known).y,
     )
-    # Judged per order, who is new stands where everybody is on average, as in engine.frames.values.
+    # Per order, a visitor without a pre-period gets the average, as in engine.frames.values.
     average = np.where(is_known, past, 0.0).sum(axis=(1, 2)) / is_known.sum(axis=(1, 2))
     filled = np.where(is_known, past, average[:, None, None])
     per_order = replace(
@@ -104,53 +103,53 @@ def _draw(
 
 
 def _lognormal(rng: np.random.Generator, deviation: float, shape: int | tuple[int, ...]) -> FloatArray:
-    """Positive numbers with a mean of 1."""
+    """Lognormal numbers with a mean of 1."""
     return rng.lognormal(-(deviation**2) / 2, deviation, shape)
 
 
-def _bought(rng: np.random.Generator, orders: IntArray) -> FloatArray:
-    """What so many orders come to."""
+def _revenue(rng: np.random.Generator, orders: IntArray) -> FloatArray:
+    """Total amount of each number of orders."""
     sizes = _lognormal(rng, _SIZE, int(orders.sum()))
-    whose = np.repeat(np.arange(orders.size), orders.ravel())
-    return np.bincount(whose, sizes, orders.size).astype(np.float64).reshape(orders.shape)
+    visitor = np.repeat(np.arange(orders.size), orders.ravel())
+    return np.bincount(visitor, sizes, orders.size).astype(np.float64).reshape(orders.shape)
 
 
 def _paired(x: FloatArray, y: FloatArray, chosen: BoolArray) -> PairedMoments:
     """Moments of the chosen visitors, runs by arms."""
     cells = np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2])
-    whose = np.broadcast_to(cells[..., None], x.shape)[chosen]
-    return PairedMoments.of_groups(x[chosen], y[chosen], whose, cells.size)[cells]
+    cell = np.broadcast_to(cells[..., None], x.shape)[chosen]
+    return PairedMoments.of_groups(x[chosen], y[chosen], cell, cells.size)[cells]
 
 
-def _is_shop(case: object) -> bool:
-    return isinstance(case, Shop)
+def _is_returning(case: object) -> bool:
+    return isinstance(case, ReturningVisitorsCase)
 
 
-def _plain(sales: Sales) -> MethodOutcome:
-    return read_arms(Estimate.of(metric_moments(sales.revenue)), mean=sales.shop.rate)
+def _plain(sample: ReturningVisitorsSample) -> MethodOutcome:
+    return outcome_of_arms(Estimate.of(metric_moments(sample.revenue)), mean=sample.case.rate)
 
 
-def _cuped(sales: Sales) -> MethodOutcome:
-    return read_arms(_adjusted(sales.revenue), mean=sales.shop.rate)
+def _cuped(sample: ReturningVisitorsSample) -> MethodOutcome:
+    return outcome_of_arms(_adjusted(sample.revenue), mean=sample.case.rate)
 
 
-def _per_order(sales: Sales) -> MethodOutcome:
-    return read_arms(Estimate.of(metric_moments(sales.orders)), mean=1.0)
+def _per_order(sample: ReturningVisitorsSample) -> MethodOutcome:
+    return outcome_of_arms(Estimate.of(metric_moments(sample.orders)), mean=1.0)
 
 
-def _per_order_cuped(sales: Sales) -> MethodOutcome:
-    return read_arms(_adjusted(sales.orders), mean=1.0)
+def _per_order_cuped(sample: ReturningVisitorsSample) -> MethodOutcome:
+    return outcome_of_arms(_adjusted(sample.orders), mean=1.0)
 
 
 def _adjusted(values: VisitorValues) -> Estimate:
-    """As a report adjusts goals, each run being one."""
+    """Adjust as a report adjusts goals, each run standing for a goal."""
     is_share = np.zeros(len(values.value.n), bool)
     return Estimate.of(adjusted_metrics(values, is_share=is_share).moments)
 
 
 METHODS: tuple[Method, ...] = (
-    Method(name="Welch, per visitor", read=_plain, fits=_is_shop),
-    Method(name="CUPED, per visitor", read=_cuped, fits=_is_shop),
-    Method(name="Welch, per order", read=_per_order, fits=_is_shop),
-    Method(name="CUPED, per order", read=_per_order_cuped, fits=_is_shop),
+    Method(name="Welch, per visitor", run=_plain, applies_to=_is_returning),
+    Method(name="CUPED, per visitor", run=_cuped, applies_to=_is_returning),
+    Method(name="Welch, per order", run=_per_order, applies_to=_is_returning),
+    Method(name="CUPED, per order", run=_per_order_cuped, applies_to=_is_returning),
 )

@@ -1,4 +1,4 @@
-"""Experiments with known truth, drawn thousands at a time, as they look at the end of each day."""
+"""Simulated trials: conversions or revenue at the end of each day, many runs at a time."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ OrderShape = Literal["lognormal", "pareto"]
 LEVEL = 95
 DAYS = 28
 
-# Experiments with fewer visitors an arm say how many in their name.
+# Below this many visitors per arm, the label shows the number.
 _FEW = 500
 
 # Shape 2.5 has a variance but no skewness: about as heavy as a tail may be for a test of means.
 PARETO_SHAPE = 2.5
-# The orders of a shop of ours spread like this on the log scale, see engine.simulation.visitors.
+# Deviation of simulated orders on the log scale, as in engine.simulation.visitors.
 LOG_DEVIATION = 1.0
-# From a generator and a count to orders with a mean of 1.
+# Draws of so many orders with a mean of 1.
 ORDERS: Mapping[OrderShape, Callable[[np.random.Generator, int], FloatArray]] = MappingProxyType(
     {
         "lognormal": lambda rng, count: rng.lognormal(-(LOG_DEVIATION**2) / 2, LOG_DEVIATION, count),
@@ -49,10 +49,10 @@ _ORDER_SQUARES: Mapping[OrderShape, float] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """A kind of experiment: `rate` is the control's share of visitors who convert, or who buy.
+    """A case with daily looks; `rate` is the control's share of visitors who convert or buy.
 
-    `visitors` come to each of `arms` over DAYS days, as many each day. With `orders` the metric is revenue
-    per visitor, an order being 1 on average; without, it is the conversion rate.
+    Each of `arms` gets `visitors` over DAYS days, evenly. With `orders` the metric is revenue per visitor,
+    with orders of 1 on average; otherwise it is the conversion rate.
     """
 
     rate: float
@@ -61,19 +61,19 @@ class Setting:
     orders: OrderShape | None = None
 
     def __post_init__(self) -> None:
-        """Refuse experiments that cannot be."""
+        """Raise ValueError for a setting that cannot be simulated."""
         if not 0 < self.rate < 1 or self.visitors < DAYS or self.arms < 2:
             raise ValueError(f"a rate between 0 and 1, {DAYS} visitors and 2 arms at least; got {self}")
 
     @property
     def name(self) -> str:
-        """What it is, in a few words."""
+        """Label of the case in tables."""
         metric = self.orders or f"{self.rate * 100:g}% convert"
         return f"{metric}, {self.arms} {'arms' if self.visitors >= _FEW else f'x {self.visitors}'}"
 
     @property
     def metric(self) -> str:
-        """What is measured."""
+        """The metric that is simulated."""
         return self.orders or "conversion"
 
     @property
@@ -83,7 +83,7 @@ class Setting:
 
     @property
     def detectable(self) -> float:
-        """The lift that a single look finds four times in five, Bonferroni's share of the level given."""
+        """The lift that one test at the Bonferroni level detects with 80% power."""
         metric: Metric = Share(self.rate)
         if self.orders:
             metric = Mean(self.rate, np.sqrt(self.rate * _ORDER_SQUARES[self.orders] - self.rate**2))
@@ -91,16 +91,16 @@ class Setting:
         return detectable_lift(metric, self.visitors, plan).item()
 
     def draw(self, *, lift: float, runs: int, rng: np.random.Generator) -> "Trials":
-        """Run it `runs` times; the last arm has the lift."""
+        """Simulate `runs` experiments; the last arm has the lift."""
         return draw_trials(self, lift=lift, runs=runs, rng=rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trials:
-    """What so many runs of one setting had counted by each day: runs by days by arms, the control first.
+    """Cumulative counts of simulated runs: runs by days by arms, the control first.
 
-    `converted` are visitors who did, `moments` those of the metric per visitor. The last arm's mean truly
-    is `lift` above the control's; the others are like the control.
+    `converted` counts conversions, `moments` are of the metric per visitor. The last arm's true mean is
+    `lift` above the control's; the other arms equal the control.
     """
 
     setting: Setting
@@ -110,28 +110,28 @@ class Trials:
 
     @property
     def lifts(self) -> FloatArray:
-        """The true lift of each comparison with the control."""
+        """True lift of each comparison with the control."""
         return lifts_of_last(self.setting.arms, self.lift)
 
     @property
-    def seen(self) -> FloatArray:
-        """The lift by each day, over the control's true mean."""
+    def observed_lift(self) -> FloatArray:
+        """Observed lift by each day, over the control's true mean."""
         return (self.moments.mean[..., 1:] - self.moments.mean[..., :1]) / self.setting.mean
 
     @property
     def tables(self) -> Tables:
-        """Conversions of each variant beside the control's."""
+        """Two-by-two tables of each variant against the control."""
         hits, n = self.converted, self.moments.n
         return Tables.of(hits[..., :1], n[..., :1], hits[..., 1:], n[..., 1:])
 
     @property
     def estimates(self) -> tuple[Estimate, Estimate]:
-        """Means of the control, as often as there are variants, and of the variants."""
+        """Means of the control, repeated for each variant, and of the variants."""
         control = self.moments[..., :1].broadcast_to(self.moments[..., 1:].n.shape)
         return Estimate.of(control), Estimate.of(self.moments[..., 1:])
 
     def at_the_end(self) -> "Trials":
-        """The last day alone."""
+        """Take the last day alone."""
         return Trials(
             setting=self.setting,
             lift=self.lift,
@@ -141,7 +141,7 @@ class Trials:
 
 
 def draw_trials(setting: Setting, *, lift: float, runs: int, rng: np.random.Generator) -> Trials:
-    """Run it `runs` times; the lift is of conversion where that is the metric, else of order values."""
+    """Simulate `runs` experiments; the lift is of the conversion rate, or of order values for revenue."""
     a_day = setting.visitors // DAYS
     shape = (runs, DAYS, setting.arms)
     lifts = np.ones(setting.arms)
@@ -157,13 +157,12 @@ def draw_trials(setting: Setting, *, lift: float, runs: int, rng: np.random.Gene
         cells = np.repeat(np.arange(hits.size), hits.ravel())
         spent = Moments.of_groups(orders * lifts[cells % setting.arms], cells, hits.size)
         daily = spent.map(lambda part: part.reshape(shape))
-        zero = np.zeros(shape)
-        moments = _so_far(daily.merge(Moments(a_day - daily.n, zero, zero)))
+        moments = _cumulative(daily.merge(Moments.of_shares(np.zeros(shape), a_day - daily.n)))
     return Trials(setting=setting, lift=lift, converted=converted, moments=moments)
 
 
-def _so_far(daily: Moments) -> Moments:
-    """Every day together with all days before it."""
+def _cumulative(daily: Moments) -> Moments:
+    """Merge every day with all days before it."""
     days = [daily[:, 0]]
     for day in range(1, DAYS):
         days.append(days[-1].merge(daily[:, day]))
@@ -171,5 +170,5 @@ def _so_far(daily: Moments) -> Moments:
 
 
 def lifts_of_last(arms: int, lift: float) -> FloatArray:
-    """The true lift of each comparison with the control, where the last of so many arms has one."""
+    """True lift of each comparison with the control, where only the last arm has a lift."""
     return np.append(np.zeros(arms - 2), lift)

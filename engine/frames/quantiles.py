@@ -17,7 +17,7 @@ from engine.stats.estimates import Estimate
 from engine.stats.frequentist.quantiles import estimate_quantiles
 from engine.stats.frequentist.two_sample import compare_means
 
-__all__ = ["QuantileResult", "quantiles_of_frame"]
+__all__ = ["QuantileResult", "analyze_frame_quantiles"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class QuantileResult:
     p_value: float | None
 
 
-def quantiles_of_frame(  # noqa: PLR0913  # what a comparison needs told; two have defaults
+def analyze_frame_quantiles(  # noqa: PLR0913  # what a comparison needs told; two have defaults
     df: Any,  # noqa: ANN401  # any frame that narwhals knows
     column: str,
     shares: Sequence[float],

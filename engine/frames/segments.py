@@ -28,10 +28,10 @@ from engine.stats.bayesian.pooling import by_sampling, in_closed_form
 from engine.stats.bayesian.sampling import Sampling
 from engine.stats.moments import Moments
 
-__all__ = ["segments_of_frame"]
+__all__ = ["analyze_frame_segments"]
 
 
-def segments_of_frame(  # noqa: PLR0913  # as `analyze_frame`
+def analyze_frame_segments(  # noqa: PLR0913  # as `analyze_frame`
     df: Any,  # noqa: ANN401  # any frame that narwhals knows
     *,
     segments: Sequence[str],

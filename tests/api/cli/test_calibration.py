@@ -20,7 +20,7 @@ def _one_setting(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_table_names_every_method_that_fits(run: Run) -> None:
     ran = run("calibrate", "--quick")
     assert ran.status == 0
-    for name in ("score z or Fisher", "Bayesian", "always valid", "ends as planned", "group sequential"):
+    for name in ("score test or Fisher", "Bayesian", "always valid", "O'Brien-Fleming", "group sequential"):
         assert name in ran.out
     assert "200 runs each" in ran.out
 

@@ -1,4 +1,4 @@
-"""Every method keeps its promise, and one that does not is found out."""
+"""Every method keeps its promised error rates, and a method that does not is detected."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -6,8 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from engine.calibration.error_rates import Score, calibrate
-from engine.calibration.error_rates import score as score_of_samples
+from engine.calibration.error_rates import ErrorRates, calibrate, measure
 from engine.calibration.method import Method, MethodOutcome
 from engine.calibration.methods import DAILY
 from engine.calibration.trials import Setting, Trials
@@ -23,41 +22,44 @@ SAFE = [method.name for method in DAILY if method.is_safe]
 
 
 @cache
-def scores() -> tuple[Score, ...]:
+def scores() -> tuple[ErrorRates, ...]:
     return tuple(score for each in calibrate(SETTINGS, DAILY, runs=RUNS, seed=3) for score in each)
 
 
-def scores_of(name: str) -> list[Score]:
-    return [score for score in scores() if score.method.name == name]
+def scores_of(name: str) -> list[ErrorRates]:
+    """The error rates of a method in every setting that it applies to: at least one."""
+    found = [score for score in scores() if score.method.name == name]
+    assert found
+    return found
 
 
-def scored(method: Method) -> Score:
+def scored(method: Method) -> ErrorRates:
     ((score,),) = calibrate(SETTINGS[1:2], (method,), runs=RUNS, seed=3)
     return score
 
 
 @pytest.mark.parametrize("name", SAFE)
 def test_no_more_false_positives_than_promised(name: str) -> None:
-    assert all(score.errs_as_promised for score in scores_of(name))
+    assert all(score.keeps_error_rate for score in scores_of(name))
 
 
 @pytest.mark.parametrize("name", SAFE)
 def test_intervals_hold_the_truth_as_often_as_promised(name: str) -> None:
-    assert all(score.covers_as_promised for score in scores_of(name))
+    assert all(score.keeps_coverage for score in scores_of(name))
 
 
 def test_sets_of_intervals_hold_all_truths_at_once_where_that_is_promised() -> None:
     (several,) = (setting for setting in SETTINGS if setting.arms > 2)
     found = {score.method.name: score for score in scores() if score.setting == several}
-    assert found["Dunnett"].method.covers(2) == 0.95
-    assert found["Holm"].method.covers(2) is None
+    assert found["Dunnett"].method.promised_coverage(2) == 0.95
+    assert found["Holm"].method.promised_coverage(2) is None
     for name in ("Dunnett", "Holm"):
         coverage = found[name].coverage
         assert coverage is not None
         assert coverage.value == pytest.approx(0.95, abs=0.04)
 
 
-@pytest.mark.parametrize("name", ["score z or Fisher", "Welch", "Holm", "Dunnett"])
+@pytest.mark.parametrize("name", ["score test or Fisher", "Welch", "Holm", "Dunnett"])
 def test_a_single_look_has_the_power_it_was_planned_for(name: str) -> None:
     # Revenue has less: its spread grows with the lift, which the plan leaves out.
     for score in scores_of(name):
@@ -69,14 +71,14 @@ def test_a_single_look_has_the_power_it_was_planned_for(name: str) -> None:
 def test_looking_daily_costs_power_and_the_boundaries_cost_less_than_the_sequence() -> None:
     for setting in SETTINGS[1:]:
         power = {score.method.name: score.power.value for score in scores() if score.setting == setting}
-        once = power["Welch" if setting.orders else "score z or Fisher"]
+        once = power["Welch" if setting.orders else "score test or Fisher"]
         assert (
-            0.2 < power["always valid"] < power["ends as planned"] <= power["group sequential"] < once + 0.03
+            0.2 < power["always valid"] < power["O'Brien-Fleming"] <= power["group sequential"] < once + 0.03
         )
 
 
 def test_single_looks_are_unbiased_and_early_stops_exaggerate() -> None:
-    for score in scores_of("score z or Fisher") + scores_of("Welch"):
+    for score in scores_of("score test or Fisher") + scores_of("Welch"):
         assert abs(score.bias.value) < 4 * score.bias.error
     for score in scores_of("naive peeking"):
         assert score.bias.value > 4 * score.bias.error
@@ -85,7 +87,7 @@ def test_single_looks_are_unbiased_and_early_stops_exaggerate() -> None:
 def test_unprotected_peeking_errs_four_times_as_often_as_it_says() -> None:
     # Armitage, McPherson and Rowe (1969), JRSS A 132: 25 looks at 5% err 26.6% of the time.
     for score in scores_of("naive peeking"):
-        assert not score.keeps_its_promise
+        assert not score.keeps_promise
         assert score.false_positives.value > 0.18
 
 
@@ -94,11 +96,11 @@ def test_a_test_that_takes_one_sided_p_for_two_sided_is_found_out() -> None:
         end = trials.at_the_end()
         control, variant = end.estimates
         z = variant.minus(control).z
-        called = np.where(np.abs(z) > 1.6449, np.sign(z), 0).astype(np.int64)
+        verdict = np.where(np.abs(z) > 1.6449, np.sign(z), 0).astype(np.int64)
         nothing = np.full(z.shape, np.nan)
-        return MethodOutcome(called, nothing, nothing, end.seen)
+        return MethodOutcome(verdict, nothing, nothing, end.observed_lift)
 
-    assert not scored(Method(name="one-sided", read=one_sided)).keeps_its_promise
+    assert not scored(Method(name="one-sided", run=one_sided)).keeps_promise
 
 
 def test_the_same_seed_gives_the_same_scores_whatever_comes_before() -> None:
@@ -117,12 +119,12 @@ def test_of_what_is_called_the_share_that_is_nothing_is_false() -> None:
 
     def read(_: object) -> MethodOutcome:
         # Of three comparisons the first run calls two, of which one is nothing; the second run calls none.
-        called = np.array([[[1, 1, 0]], [[0, 0, 0]]])
-        nothing = np.full(called.shape, np.nan)
-        return MethodOutcome(called, nothing, nothing, np.zeros(called.shape))
+        verdict = np.array([[[1, 1, 0]], [[0, 0, 0]]])
+        nothing = np.full(verdict.shape, np.nan)
+        return MethodOutcome(verdict, nothing, nothing, np.zeros(verdict.shape))
 
     sample = Fixed(0.2, np.array([0.2, 0.0, -0.2]))
-    found = score_of_samples(SETTINGS[0], Method(name="calls two", read=read), sample, sample)
+    found = measure(SETTINGS[0], Method(name="calls two", run=read), sample, sample)
     assert found.false_positives.value == 0.25
     # Of the two that are there the first run finds one.
     assert found.power.value == 0.25
@@ -133,12 +135,14 @@ def test_of_what_is_called_the_share_that_is_nothing_is_false() -> None:
 
 def test_a_method_that_covers_too_little_breaks_its_promise() -> None:
     def narrow(trials: Trials) -> MethodOutcome:
-        (once,) = (method for method in DAILY if method.name == "score z or Fisher")
-        full = once.read(trials)
+        (once,) = (method for method in DAILY if method.name == "score test or Fisher")
+        full = once.run(trials)
         middle = (full.low + full.high) / 2
-        return MethodOutcome(full.called, (full.low + middle) / 2, (full.high + middle) / 2, full.seen)
+        return MethodOutcome(
+            full.verdict, (full.low + middle) / 2, (full.high + middle) / 2, full.observed_lift
+        )
 
-    found = scored(Method(name="half as wide", read=narrow))
-    assert found.errs_as_promised
-    assert not found.covers_as_promised
-    assert not found.keeps_its_promise
+    found = scored(Method(name="half as wide", run=narrow))
+    assert found.keeps_error_rate
+    assert not found.keeps_coverage
+    assert not found.keeps_promise

@@ -1,15 +1,15 @@
-"""Shops have the truth that they were asked for."""
+"""Simulated returning visitors have the parameters of their case."""
 
 import numpy as np
 import pytest
 
-from engine.calibration.returning_visitors import Sales, Shop
+from engine.calibration.returning_visitors import ReturningVisitorsCase, ReturningVisitorsSample
 
-SHOP = Shop(rate=2.0, visitors=500)
+SHOP = ReturningVisitorsCase(rate=2.0, visitors=500)
 
 
-def drawn(lift: float = 0.0, runs: int = 600, shop: Shop = SHOP) -> Sales:
-    return shop.draw(lift=lift, runs=runs, rng=np.random.default_rng(3))
+def drawn(lift: float = 0.0, runs: int = 600, case: ReturningVisitorsCase = SHOP) -> ReturningVisitorsSample:
+    return case.draw(lift=lift, runs=runs, rng=np.random.default_rng(3))
 
 
 def test_orders_are_as_many_and_as_large_as_asked_for_and_larger_in_the_variant() -> None:
@@ -38,4 +38,7 @@ def test_a_lift_that_revenue_finds_four_times_in_five_is_that_of_its_spread() ->
 
 
 def test_runs_do_not_depend_on_how_many_are_drawn_at_a_time() -> None:
-    assert drawn(runs=7, shop=Shop(rate=0.5, visitors=100_000)).revenue.value.n.shape == (7, 2)
+    assert drawn(runs=7, case=ReturningVisitorsCase(rate=0.5, visitors=100_000)).revenue.value.n.shape == (
+        7,
+        2,
+    )

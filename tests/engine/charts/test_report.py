@@ -9,7 +9,7 @@ import pytest
 
 from engine.analysis.analyze import analyze
 from engine.analysis.results.report import Report
-from engine.calibration.chart import chart_scores
+from engine.calibration.chart import chart_error_rates
 from engine.calibration.error_rates import calibrate
 from engine.calibration.methods import METHODS
 from engine.calibration.trials import Setting
@@ -65,9 +65,9 @@ def test_a_goal_that_the_report_does_not_have_has_no_rates() -> None:
 
 def test_scores_are_drawn_beside_their_promises() -> None:
     (scores,) = calibrate([Setting(rate=0.2, visitors=280)], METHODS, runs=100, seed=1)
-    rows = rows_of(chart_scores(scores))
+    rows = rows_of(chart_error_rates(scores))
     assert [row["false_positives"] for row in rows] == [score.false_positives.value for score in scores]
-    assert [row["promised"] for row in rows] == [score.method.errs for score in scores]
+    assert [row["promised"] for row in rows] == [score.method.error_rate for score in scores]
 
 
 def test_an_empty_report_draws_an_empty_chart() -> None:

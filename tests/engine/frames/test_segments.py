@@ -9,7 +9,7 @@ import pytest
 from engine.analysis.results.segment_report import SegmentReport
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame
-from engine.frames.segments import segments_of_frame
+from engine.frames.segments import analyze_frame_segments
 
 
 def drawn(visitors: int = 8_000) -> pl.DataFrame:
@@ -34,7 +34,7 @@ def values_of(report: SegmentReport) -> list[tuple[str, str]]:
 
 def test_counts_are_those_of_polars() -> None:
     frame = drawn()
-    report = segments_of_frame(
+    report = analyze_frame_segments(
         frame, segments=["plan"], control="old", goals={"bought": "custom_event", "spent": "revenue"}
     )
     assert values_of(report) == [("plan", "free"), ("plan", "pro")]
@@ -51,7 +51,7 @@ def test_counts_are_those_of_polars() -> None:
 
 def test_a_segment_by_itself_is_the_frame_of_its_visitors() -> None:
     frame = drawn()
-    report = segments_of_frame(frame, segments=["device"], control="old", goals={"spent": "revenue"})
+    report = analyze_frame_segments(frame, segments=["device"], control="old", goals={"spent": "revenue"})
     for one in report.goals[0].segments:
         alone = (
             analyze_frame(frame.filter(device=one.value), control="old", goals={"spent": "revenue"})
@@ -63,7 +63,7 @@ def test_a_segment_by_itself_is_the_frame_of_its_visitors() -> None:
 
 
 def test_the_planted_difference_is_told_in_words() -> None:
-    report = segments_of_frame(drawn(), segments=["device", "plan"], control="old", goals=["bought"])
+    report = analyze_frame_segments(drawn(), segments=["device", "plan"], control="old", goals=["bought"])
     assert "differs in 1 segment from that elsewhere. In device '" in report.goals[0].summary
     assert "plan" not in report.goals[0].summary
 
@@ -78,11 +78,13 @@ def test_visitors_are_in_the_segments_of_their_earliest_row() -> None:
             "bought": [0, 1, 0, 0, 1],
         }
     )
-    by_time = segments_of_frame(
+    by_time = analyze_frame_segments(
         frame, segments=["device"], control="old", goals=["bought"], visitor="visitor", timestamp="at"
     )
     assert values_of(by_time) == [("device", "desktop"), ("device", "tablet")]
-    by_row = segments_of_frame(frame, segments=["device"], control="old", goals=["bought"], visitor="visitor")
+    by_row = analyze_frame_segments(
+        frame, segments=["device"], control="old", goals=["bought"], visitor="visitor"
+    )
     assert values_of(by_row) == [("device", "mobile"), ("device", "tablet")]
 
 
@@ -90,7 +92,9 @@ def test_numbers_and_flags_are_values_like_words() -> None:
     frame = drawn(400).with_columns(
         tier=pl.Series(np.arange(400) % 3), is_vip=pl.Series(np.arange(400) % 2 == 0)
     )
-    report = segments_of_frame(frame, segments=["tier", "is_vip", "tier"], control="old", goals=["bought"])
+    report = analyze_frame_segments(
+        frame, segments=["tier", "is_vip", "tier"], control="old", goals=["bought"]
+    )
     assert values_of(report) == [
         ("is_vip", "false"),
         ("is_vip", "true"),
@@ -99,7 +103,7 @@ def test_numbers_and_flags_are_values_like_words() -> None:
         ("tier", "2"),
     ]
     floats = pd.DataFrame({"variant": ["old", "new"], "tier": [1.5, np.nan], "bought": [1, 0]})
-    assert values_of(segments_of_frame(floats, segments=["tier"], control="old", goals=["bought"])) == [
+    assert values_of(analyze_frame_segments(floats, segments=["tier"], control="old", goals=["bought"])) == [
         ("tier", "1.5")
     ]
 
@@ -108,7 +112,10 @@ def test_a_column_that_says_nothing_has_no_segments() -> None:
     frame = drawn(400).with_columns(nothing=pl.lit(None, pl.String))
     blank = drawn(400).with_columns(nothing=pl.lit(""))
     for one in (frame, blank):
-        assert values_of(segments_of_frame(one, segments=["nothing"], control="old", goals=["bought"])) == []
+        assert (
+            values_of(analyze_frame_segments(one, segments=["nothing"], control="old", goals=["bought"]))
+            == []
+        )
 
 
 def test_weights_that_moved_are_no_fault_of_the_split() -> None:
@@ -118,7 +125,7 @@ def test_weights_that_moved_are_no_fault_of_the_split() -> None:
     epochs = [(since, {"old": 1, "new": 1}), (since + timedelta(days=3), {"old": 9, "new": 1})]
 
     def alarms(**more: Any) -> int:
-        report = segments_of_frame(frame, segments=["device"], control="old", goals=["bought"], **more)
+        report = analyze_frame_segments(frame, segments=["device"], control="old", goals=["bought"], **more)
         return len(report.split_alarms)
 
     assert alarms() == 2
@@ -128,6 +135,6 @@ def test_weights_that_moved_are_no_fault_of_the_split() -> None:
 
 def test_what_is_wrong_is_said() -> None:
     with pytest.raises(InvalidEvidenceError, match="did you mean 'device'"):
-        segments_of_frame(drawn(10), segments=["devise"], control="old", goals=["bought"])
+        analyze_frame_segments(drawn(10), segments=["devise"], control="old", goals=["bought"])
     with pytest.raises(InvalidEvidenceError, match="at least one column as a segment"):
-        segments_of_frame(drawn(10), segments=[], control="old", goals=["bought"])
+        analyze_frame_segments(drawn(10), segments=[], control="old", goals=["bought"])

@@ -2,7 +2,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from engine.frames.segments import segments_of_frame
+from engine.frames.segments import analyze_frame_segments
 from engine.stats.bayesian.pooling import Families, in_closed_form
 from engine.stats.bayesian.sampling import Sampling
 from engine.stats.bayesian.shrinkage import shrink
@@ -46,8 +46,8 @@ def test_a_frame_pooled_by_sampling_says_what_the_closed_form_says_where_counts_
         "control": "old",
         "goals": {"bought": "custom_event", "spent": "revenue"},
     }
-    closed = segments_of_frame(shoppers(), **more)  # type: ignore[arg-type]
-    sampled = segments_of_frame(shoppers(), sampling=Sampling(draws=1_000, seed=4), **more)  # type: ignore[arg-type]
+    closed = analyze_frame_segments(shoppers(), **more)  # type: ignore[arg-type]
+    sampled = analyze_frame_segments(shoppers(), sampling=Sampling(draws=1_000, seed=4), **more)  # type: ignore[arg-type]
     for ours, theirs in zip(closed.goals, sampled.goals, strict=True):
         for one, other in zip(ours.segments, theirs.segments, strict=True):
             (mine,), (yours,) = one.variants, other.variants
