@@ -8,6 +8,7 @@ import pytest
 import pipeline.rollup.count_and_publish as publishing
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
+from engine.local_days import epoch_microseconds
 from pipeline.rollup.count_and_publish import Replacement
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse.events import EventRow
@@ -18,7 +19,6 @@ from tests.pipeline.working_store import (
     a_working_store,
     an_event,
     an_exposure,
-    microseconds,
 )
 
 THANKED = Goal(id="goal_t", name="Thanked", goal_type="pageview", config={"url": "/thanks"})
@@ -169,7 +169,7 @@ def test_completed_experiment_is_frozen(
     ended = store.change(experiment, status="completed", completed_at=STARTED + timedelta(minutes=5))
     late = [
         an_exposure(experiment, 1, "late", minute=6),
-        a_purchase(minute=1, received_at=microseconds(NOW)),
+        a_purchase(minute=1, received_at=epoch_microseconds(NOW)),
     ]
     store.write(project, *late)
     assert store.observe(ended, project).visitors.tolist() == [1, 0]
