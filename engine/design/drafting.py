@@ -1,4 +1,4 @@
-"""How an experiment is drafted from what a caller sends, and revised."""
+"""Drafting: create and update an experiment from JSON-like input."""
 
 import re
 import unicodedata
@@ -53,13 +53,13 @@ _test_key = slug(LONGEST_SENT_KEY)
 
 
 def slug_of(name: str, *, otherwise: str = "experiment") -> str:
-    """Write a name in small ASCII letters, digits and hyphens; `otherwise` if nothing of it is left."""
+    """Return a name in lower-case ASCII letters, digits and hyphens; `otherwise` if none are left."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     return "-".join(re.findall(r"[a-z0-9]+", plain))[:LONGEST_SENT_KEY].rstrip("-") or otherwise
 
 
 def wanted_test_key(fields: object) -> str:
-    """The test key that the input asks for, by itself or through its name; valid whatever the input is."""
+    """Return the test key in the input, or a slug of its name; valid for any input."""
     given = fields if isinstance(fields, Mapping) else {}
     key, name = given.get("test_key"), given.get("name")
     if isinstance(key, str) and not list(_test_key(key)):
@@ -76,9 +76,9 @@ def draft_experiment(  # noqa: PLR0913  # every keyword is a fact that only the 
     new_id: NewId,
     test_key: str | None = None,
 ) -> Experiment:
-    """Build a draft from JSON-like input; InvalidDesignError with every problem of it.
+    """Build a draft from JSON-like input; raises InvalidDesignError with every problem.
 
-    `test_key` is the key to use, unique in the project; by default what `wanted_test_key` says.
+    `test_key` is the key to use, unique in the project; by default that of `wanted_test_key`.
     """
     given = fields_of(fields, "an experiment")
     problems = unknown_fields(given, WRITABLE_FIELDS, ASSIGNED_FIELDS, "an experiment")
@@ -132,7 +132,7 @@ def revise_experiment(
 
 
 def _in_order_of_creation(revised: Experiment, before: Experiment) -> Experiment:
-    """Variants and goals that were there stay ahead of new ones, in their order, which assignment walks."""
+    """Put new variants and goals after the existing ones, whose order assignment follows."""
     ids = [*(variant.id for variant in before.variants), *(goal.id for goal in before.goals)]
     order = {identifier: index for index, identifier in enumerate(ids)}
     return replace(
@@ -143,11 +143,11 @@ def _in_order_of_creation(revised: Experiment, before: Experiment) -> Experiment
 
 
 def _refuse(experiment: Experiment, locked: Sequence[Problem], others: Iterable[Problem]) -> NoReturn:
-    """Report what is locked, and what would be wrong besides."""
+    """Raise TransitionError with the locked fields and all other problems."""
     fields = {problem.field for problem in locked}
-    besides = [problem for problem in others if problem.field not in fields]
+    unlocked = [problem for problem in others if problem.field not in fields]
     message = f"'{experiment.name}' has counted visitors: some fields can no longer change"
-    raise TransitionError("field_locked", message, [*locked, *besides])
+    raise TransitionError("field_locked", message, [*locked, *unlocked])
 
 
 def _wrong_status(experiment: Experiment, given: Record) -> list[Problem]:
@@ -163,7 +163,7 @@ def _plain(experiment: Experiment) -> dict[str, Any]:
 
 
 def _written(given: Record) -> dict[str, Any]:
-    """The fields a caller may write, with their times read."""
+    """Return the writable fields, with their times parsed."""
     written = {name: given[name] for name in WRITABLE_FIELDS if name in given}
     return {name: read_moment(value) if name in _TIMES else value for name, value in written.items()}
 
@@ -191,5 +191,5 @@ def _built(record: dict[str, Any], problems: list[Problem]) -> Experiment:
     problems = [*problems, *problems_in(record, Experiment)]
     if problems:
         raise InvalidDesignError(problems)
-    # A copy: whoever sent the record may still change what it holds.
+    # A copy, because the caller may still change the input.
     return msgspec.convert(deepcopy(record), Experiment)

@@ -1,4 +1,4 @@
-"""What may be edited in which status: all of a draft, nothing while running, some while paused."""
+"""Edit locks by status: a draft is editable, a paused experiment in part, a running one not at all."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -19,14 +19,14 @@ _REFUSALS = {
 
 
 def refuse_if_closed(experiment: Experiment) -> None:
-    """Raise TransitionError unless the status allows edits at all."""
+    """Raise TransitionError if the status allows no edits."""
     if experiment.status in _REFUSALS:
         code, message = _REFUSALS[experiment.status]
         raise TransitionError(code, message.format(name=experiment.name))
 
 
 def violations(experiment: Experiment, current: Record, fields: Record) -> list[Problem]:
-    """List what an edit would change that history rests on, one problem a field; empty unless paused."""
+    """List the locked fields that an edit would change, one problem a field; empty unless paused."""
     if experiment.status != "paused":
         return []
     return [
@@ -92,7 +92,7 @@ def _items(sent: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _missing(current: Sequence[Record], sent: object, what: str) -> Iterator[Problem]:
-    """History keeps every part that visitors have seen: a list that is sent holds all of them."""
+    """Yield a problem for each existing part that is missing from the list that was sent."""
     if not isinstance(sent, list | tuple):
         return
     ids = [item.get("id") for _, item in _items(sent)]

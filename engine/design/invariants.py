@@ -1,4 +1,4 @@
-"""What must hold between the fields of an experiment, each of which is sound by itself."""
+"""Invariants between the fields of an experiment."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from engine.design.validation.values import is_web_address, repeated
 from engine.errors import Problem
 
 WEIGHT_UNIT = 1_000_000
-"""Weights count in millionths: that is how finely traffic can be split."""
+"""Weights are rounded to millionths."""
 TRIGGERS_WITH_SELECTOR = frozenset({"element_visible", "click"})
 TIMES_OF_STATUS = {
     "draft": (),
@@ -29,7 +29,7 @@ START_REQUIREMENTS = {"variants": 2, "goals": 1}
 
 
 def distinct(name: str) -> ListRule:
-    """No two records of the list share `name`."""
+    """Make a rule that no two records of a list share `name`."""
 
     def rule(records: Sequence[Record]) -> Iterable[Problem]:
         return repeated([record.get(name) for record in records], name)
@@ -38,7 +38,7 @@ def distinct(name: str) -> ListRule:
 
 
 def exactly_one(flag: str, what: str, *, from_count: int) -> ListRule:
-    """One record of the list carries `flag`, as soon as the list has `from_count`; never more than one."""
+    """Make a rule that one record of a list is marked by `flag`, or at most one below `from_count`."""
 
     def rule(records: Sequence[Record]) -> Iterator[Problem]:
         if any(flag not in record for record in records):
@@ -53,7 +53,7 @@ def exactly_one(flag: str, what: str, *, from_count: int) -> ListRule:
 
 
 def weights_split_traffic(variants: Sequence[Record]) -> Iterator[Problem]:
-    """Some variant gets visitors, and none has a weight too small to get any."""
+    """Check that some variant has a positive weight, and none one that rounds to zero."""
     if not variants or any("weight" not in variant for variant in variants):
         return
     units = [round(variant["weight"] * WEIGHT_UNIT) for variant in variants]
@@ -73,7 +73,7 @@ def _selector_for_trigger(experiment: Record) -> Iterator[Problem]:
 
 
 def pattern_fits(match_type: str, pattern: str) -> RecordRule:
-    """The pattern is one that its match type takes."""
+    """Make a rule that a pattern fits its match type."""
 
     def rule(record: Record) -> Iterator[Problem]:
         if match_type in record and pattern in record:
@@ -109,7 +109,7 @@ def _times_of_status(experiment: Record) -> Iterator[Problem]:
 
 
 def start_requirements(experiment: Record) -> Iterator[Problem]:
-    """What an experiment lacks to receive visitors."""
+    """Yield a problem for each part that an experiment lacks to start."""
     for name, least in START_REQUIREMENTS.items():
         items: Any = experiment.get(name)
         if items is not None and len(items) < least:
@@ -122,7 +122,7 @@ def _requirements_of_status(experiment: Record) -> Iterable[Problem]:
 
 
 def _redirects_to_addresses(experiment: Record) -> Iterator[Problem]:
-    """A redirect goes to a web address or a path of the same site, never to a script."""
+    """Check that redirects go to a web address or a path of the same site, never to a script."""
     if experiment.get("type") != "redirect":
         return
     for i, variant in enumerate(experiment.get("variants", ())):

@@ -1,7 +1,4 @@
-"""Which status an experiment moves to, on which trigger, and what it needs to start.
-
-Whether it is time for an experiment to start or to end by itself.
-"""
+"""Lifecycle of an experiment: transitions between statuses, and the conditions of automatic ones."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -21,6 +18,8 @@ TRANSITIONS: dict[tuple[Status, LifecycleTrigger], Status] = {
     ("paused", "complete"): "completed",
     ("completed", "archive"): "archived",
 }
+# Statuses in which an experiment counts visitors and can end.
+OPEN: tuple[Status, ...] = ("running", "paused")
 _PARTICIPLES: dict[LifecycleTrigger, str] = {
     "start": "started",
     "pause": "paused",
@@ -31,9 +30,9 @@ _PARTICIPLES: dict[LifecycleTrigger, str] = {
 
 
 def start(experiment: Experiment, *, now: datetime) -> Experiment:
-    """Run it, or schedule a draft whose `scheduled_start_at` lies ahead.
+    """Start an experiment, or schedule a draft whose `scheduled_start_at` is in the future.
 
-    Raises TransitionError `invalid_transition`, or `start_requirements_not_met` with a problem for each.
+    Raises TransitionError `invalid_transition`, or `start_requirements_not_met` with every problem.
     """
     status = _next_status(experiment, "start")
     if problems := _lacks_to_start(experiment, now):
@@ -47,17 +46,17 @@ def start(experiment: Experiment, *, now: datetime) -> Experiment:
 
 
 def pause(experiment: Experiment, *, now: datetime) -> Experiment:
-    """Take no new visitors; the others keep their variant. Raises TransitionError `invalid_transition`."""
+    """Pause: assign no new visitors; the others keep their variant. Raises TransitionError."""
     return replace(experiment, status=_next_status(experiment, "pause"), updated_at=now)
 
 
 def resume(experiment: Experiment, *, now: datetime) -> Experiment:
-    """Take new visitors again. Raises TransitionError `invalid_transition`."""
+    """Resume: assign new visitors again. Raises TransitionError `invalid_transition`."""
     return replace(experiment, status=_next_status(experiment, "resume"), updated_at=now)
 
 
 def complete(experiment: Experiment, *, now: datetime) -> Experiment:
-    """End it: results are frozen as of `now`. Raises TransitionError `invalid_transition`."""
+    """Complete: freeze the results as of `now`. Raises TransitionError `invalid_transition`."""
     status = _next_status(experiment, "complete")
     # Clocks of two machines may disagree by more than the experiment ran.
     ended = max(now, experiment.started_at or now)
@@ -65,12 +64,12 @@ def complete(experiment: Experiment, *, now: datetime) -> Experiment:
 
 
 def archive(experiment: Experiment, *, now: datetime) -> Experiment:
-    """Take it off the usual list; its results stay. Raises TransitionError `invalid_transition`."""
+    """Archive: hide from the default listing; results stay. Raises TransitionError."""
     return replace(experiment, status=_next_status(experiment, "archive"), updated_at=now)
 
 
 def deletable(experiment: Experiment) -> Experiment:
-    """Give a draft back, which has counted nobody; of anything else TransitionError `not_draft`."""
+    """Return a draft, which may be deleted; raises TransitionError `not_draft` for any other status."""
     if experiment.status != "draft":
         raise TransitionError(
             "not_draft", f"'{experiment.name}' is {experiment.status}; only a draft can be deleted"
@@ -101,12 +100,8 @@ def _lacks_to_start(experiment: Experiment, now: datetime) -> list[Problem]:
     return problems
 
 
-# In these statuses an experiment counts visitors, and can end.
-OPEN: tuple[Status, ...] = ("running", "paused")
-
-
 def start_is_due(experiment: Experiment, *, now: datetime) -> bool:
-    """Whether a scheduled experiment's start has come; never once its end has passed as well."""
+    """Return whether a scheduled start is due, unless the scheduled end has passed as well."""
     start = experiment.scheduled_start_at
     if experiment.status != "scheduled" or start is None or start > now:
         return False
@@ -114,30 +109,30 @@ def start_is_due(experiment: Experiment, *, now: datetime) -> bool:
 
 
 def end_is_due(experiment: Experiment, *, now: datetime) -> bool:
-    """Whether the scheduled end of an experiment that runs or is paused has come."""
+    """Return whether the scheduled end of a running or paused experiment is due."""
     end = experiment.scheduled_end_at
     return experiment.status in OPEN and end is not None and end <= now
 
 
 def visitor_limit_is_reached(experiment: Experiment, visitors: int) -> bool:
-    """Whether as many visitors are counted as an experiment that runs or is paused was to have."""
+    """Return whether a running or paused experiment has reached its visitor limit."""
     limit = experiment.stop_conditions.visitor_limit
     return experiment.status in OPEN and limit is not None and visitors >= limit
 
 
 def planned_end(experiment: Experiment) -> int | None:
-    """The visitors at whom the last of its looks is taken; None for an experiment without a last look."""
+    """Return the number of visitors at the last planned look; None without a last look."""
     statistics = experiment.statistics
     return statistics.planned_sample if statistics.sequential == "group_sequential" else None
 
 
 def planned_end_is_reached(experiment: Experiment, visitors: int) -> bool:
-    """The same of the sample at which the last look is taken."""
+    """Return whether a running or paused experiment has reached its last planned look."""
     end = planned_end(experiment)
     return experiment.status in OPEN and end is not None and visitors >= end
 
 
 def conversion_limit_is_reached(experiment: Experiment, conversions: int) -> bool:
-    """The same of visitors who reached the primary goal."""
+    """Return whether a running or paused experiment has reached its conversion limit."""
     limit = experiment.stop_conditions.conversion_limit
     return experiment.status in OPEN and limit is not None and conversions >= limit

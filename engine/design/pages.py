@@ -1,13 +1,8 @@
-"""Which pages a pattern matches.
+"""URL patterns of the pages of an experiment, and redirect targets.
 
-A pattern that begins with `/` stands for a path on any host, except with `contains`, `ends_with` and
-`regex`, which look at the whole address anyway.
-
-
-Where a redirect experiment sends the visitors of a variant.
-
-The target is the value of the variant's `replace` change: it replaces the page. A variant without one,
-such as the control, leaves its visitors where they are.
+A pattern that begins with `/` is a path on any host, except with `contains`, `ends_with` and `regex`,
+which compare the whole URL. The target of a redirect is the value of the variant's `replace` change; a
+variant without one, such as the control, does not redirect.
 """
 
 import re
@@ -28,23 +23,23 @@ _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 def url_matches(match_type: UrlMatchType, pattern: str, url: str) -> bool:
-    """Whether a page's address matches a pattern."""
+    """Return whether a URL matches a pattern."""
     return url_matcher(match_type, pattern)(url)
 
 
 @lru_cache(maxsize=1024)
 def url_matcher(match_type: UrlMatchType, pattern: str) -> Matcher:
-    """Compile a pattern once for many addresses."""
+    """Compile a pattern into a matcher of URLs."""
     return _MATCHERS[match_type](pattern)
 
 
 def matching_urls(match_type: UrlMatchType, pattern: str, urls: Iterable[str]) -> list[bool]:
-    """Whether each address matches, in their order."""
+    """Return whether each URL matches, in order."""
     return list(map(url_matcher(match_type, pattern), urls))
 
 
 def covers_page(experiment: Experiment, url: str) -> bool:
-    """Whether the experiment is on this page: on its own pattern or an include rule, and no exclude rule."""
+    """Return whether a URL matches the experiment's pattern or an include rule, and no exclude rule."""
     rules = [(rule.type, url_matches(rule.match_type, rule.value, url)) for rule in experiment.url_rules]
     if ("exclude", True) in rules:
         return False
@@ -52,7 +47,7 @@ def covers_page(experiment: Experiment, url: str) -> bool:
 
 
 def _exact(pattern: str) -> Matcher:
-    """Compare without the fragment, a trailing slash, and query parameters that the pattern does not name."""
+    """Compare without fragment, trailing slash, and query parameters that the pattern does not name."""
     part = _part_for(pattern)
     page, wanted = _page_and_query(pattern)
 
@@ -69,12 +64,12 @@ def _page_and_query(url: str) -> tuple[str, str]:
     page, _, query = url.partition("#")[0].partition("?")
     if "://" in page:
         page = _ORIGIN.sub(_plain_origin, page, count=1)
-    # A browser reports /caf%C3%A9 for what a person writes as /café.
+    # A browser reports /caf%C3%A9 for /café.
     return (unquote(page) if "%" in page else page).rstrip("/"), query
 
 
 def _plain_origin(origin: re.Match[str]) -> str:
-    """Scheme and host in small letters, without the scheme's own port."""
+    """Return scheme and host in lower case, without the scheme's default port."""
     scheme, host = origin[1].lower(), origin[2].lower()
     return f"{scheme}://{host.removesuffix(_DEFAULT_PORTS.get(scheme, ' '))}"
 
@@ -92,7 +87,7 @@ def _starts_with(pattern: str) -> Matcher:
 
 
 def _wildcard(pattern: str) -> Matcher:
-    """`*` stands for any characters, none included; the rest is taken literally, from start to end."""
+    """Compare the whole text; `*` stands for any characters or none."""
     part = _part_for(pattern)
     first, *between = pattern.split("*")
     if not between:
@@ -116,7 +111,7 @@ def _wildcard(pattern: str) -> Matcher:
 
 
 def _part_for(pattern: str) -> Callable[[str], str]:
-    """What of an address a pattern is compared with: all of it, or what follows the host."""
+    """Return a function from a URL to the part that a pattern is compared with."""
     return _after_host if pattern.startswith("/") else _whole
 
 
@@ -141,9 +136,9 @@ _MATCHERS: dict[UrlMatchType, Callable[[str], Matcher]] = {
 
 
 def redirect_url(experiment: Experiment, variant: Variant, page_url: str) -> str | None:
-    """The absolute address to go to from `page_url`; None where the visitor stays.
+    """Return the absolute URL to redirect to from `page_url`; None without a redirect.
 
-    With `relay_params` the query parameters of the page go along, but for those that the target sets itself.
+    `relay_params` keeps the query parameters of the page, except those that the target sets itself.
     """
     target = next((change.value for change in variant.changes if change.action == "replace"), None)
     if experiment.type != "redirect" or target is None:

@@ -97,7 +97,7 @@ def draft_project(
     sdk_key: str,
     now: datetime,
 ) -> Project:
-    """Build a project from JSON-like input; InvalidDesignError with every problem of it."""
+    """Build a project from JSON-like input; raises InvalidDesignError with every problem."""
     record = {"id": id, "account_id": account_id, "sdk_key": sdk_key, "created_at": now}
     return _revised(record, fields, now)
 

@@ -1,4 +1,4 @@
-"""How the weights of an experiment change, so that it stays known who was split by which."""
+"""Changes of the variants' weights, recorded as weight epochs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from engine.design.weight_epochs import WeightEpoch
 def reweight(experiment: Experiment, weights: Sequence[float], *, now: datetime) -> Experiment:
     """Split new visitors by `weights`, in the order of the variants, from `now` on.
 
-    Who has a variant keeps it: neither the salt nor the bucketing version changes.
+    Assigned visitors keep their variant: neither the salt nor the bucketing version changes.
     """
     variants = tuple(
         replace(variant, weight=weight) for variant, weight in zip(experiment.variants, weights, strict=True)
@@ -21,9 +21,9 @@ def reweight(experiment: Experiment, weights: Sequence[float], *, now: datetime)
 
 
 def with_epoch(before: Experiment, after: Experiment, *, now: datetime) -> Experiment:
-    """Note in `after` that a new epoch begins at `now`, where it splits visitors otherwise than `before`.
+    """Add an epoch from `now` on to `after` where it splits visitors otherwise than `before`.
 
-    Before the start there is nothing to note: nobody was split yet.
+    Before the start there are no epochs.
     """
     if before.started_at is None or _split(before) == _split(after):
         return after
@@ -34,7 +34,7 @@ def with_epoch(before: Experiment, after: Experiment, *, now: datetime) -> Exper
 
 
 def epochs_of(experiment: Experiment) -> tuple[WeightEpoch, ...]:
-    """Every epoch since the start, the present one last; none before the start."""
+    """Return every epoch since the start, the current one last; none before the start."""
     if experiment.weight_epochs or experiment.started_at is None:
         return experiment.weight_epochs
     return (_epoch(experiment, experiment.started_at),)
@@ -46,6 +46,6 @@ def _epoch(experiment: Experiment, started_at: datetime) -> WeightEpoch:
 
 
 def _split(experiment: Experiment) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Which hashes get which variant: weights that are merely scaled split the same."""
+    """Return the hash ranges of the variants, which scaling of all weights does not change."""
     ids = tuple(variant.id for variant in experiment.variants)
     return ids, variant_thresholds(tuple(variant.weight for variant in experiment.variants))

@@ -1,7 +1,7 @@
-"""How many visitors a test needs, what it can find with those it has, and how many days are left.
+"""Sample size, power and detectable lift of a test, and its duration.
 
 Visitors are of the control; the variant has `ratio` times as many. Effects are relative lifts, as shares
-(0.05 is five percent more). Everything takes arrays; NaN where no number of visitors would do.
+(0.05 is five percent more). Functions take arrays and return NaN where no number of visitors is enough.
 """
 
 import math
@@ -21,70 +21,70 @@ _LARGEST_DRIFT = 35.0
 
 
 class Metric(Protocol):
-    """What is measured per visitor, as far as planning knows it."""
+    """A metric per visitor: its mean and variance."""
 
     def mean(self) -> FloatArray:
-        """The control's mean."""
+        """Return the control's mean."""
         ...
 
     def variance(self, mean: FloatArray) -> FloatArray:
-        """The variance per visitor in an arm with this mean; NaN for a mean that cannot be."""
+        """Return the variance per visitor in a variant with this mean; NaN for an impossible mean."""
         ...
 
     def highest_lift(self) -> FloatArray:
-        """The largest lift that can be."""
+        """Return the largest possible lift."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A conversion rate, a share. `correlation` is that of the covariate which explains part of it."""
+    """A conversion rate, as a share; `correlation` is that with the CUPED covariate."""
 
     rate: npt.ArrayLike
     correlation: npt.ArrayLike = 0.0
 
     def mean(self) -> FloatArray:
-        """The rate itself."""
+        """Return the rate."""
         return np.asarray(self.rate, np.float64)
 
     def variance(self, mean: FloatArray) -> FloatArray:
-        """Rate times one minus rate, of which variance reduction leaves 1 - correlation²."""
+        """Return rate · (1 - rate) · (1 - correlation²)."""
         return np.where((mean >= 0) & (mean <= 1), mean * (1.0 - mean), np.nan) * _left(self.correlation)
 
     def highest_lift(self) -> FloatArray:
-        """Everybody converts: 1 / rate - 1."""
+        """Return 1 / rate - 1, at which every visitor converts."""
         rate = self.mean()
         return np.divide(1.0, rate, out=np.ones_like(rate), where=rate > 0) - 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean per visitor, such as revenue, with its standard deviation, the same in every arm."""
+    """A mean per visitor, such as revenue, with its standard deviation, the same in every variant."""
 
     value: npt.ArrayLike
     deviation: npt.ArrayLike
     correlation: npt.ArrayLike = 0.0
 
     def mean(self) -> FloatArray:
-        """The mean itself."""
+        """Return the mean."""
         return np.asarray(self.value, np.float64)
 
     def variance(self, mean: FloatArray) -> FloatArray:
-        """The deviation squared, of which variance reduction leaves 1 - correlation²."""
+        """Return deviation² · (1 - correlation²)."""
         left = np.square(np.asarray(self.deviation, np.float64)) * _left(self.correlation)
         return np.broadcast_to(left, np.broadcast_shapes(left.shape, mean.shape))
 
     def highest_lift(self) -> FloatArray:
-        """There is none; a million times as much is where searches end."""
+        """Return 10⁶, the end of searches: a mean has no largest lift."""
         return np.full(self.mean().shape, 1e6)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a test promises: two-sided `alpha` over all `comparisons` with the control, and `power`.
+    """A test plan: two-sided `alpha` over all `comparisons` with the control, and `power`.
 
-    With a `margin` the question is non-inferiority: is the variant less than `margin` (a share of the
-    control's mean) worse? It is answered by the same interval, so one-sided at alpha/2.
+    With a `margin`, a share of the control's mean, the test is of non-inferiority: the variant is less than
+    `margin` worse. It uses the same interval, so it is one-sided at alpha/2.
     """
 
     alpha: float = 0.05
@@ -95,7 +95,7 @@ class Plan:
     margin: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse promises that nobody can keep."""
+        """Raise ValueError for values out of bounds."""
         if not 0 < self.alpha < 1 or not 0 < self.power < 1:
             raise ValueError(f"alpha and power are shares between 0 and 1; got {self.alpha} and {self.power}")
         if self.power <= self.alpha:
@@ -107,17 +107,17 @@ class Plan:
 
     @property
     def alpha_each(self) -> float:
-        """The level of one comparison: Bonferroni's share."""
+        """Significance level of one comparison (Bonferroni)."""
         return self.alpha / self.comparisons
 
     @property
     def critical(self) -> float:
-        """Standard errors that a single look must reach."""
+        """Critical |z| of a single look."""
         return float(-special.ndtri(self.alpha_each / 2.0))
 
 
 def visitors_needed(metric: Metric, lift: npt.ArrayLike, plan: Plan) -> FloatArray:
-    """The control's visitors, rounded up, that find a true `lift` with the planned power.
+    """Return the control's visitors, rounded up, that detect a true `lift` with the planned power.
 
     n = ((z sqrt(V0) + (drift - z) sqrt(V1)) / effect)²: V0 is the variance of the difference per control
     visitor if nothing differs (pooled, as the score test has it), V1 if the lift is true, and drift the
@@ -125,12 +125,12 @@ def visitors_needed(metric: Metric, lift: npt.ArrayLike, plan: Plan) -> FloatArr
     (2003), "Statistical Methods for Rates and Proportions", section 4.2; Jennison and Turnbull (2000),
     "Group Sequential Methods", section 2.2, for the drift where there are more looks.
     """
-    # A millionth of a millionth of slack, or rounding errors would round whole numbers up.
+    # A tolerance of 1e-12, or rounding errors would round whole numbers up.
     return np.ceil(_exact_visitors(metric, np.asarray(lift, np.float64), plan) * (1.0 - 1e-12))
 
 
 def power_with(metric: Metric, lift: npt.ArrayLike, visitors: npt.ArrayLike, plan: Plan) -> FloatArray:
-    """The chance to find a true `lift` with this many visitors in the control."""
+    """Return the power to detect a true `lift` with this many visitors in the control."""
     counted = np.asarray(visitors, np.float64)
     effect, null, true = _effect(metric, np.asarray(lift, np.float64), plan)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -141,9 +141,9 @@ def power_with(metric: Metric, lift: npt.ArrayLike, visitors: npt.ArrayLike, pla
 
 
 def detectable_lift(metric: Metric, visitors: npt.ArrayLike, plan: Plan) -> FloatArray:
-    """The smallest lift that this many visitors in the control find with the planned power.
+    """Return the smallest lift that this many visitors in the control detect with the planned power.
 
-    With a margin, the smallest that is then shown to be non-inferior: it may lie below 0.
+    With a margin, the smallest lift that is shown to be non-inferior; it may be below 0.
     """
     counted, mean = np.broadcast_arrays(np.asarray(visitors, np.float64), metric.mean())
     highest = metric.highest_lift()
@@ -159,9 +159,9 @@ def detectable_lift(metric: Metric, visitors: npt.ArrayLike, plan: Plan) -> Floa
 
 
 def days_to_go(needed: float, collected: float, per_day: float) -> int | None:
-    """Days until `needed` visitors are `collected` at the present pace; None if nobody comes.
+    """Return the days until `needed` visitors are collected at `per_day`; None without any pace.
 
-    Needed, collected and pace are of the same group: the control, or everyone.
+    All three count the same group: the control, or all variants.
     """
     missing = needed - collected
     if missing <= 0:
@@ -172,7 +172,7 @@ def days_to_go(needed: float, collected: float, per_day: float) -> int | None:
 
 
 def in_whole_weeks(days: int) -> int:
-    """Days rounded up to whole weeks: weekdays and weekends buy differently, so each counts alike."""
+    """Round days up to whole weeks, so that every day of the week counts alike."""
     return 7 * math.ceil(days / 7)
 
 
@@ -185,7 +185,7 @@ def _exact_visitors(metric: Metric, lift: FloatArray, plan: Plan) -> FloatArray:
 
 
 def _effect(metric: Metric, lift: FloatArray, plan: Plan) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What is to be found, and its standard deviation per control visitor if it is not there and if it is."""
+    """Return the effect, and its standard deviation per control visitor under no effect and under it."""
     control = metric.mean()
     variant = control * (1.0 + lift)
     if plan.margin is not None:
@@ -198,5 +198,5 @@ def _effect(metric: Metric, lift: FloatArray, plan: Plan) -> tuple[FloatArray, F
 
 
 def _left(correlation: npt.ArrayLike) -> FloatArray:
-    """The share of the variance that a covariate with this correlation leaves: Deng et al. (2013)."""
+    """Return the share of the variance that CUPED leaves: 1 - correlation² (Deng et al., 2013)."""
     return np.asarray(1.0 - np.square(correlation))

@@ -1,4 +1,4 @@
-"""When a test may stop, and what that freedom costs in visitors."""
+"""Stopping rules and their power: fixed horizon, always-valid, group sequential."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -40,25 +40,25 @@ _BOUNDARIES: Mapping[StoppingMethod, Boundary] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Stopping:
-    """A way to stop: `looks` evenly spaced up to the planned sample; a fixed horizon looks only there."""
+    """A stopping rule with `looks` evenly spaced up to the planned sample; a fixed horizon has one."""
 
     method: StoppingMethod = "fixed"
     looks: int = 28
 
     def __post_init__(self) -> None:
-        """Refuse ways to stop that there are not."""
+        """Raise ValueError for an unknown method or number of looks."""
         if self.method not in _BOUNDARIES:
             raise ValueError(f"method is one of {', '.join(_BOUNDARIES)}; not {self.method!r}")
         if not 1 <= self.looks <= 1000:
             raise ValueError(f"looks are from 1 to 1000; not {self.looks}")
 
     def power(self, drift: npt.ArrayLike, alpha: float) -> FloatArray:
-        """The chance to call an effect whose z is `drift` on average at the planned sample."""
+        """Return the power for an effect whose mean z is `drift` at the planned sample."""
         fractions, critical = _boundary(self, alpha)
         return crossing_probability(fractions, critical, drift)[..., -1]
 
     def drift(self, power: float, alpha: float) -> float:
-        """The average z at the planned sample that gives this power."""
+        """Return the mean z at the planned sample that gives this power."""
         return _drift(self, power, alpha)
 
 

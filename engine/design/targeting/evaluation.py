@@ -1,4 +1,4 @@
-"""Whether a visitor is eligible for an experiment, and why."""
+"""Evaluation of targeting rules: the eligibility of a visitor, with a reason."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from engine.design.validation.patterns import compile_pattern
 __all__ = ["TARGETING_FIELDS", "Eligibility", "evaluate"]
 
 Attributes = Mapping[str, Any]
-"""Field → text or number; a field that requires a key → key → text or number. Absent or null is not known."""
+"""Field → text or number; a field that requires a key → key → text or number. Absent or null: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Eligibility:
-    """A yes or no, with its reason in words."""
+    """The result of targeting, with a reason for readers."""
 
     eligible: bool
     reason: str
 
 
 def evaluate(rules: Mapping[str, Any], attributes: Attributes) -> Eligibility:
-    """Judge a visitor's attributes by valid targeting rules.
+    """Evaluate valid targeting rules on a visitor's attributes.
 
-    An attribute that is not known satisfies the negated operators (not_equals, not_in, not_contains,
+    An unknown attribute satisfies the negated operators (not_equals, not_in, not_contains,
     not_exists) and no other.
     """
     root = rules["root"]
@@ -36,7 +36,7 @@ def evaluate(rules: Mapping[str, Any], attributes: Attributes) -> Eligibility:
 
 
 def _failure(node: Mapping[str, Any], attributes: Attributes) -> str | None:
-    """Say what keeps the node from holding, or None if it holds."""
+    """Return the reason why a node does not hold, or None if it holds."""
     if "children" not in node:
         return _condition_failure(node, attributes)
     failures = (_failure(child, attributes) for child in node["children"])
@@ -62,7 +62,7 @@ def _condition_failure(condition: Mapping[str, Any], attributes: Attributes) -> 
 
 
 def _known(attributes: Attributes, name: str, key: str | None) -> str | None:
-    """The attribute as text; None where it is not known or no text or number."""
+    """Return an attribute as text; None where it is unknown or neither text nor number."""
     value = attributes.get(name)
     if key is not None:
         value = value.get(key) if isinstance(value, Mapping) else None
@@ -72,7 +72,7 @@ def _known(attributes: Attributes, name: str, key: str | None) -> str | None:
 
 
 def _comparable(field: TargetingField, operator: str, value: str) -> str:
-    """Bring both sides of a comparison into one form: 7 is 07, and Chrome is chrome."""
+    """Normalize a side of a comparison: 7 equals 07, and Chrome equals chrome."""
     if operator == "regex":
         return value
     if field.data_type == "number" and NUMBER.fullmatch(value):

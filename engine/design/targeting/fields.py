@@ -19,7 +19,7 @@ _BY_DATA_TYPE: dict[DataType, tuple[str, ...]] = {
     "number": (*_SETS, *_ORDER, *_PRESENCE),
 }
 MOST_VALUES = 1000
-# How many values an operator takes. Of several, one that holds is enough; for the negated, none may hold.
+# The least and most values of an operator. One match is enough; a negated operator needs that none matches.
 VALUES_OF_OPERATOR: dict[str, tuple[int, int]] = {
     **dict.fromkeys((*_SETS, *_PARTS), (1, MOST_VALUES)),
     **dict.fromkeys(_ORDER, (1, 1)),
@@ -29,10 +29,10 @@ VALUES_OF_OPERATOR: dict[str, tuple[int, int]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetingField:
-    """One attribute. `requires_key` names a family of attributes, such as cookies, told apart by `key`.
+    """A visitor attribute. `requires_key`: a family of attributes, such as cookies, each named by a `key`.
 
-    `evaluation` says who knows it: `server_first` the server (from the network address), `server_and_client`
-    both. `ignores_case` holds for words that people write either way.
+    `evaluation` is where the attribute is known: `server_first` on the server (from the IP address),
+    `server_and_client` on both. `ignores_case`: upper and lower case are equal.
     """
 
     data_type: DataType = "string"
@@ -45,7 +45,7 @@ class TargetingField:
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """The comparisons that make sense for it."""
+        """Operators of the field."""
         return (*_BY_DATA_TYPE[self.data_type], *self.more_operators)
 
 
@@ -54,7 +54,7 @@ def _one_of(vocabulary: object) -> TargetingField:
 
 
 def _keyed() -> TargetingField:
-    # What a cookie or a dimension holds may be a number, and only who set it knows.
+    # The value of a cookie or a dimension may be a number.
     return TargetingField(widget="key_value", requires_key=True, ignores_case=False, more_operators=_ORDER)
 
 

@@ -1,6 +1,6 @@
-"""How JSON-like input becomes a plain record that can be judged: times read, ids given, firsts marked.
+"""Parsing of JSON-like input into records: times, ids, merges and default marks.
 
-Nothing is refused here. What cannot be read is left as it came, for the checks to name.
+Parsing reports no problems: a value that cannot be parsed stays as it is, for the checks to report.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ NewId = Callable[[str], str]
 
 
 def fields_of(fields: object, what: str) -> dict[str, Any]:
-    """The input as a mapping of names; InvalidDesignError if it is no object at all."""
+    """Return the input as a dict; raises InvalidDesignError if it is no object."""
     if not isinstance(fields, Mapping):
         raise InvalidDesignError([Problem("body", f"{what} must be an object, not {shown(fields)}")])
     return dict(fields)
@@ -24,14 +24,14 @@ def fields_of(fields: object, what: str) -> dict[str, Any]:
 def unknown_fields(
     fields: Record, writable: Iterable[str], assigned: Iterable[str], what: str
 ) -> list[Problem]:
-    """Point at fields that mean nothing here; what the service itself assigns may be sent back to it."""
-    ours = frozenset(assigned)
-    sent = {name: value for name, value in fields.items() if name not in ours}
+    """List the unknown fields; callers may send back those that the service assigns."""
+    ignored = frozenset(assigned)
+    sent = {name: value for name, value in fields.items() if name not in ignored}
     return list(unknown_keys(sent, writable, what))
 
 
 def read_moment(value: object) -> object:
-    """Read ISO 8601 text as a time, in UTC if it says its zone."""
+    """Parse ISO 8601 text, into UTC if it has an offset; other values stay as they are."""
     if not isinstance(value, str):
         return value
     try:
@@ -42,16 +42,16 @@ def read_moment(value: object) -> object:
 
 
 def merged(current: Record, change: object) -> object:
-    """`change` laid over what is there, key by key; null takes a key away."""
+    """Merge `change` into the current record key by key; null removes a key."""
     if not isinstance(change, Mapping):
         return change
     return {key: value for key, value in {**current, **change}.items() if value is not None}
 
 
 def identified(items: object, existing: Sequence[Record], new_id: NewId, prefix: str) -> object:
-    """Lay items over the existing ones of the same id; the others get an id of their own.
+    """Merge items into the existing ones of the same id; items without an id get a new one.
 
-    An id that is not among the existing stays, for `unknown_ids` to point at.
+    An id that does not exist stays, for `unknown_ids` to report.
     """
     if not isinstance(items, list | tuple):
         return items
@@ -67,12 +67,12 @@ def _identified(item: object, existing: Sequence[Record], new_id: NewId, prefix:
 
 
 def by_id(records: Sequence[Record], identifier: object) -> Record:
-    """The record of that id; empty if there is none."""
+    """Return the record with an id; empty if there is none."""
     return next((record for record in records if record["id"] == identifier), {})
 
 
 def without_ids(items: object) -> object:
-    """Items as if they were new: who copies an experiment sends the ids of the original."""
+    """Remove the ids of items: a copied experiment carries those of the original."""
     if not isinstance(items, list | tuple):
         return items
     return [
@@ -82,7 +82,7 @@ def without_ids(items: object) -> object:
 
 
 def unknown_ids(items: object, existing: Sequence[Record], what: str) -> Iterator[Problem]:
-    """Point at items with an id that nothing has."""
+    """Yield a problem for each item with an unknown id."""
     for index, item in enumerate(items if isinstance(items, list | tuple) else ()):
         given = item.get("id") if isinstance(item, Mapping) else None
         if given is not None and not by_id(existing, given):
@@ -92,7 +92,7 @@ def unknown_ids(items: object, existing: Sequence[Record], what: str) -> Iterato
 
 
 def first_marked(items: object, flag: str) -> object:
-    """Set `flag` on the first item if it is on none."""
+    """Set `flag` on the first item if no item has it."""
     if not isinstance(items, list) or not items or not isinstance(items[0], Mapping):
         return items
     if any(not isinstance(item, Mapping) or item.get(flag, False) is not False for item in items):

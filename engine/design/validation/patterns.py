@@ -1,11 +1,7 @@
-"""Which regular expressions people may write, and matching them in time linear in the text.
+"""Checks of regular expressions and URL patterns, and matching in time linear in the text.
 
-They run on RE2: Python's own engine backtracks, so `(a+)+$` against a long page address would hold up
-the service for minutes. What the browser's engine reads otherwise than RE2 is refused, so that both
-match the same pages.
-
-
-Which pattern of a page's address each match type takes.
+Regular expressions run on RE2: Python's engine backtracks, so `(a+)+$` against a long URL would take
+minutes. Syntax that browsers read otherwise than RE2 is refused, so that both match the same pages.
 """
 
 import re
@@ -29,9 +25,12 @@ _NOT_PORTABLE = {
     **{f"\\{letter}": f"\\{letter}" for letter in "AzZQECapP"},
 }
 
+# Match types that compare from the start of the URL, where a pattern without a scheme never matches.
+_FROM_THE_START = frozenset({"exact", "starts_with"})
+
 
 def pattern_problem(pattern: str) -> str | None:
-    """Say why a regular expression cannot be used, or None if it can."""
+    """Return why a regular expression cannot be used, or None if it can."""
     if len(pattern) > LONGEST:
         return f"is a regular expression of {len(pattern):,} characters; at most {LONGEST} are possible"
     for token in _TOKEN.findall(pattern):
@@ -47,22 +46,18 @@ def pattern_problem(pattern: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def compile_pattern(pattern: str) -> Callable[[str], bool]:
-    """Compile a pattern that has no problem into a test whether it occurs anywhere in a text."""
+    """Compile a valid pattern into a search anywhere in a text."""
     options = re2.Options()
     options.max_mem = _MEMORY_BYTES
     options.log_errors = False
     options.never_capture = True
-    # On bytes, RE2 does not count characters for the offsets of a match that nobody asks for.
+    # On bytes, RE2 does not convert the offsets of a match, which are not used.
     search: Callable[[bytes], object] = re2.compile(pattern.encode(), options).search
     return lambda text: search(text.encode(errors="replace")) is not None
 
 
-# These are compared with a whole address from its start on, so a pattern without a scheme never matches.
-_FROM_THE_START = frozenset({"exact", "starts_with"})
-
-
 def url_pattern_problem(match_type: str, pattern: str) -> str | None:
-    """Say why a pattern could never match a page, or None if it can; a path stands for it on any host."""
+    """Return why a pattern could match no page, or None if it can; a path is one on any host."""
     if match_type == "regex":
         return pattern_problem(pattern)
     if any(character.isspace() for character in pattern):

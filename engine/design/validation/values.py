@@ -61,7 +61,7 @@ def text(most: int, *, least: int = 1, lines: bool = False) -> Check:
 
 
 def _unprintable(value: str, *, lines: bool) -> str | None:
-    """Find a control character or half of a surrogate pair, neither of which survives storage."""
+    """Return a control character or lone surrogate, which cannot be stored, or None."""
     if value.isprintable():
         return None
     allowed = _LINE_BREAKS if lines else ""
