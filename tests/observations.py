@@ -12,7 +12,6 @@ from engine.analysis.evidence.epochs import EpochEvidence
 from engine.analysis.evidence.totals import DailyEvidence, Evidence
 from engine.analysis.health.check import CheckInput
 from engine.analysis.health.checks import check_health
-from engine.analysis.health.sample_split import split_visitors
 from engine.analysis.results.report import HealthCheck
 from engine.design.experiment import Experiment
 from engine.stats.moments import Moments
@@ -91,7 +90,7 @@ def observed_by_epoch(
 def check_input(experiment: Experiment, evidence: Evidence, now: datetime = NOW) -> CheckInput:
     """Build the input of a health check."""
     data = prepare(experiment, evidence)
-    return CheckInput(data, assess_power(data), split_visitors(data), now)
+    return CheckInput.of(data, assess_power(data), now)
 
 
 def health_of(experiment: Experiment, evidence: Evidence, now: datetime = NOW) -> dict[str, HealthCheck]:

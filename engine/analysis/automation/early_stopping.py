@@ -6,7 +6,7 @@ import numpy as np
 
 from engine.analysis.comparison.analysis_data import AnalysisData, prepare
 from engine.analysis.comparison.power import assess_power
-from engine.analysis.comparison.significance import Significance, assess_significance, wins_at_any_look
+from engine.analysis.comparison.significance import Significance, assess_significance
 from engine.analysis.evidence.totals import Evidence
 from engine.analysis.health.checks import check_health
 from engine.design.experiment import Experiment
@@ -33,7 +33,7 @@ def early_winner(experiment: Experiment, evidence: Evidence, *, now: datetime) -
     if data.plan.is_bayesian:
         winners = _wins_at_low_cost(data, significance, data.plan.control)[goal]
     else:
-        winners = wins_at_any_look(data.plan, significance)[goal]
+        winners = significance.wins_at_any_look[goal]
     if not winners.any():
         return None
     checks = check_health(data, assess_power(data), now)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.plan import AnalysisPlan, LiftPrior
+from engine.analysis.evidence.totals import Evidence
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.bayesian import posteriors
 from engine.stats.bayesian.priors import update_lift
@@ -77,18 +78,13 @@ def compare_with_control(data: AnalysisData, alpha: npt.ArrayLike) -> Effects:
     # Means of epochs are averaged, and an average of shares is no share of a number of visitors.
     is_mean = data.is_mean | (data.by_epoch is not None)
     if (~is_mean).any():
-        hits = evidence.conversions[~is_mean]
-        tables = Tables.of(hits[:, [plan.control]], evidence.visitors[plan.control], hits, evidence.visitors)
         method = _Method.of(plan, alpha, ~is_mean)
-        effects[np.ix_(~is_mean, plan.challengers)] = _share_effects(
-            tables, method, data.beta_priors[~is_mean]
-        )[:, plan.challengers]
+        shares = _share_effects(evidence, plan.control, ~is_mean, data.beta_priors[~is_mean], method)
+        effects[np.ix_(~is_mean, plan.challengers)] = shares[:, plan.challengers]
     if is_mean.any():
-        controls, variants = data.pairs.control[is_mean], data.pairs.variant[is_mean]
         method = _Method.of(plan, alpha, is_mean)
-        effects[np.ix_(is_mean, plan.challengers)] = _mean_effects(controls, variants, method)[
-            :, plan.challengers
-        ]
+        means = _mean_effects(data.pairs.control[is_mean], data.pairs.variant[is_mean], method)
+        effects[np.ix_(is_mean, plan.challengers)] = means[:, plan.challengers]
     return effects
 
 
@@ -100,8 +96,12 @@ def relative_change(base: FloatArray, value: FloatArray) -> FloatArray:
     return np.where(positive & np.isfinite(change), change, np.nan)
 
 
-def _share_effects(tables: Tables, method: _Method, prior: FloatArray) -> Effects:
+def _share_effects(
+    evidence: Evidence, control: int, goals: BoolArray, prior: FloatArray, method: _Method
+) -> Effects:
     """Compare conversion rates; `prior` has the two shapes of each goal's Beta prior."""
+    hits, visitors = evidence.conversions[goals], evidence.visitors
+    tables = Tables.of(hits[:, [control]], visitors[control], hits, visitors)
     test = two_sample.compare_shares(tables, method.alpha)
     shapes = prior[:, :1], prior[:, 1:]
     posterior = posteriors.compare_shares(tables, shapes)

@@ -4,7 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.analysis.comparison.significance_level import decision_alpha, effective_alpha
+from engine.analysis.comparison.significance_level import (
+    decision_alpha,
+    decision_threshold,
+    effective_alpha,
+)
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
@@ -30,7 +34,8 @@ class AnalysisPlan:
     variant should get now, zeros while all weights are.
 
     Levels are shares: `family_alpha` for all comparisons together, `comparison_alpha` for one of them by
-    Bonferroni, `decision_alpha` what p values are compared with. `have_weights_changed` where visitors
+    Bonferroni, `decision_alpha` what p values are compared with, and `threshold` the score from which a
+    comparison is decided, 1 - `decision_alpha`. `have_weights_changed` where visitors
     were split by several sets of weights, or may be before long.
     """
 
@@ -50,11 +55,7 @@ class AnalysisPlan:
     family_alpha: float
     comparison_alpha: float
     decision_alpha: float
-
-    @property
-    def threshold(self) -> float:
-        """Score, a share, from which a comparison is decided: 1 - `decision_alpha`."""
-        return 1.0 - self.decision_alpha
+    threshold: float
 
     @property
     def is_split_by_weight(self) -> bool:
@@ -88,6 +89,7 @@ def plan_analysis(experiment: Experiment) -> AnalysisPlan:
         family_alpha=effective_alpha(experiment.confidence_level, 1),
         comparison_alpha=effective_alpha(experiment.confidence_level, len(variants)),
         decision_alpha=decision_alpha(experiment),
+        threshold=decision_threshold(experiment),
     )
 
 

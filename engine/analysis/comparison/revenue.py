@@ -18,17 +18,34 @@ DAYS_A_YEAR = 365
 
 
 @dataclass(frozen=True, slots=True)
+class RevenueParts:
+    """Revenue per visitor = conversion rate x revenue per converted visitor, goals by variants.
+
+    `converted` is the relative change of the first factor, `spent` that of the second; `chance_converted`
+    and `chance_spent` are the chances that they are higher than the control's, under flat priors. NaN where
+    there is no number, and in the control's column.
+    """
+
+    converted: FloatArray
+    spent: FloatArray
+    chance_converted: FloatArray
+    chance_spent: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
 class RevenueEffects:
     """Revenue per visitor against the control's, goals by variants; NaN where there is no number.
 
     `lift` is relative; it is NaN where the control has no revenue. `difference` is in cents per visitor,
     and `yearly` in cents a year if every eligible visitor got the variant instead of the control: visitors
-    in the experiment are `traffic_allocation` percent of the eligible ones.
+    in the experiment are `traffic_allocation` percent of the eligible ones. `parts` are the two factors of
+    revenue goals; None without one, and where weights changed, which mixes the factors up.
     """
 
     lift: FloatArray
     difference: FloatArray
     yearly: FloatArray
+    parts: RevenueParts | None = None
 
 
 def compare_revenue(data: AnalysisData) -> RevenueEffects:
@@ -46,22 +63,10 @@ def compare_revenue(data: AnalysisData) -> RevenueEffects:
         eligible = evidence.visitors.sum() * 100 / allocation
         yearly = np.asarray(difference * eligible / data.days * DAYS_A_YEAR)
     lift = np.where(evidence.visitors > 0, relative_change(base, mean), np.nan)
-    return RevenueEffects(lift, difference, yearly)
-
-
-@dataclass(frozen=True, slots=True)
-class RevenueParts:
-    """Revenue per visitor = conversion rate x revenue per converted visitor, goals by variants.
-
-    `converted` is the relative change of the first factor, `spent` that of the second; `chance_converted`
-    and `chance_spent` are the chances that they are higher than the control's, under flat priors. NaN where
-    there is no number, and in the control's column.
-    """
-
-    converted: FloatArray
-    spent: FloatArray
-    chance_converted: FloatArray
-    chance_spent: FloatArray
+    is_revenue = data.plan.is_revenue
+    has_parts = is_revenue.any() and data.by_epoch is None
+    parts = split_revenue(evidence, control, is_revenue) if has_parts else None
+    return RevenueEffects(lift, difference, yearly, parts)
 
 
 def split_revenue(evidence: Evidence, control: int, goals: BoolArray) -> RevenueParts:

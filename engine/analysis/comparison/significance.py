@@ -36,7 +36,8 @@ class Significance:
     where it does not apply. `status` holds a VariantStatus a cell, `gain` the difference with the sign
     turned where less is better, `confidence` 1 - p, and `score` what the experiment's method compares with
     its threshold. `leader[g]` is the column of the goal's best winner or, without one, of the best
-    challenger; -1 without any.
+    challenger; -1 without any. `is_discovery` flags differences that hold among all secondary goals, and
+    `wins_at_any_look` wins that hold at every look.
     """
 
     effects: Effects
@@ -46,12 +47,14 @@ class Significance:
     confidence: FloatArray
     score: FloatArray
     status: npt.NDArray[np.str_]
-    leader: npt.NDArray[np.int64]
+    leader: IntArray
+    is_discovery: BoolArray
+    wins_at_any_look: BoolArray
 
 
 def assess_significance(data: AnalysisData) -> Significance:
     """Compare every variant with the control on every goal, and find winners and losers."""
-    plan = data.plan
+    plan, enough = data.plan, _has_enough_data(data)
     sequence = monitor(data)
     effects, levels = correct(data, compare_with_control(data, plan.comparison_alpha), sequence)
     gain, confidence = plan.wanted * effects.difference, -np.expm1(effects.log_p)
@@ -60,9 +63,9 @@ def assess_significance(data: AnalysisData) -> Significance:
     else:
         significant = effects.log_p <= np.log(plan.decision_alpha)
         better, worse = significant & (gain > 0), significant & (gain < 0)
-    enough = _has_enough_data(data)
     if plan.statistics.sequential != "none" or data.by_epoch is not None:
         enough &= ~np.isnan(effects.log_p)
+    nowhere = np.zeros(gain.shape, bool)
     return Significance(
         effects=effects,
         # A Bayesian decision is one-sided, so its interval leaves out alpha on each side and always agrees.
@@ -73,6 +76,8 @@ def assess_significance(data: AnalysisData) -> Significance:
         score=effects.chance if plan.is_bayesian else confidence,
         status=_status(plan.control, better=better, worse=worse, enough=enough),
         leader=_leader(gain, better & enough, enough),
+        is_discovery=_discoveries(plan, effects.log_p),
+        wins_at_any_look=nowhere if sequence is None else wins_always_valid(sequence, wanted=plan.wanted),
     )
 
 
@@ -114,7 +119,7 @@ def imbalance_factor(visitors: IntArray, control: int) -> FloatArray:
     return times * (1.0 + 1e-12)
 
 
-def _leader(gain: FloatArray, winners: BoolArray, enough: BoolArray) -> npt.NDArray[np.int64]:
+def _leader(gain: FloatArray, winners: BoolArray, enough: BoolArray) -> IntArray:
     """Pick the best winner; without any the best variant with enough data; without any the best there is."""
     known = ~np.isnan(gain)
     if not known.any():
@@ -133,28 +138,14 @@ def _status(
     return status
 
 
-def wins_at_any_look(plan: AnalysisPlan, significance: Significance) -> BoolArray:
-    """Flag wins that hold at every look, goals by variants."""
-    if significance.sequence is None:
-        return np.zeros(significance.gain.shape, bool)
-    return wins_always_valid(significance.sequence, wanted=plan.wanted)
-
-
-def discoveries(plan: AnalysisPlan, significance: Significance) -> BoolArray:
-    """Flag differences that are discoveries, goals by variants: the primary goal alone, the others together.
+def _discoveries(plan: AnalysisPlan, log_p: FloatArray) -> BoolArray:
+    """Flag discoveries, goals by variants: the primary goal alone, the others together.
 
     Among the secondary goals of a frequentist experiment the false discovery rate is controlled
     (`prefer_primary`). A posterior does not change with the number of comparisons.
     """
-    log_p = significance.effects.log_p
     if plan.is_bayesian:
         return np.ones(log_p.shape, bool)
     is_primary = np.arange(len(log_p)) == (-1 if plan.primary is None else plan.primary)
     called: BoolArray = prefer_primary(log_p, is_primary, axis=0) <= np.log(plan.decision_alpha)
     return called
-
-
-def of_leaders(significance: Significance, claims: BoolArray) -> list[bool]:
-    """Pick what is claimed of each goal's leader; False without a leader."""
-    leaders = significance.leader.tolist()
-    return [leader >= 0 and bool(claims[goal, leader]) for goal, leader in enumerate(leaders)]

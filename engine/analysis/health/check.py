@@ -3,42 +3,49 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Self
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.comparison.power import Power
 from engine.analysis.evidence.totals import Evidence
-from engine.analysis.health.sample_split import SampleSplit
+from engine.analysis.health.sample_split import SampleSplit, split_visitors
 from engine.analysis.results.report import CheckStatus
 from engine.design.experiment import Experiment
+from engine.stats.arrays import FloatArray
 
 # A split this unlikely under the configured weights is a fault, not chance.
 SAMPLE_RATIO_ALARM = 0.001
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckInput:
-    """Input of every check: the data of the analysis, its power, the split of its visitors, and the time."""
+    """Input of every check.
 
-    data: AnalysisData
+    The evidence of an experiment with the plan of its analysis, the shares of all visitors that variants
+    should have, its power, the split of its visitors by epoch, and the time.
+    """
+
+    experiment: Experiment
+    evidence: Evidence
+    plan: AnalysisPlan
+    expected_shares: FloatArray
     power: Power
     split: SampleSplit
     now: datetime
 
-    @property
-    def experiment(self) -> Experiment:
-        """The experiment whose data are checked."""
-        return self.data.experiment
-
-    @property
-    def evidence(self) -> Evidence:
-        """The evidence that is checked."""
-        return self.data.evidence
-
-    @property
-    def plan(self) -> AnalysisPlan:
-        """The plan of the experiment's analysis."""
-        return self.data.plan
+    @classmethod
+    def of(cls, data: AnalysisData, power: Power, now: datetime) -> Self:
+        """Take what checks need from the data of an analysis."""
+        return cls(
+            experiment=data.experiment,
+            evidence=data.evidence,
+            plan=data.plan,
+            expected_shares=data.expected_shares,
+            power=power,
+            split=split_visitors(data),
+            now=now,
+        )
 
 
 @dataclass(frozen=True, slots=True)

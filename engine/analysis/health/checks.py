@@ -8,13 +8,13 @@ from engine.analysis.comparison.power import Power
 from engine.analysis.health.check import CheckInput, CheckResult
 from engine.analysis.health.events import bots, freshness, goals_fire
 from engine.analysis.health.novelty import novelty
-from engine.analysis.health.power_and_weekdays import day_of_week_cover, underpowered
+from engine.analysis.health.power import underpowered
 from engine.analysis.health.pre_period_balance import alike_before
 from engine.analysis.health.sample_ratio import sample_ratio
-from engine.analysis.health.sample_split import split_visitors
 from engine.analysis.health.segment_sample_ratio import sample_ratio_by_segment
 from engine.analysis.health.several_variants import several_variants
 from engine.analysis.health.unweighted_arms import unweighted_arms
+from engine.analysis.health.weekdays import day_of_week_cover
 from engine.analysis.results.report import HealthCheck
 
 CHECKS: tuple[Callable[[CheckInput], CheckResult], ...] = (
@@ -34,9 +34,14 @@ CHECKS: tuple[Callable[[CheckInput], CheckResult], ...] = (
 
 def check_health(data: AnalysisData, power: Power, now: datetime) -> tuple[HealthCheck, ...]:
     """Run every check, in the order of `CHECKS`; each is named as its function."""
-    check_input = CheckInput(data, power, split_visitors(data), now)
-    results = [(check.__name__, check(check_input)) for check in CHECKS]
+    check_input = CheckInput.of(data, power, now)
     return tuple(
-        HealthCheck(check=name, status=result.status, message=result.message, details=dict(result.details))
-        for name, result in results
+        HealthCheck(
+            check=check.__name__,
+            status=result.status,
+            message=result.message,
+            details=dict(result.details),
+        )
+        for check in CHECKS
+        for result in [check(check_input)]
     )

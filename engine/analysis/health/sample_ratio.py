@@ -25,13 +25,14 @@ def sample_ratio(check_input: CheckInput) -> CheckResult:
         return CheckResult("not_applicable", "Too few visitors yet to test how they are split.", {})
     chi_square = float(split.test.statistic.sum())
     p = float(special.chdtrc(int(split.test.df.sum()), chi_square))
-    always_valid = check_split_over_epochs(split.visitors, split.shares)
+    visitors = _by_name(check_input, check_input.evidence.visitors.tolist())
+    expected_shares = _by_name(check_input, check_input.expected_shares.tolist())
     details = {
         "p_value": p,
-        "always_valid_p_value": float(np.exp(always_valid.log_p)),
+        "always_valid_p_value": float(np.exp(check_split_over_epochs(split.visitors, split.shares).log_p)),
         "chi_square": chi_square,
-        "visitors": _by_name(check_input, check_input.evidence.visitors.tolist()),
-        "expected_shares": _by_name(check_input, check_input.data.expected_shares.tolist()),
+        "visitors": visitors,
+        "expected_shares": expected_shares,
         **({} if epochs is None else {"epochs": _by_epoch(check_input, epochs)}),
     }
     if p >= SAMPLE_RATIO_ALARM:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from engine.analysis.report.decision_context import DecisionContext, Message, leader_and_control
-from engine.analysis.report.messages import by_how_much, comparison
+from engine.analysis.report.decision_context import DecisionContext, Message
+from engine.analysis.report.messages import by_how_much, comparison, leader_and_control
 from engine.analysis.results.formatting import share
 
 Caveat = Literal["breaks_guardrail", "harms_only", "too_early", "one_of_many"]

@@ -22,7 +22,7 @@ class Verdict:
 
 def decide(context: DecisionContext, summary: GoalSummary) -> DecisionSummary:
     """Turn a goal's results into a recommendation and its sentences."""
-    verdict = recommend(context)
+    verdict, incremental = recommend(context), _incremental_revenue(context)
     if verdict.caveat is None:
         message = message_for(verdict.recommendation, context, is_equivalent=verdict.is_equivalent)
     else:
@@ -48,7 +48,7 @@ def decide(context: DecisionContext, summary: GoalSummary) -> DecisionSummary:
         projected_annual_revenue_impact_cents=leader.projected_annual_revenue_impact_cents
         if leader
         else None,
-        incremental_revenue_impact_cents=_incremental_revenue(context),
+        incremental_revenue_impact_cents=incremental,
         revenue_currency=context.currency,
         visitors=summary.visitors,
         conversions=summary.conversions,

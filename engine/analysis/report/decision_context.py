@@ -16,13 +16,16 @@ class DecisionContext:
     messages of health checks in alarm. `broken_guardrails` are the names of the guardrails that variants
     break, by variant id; `days_left` those until the sample is reached, None if that is not known.
     `wins_at_any_look` where the leader's win holds at every look, `is_discovery` where it holds among all
-    secondary goals.
+    secondary goals. `is_too_early` where a test with a single look is looked at before its planned sample,
+    `has_ended` where no more visitors will come.
     """
 
     experiment: Experiment
     goal: Goal
     variants: tuple[VariantResult, ...]
     leader: VariantResult | None
+    control: VariantResult | None
+    challengers: tuple[VariantResult, ...]
     threshold: float
     alarms: tuple[str, ...]
     days: int
@@ -31,28 +34,8 @@ class DecisionContext:
     days_left: int | None = None
     wins_at_any_look: bool = False
     is_discovery: bool = True
-    control: VariantResult | None = field(init=False)
-    challengers: tuple[VariantResult, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        control = next((variant for variant in self.variants if variant.is_control), None)
-        challengers = tuple(variant for variant in self.variants if not variant.is_control)
-        object.__setattr__(self, "control", control)
-        object.__setattr__(self, "challengers", challengers)
-
-    @property
-    def is_too_early(self) -> bool:
-        """Whether a test with a single look is looked at before its planned sample."""
-        planned = self.experiment.statistics.planned_sample
-        is_frequentist = self.experiment.analysis_method == "frequentist"
-        if planned is None or not is_frequentist or self.has_ended:
-            return False
-        return sum(variant.visitors for variant in self.variants) < planned
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether no more visitors will come."""
-        return self.experiment.status in {"completed", "archived"}
+    is_too_early: bool = False
+    has_ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +47,3 @@ class Message:
     headline: str
     explanation: str
     next_step: str
-
-
-def leader_and_control(context: DecisionContext) -> tuple[VariantResult, VariantResult]:
-    """Return the leader and the control of a goal that has both."""
-    if context.leader is None or context.control is None:
-        raise ValueError(f"a verdict on '{context.goal.name}' needs a control and a variant to compare")
-    return context.leader, context.control

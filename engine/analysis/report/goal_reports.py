@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import date
+from typing import Any
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.guardrails import broken_guardrails
-from engine.analysis.comparison.significance import Significance, discoveries, of_leaders, wins_at_any_look
+from engine.analysis.comparison.significance import Significance
 from engine.analysis.report.decision import decide
 from engine.analysis.report.decision_context import DecisionContext
 from engine.analysis.report.score_labels import describe_score
@@ -24,37 +25,52 @@ def goal_reports(  # noqa: PLR0913  # everything that is known of the goals
     currency: str,
 ) -> tuple[GoalReport, ...]:
     """Sum up each goal's results and decide on it."""
+    days = _days(data)
+    totals = data.evidence.revenue.total.sum(axis=1).tolist()
     alarms = tuple(check.message for check in health if check.status == "alarm")
-    broken, days = broken_guardrails(data), _days(data)
-    always, discovery = wins_at_any_look(data.plan, significance), discoveries(data.plan, significance)
-    contexts = [
-        DecisionContext(
-            experiment=data.experiment,
-            goal=goal,
-            variants=variants,
-            leader=variants[leader] if leader >= 0 else None,
-            threshold=data.plan.threshold,
+    broken = broken_guardrails(data)
+    reports = []
+    for row, variants in enumerate(results):
+        context = _context(
+            data,
+            significance,
+            row,
+            variants,
             alarms=alarms,
-            days=data.days,
-            currency=currency,
             broken_guardrails=broken,
             days_left=days_left,
-            wins_at_any_look=wins_always,
-            is_discovery=is_discovery,
+            currency=currency,
         )
-        for goal, variants, leader, wins_always, is_discovery in zip(
-            data.experiment.goals,
-            results,
-            significance.leader.tolist(),
-            of_leaders(significance, always),
-            of_leaders(significance, discovery),
-            strict=True,
-        )
-    ]
-    totals = data.evidence.revenue.total.sum(axis=1).tolist()
-    return tuple(
-        _goal_report(context, revenue_cents, days_of_goal)
-        for context, revenue_cents, days_of_goal in zip(contexts, totals, days, strict=True)
+        reports.append(_goal_report(context, totals[row], days[row]))
+    return tuple(reports)
+
+
+def _context(
+    data: AnalysisData,
+    significance: Significance,
+    row: int,
+    variants: tuple[VariantResult, ...],
+    **of_all_goals: Any,  # noqa: ANN401  # fields that do not differ between goals
+) -> DecisionContext:
+    """Collect the facts of one goal's decision."""
+    plan, leader = data.plan, int(significance.leader[row])
+    planned, has_leader = plan.statistics.planned_sample, leader >= 0
+    has_ended = data.experiment.status in {"completed", "archived"}
+    looks_once = not plan.is_bayesian and not has_ended and planned is not None
+    return DecisionContext(
+        experiment=data.experiment,
+        goal=data.experiment.goals[row],
+        variants=variants,
+        leader=variants[leader] if has_leader else None,
+        control=None if plan.control is None else variants[plan.control],
+        challengers=tuple([variant for variant in variants if not variant.is_control]),
+        threshold=plan.threshold,
+        days=data.days,
+        wins_at_any_look=has_leader and bool(significance.wins_at_any_look[row, leader]),
+        is_discovery=has_leader and bool(significance.is_discovery[row, leader]),
+        is_too_early=looks_once and int(data.evidence.visitors.sum()) < (planned or 0),
+        has_ended=has_ended,
+        **of_all_goals,
     )
 
 

@@ -5,9 +5,16 @@ What two arms did beside each other, in a sentence.
 
 from collections.abc import Callable, Mapping
 
-from engine.analysis.report.decision_context import DecisionContext, Message, leader_and_control
+from engine.analysis.report.decision_context import DecisionContext, Message
 from engine.analysis.results.formatting import chance, money, share, signed
 from engine.analysis.results.report import Recommendation, VariantResult
+
+
+def leader_and_control(context: DecisionContext) -> tuple[VariantResult, VariantResult]:
+    """Return the leader and the control of a goal that has both."""
+    if context.leader is None or context.control is None:
+        raise ValueError(f"a verdict on '{context.goal.name}' needs a control and a variant to compare")
+    return context.leader, context.control
 
 
 def by_how_much(leader: VariantResult) -> str:

@@ -5,16 +5,16 @@ import numpy as np
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.best_variant import chances_to_be_best
 from engine.analysis.comparison.metrics import Metrics
-from engine.analysis.comparison.revenue import RevenueParts, split_revenue
+from engine.analysis.comparison.revenue import RevenueParts
 from engine.analysis.comparison.significance import Significance, assess_significance
 from engine.analysis.results.numbers import Nested, intervals, no_cells, numbers, p_values
 from engine.analysis.results.report import Capped, RevenuePart, Unadjusted
 from engine.stats.arrays import FloatArray
 
 
-def detail_columns(data: AnalysisData) -> dict[str, Nested]:
+def detail_columns(data: AnalysisData, parts: RevenueParts | None) -> dict[str, Nested]:
     """Compute the details of every result, goals by variants under the names of VariantResult's fields."""
-    conversion, spending = _revenue_parts(data)
+    conversion, spending = _revenue_parts(data, parts)
     return {
         "chance_to_be_best": numbers(chances_to_be_best(data)),
         "orders": _orders(data),
@@ -70,13 +70,11 @@ def _orders(data: AnalysisData) -> Nested:
     return cells
 
 
-def _revenue_parts(data: AnalysisData) -> tuple[Nested, Nested]:
-    """Split revenue into conversion rate and spending; not where weights changed, which mixes them up."""
-    control, is_revenue = data.plan.control, data.plan.is_revenue
-    if control is None or data.by_epoch is not None or not is_revenue.any():
+def _revenue_parts(data: AnalysisData, parts: RevenueParts | None) -> tuple[Nested, Nested]:
+    """List the factors of revenue, conversion rate and spending."""
+    if parts is None:
         nothing = no_cells(data.evidence.conversions.shape)
         return nothing, nothing
-    parts = split_revenue(data.evidence, control, is_revenue)
     return (
         _factor(parts, parts.converted, parts.chance_converted),
         _factor(parts, parts.spent, parts.chance_spent),

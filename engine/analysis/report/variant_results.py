@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from engine.analysis.comparison.analysis_data import AnalysisData
-from engine.analysis.comparison.revenue import compare_revenue
+from engine.analysis.comparison.revenue import RevenueEffects, compare_revenue
 from engine.analysis.comparison.significance import Significance
 from engine.analysis.report.missing_reasons import missing_reasons
 from engine.analysis.report.variant_details import detail_columns
@@ -16,11 +16,12 @@ from engine.stats.arrays import BoolArray
 
 def variant_results(data: AnalysisData, significance: Significance) -> tuple[tuple[VariantResult, ...], ...]:
     """Build every variant's result, a row a goal; the control's has counts and details only."""
+    revenue = compare_revenue(data)
     columns = (
         _counts(data)
         | {"status": significance.status.tolist()}
-        | _comparisons(data, significance)
-        | detail_columns(data)
+        | _comparisons(data, significance, revenue)
+        | detail_columns(data, revenue.parts)
     )
     goals, variants = data.evidence.conversions.shape
     return tuple(
@@ -57,9 +58,11 @@ def _counts(data: AnalysisData) -> dict[str, Nested]:
     }
 
 
-def _comparisons(data: AnalysisData, significance: Significance) -> dict[str, Nested]:
+def _comparisons(
+    data: AnalysisData, significance: Significance, revenue: RevenueEffects
+) -> dict[str, Nested]:
     """List the comparisons with the control in the same way; None in its own column."""
-    effects, score, revenue = significance.effects, significance.score, compare_revenue(data)
+    effects, score = significance.effects, significance.score
     compared = np.arange(len(data.plan.weights)) != data.plan.control
     arrays = {
         "improvement": effects.improvement,

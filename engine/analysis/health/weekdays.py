@@ -1,25 +1,10 @@
-"""Sufficiency of the data so far: power, and every day of the week."""
+"""Cover of every day of the week."""
 
 import numpy as np
 
-from engine.analysis.comparison.power import POWER, RELEVANT_CHANGE
 from engine.analysis.health.check import CheckInput, CheckResult
-from engine.analysis.results.formatting import share
 
 DAYS_OF_WEEK = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
-
-def underpowered(check_input: CheckInput) -> CheckResult:
-    """Warn where the power to detect a change of 10% in the primary metric is below 80%."""
-    change = check_input.power.detectable_change
-    if change is None:
-        return CheckResult("not_applicable", "Not enough data yet to say which change would be found.", {})
-    message = f"With the visitors so far, a change of {share(change)} would be found four times in five."
-    return CheckResult(
-        "ok" if change <= RELEVANT_CHANGE else "warning",
-        message,
-        {"detectable_change": change, "power": POWER},
-    )
 
 
 def day_of_week_cover(check_input: CheckInput) -> CheckResult:

@@ -1,0 +1,18 @@
+"""Power to detect a relevant change with the visitors so far."""
+
+from engine.analysis.comparison.power import POWER, RELEVANT_CHANGE
+from engine.analysis.health.check import CheckInput, CheckResult
+from engine.analysis.results.formatting import share
+
+
+def underpowered(check_input: CheckInput) -> CheckResult:
+    """Warn where the power to detect a change of 10% in the primary metric is below 80%."""
+    change = check_input.power.detectable_change
+    if change is None:
+        return CheckResult("not_applicable", "Not enough data yet to say which change would be found.", {})
+    message = f"With the visitors so far, a change of {share(change)} would be found four times in five."
+    return CheckResult(
+        "ok" if change <= RELEVANT_CHANGE else "warning",
+        message,
+        {"detectable_change": change, "power": POWER},
+    )
