@@ -20,7 +20,7 @@ import polars as pl
 from benchmarks.lean_rollups import EVERY_SUM_SQL, TOTALS_FROM_ROWS_SQL, TOTALS_SQL, polars_totals
 from benchmarks.many_events import EXPERIMENTS, PROJECT, fill
 from pipeline.clock import utc_now
-from pipeline.rollup.count_and_publish import RollupScope, count
+from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
 from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.due import Due
 from pipeline.settings import Settings
@@ -65,10 +65,10 @@ def rollup(warehouse: Warehouse) -> Totals:
     rules = CountingRules.of(PROJECT)
     due = [Due(experiment=one, rules=rules, before=None) for one in EXPERIMENTS]
     newest = newest_seq(warehouse, PROJECT.id) or 0
-    extent = RollupScope(
+    scope = RollupScope(
         project_id=PROJECT.id, newest_seq=newest, now=utc_now(), at_once=Settings().rollup_bucket_events
     )
-    count(warehouse, due, extent)
+    count_and_publish(warehouse, due, scope)
     with warehouse.cursor() as cursor:
         return [row for one in EXPERIMENTS for row in _published_totals(cursor, one.id)]
 

@@ -23,7 +23,7 @@ def remove_deleted(
     """
     projects = _deleted(catalog, events.stored_projects(warehouse), catalog.projects.ids())
     copied = _deleted(catalog, snapshots.stored_projects(), catalog.projects.ids())
-    experiments = _deleted(catalog, published.published_experiments(warehouse), catalog.experiments.ids())
+    experiments = _deleted(catalog, published.list_experiments(warehouse), catalog.experiments.ids())
     run_each(
         {f"project {one}": partial(ingest.forget, one) for one in projects}
         | {f"snapshot of project {one}": partial(snapshots.forget, one) for one in copied}

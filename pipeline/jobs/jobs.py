@@ -56,7 +56,7 @@ def rebuild_after_midnight(services: PipelineServices) -> None:
     for timezone, projects in by_zone.items():
         today = local_day(services.clock(), timezone)
         with services.warehouse.transaction() as cursor:
-            last = published.last_night(cursor, timezone)
+            last = published.find_last_night(cursor, timezone)
         if last is not None and last < today:
             for project in projects:
                 _attempt(services.rollup.rebuild, project)

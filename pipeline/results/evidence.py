@@ -43,7 +43,7 @@ def days_of(experiment: Experiment, timezone: str, now: datetime) -> range:
     return range(first_day, max(first_day, last_day) + 1)
 
 
-def placed_as(
+def align_to(
     experiment: Experiment, cells: pl.DataFrame, *, variants: Sequence[str], goals: Sequence[str]
 ) -> pl.DataFrame:
     """Cells by the positions of variants and goals in `experiment`, not those they were counted by.

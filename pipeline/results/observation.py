@@ -14,9 +14,9 @@ from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
 from engine.local_days import epoch_microseconds, from_epoch_microseconds
 from pipeline.results.epochs import epochs_from
-from pipeline.results.evidence import days_of, evidence_of, follow_up_of, placed_as
+from pipeline.results.evidence import align_to, days_of, evidence_of, follow_up_of
 from pipeline.results.segment_evidence import segment_evidence_of, segment_visitors_of
-from pipeline.results.visitor_values import goals_to_ask, values_of
+from pipeline.results.visitor_values import goals_needing_values, values_of
 from pipeline.rollup.segment_values import dimensions_left_out
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse.connection import Cursor
@@ -68,7 +68,7 @@ class Observation:
         )
 
     def _placed(self, cells: pl.DataFrame) -> pl.DataFrame:
-        return placed_as(self.experiment, cells, variants=self.published.variants, goals=self.published.goals)
+        return align_to(self.experiment, cells, variants=self.published.variants, goals=self.published.goals)
 
     def _cells(self, segment: Mapping[str, str]) -> pl.DataFrame:
         """Sums taken ahead where there are any for what is asked, and sums over visitors elsewhere."""
@@ -94,7 +94,7 @@ class Observation:
 
     def _value_sums(self, segment: Mapping[str, str]) -> list[ValueSums]:
         """What sums taken ahead don't tell, of goals that are judged on it; straight from the visitors."""
-        asked = goals_to_ask(self.experiment, self.published.goals)
+        asked = goals_needing_values(self.experiment, self.published.goals)
         variants = len(self.published.variants)
         return (
             read_value_sums(self.cursor, self.experiment.id, asked, segment, variants=variants)

@@ -10,13 +10,13 @@ from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.experiment import Experiment, Goal
 from engine.stats.arrays import AnyArray
 from engine.stats.moments import Moments, PairedMoments
-from pipeline.store.warehouse.value_sums import AskedGoal, ValueSums
+from pipeline.store.warehouse.value_sums import SummedGoal, ValueSums
 
 
-def goals_to_ask(experiment: Experiment, counted: Sequence[str]) -> list[AskedGoal]:
+def goals_needing_values(experiment: Experiment, counted: Sequence[str]) -> list[SummedGoal]:
     """The goals that are judged on more than counts and revenue, by their places among those counted."""
     return [
-        AskedGoal(
+        SummedGoal(
             place=counted.index(goal.id),
             is_revenue=goal.goal_type == "revenue",
             cap_percentile=goal.tracking.get("cap_percentile"),

@@ -1,8 +1,7 @@
-"""What visitors add up to by goal, variant, day and segment.
+"""Sums over visitors by goal, variant, day and segment.
 
-Every number is a sum of whole numbers, so cells of different visitors add up exactly, in any order, and
-those of visitors who changed can be taken away again. The centred moments follow from the sums without
-loss: squares are summed in 128 bits.
+Every sum is of integers, so the sums of different visitors add up exactly, in any order, and can be
+subtracted again. Squares are summed in 128 bits, so the centred moments follow without loss.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -16,8 +15,8 @@ from pipeline.store.warehouse.aggregates import EVERYONE, SINCE_EXPOSURE
 from pipeline.store.warehouse.visitors import CUSTOM, DIMENSIONS
 
 CELL: Final = ("dimension", "value", "variant", "goal", "day")
-# `visitors` (of no goal in particular) and the cohort's sums are by the day of first exposure; `conversions`
-# by the day of a visitor's first, `cents` by the day of the order.
+# `visitors` (without a goal) and the cohort's sums are by the day of first exposure, `conversions` by the day
+# of a visitor's first conversion, `cents` by the day of the order.
 SUMS: Final = {
     "visitors": pl.Int64,
     "conversions": pl.Int64,
@@ -36,10 +35,10 @@ SCHEMA: Final = pl.Schema(
         **SUMS,
     }
 )
-_PLACE: Final = ("variant", "goal", "day")
+_KEYS: Final = ("variant", "goal", "day")
 
 
-def cells_of(
+def sum_visitors(
     visitors: pl.DataFrame,
     orders: pl.DataFrame,
     goals: int,
@@ -48,22 +47,22 @@ def cells_of(
 ) -> pl.DataFrame:
     """Sum up visitor rows, whose segments are codes of `values`, and their orders.
 
-    Returns SCHEMA: everyone together (dimension EVERYONE), and each value of each of the `dimensions`.
+    Returns SCHEMA: all visitors (dimension EVERYONE), and each value of each of the `dimensions`.
     """
     plain = [name for name in DIMENSIONS if name in dimensions and values.values(name).height]
     custom = values.custom_values().filter(pl.col("dimension").is_in(list(dimensions)))
-    facts = _facts(visitors, orders, goals, [*plain, *([CUSTOM] if custom.height else [])])
-    parts = [_everyone(fact) for fact in facts]
-    parts += [_by_value(fact, name, values.values(name)) for fact in facts for name in plain]
+    measures = _measures(visitors, orders, goals, [*plain, *([CUSTOM] if custom.height else [])])
+    parts = [_sum_all(measure) for measure in measures]
+    parts += [_sum_by_value(measure, name, values.values(name)) for measure in measures for name in plain]
     if custom.height:
-        parts += [_by_custom_value(fact, custom) for fact in facts]
+        parts += [_sum_by_custom_value(measure, custom) for measure in measures]
     return add_up(pl.collect_all(parts, engine="streaming"))
 
 
-def cells_since_exposure(visitors: pl.DataFrame, goal: int) -> pl.DataFrame:
-    """Sum up who first converted how many days after the first exposure, that day included: SCHEMA.
+def sum_since_exposure(visitors: pl.DataFrame, goal: int) -> pl.DataFrame:
+    """Count first conversions by days since the first exposure: SCHEMA.
 
-    The dimension is SINCE_EXPOSURE, the value the number of local calendar days between, 0 to 27.
+    The dimension is SINCE_EXPOSURE, the value the number of local calendar days between the two, 0 to 27.
     """
     days = pl.col(f"g{goal}_day") - pl.col("first_day")
     cells = (
@@ -84,10 +83,10 @@ def cells_since_exposure(visitors: pl.DataFrame, goal: int) -> pl.DataFrame:
 
 
 def add_up(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Add cells of different visitors; one in which nothing is left is dropped."""
-    together = pl.concat([pl.DataFrame(schema=SCHEMA), *parts], how="diagonal")
+    """Add sums of different visitors; a cell whose sums are all 0 is dropped."""
+    cells = pl.concat([pl.DataFrame(schema=SCHEMA), *parts], how="diagonal")
     return (
-        together.lazy()
+        cells.lazy()
         .group_by(CELL)
         .agg(pl.col(list(SUMS)).sum())
         .filter(pl.any_horizontal(pl.col(list(SUMS)) != 0))
@@ -95,17 +94,17 @@ def add_up(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     )
 
 
-def taken_away(cells: pl.DataFrame) -> pl.DataFrame:
-    """The cells which, added, take their visitors away."""
+def negate(cells: pl.DataFrame) -> pl.DataFrame:
+    """Negate the sums, so that adding them subtracts their visitors."""
     # Polars has no negation of 128-bit integers.
     return cells.with_columns(pl.col(list(SUMS)) * -1)
 
 
-def _facts(
+def _measures(
     visitors: pl.DataFrame, orders: pl.DataFrame, goals: int, segments: Sequence[str]
 ) -> list[pl.LazyFrame]:
-    """All there is to sum: visitors, what their cohort did, conversions by day, orders by day."""
-    there = visitors.lazy().select(
+    """List the frames to sum: visitors, outcomes of their cohort, conversions by day, revenue by day."""
+    exposed = visitors.lazy().select(
         "variant",
         pl.lit(None, pl.UInt8).alias("goal"),
         pl.col("first_day").alias("day"),
@@ -113,36 +112,38 @@ def _facts(
         *segments,
     )
     if goals == 0:
-        return [there]
-    done = pl.concat(_done(visitors.lazy(), goal, segments) for goal in range(goals))
-    cohort = done.select(
+        return [exposed]
+    outcomes = pl.concat(_outcomes(visitors.lazy(), goal, segments) for goal in range(goals))
+    cohort = outcomes.select(
         *("variant", "goal", pl.col("first_day").alias("day")),
         pl.col("converted").cast(pl.Int64).alias("cohort_conversions"),
         pl.col("cents").alias("cohort_cents"),
         (pl.col("cents").cast(pl.Int128) ** 2).alias("cohort_cents_squared"),
         *segments,
     )
-    firsts = done.filter("converted").select(*_PLACE, pl.lit(1, pl.Int64).alias("conversions"), *segments)
-    return [there, cohort, firsts, _paid(done, visitors, orders, segments)]
+    first_conversions = outcomes.filter("converted").select(
+        *_KEYS, pl.lit(1, pl.Int64).alias("conversions"), *segments
+    )
+    return [exposed, cohort, first_conversions, _revenue(outcomes, visitors, orders, segments)]
 
 
-def _paid(
-    done: pl.LazyFrame, visitors: pl.DataFrame, orders: pl.DataFrame, segments: Sequence[str]
+def _revenue(
+    outcomes: pl.LazyFrame, visitors: pl.DataFrame, orders: pl.DataFrame, segments: Sequence[str]
 ) -> pl.LazyFrame:
-    """All money on the day of the first conversion, but for what moves from there to a day of its own."""
-    who = visitors.lazy().select("visitor_key", "variant", *segments)
-    elsewhere = orders.lazy().join(who, on="visitor_key")
+    """List revenue on the day of the first conversion, and move orders of other days to their own day."""
+    variants = visitors.lazy().select("visitor_key", "variant", *segments)
+    other_days = orders.lazy().join(variants, on="visitor_key")
     parts = [
-        done.filter("converted").select(*_PLACE, "cents", *segments),
-        elsewhere.select(*_PLACE, "cents", *segments),
-        elsewhere.filter(pl.col("from_day").is_not_null()).select(
+        outcomes.filter("converted").select(*_KEYS, "cents", *segments),
+        other_days.select(*_KEYS, "cents", *segments),
+        other_days.filter(pl.col("from_day").is_not_null()).select(
             "variant", "goal", pl.col("from_day").alias("day"), -pl.col("cents"), *segments
         ),
     ]
     return pl.concat(parts)
 
 
-def _done(visitors: pl.LazyFrame, goal: int, segments: Sequence[str]) -> pl.LazyFrame:
+def _outcomes(visitors: pl.LazyFrame, goal: int, segments: Sequence[str]) -> pl.LazyFrame:
     converted = pl.col(f"g{goal}_at").is_not_null()
     return visitors.filter(converted | (pl.col(f"g{goal}_cents") != 0)).select(
         *("variant", "first_day", converted.alias("converted")),
@@ -153,20 +154,20 @@ def _done(visitors: pl.LazyFrame, goal: int, segments: Sequence[str]) -> pl.Lazy
     )
 
 
-def _everyone(fact: pl.LazyFrame) -> pl.LazyFrame:
-    sums = [name for name in fact.collect_schema() if name in SUMS]
+def _sum_all(measure: pl.LazyFrame) -> pl.LazyFrame:
+    sums = [name for name in measure.collect_schema() if name in SUMS]
     everyone = pl.lit(EVERYONE)
     return (
-        fact.group_by(_PLACE)
+        measure.group_by(_KEYS)
         .agg(pl.col(sums).sum())
         .with_columns(everyone.alias("dimension"), everyone.alias("value"))
     )
 
 
-def _by_value(fact: pl.LazyFrame, dimension: str, values: pl.DataFrame) -> pl.LazyFrame:
-    sums = [name for name in fact.collect_schema() if name in SUMS]
+def _sum_by_value(measure: pl.LazyFrame, dimension: str, values: pl.DataFrame) -> pl.LazyFrame:
+    sums = [name for name in measure.collect_schema() if name in SUMS]
     return (
-        fact.group_by(dimension, *_PLACE)
+        measure.group_by(dimension, *_KEYS)
         .agg(pl.col(sums).sum())
         .join(values.lazy(), left_on=dimension, right_on="code")
         .drop(dimension)
@@ -174,12 +175,12 @@ def _by_value(fact: pl.LazyFrame, dimension: str, values: pl.DataFrame) -> pl.La
     )
 
 
-def _by_custom_value(fact: pl.LazyFrame, custom: pl.DataFrame) -> pl.LazyFrame:
-    sums = [name for name in fact.collect_schema() if name in SUMS]
+def _sum_by_custom_value(measure: pl.LazyFrame, custom: pl.DataFrame) -> pl.LazyFrame:
+    sums = [name for name in measure.collect_schema() if name in SUMS]
     return (
-        fact.group_by(CUSTOM, *_PLACE)
+        measure.group_by(CUSTOM, *_KEYS)
         .agg(pl.col(sums).sum())
         .join(custom.lazy(), left_on=CUSTOM, right_on="code")
-        .group_by("dimension", "value", *_PLACE)
+        .group_by("dimension", "value", *_KEYS)
         .agg(pl.col(sums).sum())
     )

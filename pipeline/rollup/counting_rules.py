@@ -1,4 +1,4 @@
-"""What counts: the rules an experiment is counted by, and when they have changed since it last was."""
+"""Counting rules of an experiment, and a fingerprint that changes with them."""
 
 import hashlib
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from engine.local_days import epoch_microseconds
 
 # Part of every fingerprint: raise it when the same events would count differently from now on.
 RULES_VERSION: Final = 3
-# Instead of the number of a variant: a visitor who is counted in none of them.
+# Stored instead of a variant's number for visitors counted in no variant.
 FLAGGED_AS_BOT: Final = 254
 SEVERAL_VARIANTS: Final = 255
 FOREVER: Final = 2**62
@@ -23,7 +23,7 @@ DAY_US: Final = 86_400_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountingRules:
-    """What a project says about counting; an experiment that is over keeps the rules it ended under."""
+    """Counting rules of a project; a completed experiment keeps the rules in force at its end."""
 
     timezone: str
     bot_filtering: bool
@@ -32,7 +32,7 @@ class CountingRules:
 
     @classmethod
     def of(cls, project: Project) -> Self:
-        """The rules of `project` as they stand."""
+        """Take the current rules of `project`."""
         days = project.attribution_window_days
         return cls(
             timezone=project.timezone,
@@ -42,18 +42,18 @@ class CountingRules:
         )
 
     def to_json(self) -> str:
-        """As text, for keeping beside what was counted by them."""
+        """Encode the rules, to be stored beside the results counted by them."""
         return msgspec.json.encode(asdict(self)).decode()
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The rules that `to_json` wrote."""
+        """Decode the text of `to_json`."""
         return cls(**msgspec.json.decode(text))
 
 
 def fingerprint(experiment: Experiment, rules: CountingRules) -> str:
-    """Text that differs whenever the same events would be counted differently."""
-    facts = {
+    """Hash all that counting depends on: it differs whenever the same events would count differently."""
+    inputs = {
         "version": RULES_VERSION,
         "rules": asdict(rules),
         "variants": [variant.id for variant in experiment.variants],
@@ -63,27 +63,27 @@ def fingerprint(experiment: Experiment, rules: CountingRules) -> str:
         "period": period_of(experiment),
         "pre_period": pre_period_us(experiment),
     }
-    return hashlib.sha256(msgspec.json.encode(facts, order="deterministic")).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(inputs, order="deterministic")).hexdigest()
 
 
 def period_of(experiment: Experiment) -> tuple[int, int]:
-    """When events had to be received to count: first and last microsecond since 1970, both included."""
+    """Return the first and last microsecond since 1970 at which events count by receipt, inclusive."""
     edges = (experiment.started_at, experiment.completed_at)
     first, last = (FOREVER if edge is None else epoch_microseconds(edge) for edge in edges)
     return first, last
 
 
 def pre_period_us(experiment: Experiment) -> int:
-    """How long before the first exposure events tell of the visitor's past, in microseconds; 0 for never."""
+    """Return the length of the pre-period before the first exposure, in microseconds; 0 without one."""
     statistics = experiment.statistics
     return statistics.pre_period_days * DAY_US if statistics.uses_pre_period else 0
 
 
-def values_told(experiment: Experiment) -> tuple[str, ...]:
-    """What is kept of each visitor for each goal, besides when and how much: columns of the visitor rows.
+def extra_columns(experiment: Experiment) -> tuple[str, ...]:
+    """Name the columns of visitor rows besides time, day and cents of each goal.
 
-    `before` is what the goal counts before the first exposure (1 or 0; cents for revenue), `orders` how many
-    orders there were since.
+    `g<i>_before` is the outcome on goal i in the pre-period (1 or 0; cents for revenue), `g<i>_orders` the
+    number of orders since the first exposure.
     """
     return tuple(
         f"g{position}_{name}"
@@ -96,8 +96,8 @@ def values_told(experiment: Experiment) -> tuple[str, ...]:
     )
 
 
-def arms_of(experiments: Sequence[Experiment]) -> pl.DataFrame:
-    """One row per variant: its ids, its numbers, and the period in which exposures to it count."""
+def variant_rows(experiments: Sequence[Experiment]) -> pl.DataFrame:
+    """Build one row per variant: its ids, its numbers, and the period in which its exposures count."""
     return pl.DataFrame(
         [
             (experiment.id, variant.id, number, position, *period_of(experiment))
@@ -116,16 +116,21 @@ def arms_of(experiments: Sequence[Experiment]) -> pl.DataFrame:
     )
 
 
-def goals_of(experiments: Sequence[Experiment], rules: CountingRules) -> pl.DataFrame:
-    """One row per goal, in the order of the experiments: its numbers, and which money it counts.
+def goal_rows(experiments: Sequence[Experiment], rules: CountingRules) -> pl.DataFrame:
+    """Build one row per goal, in the order of the experiments: its numbers, and its currency and bounds.
 
-    A revenue goal counts orders of its currency between its bounds, and nothing else. Every other goal
-    counts each of its events, and the money of those that are in the project's currency. `before_us` is how
-    long before the first exposure its events tell of the visitor's past.
+    A revenue goal counts only orders of its currency within its bounds. Every other goal counts each of its
+    events, and the revenue of those in the project's currency. `before_us` is the length of the pre-period.
     """
     return pl.DataFrame(
         [
-            (number, position, period_of(experiment)[1], *_money(goal, rules), pre_period_us(experiment))
+            (
+                number,
+                position,
+                period_of(experiment)[1],
+                *_revenue_rules(goal, rules),
+                pre_period_us(experiment),
+            )
             for number, experiment in enumerate(experiments)
             for position, goal in enumerate(experiment.goals)
         ],
@@ -144,7 +149,7 @@ def goals_of(experiments: Sequence[Experiment], rules: CountingRules) -> pl.Data
     ).with_row_index("rule")
 
 
-def _money(goal: Goal, rules: CountingRules) -> tuple[bool, bool, str, int, int]:
+def _revenue_rules(goal: Goal, rules: CountingRules) -> tuple[bool, bool, str, int, int]:
     tracking = goal.tracking
     is_revenue = goal.goal_type == "revenue"
     return (

@@ -1,4 +1,4 @@
-"""Which experiments are due for counting, and whether what is published of them can be carried on."""
+"""Experiments due for counting, with the published results to continue from."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ GRACE: Final = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """An experiment to count by `rules`; `before` is what to carry on from, None to count everything."""
+    """Experiment to count by `rules`, continuing from the results `before`; None for a full count."""
 
     experiment: Experiment
     rules: CountingRules
@@ -23,7 +23,7 @@ class Due:
 
     @property
     def covered_seq(self) -> int:
-        """The number of the newest event that is counted already."""
+        """Sequence number of the newest event that is counted already."""
         return self.before.covered_seq if self.before else 0
 
 
@@ -34,18 +34,18 @@ def find_due(
     newest_seq: int,
     now: datetime,
 ) -> list[Due]:
-    """Experiments with events that are not counted, counted by other rules than now, or over since."""
+    """Find experiments with uncounted events, changed rules, or an end that is not final yet."""
     started = (experiment for experiment in experiments if experiment.started_at is not None)
-    found = (_due(experiment, published.get(experiment.id), rules) for experiment in started)
+    candidates = (_due(experiment, published.get(experiment.id), rules) for experiment in started)
     return [
         due
-        for due in found
+        for due in candidates
         if due and (due.before is None or due.covered_seq < newest_seq or is_over(due.experiment, now))
     ]
 
 
 def is_over(experiment: Experiment, now: datetime) -> bool:
-    """Whether nothing that arrives from now on counts, nor anything that is still being written."""
+    """Tell whether no further event can count, those still being written included."""
     return experiment.completed_at is not None and now >= experiment.completed_at + GRACE
 
 
@@ -53,7 +53,7 @@ def _due(experiment: Experiment, published: Published | None, rules: CountingRul
     if published is None:
         return Due(experiment=experiment, rules=rules, before=None)
     if published.is_final:
-        # What counted when it ended stays as it was; only its days follow the project's calendar.
+        # The rules in force at its end still hold; only its days follow the project's time zone.
         ended_under = CountingRules.from_json(published.rules)
         if ended_under.timezone == rules.timezone:
             return None

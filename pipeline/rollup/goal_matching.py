@@ -1,4 +1,4 @@
-"""Which goals an event is one of, decided once for all events that are about the same thing."""
+"""Matching of events to goals, once per distinct signature of events."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress
@@ -25,46 +25,48 @@ def matched_fields(experiments: Iterable[Experiment]) -> dict[str, tuple[str, ..
 
 
 def match_goals(signatures: pl.DataFrame, experiments: Sequence[Experiment]) -> pl.DataFrame:
-    """Pair each signature with the goals it is of.
+    """Pair each signature with the goals it matches.
 
-    `signatures` has the columns that tell events apart and a number `signature`; a pair is that number
-    and `rule`, the number of a goal counted through all experiments.
+    `signatures` has the columns that goals are compared with and a number `signature`; a pair is that number
+    and `rule`, the number of a goal, counted through all experiments.
     """
     urls = _UrlMatches(signatures)
-    none = signatures.clear().select("signature", pl.lit(0, pl.UInt32).alias("rule"))
+    no_pairs = signatures.clear().select("signature", pl.lit(0, pl.UInt32).alias("rule"))
     pairs = (
-        signatures.filter(_is_of(goal, urls)).select("signature", pl.lit(rule, pl.UInt32).alias("rule"))
+        signatures.filter(_matches(goal, urls)).select("signature", pl.lit(rule, pl.UInt32).alias("rule"))
         for rule, goal in enumerate(_goals(experiments))
     )
-    return pl.concat([none, *pairs])
+    return pl.concat([no_pairs, *pairs])
 
 
 class _UrlMatches:
-    """Which of the addresses at hand match a pattern; each distinct pattern is tried on each address once."""
+    """Matches of URL patterns, each distinct pattern tried on each distinct URL once."""
 
     def __init__(self, signatures: pl.DataFrame) -> None:
-        self._addresses: list[str] = signatures["url"].drop_nulls().unique().to_list()
+        self._urls: list[str] = signatures["url"].drop_nulls().unique().to_list()
         self._matching: dict[tuple[str, str], list[str]] = {}
 
     def of(self, match_type: UrlMatchType, pattern: str) -> list[str]:
         key = (match_type, pattern)
         if key not in self._matching:
-            matches = matching_urls(match_type, pattern, self._addresses)
-            self._matching[key] = list(compress(self._addresses, matches))
+            matches = matching_urls(match_type, pattern, self._urls)
+            self._matching[key] = list(compress(self._urls, matches))
         return self._matching[key]
 
 
-def _is_of(goal: Goal, urls: _UrlMatches) -> pl.Expr:
+def _matches(goal: Goal, urls: _UrlMatches) -> pl.Expr:
     is_conversion = pl.col("type") == CONVERSION
     by_id = is_conversion & pl.col("goal_id").eq(goal.id)
     is_tracked = pl.col("type").is_in(list(TRACKED_AS[goal.goal_type]))
     tracking = goal.tracking
     if goal.goal_type == "pageview":
-        seen = pl.col("url").is_in(urls.of(tracking["match_type"], tracking["url"]))
-        return by_id | (is_tracked & seen)
+        is_page = pl.col("url").is_in(urls.of(tracking["match_type"], tracking["url"]))
+        return by_id | (is_tracked & is_page)
     if goal.goal_type == "click":
-        there = pl.col("url").is_in(urls.of("exact", tracking["url"])) if "url" in tracking else pl.lit(True)
-        return by_id | (is_tracked & pl.col("selector").eq(tracking["selector"]) & there)
+        is_page = (
+            pl.col("url").is_in(urls.of("exact", tracking["url"])) if "url" in tracking else pl.lit(True)
+        )
+        return by_id | (is_tracked & pl.col("selector").eq(tracking["selector"]) & is_page)
     # A conversion that names a goal is of that goal only, whatever else it is called.
     by_name = is_tracked | (is_conversion & pl.col("goal_id").is_null())
     return by_id | (by_name & pl.col("event_name").eq(tracking["event_name"]))

@@ -1,6 +1,7 @@
-"""One run at a time, whoever asks: what is due is counted, and everything is counted anew at night.
+"""Rollup runs: refresh of due results, and the nightly rebuild that detects drift.
 
-Whether results that were carried on from run to run are what counting everything anew comes to.
+One run at a time, for all threads. Drift is a difference between results carried on from run to run and a
+full count of the same events.
 """
 
 import logging
@@ -17,8 +18,8 @@ import polars as pl
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.clock import utc_now
-from pipeline.rollup.aggregates import add_up, taken_away
-from pipeline.rollup.count_and_publish import RollupScope, count
+from pipeline.rollup.aggregates import add_up, negate
+from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
 from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.due import Due, find_due
 from pipeline.settings import Settings
@@ -29,43 +30,19 @@ from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.event_reader import newest_seq
 from pipeline.store.warehouse.published import Published
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ResultDigest:
-    """An experiment's results at one moment: a digest of its visitors, and all of its sums."""
-
-    digest: tuple[int, ...]
-    cells: pl.DataFrame
-
-    @classmethod
-    def take(cls, cursor: Cursor, experiment_id: str) -> Self:
-        """Read them from the store."""
-        return cls(visitors.digest(cursor, experiment_id), aggregates.read_all(cursor, experiment_id))
-
-    def agrees_with(self, other: Self) -> bool:
-        """Whether both say the same of every visitor, and of every segment that both sum up."""
-        shared = set(self.cells["dimension"]) & set(other.cells["dimension"])
-        shared |= {aggregates.EVERYONE, aggregates.SINCE_EXPOSURE}
-        difference = add_up([self._of(shared), taken_away(other._of(shared))])
-        return self.digest == other.digest and difference.is_empty()
-
-    def _of(self, dimensions: set[str]) -> pl.DataFrame:
-        return self.cells.filter(pl.col("dimension").is_in(dimensions))
-
-
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a run did to which experiments, by id: `drifted` ones had not been what their events come to."""
+    """Ids of experiments by what a run did; results of `drifted` ones differed from their events."""
 
     recounted: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
     drifted: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """A sentence for people."""
+        """Summarize the run in a sentence."""
         parts = [
             f"{len(ids)} {what}"
             for ids, what in (
@@ -79,7 +56,7 @@ class Outcome:
 
 
 class Rollup:
-    """Turns a project's events into results; any thread may call its methods, and runs take turns.
+    """Rollup of projects' events to results; all methods are thread-safe, and runs exclude each other.
 
     An unknown project raises NotFoundError.
     """
@@ -92,52 +69,52 @@ class Rollup:
         *,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        """Work on `warehouse`; `clock` says when a result was true."""
+        """Count the events of `warehouse`; `clock` gives the `as_of` of results."""
         self._warehouse = warehouse
         self._catalog = catalog
         self._at_once = settings.rollup_bucket_events
         self._clock = clock
         self._running = threading.Lock()
-        self._asking = threading.Lock()
-        self._asked: dict[str, Future[Outcome]] = {}
+        self._queueing = threading.Lock()
+        self._queued: dict[str, Future[Outcome]] = {}
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="rollup")
         with warehouse.cursor() as cursor:
             published_rollups.create_table(cursor)
 
     def refresh(self, project_id: str, experiment_ids: Collection[str] | None = None) -> Outcome:
-        """Count what is not counted yet, of those experiments or of all of them."""
+        """Count events that are not counted yet, for these experiments or for all."""
         with self._running:
             project = self._catalog.projects.find(project_id)
-            return self._refresh(project, self._extent(project), experiment_ids)
+            return self._refresh(project, self._scope(project), experiment_ids)
 
     def rebuild(self, project_id: str) -> Outcome:
-        """Count everything anew, from the first event on, and say where that came out differently.
+        """Count from the first event on, and report experiments whose results had drifted.
 
-        What completed experiments ended with stays as it is.
+        Final results of completed experiments stay as they are.
         """
         with self._running:
             project = self._catalog.projects.find(project_id)
-            # Both counts end with the same event, whatever arrives in between.
-            extent = self._extent(project)
-            first = self._refresh(project, extent)
-            anew = self._to_recount(project)
-            before = self._snapshots(anew)
-            count(self._warehouse, anew, extent)
-            after = self._snapshots(anew)
-        drifted = tuple(one for one, snapshot in before.items() if not snapshot.agrees_with(after[one]))
+            # Both counts end with the same event, so events that arrive in between make no difference.
+            scope = self._scope(project)
+            first = self._refresh(project, scope)
+            recounts = self._to_recount(project)
+            before = self._digests(recounts)
+            count_and_publish(self._warehouse, recounts, scope)
+            after = self._digests(recounts)
+        drifted = tuple(one for one, digest in before.items() if not digest.agrees_with(after[one]))
         for experiment_id in drifted:
             logger.error("results of %s had drifted from its events, and are counted anew", experiment_id)
         return Outcome(recounted=tuple(before) or first.recounted, drifted=drifted)
 
     def refresh_within(self, project_id: str, seconds: float) -> bool:
-        """Refresh, waiting at most so long; False where it takes longer, going on by itself, or fails.
+        """Refresh, waiting at most `seconds`; False where it takes longer, continuing alone, or fails.
 
-        Whoever asks before a run has begun waits for that same run.
+        Calls that come before a queued run has begun share that run.
         """
-        with self._asking:
-            run = self._asked.get(project_id)
+        with self._queueing:
+            run = self._queued.get(project_id)
             if run is None:
-                run = self._asked[project_id] = self._worker.submit(self._refresh_asked, project_id)
+                run = self._queued[project_id] = self._worker.submit(self._refresh_queued, project_id)
         try:
             run.result(timeout=seconds)
         except TimeoutError:
@@ -148,9 +125,9 @@ class Rollup:
         return True
 
     def is_fresh(self, experiment: Experiment, project: Project) -> bool:
-        """Whether what is published of the experiment counts everything there is."""
-        extent = self._extent(project)
-        return extent.newest_seq == 0 or not self._due(project, [experiment], extent)
+        """Tell whether the published results of the experiment count every event."""
+        scope = self._scope(project)
+        return scope.newest_seq == 0 or not self._due(project, [experiment], scope)
 
     def forget(self, experiment_ids: Iterable[str]) -> None:
         """Remove the results of experiments."""
@@ -160,37 +137,37 @@ class Rollup:
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Let no run begin inside, once the one under way has ended."""
+        """Wait for the current run to end, and start no other inside the block."""
         with self._running:
             yield
 
     def close(self) -> None:
-        """Let the run that is under way end, and begin no other."""
+        """Wait for the current run to end, and start no other."""
         self._worker.shutdown(wait=True, cancel_futures=True)
 
-    def _refresh_asked(self, project_id: str) -> Outcome:
+    def _refresh_queued(self, project_id: str) -> Outcome:
         with self._running:
-            # From here on this run may miss what arrives, so whoever asks now gets the next one.
-            with self._asking:
-                del self._asked[project_id]
+            # From here on this run may miss new events, so later calls queue the next one.
+            with self._queueing:
+                del self._queued[project_id]
             project = self._catalog.projects.find(project_id)
-            return self._refresh(project, self._extent(project))
+            return self._refresh(project, self._scope(project))
 
     def _refresh(
-        self, project: Project, extent: RollupScope, experiment_ids: Collection[str] | None = None
+        self, project: Project, scope: RollupScope, experiment_ids: Collection[str] | None = None
     ) -> Outcome:
-        if extent.newest_seq == 0:
+        if scope.newest_seq == 0:
             return Outcome()
         experiments = self._catalog.experiments.of_project(project.id)
-        asked = [one for one in experiments if experiment_ids is None or one.id in experiment_ids]
-        due = self._due(project, asked, extent)
-        count(self._warehouse, due, extent)
+        selected = [one for one in experiments if experiment_ids is None or one.id in experiment_ids]
+        due = self._due(project, selected, scope)
+        count_and_publish(self._warehouse, due, scope)
         return Outcome(
             recounted=tuple(one.experiment.id for one in due if one.before is None),
             updated=tuple(one.experiment.id for one in due if one.before is not None),
         )
 
-    def _extent(self, project: Project) -> RollupScope:
+    def _scope(self, project: Project) -> RollupScope:
         return RollupScope(
             project_id=project.id,
             newest_seq=newest_seq(self._warehouse, project.id) or 0,
@@ -198,9 +175,9 @@ class Rollup:
             at_once=self._at_once,
         )
 
-    def _due(self, project: Project, experiments: Collection[Experiment], extent: RollupScope) -> list[Due]:
+    def _due(self, project: Project, experiments: Collection[Experiment], scope: RollupScope) -> list[Due]:
         published = self._published(experiments)
-        return find_due(experiments, published, CountingRules.of(project), extent.newest_seq, extent.now)
+        return find_due(experiments, published, CountingRules.of(project), scope.newest_seq, scope.now)
 
     def _to_recount(self, project: Project) -> list[Due]:
         experiments = self._catalog.experiments.of_project(project.id)
@@ -217,6 +194,29 @@ class Rollup:
             found = [published_rollups.find(cursor, one.id) for one in experiments]
         return {one.experiment_id: one for one in found if one is not None}
 
-    def _snapshots(self, due: Iterable[Due]) -> dict[str, ResultDigest]:
+    def _digests(self, due: Iterable[Due]) -> dict[str, "ResultDigest"]:
         with self._warehouse.cursor() as cursor:
             return {one.experiment.id: ResultDigest.take(cursor, one.experiment.id) for one in due}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResultDigest:
+    """Digest of an experiment's visitors, with all of its sums."""
+
+    digest: tuple[int, ...]
+    cells: pl.DataFrame
+
+    @classmethod
+    def take(cls, cursor: Cursor, experiment_id: str) -> Self:
+        """Read visitors and sums from the store."""
+        return cls(visitors.digest(cursor, experiment_id), aggregates.read_all(cursor, experiment_id))
+
+    def agrees_with(self, other: Self) -> bool:
+        """Compare the visitors, and the sums of every segment that both have."""
+        shared = set(self.cells["dimension"]) & set(other.cells["dimension"])
+        shared |= {aggregates.EVERYONE, aggregates.SINCE_EXPOSURE}
+        difference = add_up([self._of(shared), negate(other._of(shared))])
+        return self.digest == other.digest and difference.is_empty()
+
+    def _of(self, dimensions: set[str]) -> pl.DataFrame:
+        return self.cells.filter(pl.col("dimension").is_in(dimensions))

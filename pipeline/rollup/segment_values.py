@@ -1,6 +1,7 @@
-"""What kind of visitor somebody was at first sight, as small numbers, and which kinds are summed up ahead.
+"""Dictionary encoding of segment values, and the segments that results offer.
 
-Which segments a reader of results can choose from, and which are not summed up ahead.
+Visitor rows hold codes of segment values. Only dimensions with few values are summed up in the aggregates;
+results of the others come from visitor rows.
 """
 
 from collections import defaultdict
@@ -17,15 +18,15 @@ from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.visitors import CUSTOM, CUSTOM_PREFIX, DIMENSIONS
 
-# A dimension with more values than this is not summed up ahead: its results come from visitor rows.
+# A dimension with more values than this is not in the aggregates.
 MOST_VALUES: Final = 200
-# Nor are custom dimensions beyond this many, taken in order of their names.
+# Nor are custom dimensions beyond this many, in order of their names.
 MOST_CUSTOM_KEYS: Final = 20
 _SCHEMA: Final = pl.Schema({"value": pl.String, "code": pl.UInt32})
 
 
 def as_categories(rows: pl.DataFrame) -> pl.DataFrame:
-    """Keep each text of the segment columns once, and numbers in the rows: they are moved about a lot."""
+    """Convert segment columns to categories: each text is stored once, since rows are copied often."""
     kind = pl.Categorical(pl.Categories.random())
     return rows.with_columns(
         pl.col(name).cast(kind) for name in (*DIMENSIONS, CUSTOM) if name in rows.columns
@@ -33,82 +34,82 @@ def as_categories(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_day_of_week(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add `day_of_week`, weekday or weekend, of each `first_day`."""
+    """Add the column `day_of_week`, weekday or weekend, of each `first_day`."""
     is_weekend = pl.Series(are_weekends(rows["first_day"].to_numpy()))
     name = pl.when(is_weekend).then(pl.lit("weekend")).otherwise(pl.lit("weekday"))
     return rows.with_columns(name.cast(pl.Categorical).alias("day_of_week"))
 
 
 class SegmentValues:
-    """The values of each dimension that were ever seen, numbered in order of appearance."""
+    """Values of each dimension, with codes in order of first appearance."""
 
     def __init__(self, known: pl.DataFrame | None = None) -> None:
-        """Go on from `known` (`dimension`, `code`, `value`), or start with nothing."""
+        """Start with the values `known` (`dimension`, `code`, `value`), or with none."""
         self._values = {name: pl.DataFrame(schema=_SCHEMA) for name in (*DIMENSIONS, CUSTOM)}
         self._custom = _members_of(self._values[CUSTOM])
         if known is not None:
             for (name,), values in known.group_by("dimension"):
-                self._learn(str(name), values.sort("code").select("value", "code").cast({"code": pl.UInt32}))
+                self._append(str(name), values.sort("code").select("value", "code").cast({"code": pl.UInt32}))
 
     def encode(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Replace every category by its code (null stays null), giving new values the next codes."""
-        return rows.with_columns(self._encoded(name, rows[name]) for name in self._values)
+        """Replace every category by its code (null stays null); new values get the next codes."""
+        return rows.with_columns(self._encode_column(name, rows[name]) for name in self._values)
 
     def values(self, dimension: str) -> pl.DataFrame:
-        """The `value` of each `code`."""
+        """Return the `value` of each `code` of a dimension."""
         return self._values[dimension]
 
     def custom_values(self) -> pl.DataFrame:
-        """The custom dimensions of each `code` of `custom`: `dimension` (`custom:<key>`) and `value`."""
+        """Return the custom dimensions of each `code` of `custom`: `dimension` (`custom:<key>`), `value`."""
         return self._custom
 
     def table(self) -> pl.DataFrame:
-        """All of them: `dimension`, `code`, `value`."""
+        """Return all values as `dimension`, `code`, `value`."""
         return pl.concat(
             values.select(pl.lit(name).alias("dimension"), "code", "value")
             for name, values in self._values.items()
         )
 
     def dimensions(self) -> set[str]:
-        """Every dimension, with the custom ones that were ever seen."""
+        """Return every dimension, including the custom ones with values."""
         return {*DIMENSIONS, *self._custom["dimension"].unique().to_list()}
 
     def small_dimensions(self) -> set[str]:
-        """The dimensions with few enough values to be summed up ahead."""
+        """Return the dimensions with few enough values to be in the aggregates."""
         counts = self._custom.group_by("dimension").agg(pl.col("value").n_unique())
         custom = counts.filter(pl.col("value") <= MOST_VALUES)["dimension"].sort().to_list()
         plain = (name for name in DIMENSIONS if self._values[name].height <= MOST_VALUES)
         return {*plain, *custom[:MOST_CUSTOM_KEYS]}
 
     def value_count(self, dimension: str) -> int:
-        """How many values a dimension has, custom or not."""
+        """Count the values of a dimension, custom or not."""
         return self._values_of(dimension).n_unique()
 
     def first_values(self, dimension: str) -> list[str]:
-        """Values of a dimension, custom or not, in order of appearance, at most MOST_VALUES."""
+        """Return values of a dimension, custom or not, in order of appearance, at most MOST_VALUES."""
         return self._values_of(dimension).unique(maintain_order=True).head(MOST_VALUES).to_list()
 
     def _values_of(self, dimension: str) -> pl.Series:
         custom = self._custom.filter(pl.col("dimension") == dimension)
         return self._values.get(dimension, custom)["value"]
 
-    def _encoded(self, name: str, column: pl.Series) -> pl.Series:
-        found = column.unique().drop_nulls().alias("value")
+    def _encode_column(self, name: str, column: pl.Series) -> pl.Series:
+        distinct = column.unique().drop_nulls().alias("value")
         known = self._values[name]
-        values = found.cast(pl.String)
+        values = distinct.cast(pl.String)
         new = values.filter(~values.is_in(known["value"].implode())).sort()
         codes = pl.int_range(known.height, known.height + new.len(), dtype=pl.UInt32, eager=True)
-        self._learn(name, pl.DataFrame({"value": new, "code": codes}, schema=_SCHEMA))
+        self._append(name, pl.DataFrame({"value": new, "code": codes}, schema=_SCHEMA))
         known = self._values[name]
-        if found.is_empty():
+        if distinct.is_empty():
             return column.cast(pl.String).cast(pl.UInt32)
-        # Texts are compared once each; rows then look their number up by the number they have.
-        numbers = found.to_physical().to_numpy()
+        # Each distinct text is compared once; rows then map their category number to the code.
+        numbers = distinct.to_physical().to_numpy()
         code_of = np.zeros(numbers.max() + 1, np.uint32)
         code_of[numbers] = values.replace_strict(known["value"], known["code"]).to_numpy()
         return pl.Series(name, code_of).gather(column.to_physical())
 
-    def _learn(self, name: str, new: pl.DataFrame) -> None:
+    def _append(self, name: str, new: pl.DataFrame) -> None:
         self._values[name] = self._values[name].vstack(new)
         if name == CUSTOM:
             self._custom = self._custom.vstack(_members_of(new))
@@ -125,32 +126,32 @@ def _members_of(values: pl.DataFrame) -> pl.DataFrame:
 
 
 def _members(text: str) -> Iterable[tuple[str, str]]:
-    """The keys and values of a JSON object; nothing of anything else."""
+    """Return the keys and text values of a JSON object; nothing for other JSON."""
     try:
-        found: Any = msgspec.json.decode(text)
+        document: Any = msgspec.json.decode(text)
     except msgspec.DecodeError:
         return ()
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         return ()
-    return ((key, value) for key, value in found.items() if isinstance(value, str))
+    return ((key, value) for key, value in document.items() if isinstance(value, str))
 
 
 def segment_choices(cursor: Cursor, experiment_id: str, published: Published) -> dict[str, list[str]]:
-    """The values of each dimension that visitors have, in order, custom dimensions as `custom:<key>`.
+    """List the values of each dimension in order, custom dimensions as `custom:<key>`.
 
-    Of a dimension with more values than are summed up ahead, those seen first.
+    Of a dimension that is not in the aggregates, the first MOST_VALUES by appearance.
     """
-    found: dict[str, list[str]] = defaultdict(list)
+    choices: dict[str, list[str]] = defaultdict(list)
     for dimension, value in aggregates.read_values(cursor, experiment_id):
-        found[dimension].append(value)
+        choices[dimension].append(value)
     known = SegmentValues(visitors.read_values(cursor, experiment_id))
     for dimension in known.dimensions() - set(published.dimensions):
-        found[dimension] = sorted(known.first_values(dimension))
-    return found
+        choices[dimension] = sorted(known.first_values(dimension))
+    return choices
 
 
 def dimensions_left_out(cursor: Cursor, experiment_id: str, published: Published) -> dict[str, str]:
-    """The dimensions that visitors have and that are not summed up ahead, in order, and why not."""
+    """Map each dimension that is not in the aggregates to the reason, in order."""
     known = SegmentValues(visitors.read_values(cursor, experiment_id))
     left_out = {}
     for dimension in sorted(known.dimensions() - set(published.dimensions)):

@@ -1,4 +1,4 @@
-"""One row per experiment and visitor: what was seen first, and what was done after that."""
+"""Visitor rows: first exposure, conversions and revenue of each visitor of an experiment."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, SEVERAL_VARIANTS, Cou
 
 VISITOR = ("experiment", "visitor_key")
 _ROW_BITS = 40
-_ALWAYS_TOLD = ("at", "day", "cents")
+_PLAIN_COLUMNS = ("at", "day", "cents")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcomes:
-    """What visitors did about each goal.
+    """Conversions and revenue of visitors by goal.
 
-    `firsts`: one row per `experiment`, `visitor_key` and `goal`, when the first conversion was (`at`, in
-    microseconds; null where only refunds count) and its local `day`, the `cents` of all orders together and
-    how many `orders` those are, and what was done `before` (1 or 0; cents for revenue).
+    `firsts`: one row per `experiment`, `visitor_key` and `goal`: time of the first conversion (`at`, in
+    microseconds; null where only refunds count) and its local `day`, the `cents` and the number of all
+    `orders`, and the outcome `before` the first exposure (1 or 0; cents for revenue).
     `orders`: one row per experiment, visitor, goal and local `day` of orders on other days than that of the
     first conversion, `from_day` (null where only refunds count), with their `cents`.
     """
@@ -28,19 +28,19 @@ class Outcomes:
     orders: pl.DataFrame
 
 
-def first_exposures(exposures: pl.DataFrame, timezone: str) -> pl.DataFrame:
-    """One row per experiment and visitor: the variant, and the segments as at the first exposure.
+def find_first_exposures(exposures: pl.DataFrame, timezone: str) -> pl.DataFrame:
+    """Build one row per experiment and visitor: the variant, and the segments at the first exposure.
 
-    First is the earliest, and of several at once the first received. `variant` is SEVERAL_VARIANTS for a
-    visitor who saw more than one, FLAGGED_AS_BOT for one of whom nothing but flagged exposures is known.
-    Rows come in order of experiments.
+    First is the earliest exposure; of simultaneous ones, the first received. `variant` is SEVERAL_VARIANTS
+    for a visitor with exposures to more than one, FLAGGED_AS_BOT for one with flagged exposures only. Rows
+    are in order of experiments.
     """
     in_order = exposures if exposures["seq"].is_sorted() else exposures.sort("seq")
     numbered = in_order.with_row_index("row")
     # Equal times keep the order of arrival, and a flagged exposure comes after all others.
     order = pl.col("is_bot").cast(pl.Int128) * 2**62 + pl.col("occurred_at")
     unflagged = pl.when(~pl.col("is_bot"))
-    found = (
+    firsts = (
         numbered.lazy()
         .select(
             *VISITOR,
@@ -58,24 +58,24 @@ def first_exposures(exposures: pl.DataFrame, timezone: str) -> pl.DataFrame:
         .sort("experiment")
         .collect(engine="streaming")
     )
-    rows = numbered.drop("variant", "seq", "is_bot", "row")[found["row"]]
+    rows = numbered.drop("variant", "seq", "is_bot", "row")[firsts["row"]]
     days = local_days(rows["occurred_at"].to_numpy(), timezone)
     return rows.rename({"occurred_at": "first_exposed_at"}).with_columns(
-        found.select(_seen_variant()).to_series(),
-        found["last_exposed_at"],
+        firsts.select(_variant_of()).to_series(),
+        firsts["last_exposed_at"],
         pl.Series("first_day", days),
     )
 
 
-def counted_events(hits: pl.DataFrame, goals: pl.DataFrame, repeated_orders: pl.DataFrame) -> pl.DataFrame:
-    """Keep the events that count for the goal of their `rule`: `hits` with its `experiment` and `goal`.
+def select_counted(hits: pl.DataFrame, goals: pl.DataFrame, repeated_orders: pl.DataFrame) -> pl.DataFrame:
+    """Select the `hits` that count for the goal of their `rule`, with its `experiment` and `goal`.
 
-    `goals` says what each rule counts, `repeated_orders` (`rule`, `seq`) what was counted before. `cents`
-    are what the goal counts of the event's money, negative for a refund.
+    `goals` has the currency and bounds of each rule; `repeated_orders` (`rule`, `seq`) do not count. `cents`
+    is the part of the event's revenue that the goal counts, negative for a refund.
     """
     in_currency = pl.col("currency").is_null() | (pl.col("currency") == pl.col("goal_currency"))
-    has_money = in_currency & (~pl.col("is_value") | pl.col("takes_value"))
-    cents = pl.when(has_money).then(pl.col("cents").abs()).fill_null(0)
+    has_revenue = in_currency & (~pl.col("is_value") | pl.col("takes_value"))
+    cents = pl.when(has_revenue).then(pl.col("cents").abs()).fill_null(0)
     sign = pl.when("is_refund").then(-1).otherwise(1)
     is_of_goal = ~pl.col("is_revenue") | in_currency & cents.is_between("min_cents", "max_cents")
     return (
@@ -89,20 +89,20 @@ def counted_events(hits: pl.DataFrame, goals: pl.DataFrame, repeated_orders: pl.
     )
 
 
-def outcomes(counted: pl.DataFrame, exposed: pl.DataFrame, rules: CountingRules) -> Outcomes:
-    """Sum up the counted events of the visitors in `exposed` at or after their first exposure, and before."""
+def sum_outcomes(counted: pl.DataFrame, exposed: pl.DataFrame, rules: CountingRules) -> Outcomes:
+    """Sum up the counted events of the visitors in `exposed`, since their first exposure and before it."""
     since = pl.col("occurred_at") - pl.col("first_exposed_at")
     is_before = since < 0
-    who = exposed.filter(pl.col("variant") < FLAGGED_AS_BOT).select(*VISITOR, "first_exposed_at")
+    visitors = exposed.filter(pl.col("variant") < FLAGGED_AS_BOT).select(*VISITOR, "first_exposed_at")
     events = (
         counted.lazy()
-        .join(who.lazy(), on=VISITOR)
+        .join(visitors.lazy(), on=VISITOR)
         .filter(since.is_between(0, rules.window_us) | since.is_between(-pl.col("before_us"), -1))
         .select(
             *(*VISITOR, "goal", "occurred_at", "is_revenue"),
             pl.when(~is_before).then("cents").otherwise(0).alias("cents"),
             pl.when(~is_before & ~pl.col("is_refund")).then("occurred_at").alias("at"),
-            pl.when(is_before).then(_past()).otherwise(0).alias("before"),
+            pl.when(is_before).then(_pre_period_value()).otherwise(0).alias("before"),
         )
         .collect(engine="streaming")
     )
@@ -110,7 +110,7 @@ def outcomes(counted: pl.DataFrame, exposed: pl.DataFrame, rules: CountingRules)
         pl.col("at").min(),
         pl.col("cents").sum(),
         pl.col("at").count().cast(pl.Int64).alias("orders"),
-        # Done before is done, however often; only money adds up.
+        # A conversion in the pre-period counts once; only revenue adds up.
         pl.when(pl.col("is_revenue").any()).then(pl.col("before").sum()).otherwise(pl.col("before").max()),
     )
     paid = events.filter(pl.col("cents") != 0)
@@ -127,30 +127,31 @@ def outcomes(counted: pl.DataFrame, exposed: pl.DataFrame, rules: CountingRules)
     return Outcomes(firsts=firsts, orders=orders)
 
 
-def visitor_rows(exposed: pl.DataFrame, done: pl.DataFrame, goals: int, told: Sequence[str]) -> pl.DataFrame:
-    """The rows of one experiment: `exposed` with `g{i}_at`, `g{i}_day` and `g{i}_cents` of each goal i.
+def join_outcomes(
+    exposed: pl.DataFrame, firsts: pl.DataFrame, goals: int, extra_columns: Sequence[str]
+) -> pl.DataFrame:
+    """Add the columns `g{i}_at`, `g{i}_day` and `g{i}_cents` of each goal i to the rows of one experiment.
 
-    Visitors who did nothing about a goal have nulls for the times, and 0 cents. Columns that are `told`
-    (see `rules.values_told`) follow.
+    Visitors without a conversion have nulls for the times, and 0 cents. The `extra_columns` follow.
     """
-    # Each visitor has one row a goal, so the greatest of the goal's is the goal's.
-    wide = done.group_by("visitor_key").agg(
+    # Each visitor has one row per goal, so the maximum over rows of a goal is its value.
+    wide = firsts.group_by("visitor_key").agg(
         pl.when(pl.col("goal") == goal).then(name).max().alias(f"g{goal}_{name}")
         for goal in range(goals)
         for name in ("at", "day", "cents", "orders", "before")
-        if name in _ALWAYS_TOLD or f"g{goal}_{name}" in told
+        if name in _PLAIN_COLUMNS or f"g{goal}_{name}" in extra_columns
     )
     rows = exposed.drop("experiment").join(wide, on="visitor_key", how="left")
-    numbers = (*(f"g{goal}_cents" for goal in range(goals)), *told)
+    numbers = (*(f"g{goal}_cents" for goal in range(goals)), *extra_columns)
     return rows.with_columns(pl.col(name).fill_null(0) for name in numbers)
 
 
-def _past() -> pl.Expr:
-    """What an event says of a visitor's past: its cents for revenue; for others 1, unless it is a refund."""
+def _pre_period_value() -> pl.Expr:
+    """Value of an event before the first exposure: cents for revenue, otherwise 1, or 0 for a refund."""
     return pl.when("is_revenue").then("cents").otherwise((~pl.col("is_refund")).cast(pl.Int64))
 
 
-def _seen_variant() -> pl.Expr:
+def _variant_of() -> pl.Expr:
     return (
         pl.when(pl.col("lowest").is_null())
         .then(pl.lit(FLAGGED_AS_BOT, pl.UInt8))
@@ -162,7 +163,7 @@ def _seen_variant() -> pl.Expr:
 
 
 def _with_day(firsts: pl.DataFrame, timezone: str) -> pl.DataFrame:
-    """The local day beside each `at`, null where that is."""
+    """Add the local day of each `at`, null where that is null."""
     moments = firsts["at"].fill_null(firsts["at"].max() or 0)
     days = pl.Series("day", local_days(moments.to_numpy(), timezone))
     return firsts.with_columns(pl.when(pl.col("at").is_not_null()).then(days).alias("day"))

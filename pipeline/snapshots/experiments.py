@@ -1,4 +1,4 @@
-"""What a snapshot holds of one experiment: its files, and what their ids stand for."""
+"""Snapshot files of one experiment, and its entry in the manifest."""
 
 import hashlib
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.visitor_export import VisitorExport, write_visitors
 
-# Instead of the id of a variant, in the sums of visitors who are counted in none.
+# Stored instead of a variant id in the sums of visitors counted in no variant.
 _SET_ASIDE: Final = {FLAGGED_AS_BOT: "flagged_as_bot", SEVERAL_VARIANTS: "several_variants"}
 
 # Writes a file and returns its number of rows.
@@ -36,7 +36,7 @@ Place = Callable[[str, str, Write], DataFile]
 def write_experiment(
     cursor: Cursor, experiment: Experiment, project: Project, published: Published, place: Place
 ) -> SnapshotExperiment:
-    """Write what is published of an experiment; `cursor` is in the transaction that found it published."""
+    """Write the published results of an experiment; `cursor` is in the transaction that read `published`."""
     variants = _variants(cursor, experiment, published)
     counts = parquet.visitors_of_variants(cursor, experiment.id)
     content = _content(published, variants)
@@ -81,13 +81,13 @@ def write_experiment(
 
 
 def _content(published: Published, variants: tuple[SnapshotVariant, ...]) -> str:
-    """Text that differs where the files of an experiment do; good in a file's name."""
-    facts = (SCHEMA_VERSION, list(published), [variant.name for variant in variants])
-    return hashlib.sha256(msgspec.json.encode(facts)).hexdigest()[:16]
+    """Hash all that the files of an experiment depend on, for their names."""
+    inputs = (SCHEMA_VERSION, list(published), [variant.name for variant in variants])
+    return hashlib.sha256(msgspec.json.encode(inputs)).hexdigest()[:16]
 
 
 def _variants(cursor: Cursor, experiment: Experiment, published: Published) -> tuple[SnapshotVariant, ...]:
-    """Those it was counted by; one that was removed since has its id for a name."""
+    """List the variants the experiment was counted by; one removed since has its id as its name."""
     visitors = parquet.visitors_of_variants(cursor, experiment.id)
     known = {variant.id: variant for variant in experiment.variants}
     return tuple(
@@ -103,7 +103,7 @@ def _variants(cursor: Cursor, experiment: Experiment, published: Published) -> t
 
 
 def _goals(experiment: Experiment, project: Project, published: Published) -> tuple[SnapshotGoal, ...]:
-    """Those it was counted by, and has still."""
+    """List the goals the experiment was counted by and still has."""
     known = {goal.id: goal for goal in experiment.goals}
     return tuple(
         SnapshotGoal(

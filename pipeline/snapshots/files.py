@@ -1,4 +1,4 @@
-"""Files that are whole or not there, and their owner's alone."""
+"""Atomic files, readable by their owner only."""
 
 import os
 from collections.abc import Collection, Iterator
@@ -8,15 +8,15 @@ from typing import Final
 
 _OWNERS_FILE: Final = 0o600
 _OWNERS_FOLDER: Final = 0o700
-# No pattern such as `*.parquet` finds a file that is not whole yet.
+# Patterns such as `*.parquet` do not match unfinished files.
 _DRAFT: Final = ".part"
 
 
 @contextmanager
 def placed(path: Path) -> Iterator[Path]:
-    """Give an empty file to fill; at the end it is on disk, and only then has the name `path`.
+    """Yield an empty file to fill; at the end it is synced to disk and renamed to `path`.
 
-    Where filling it fails nothing is left of it, and a file that had the name before stays.
+    On failure the file is removed, and an older file at `path` stays.
     """
     make_folder(path.parent)
     draft = path.with_name(path.name + _DRAFT)
@@ -29,29 +29,29 @@ def placed(path: Path) -> Iterator[Path]:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-    # Where folders cannot be opened, as on Windows, a rename is all there is.
+    # Folders cannot be opened on Windows; there the rename has to do.
     with suppress(PermissionError):
         _sync(path.parent, os.O_RDONLY)
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, and those it is in, unless it is there; new ones are their owner's alone."""
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
-    for one in reversed(missing):
-        one.mkdir(mode=_OWNERS_FOLDER, exist_ok=True)
+    """Create a folder and its parents, new ones for their owner only."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    for path in reversed(missing):
+        path.mkdir(mode=_OWNERS_FOLDER, exist_ok=True)
 
 
 def sweep(folder: Path, kept: Collection[str]) -> None:
-    """Remove every file in `folder` but those `kept` (paths within it), and folders that are empty then."""
+    """Remove all files in `folder` except `kept` (paths within it), and folders left empty."""
     if not folder.is_dir():
         return
-    for found in sorted(folder.rglob("*"), reverse=True):
-        if found.is_dir() and not found.is_symlink():
-            # Not empty: something in it is kept.
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.is_dir() and not path.is_symlink():
+            # Folders with kept files are not empty.
             with suppress(OSError):
-                found.rmdir()
-        elif found.relative_to(folder).as_posix() not in kept:
-            found.unlink(missing_ok=True)
+                path.rmdir()
+        elif path.relative_to(folder).as_posix() not in kept:
+            path.unlink(missing_ok=True)
 
 
 def _sync(path: Path, flags: int) -> None:

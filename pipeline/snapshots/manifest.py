@@ -1,4 +1,4 @@
-"""What a snapshot says about itself: which files it consists of, and what is in them."""
+"""Manifest of a snapshot: its files and the experiments in them."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,19 +12,19 @@ from engine.design.weight_epochs import WeightEpoch
 from pipeline.snapshots.files import placed
 
 MANIFEST: Final = "manifest.json"
-# Raised when files would be read differently from now on: those of another version are written anew.
+# Raise it when the files change their meaning: those of another version are written again.
 SCHEMA_VERSION: Final = 1
 
 
 class UnreadableSnapshotError(Exception):
-    """There is no snapshot where one was looked for, or none that can be read."""
+    """There is no snapshot in a folder, or none that this version can read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFile:
     """One Parquet file: its path within the snapshot, with slashes; a file never changes.
 
-    Files of the same path and `content` hold the same.
+    Files of equal path and `content` are equal.
     """
 
     path: str
@@ -35,7 +35,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventFile(DataFile):
-    """Raw events numbered from `first_seq` to `last_seq`, as they came, repeats of an event id included."""
+    """Raw events numbered from `first_seq` to `last_seq`, repeats of an event id included."""
 
     first_seq: int
     last_seq: int
@@ -43,7 +43,7 @@ class EventFile(DataFile):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotVariant:
-    """A variant with the visitors counted in it."""
+    """A variant with the number of its visitors."""
 
     id: str
     name: str
@@ -54,7 +54,7 @@ class SnapshotVariant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotGoal:
-    """A goal; `type` is the API's word, `currency` that of its money, `per` what revenue is counted by."""
+    """A goal; `type` as in the API, `currency` of its revenue, `per` visitor or order."""
 
     id: str
     name: str
@@ -68,11 +68,11 @@ class SnapshotGoal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotExperiment:
-    """An experiment's results: what its events numbered up to `covered_seq` came to at `as_of`.
+    """Results of an experiment: of its events numbered up to `covered_seq`, as of `as_of`.
 
-    `several_variants` visitors saw more than one variant, `bots` were flagged; neither has a row.
-    Variants and goals are those the experiment was counted by. `weight_epochs` are there once weights have
-    changed. `statistics` are as the experiment has them.
+    `several_variants` visitors were exposed to more than one variant, `bots` were flagged; neither has a row.
+    Variants and goals are those the experiment was counted by. `weight_epochs` is empty until weights
+    change.
     """
 
     id: str
@@ -97,16 +97,16 @@ class SnapshotExperiment:
 
     @property
     def files(self) -> tuple[DataFile, ...]:
-        """All of its files."""
+        """All files of the experiment."""
         return self.visitors, self.orders, self.aggregates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """One project's snapshot: its events numbered up to `last_seq`, and all its results, at `taken_at`.
+    """Snapshot of a project: its events numbered up to `last_seq`, and all its results, at `taken_at`.
 
-    `retired` are paths of the snapshot before that are in this one no more; they stay until the next, for
-    whoever is reading that one.
+    `retired` are paths that only the previous snapshot has; they stay until the next one, for readers of the
+    previous.
     """
 
     project_id: str
@@ -122,17 +122,17 @@ class Manifest:
 
     @property
     def files(self) -> tuple[DataFile, ...]:
-        """All files that the snapshot consists of."""
+        """All files of the snapshot."""
         return (*self.events, *(file for one in self.experiments for file in one.files))
 
     @property
     def paths(self) -> set[str]:
-        """The paths of those files."""
+        """The paths of all files of the snapshot."""
         return {file.path for file in self.files}
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of the snapshot in `folder`; UnreadableSnapshotError."""
+    """Read the manifest of the snapshot in `folder`; raises UnreadableSnapshotError."""
     path = folder / MANIFEST
     try:
         manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
@@ -149,7 +149,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Make `manifest` that of the snapshot in `folder`: from one moment to the next, for every reader."""
+    """Replace the manifest of the snapshot in `folder` atomically."""
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
     with placed(folder / MANIFEST) as draft:
         draft.write_bytes(text + b"\n")

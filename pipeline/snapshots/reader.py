@@ -1,4 +1,4 @@
-"""Snapshots for notebooks: what was stored, as lazy Polars frames, while the service goes on."""
+"""Reader of snapshots for notebooks: lazy Polars frames of visitors, events and sums."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -23,50 +23,50 @@ from pipeline.snapshots.manifest import (
 from pipeline.store.warehouse.visitors import DIMENSIONS
 
 # Columns of a visitor besides those of goals, before the segments.
-_OF_THE_VISITOR: Final = ("visitor_key", "visitor_id", "variant", "variant_id", "first_exposed_at")
+_VISITOR_COLUMNS: Final = ("visitor_key", "visitor_id", "variant", "variant_id", "first_exposed_at")
 _CENTS: Final = 100.0
 
 
 def open_snapshot(folder: str | Path, project: str | None = None) -> "Snapshot":
-    """The newest snapshot in `folder`: that of a project, or of all, where `project` is an id or a name.
+    """Open the newest snapshot in `folder`: of the project with the id or name `project`, or the only one.
 
-    It stays what it is while newer ones are written; its files are there until the next but one. Raises
-    UnreadableSnapshotError where there is none, or several to choose from.
+    It does not change while newer ones are written; its files stay until the next but one. Raises
+    UnreadableSnapshotError if there is none, or more than one.
     """
     folder = Path(folder)
     if (folder / MANIFEST).exists():
         return Snapshot(folder, read_manifest(folder))
-    found = [
+    snapshots = [
         Snapshot(path.parent, read_manifest(path.parent)) for path in sorted(folder.glob(f"*/{MANIFEST}"))
     ]
-    wanted = [one for one in found if project in {None, one.project_id, one.project_name}]
-    if len(wanted) == 1:
-        return wanted[0]
-    there = ", ".join(f"{one.project_id} ({one.project_name})" for one in found) or "none"
-    problem = "there is no such snapshot" if not wanted else "there are several snapshots; name a project"
+    matching = [one for one in snapshots if project in {None, one.project_id, one.project_name}]
+    if len(matching) == 1:
+        return matching[0]
+    there = ", ".join(f"{one.project_id} ({one.project_name})" for one in snapshots) or "none"
+    problem = "there is no such snapshot" if not matching else "there are several snapshots; name a project"
     raise UnreadableSnapshotError(f"{problem} in {folder}: {there}")
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One project at one moment. Experiments are named by their name or id; KeyError for others."""
+    """Snapshot of one project. Experiments are given by name or id; KeyError for unknown ones."""
 
     folder: Path
     manifest: Manifest
 
     @property
     def project_id(self) -> str:
-        """The id of the project."""
+        """Id of the project."""
         return self.manifest.project_id
 
     @property
     def project_name(self) -> str:
-        """Its name."""
+        """Name of the project."""
         return self.manifest.project_name
 
     @property
     def experiments(self) -> pl.DataFrame:
-        """One row an experiment: `name`, `id`, `status`, `variants`, `goals`, `visitors`, `as_of`."""
+        """One row per experiment: `name`, `id`, `status`, `variants`, `goals`, `visitors`, `as_of`."""
         rows = [
             {
                 "name": one.name,
@@ -94,7 +94,7 @@ class Snapshot:
         )
 
     def experiment(self, name: str) -> SnapshotExperiment:
-        """All that the snapshot says of an experiment, by its name or id."""
+        """Find an experiment's entry in the manifest, by its name or id."""
         known = self.manifest.experiments
         found = [one for one in known if one.id == name] or [one for one in known if one.name == name]
         if len(found) == 1:
@@ -107,82 +107,82 @@ class Snapshot:
         raise KeyError(f"no experiment {name!r} was counted yet; {hint}")
 
     def visitors(self, experiment: str) -> pl.LazyFrame:
-        """One row a visitor counted, in the order of first exposure.
+        """Scan the visitors counted, one row each, in the order of first exposure.
 
-        `variant` is the name of the one they saw; segments have the API's names. Each goal has the column
-        that it is judged by, under its name: true where they converted, or for a revenue goal what they
-        paid, in major units such as dollars, less refunds. `<name>: revenue` or `<name>: converted` is the
-        other of the two, `<name>: at` when they first converted. `goal_columns` tells the names.
+        `variant` is the name of the variant; segments have the API's names. Each goal has the column that is
+        analysed, under its name: true for a conversion, or for a revenue goal the revenue less refunds, in
+        major units such as dollars. `<name>: revenue` or `<name>: converted` is the other of the two,
+        `<name>: at` the time of the first conversion. `goal_columns` lists the names.
         """
-        chosen = self.experiment(experiment)
-        names = _goal_names(chosen.goals)
-        counted = pl.scan_parquet(self.path(chosen.visitors))
-        of_goals = (column for goal in chosen.goals for column in _columns_of(goal, names[goal.id]))
-        taken = {f"{goal.id}_{what}" for goal in chosen.goals for what in ("converted_at", "revenue_cents")}
+        entry = self.experiment(experiment)
+        names = _goal_names(entry.goals)
+        counted = pl.scan_parquet(self.path(entry.visitors))
+        of_goals = (column for goal in entry.goals for column in _columns_of(goal, names[goal.id]))
+        taken = {f"{goal.id}_{what}" for goal in entry.goals for what in ("converted_at", "revenue_cents")}
         segments = [
             name
             for name in counted.collect_schema().names()
-            if name not in {*taken, *_OF_THE_VISITOR, "variant_name"}
+            if name not in {*taken, *_VISITOR_COLUMNS, "variant_name"}
         ]
-        return counted.rename({"variant_name": "variant"}).select(*_OF_THE_VISITOR, *of_goals, *segments)
+        return counted.rename({"variant_name": "variant"}).select(*_VISITOR_COLUMNS, *of_goals, *segments)
 
     def goal_columns(self, experiment: str) -> dict[str, GoalKind]:
-        """The columns of `visitors` that goals are judged by, the primary first, and the kind of each."""
+        """Map the columns of `visitors` that are analysed to their kinds, the primary goal first."""
         goals = self.experiment(experiment).goals
         names = _goal_names(goals)
         in_order = sorted(goals, key=lambda goal: not goal.is_primary)
         return {names[goal.id]: _kind(goal) for goal in in_order}
 
     def analysis(self, experiment: str) -> dict[str, Any]:
-        """How the service judges the experiment: what `analyze_frame` takes besides `visitors`.
+        """Build the arguments of `analyze_frame` besides `visitors`, with the experiment's settings.
 
-        Variants that nobody saw are left out, and so is what one row a visitor does not tell: what visitors
-        did before (`cuped`, `prior: pre_period`), how many orders they made (`per: order`), guardrails.
-        Raises ValueError where an experiment has nothing to compare, or nothing to compare it by.
+        Variants without visitors are left out, and so are settings that need more than one row per visitor:
+        pre-period values (`cuped`, `prior: pre_period`), orders (`per: order`), guardrails.
+        Raises ValueError for an experiment without goals, or without visitors in the control.
         """
-        chosen = self.experiment(experiment)
-        seen = [variant for variant in chosen.variants if variant.visitors]
-        control = next((variant.name for variant in seen if variant.is_control), None)
-        if control is None or not chosen.goals:
+        entry = self.experiment(experiment)
+        exposed = [variant for variant in entry.variants if variant.visitors]
+        control = next((variant.name for variant in exposed if variant.is_control), None)
+        if control is None or not entry.goals:
             missing = "goals" if control else "visitors who saw the control"
-            raise ValueError(f"{chosen.name!r} has no {missing}")
-        names = _goal_names(chosen.goals)
-        primary = next((goal for goal in chosen.goals if goal.is_primary), chosen.goals[0])
+            raise ValueError(f"{entry.name!r} has no {missing}")
+        names = _goal_names(entry.goals)
+        primary = next((goal for goal in entry.goals if goal.is_primary), entry.goals[0])
         return {
-            "name": chosen.name,
+            "name": entry.name,
             "variant": "variant",
             "control": control,
             "goals": self.goal_columns(experiment),
             "timestamp": "first_exposed_at",
             "timezone": self.manifest.timezone,
-            "weights": {variant.name: variant.weight for variant in seen},
+            "weights": {variant.name: variant.weight for variant in exposed},
             "weight_epochs": [
-                (epoch.started_at, {one.name: epoch.weights.get(one.id, 0.0) for one in seen})
-                for epoch in chosen.weight_epochs
+                (epoch.started_at, {one.name: epoch.weights.get(one.id, 0.0) for one in exposed})
+                for epoch in entry.weight_epochs
             ],
-            "traffic_strategy": chosen.traffic_strategy,
-            "caps": {} if chosen.weight_epochs else _caps(chosen.goals, names),
-            "statistics": _without_the_past(chosen.statistics),
-            "less_is_better": [names[goal.id] for goal in chosen.goals if goal.less_is_better],
-            "analysis_method": chosen.analysis_method,
-            "confidence_level": chosen.confidence_level,
+            "traffic_strategy": entry.traffic_strategy,
+            "caps": {} if entry.weight_epochs else _caps(entry.goals, names),
+            "statistics": _without_pre_period(entry.statistics),
+            "less_is_better": [names[goal.id] for goal in entry.goals if goal.less_is_better],
+            "analysis_method": entry.analysis_method,
+            "confidence_level": entry.confidence_level,
             "currency": primary.currency,
         }
 
     def events(self) -> pl.LazyFrame:
-        """Every raw event as it came, in order of `seq`; empty where there are none."""
+        """Scan every raw event, in order of `seq`; an empty frame without events."""
         return self._scan(self.manifest.events)
 
     def orders(self, experiment: str) -> pl.LazyFrame:
-        """Money on other days than that of a visitor's first conversion, which `visitors` includes."""
+        """Scan revenue on other days than that of the first conversion, which `visitors` includes."""
         return self._scan([self.experiment(experiment).orders])
 
     def aggregates(self, experiment: str) -> pl.LazyFrame:
-        """Sums by goal, variant, day and segment; those of everyone have no dimension."""
+        """Scan the sums by goal, variant, day and segment; those of all visitors have no dimension."""
         return self._scan([self.experiment(experiment).aggregates])
 
     def path(self, file: DataFile) -> Path:
-        """Where one of the snapshot's files is, for other programs. UnreadableSnapshotError."""
+        """Find a file of the snapshot, for other programs; raises UnreadableSnapshotError if it is gone."""
         path = self.folder / file.path
         if not path.is_file():
             raise UnreadableSnapshotError(
@@ -191,7 +191,7 @@ class Snapshot:
         return path
 
     def event_paths(self) -> list[Path]:
-        """Where the files of events are: give these to other programs, and not all that the folder has."""
+        """List the files of events, for other programs; the folder may hold further files."""
         return [self.path(file) for file in self.manifest.events]
 
     def _scan(self, files: Iterable[DataFile]) -> pl.LazyFrame:
@@ -200,7 +200,7 @@ class Snapshot:
 
 
 def _caps(goals: Iterable[SnapshotGoal], names: dict[str, str]) -> dict[str, float]:
-    """Where revenue per visitor is cut, by the goal's column."""
+    """Map the columns of revenue per visitor to their cap percentiles."""
     return {
         names[goal.id]: goal.cap_percentile
         for goal in goals
@@ -208,7 +208,7 @@ def _caps(goals: Iterable[SnapshotGoal], names: dict[str, str]) -> dict[str, flo
     }
 
 
-def _without_the_past(statistics: Statistics) -> Statistics:
+def _without_pre_period(statistics: Statistics) -> Statistics:
     prior = "flat" if statistics.prior == "pre_period" else statistics.prior
     return replace(statistics, cuped=False, prior=prior)
 
@@ -218,8 +218,8 @@ def _kind(goal: SnapshotGoal) -> GoalKind:
 
 
 def _goal_names(goals: Iterable[SnapshotGoal]) -> dict[str, str]:
-    """What each goal's columns are called, by its id: its name, with the id where that is taken."""
-    taken = {*_OF_THE_VISITOR, *DIMENSIONS, "custom_dimensions"}
+    """Name the columns of each goal, by its id: the goal's name, with the id where that is taken."""
+    taken = {*_VISITOR_COLUMNS, *DIMENSIONS, "custom_dimensions"}
     names = {}
     for goal in goals:
         further = (f"{goal.name} ({goal.id}{mark})" for mark in chain([""], count(2)))

@@ -1,4 +1,4 @@
-"""Copies of what is stored, as files that anyone may read while the service goes on."""
+"""Snapshots of projects: Parquet files that are readable while the service runs."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -32,17 +32,17 @@ from pipeline.store.warehouse.parquet import EVENTS_A_FILE, event_ranges, write_
 
 
 class SnapshotStoppedError(Exception):
-    """The service is stopping: the snapshot before this one stays."""
+    """The service is stopping; the previous snapshot stays."""
 
 
 class Snapshots:
-    """Writes and removes projects' snapshots, one at a time, whoever asks.
+    """Writer of projects' snapshots, one at a time, for all threads.
 
-    A project's is a folder with a manifest and the files that it names. Files never change, so what has not
-    changed since the last snapshot is not written again; the manifest is replaced at the very end.
+    A project's snapshot is a folder with a manifest and the files that it names. Files never change, and
+    unchanged ones are used again; the manifest is replaced at the very end.
     """
 
-    def __init__(  # noqa: PLR0913 # what it works with; the rest has defaults
+    def __init__(  # noqa: PLR0913 # three services; the rest has defaults
         self,
         warehouse: Warehouse,
         catalog: Catalog,
@@ -52,7 +52,7 @@ class Snapshots:
         clock: Callable[[], datetime] = utc_now,
         events_a_file: int = EVENTS_A_FILE,
     ) -> None:
-        """Write into `folder`, or where the settings say."""
+        """Write into `folder`, by default that of the settings."""
         self.folder = folder or settings.snapshots_path
         self._warehouse = warehouse
         self._catalog = catalog
@@ -62,7 +62,7 @@ class Snapshots:
         self._stopping = False
 
     def write_all(self) -> None:
-        """Write every project's; ExceptionGroup of what went wrong, after all have had their turn."""
+        """Write the snapshots of all projects; raise an ExceptionGroup of all errors at the end."""
         run_each(
             {
                 f"project {project.id}": partial(self._write_if_there, project.id)
@@ -71,18 +71,18 @@ class Snapshots:
         )
 
     def write(self, project_id: str) -> Manifest:
-        """Write a project's snapshot: what one transaction sees of it. Returns what it consists of.
+        """Write a project's snapshot, as of one transaction, and return its manifest.
 
-        Where that fails, as when the disk is full, the one before stays, and nothing else does.
-        Raises NotFoundError, SnapshotStoppedError and what disk and store raise.
+        On failure, as on a full disk, exactly the previous snapshot stays. Raises NotFoundError,
+        SnapshotStoppedError, and the errors of disk and store.
         """
         with self._writing:
-            # Asked for inside: once a project is deleted, nothing of it is written again.
+            # Found under the lock: once a project is deleted, nothing of it is written again.
             project = self._catalog.projects.find(project_id)
             folder = self.folder / project_id
             before = _manifest_in(folder)
             make_folder(folder)
-            # What a killed process left.
+            # Files that a killed process left.
             sweep(folder, _kept(before))
             try:
                 manifest = self._write(project, folder, before)
@@ -97,29 +97,29 @@ class Snapshots:
         """Remove a project's snapshot."""
         with self._writing:
             folder = self.folder / project_id
-            # Whoever comes now finds no snapshot, and not half of one.
+            # Without a manifest readers find no snapshot, rather than part of one.
             (folder / MANIFEST).unlink(missing_ok=True)
             sweep(folder, ())
             folder.rmdir()
 
     def stored_projects(self) -> list[str]:
-        """The id of every project that has a snapshot, or some of one."""
+        """List the ids of projects with a snapshot, or a part of one."""
         if not self.folder.is_dir():
             return []
         return sorted(one.name for one in self.folder.iterdir() if one.is_dir())
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Let no snapshot begin inside, once the one under way has ended."""
+        """Wait for the current snapshot to end, and start no other inside the block."""
         with self._writing:
             yield
 
     def close(self) -> None:
-        """Give up the snapshot that is under way, and write no other."""
+        """Stop the current snapshot, and write no other."""
         self._stopping = True
 
     def _write_if_there(self, project_id: str) -> None:
-        # A project that is deleted meanwhile has no snapshot to be missed.
+        # A project deleted meanwhile needs no snapshot.
         with suppress(NotFoundError, SnapshotStoppedError):
             self.write(project_id)
 
@@ -129,10 +129,13 @@ class Snapshots:
         with self._warehouse.transaction() as cursor:
             events = tuple(self._events(cursor, project.id, files))
             published = [
-                (one, found) for one in experiments if (found := published_rollups.find(cursor, one.id))
+                (experiment, record)
+                for experiment in experiments
+                if (record := published_rollups.find(cursor, experiment.id))
             ]
             results: tuple[SnapshotExperiment, ...] = tuple(
-                write_experiment(cursor, one, project, found, files.place) for one, found in published
+                write_experiment(cursor, experiment, project, record, files.place)
+                for experiment, record in published
             )
         manifest = Manifest(
             project_id=project.id,
@@ -147,18 +150,18 @@ class Snapshots:
         return _retiring(manifest, before)
 
     def _events(self, cursor: Cursor, project_id: str, files: "_Files") -> Iterator[EventFile]:
-        for found in event_ranges(cursor, project_id, events_a_file=self._events_a_file):
+        for events in event_ranges(cursor, project_id, events_a_file=self._events_a_file):
             file = files.place(
-                f"events/{found.first_seq:015d}-{found.last_seq:015d}.parquet",
-                f"{found.content:016x}",
-                partial(write_events, cursor, project_id, found),
+                f"events/{events.first_seq:015d}-{events.last_seq:015d}.parquet",
+                f"{events.content:016x}",
+                partial(write_events, cursor, project_id, events),
             )
-            yield EventFile(**asdict(file), first_seq=found.first_seq, last_seq=found.last_seq)
+            yield EventFile(**asdict(file), first_seq=events.first_seq, last_seq=events.last_seq)
 
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """The files of a snapshot in the making: those of the one `before` are used again where they can be."""
+    """Files of a new snapshot; unchanged files of the one `before` are used again."""
 
     folder: Path
     before: Manifest | None
@@ -172,7 +175,7 @@ class _Files:
                 self._known[file.path] = file
 
     def place(self, path: str, content: str, write: Callable[[Path], int]) -> DataFile:
-        """The file at `path`, written unless it is there with the same content."""
+        """Return the file at `path`, written unless it exists with the same content."""
         known = self._known.get(path)
         if known is not None and known.content == content:
             return DataFile(path=path, rows=known.rows, bytes=known.bytes, content=content)
@@ -184,7 +187,7 @@ class _Files:
 
 
 def _manifest_in(folder: Path) -> Manifest | None:
-    """What is there to go on from; None where nothing is, or nothing that can be read."""
+    """Read the manifest in a folder; None without a readable one."""
     try:
         return read_manifest(folder)
     except UnreadableSnapshotError:
@@ -192,12 +195,12 @@ def _manifest_in(folder: Path) -> Manifest | None:
 
 
 def _kept(manifest: Manifest | None) -> set[str]:
-    """The paths that stay, within the project's folder."""
+    """List the paths to keep, within the project's folder."""
     return {MANIFEST, *manifest.paths, *manifest.retired} if manifest else set()
 
 
 def _retiring(manifest: Manifest, before: Manifest | None) -> Manifest:
-    """With what the snapshot before this one consisted of, and this one does not."""
+    """Add the paths that only the previous snapshot has, as `retired`."""
     if before is None:
         return manifest
     return replace(manifest, retired=tuple(sorted(before.paths - manifest.paths)))

@@ -1,4 +1,4 @@
-"""How sums are kept: one table an experiment, a cell for each goal, variant, day and value of a segment."""
+"""Aggregates: a table of sums per experiment, a row per goal, variant, day and segment value."""
 
 from typing import Final
 
@@ -7,12 +7,12 @@ import polars as pl
 from pipeline.store.warehouse.connection import Cursor, fetch_frame, registered
 from pipeline.store.warehouse.visitors import result_table
 
-# The dimension, and the value, of the cells that sum up all visitors.
+# Dimension and value of the sums over all visitors.
 EVERYONE: Final = ""
-# The dimension of the cells that sum up first conversions of the primary goal by days since first exposure:
-# no segment, though kept like one. Their value is the number of days.
+# Dimension of first conversions of the primary goal by days since first exposure, stored like a segment.
+# Its value is the number of days.
 SINCE_EXPOSURE: Final = "days_since_exposure"
-# 128 bits travel through Arrow as a decimal without places.
+# Arrow has no 128-bit integers, so they are exchanged as decimals without places.
 _WIDE: Final = pl.Decimal(38, 0)
 _COLUMNS: Final = (
     "dimension VARCHAR, value VARCHAR, variant UTINYINT, goal UTINYINT, day INTEGER, "
@@ -29,23 +29,23 @@ _READ: Final = {
     "cohort_cents": pl.Int64,
     "cohort_cents_squared": pl.Int128,
 }
-# What means nothing where all days are together.
+# Columns that have no meaning in totals over all days.
 _BY_DAY: Final = ("day", "cents")
 
 
 def no_cells() -> pl.DataFrame:
-    """What `read_value` returns of a value that nobody has."""
+    """Return the empty result of `read_value`."""
     return pl.DataFrame(schema=_READ)
 
 
 def no_totals() -> pl.DataFrame:
-    """What `read_totals` returns where nobody came."""
+    """Return the empty result of `read_totals`."""
     names = {"dimension": pl.String, "value": pl.String}
     return pl.DataFrame(schema=names | {name: kind for name, kind in _READ.items() if name not in _BY_DAY})
 
 
 def replace(cursor: Cursor, experiment_id: str, cells: pl.DataFrame) -> None:
-    """Keep these cells instead of those that were there."""
+    """Replace the sums of an experiment."""
     table = result_table("aggregates", experiment_id)
     cursor.execute(f"CREATE OR REPLACE TABLE {table} ({_COLUMNS})")
     in_order = cells.sort("dimension", "value", "variant", "goal", "day")
@@ -54,13 +54,13 @@ def replace(cursor: Cursor, experiment_id: str, cells: pl.DataFrame) -> None:
 
 
 def read_all(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
-    """Every cell."""
+    """Read all sums of an experiment."""
     cells = fetch_frame(cursor, f"SELECT * FROM {result_table('aggregates', experiment_id)}")
     return cells.cast({"cohort_cents_squared": pl.Int128})
 
 
 def read_value(cursor: Cursor, experiment_id: str, dimension: str, value: str) -> pl.DataFrame:
-    """The cells of one value of one dimension."""
+    """Read the sums of one value of one dimension."""
     cells = fetch_frame(
         cursor,
         f"""
@@ -73,7 +73,7 @@ def read_value(cursor: Cursor, experiment_id: str, dimension: str, value: str) -
 
 
 def read_totals(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
-    """All days together: the sums of every value of every dimension, and of EVERYONE."""
+    """Read totals over all days, of every value of every dimension, and of EVERYONE."""
     cells = fetch_frame(
         cursor,
         f"""
@@ -88,7 +88,7 @@ def read_totals(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
 
 
 def read_visitors(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
-    """The same of visitors only, who are of no goal in particular."""
+    """Read total visitors of every value of every dimension, and of EVERYONE."""
     return fetch_frame(
         cursor,
         f"""
@@ -99,7 +99,7 @@ def read_visitors(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
 
 
 def read_since_exposure(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
-    """First `conversions` of the primary goal, by `day` of first exposure and `days_since` it."""
+    """Read first `conversions` of the primary goal, by `day` of first exposure and `days_since` it."""
     return fetch_frame(
         cursor,
         f"""
@@ -110,8 +110,8 @@ def read_since_exposure(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
     )
 
 
-def goals_with_money(cursor: Cursor, experiment_id: str) -> list[int]:
-    """The goals for which anybody paid anything, in order."""
+def goals_with_revenue(cursor: Cursor, experiment_id: str) -> list[int]:
+    """List the goals with revenue, by position, in order."""
     rows = cursor.execute(
         f"""
         SELECT DISTINCT goal FROM {result_table("aggregates", experiment_id)}
@@ -123,7 +123,7 @@ def goals_with_money(cursor: Cursor, experiment_id: str) -> list[int]:
 
 
 def read_values(cursor: Cursor, experiment_id: str) -> list[tuple[str, str]]:
-    """Every dimension and value that visitors were summed up for, in order."""
+    """List every dimension and value with visitors, in order."""
     return cursor.execute(
         f"""
         SELECT DISTINCT dimension, value FROM {result_table("aggregates", experiment_id)}

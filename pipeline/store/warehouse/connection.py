@@ -1,7 +1,4 @@
-"""Who may touch the DuckDB file, and how: one owner, short cursors, whole transactions.
-
-How frames go in and out of the warehouse.
-"""
+"""The DuckDB file: one owning process, short-lived cursors, transactions, exchange of frames."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -15,15 +12,18 @@ import polars as pl
 
 from pipeline.settings import Settings
 
-# Below 256 MB of log DuckDB would checkpoint in the middle of a commit, which stalls it for 80-390 ms.
+Cursor: TypeAlias = duckdb.DuckDBPyConnection
+# Errors of writing a file, such as a full disk or missing permissions.
+DISK_FAILURES: Final = (OSError, duckdb.IOException)
+# With less than 256 MB of log DuckDB checkpoints during commits, which stalls them for 80-390 ms.
 CHECKPOINT_THRESHOLD = "256MB"
 
 
 class WarehouseBusyError(Exception):
-    """Another process holds the DuckDB file: it has one owner at a time, readers included."""
+    """The DuckDB file is held by another process; it has one owner at a time, readers included."""
 
     def __init__(self, path: Path) -> None:
-        """Say which file, and how to go on."""
+        """Name the file and the ways to continue."""
         self.path = path
         super().__init__(
             f"{path} is held by another process, most likely `truelift serve` on the same data folder. "
@@ -32,17 +32,17 @@ class WarehouseBusyError(Exception):
 
 
 class Warehouse:
-    """The one DuckDB file, opened once; every method may be called from any thread."""
+    """The DuckDB file, opened once; all methods are thread-safe."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-        """Take over an open connection: `Warehouse.open` is the way to get one."""
+        """Take over an open connection; use `Warehouse.open` instead."""
         self.path = path
         self._connection = connection
         self._duplicating = threading.Lock()
 
     @classmethod
     def open(cls, settings: Settings) -> Self:
-        """Open or create the file; what a killed process had committed is read back from its log.
+        """Open or create the file; commits of a killed process are replayed from its log.
 
         Raises WarehouseBusyError while another process holds the file.
         """
@@ -58,9 +58,9 @@ class Warehouse:
         return cls(connection, path)
 
     @contextmanager
-    def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection of one's own for one piece of work; each statement commits by itself."""
-        # A connection stays busy until its result is read to the end, so no two callers share one.
+    def cursor(self) -> Iterator[Cursor]:
+        """Open a connection for one piece of work; each statement commits by itself."""
+        # A connection is busy until its result is read to the end, so callers never share one.
         with self._duplicating:
             cursor = self._connection.cursor()
         try:
@@ -69,8 +69,8 @@ class Warehouse:
             cursor.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor inside BEGIN … COMMIT: all of it is on disk when the block ends, or none of it."""
+    def transaction(self) -> Iterator[Cursor]:
+        """Open a cursor in a transaction: all of it is on disk when the block ends, or none of it."""
         with self.cursor() as cursor:
             cursor.execute("BEGIN TRANSACTION")
             try:
@@ -81,7 +81,7 @@ class Warehouse:
                 raise
 
     def ping(self) -> None:
-        """Ask the file for an answer; raises what keeps it from giving one."""
+        """Run a trivial query; raise the error that prevents it."""
         with self.cursor() as cursor:
             cursor.execute("SELECT 1")
 
@@ -91,13 +91,13 @@ class Warehouse:
             cursor.execute("CHECKPOINT")
 
     def close(self) -> None:
-        """Checkpoint and let go of the file."""
+        """Checkpoint and release the file."""
         self._connection.close()
 
 
 def _configuration(settings: Settings) -> dict[str, str | bool | int | float | list[str]]:
     configuration: dict[str, str | bool | int | float | list[str]] = {
-        # Nothing is fetched from the internet behind the operator's back.
+        # Nothing is downloaded unless the operator asks for it.
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "checkpoint_threshold": CHECKPOINT_THRESHOLD,
@@ -109,17 +109,12 @@ def _configuration(settings: Settings) -> dict[str, str | bool | int | float | l
     return configuration
 
 
-def _roll_back(cursor: duckdb.DuckDBPyConnection) -> None:
+def _roll_back(cursor: Cursor) -> None:
     try:
         cursor.execute("ROLLBACK")
     except duckdb.TransactionException:
-        # A COMMIT that fails has rolled back already.
+        # A failed COMMIT has rolled back already.
         return
-
-
-Cursor: TypeAlias = duckdb.DuckDBPyConnection
-# What is raised where a file cannot be written, as in a folder of another user's or on a full disk.
-DISK_FAILURES: Final = (OSError, duckdb.IOException)
 
 
 def copy_to_file(cursor: Cursor, query: str, path: Path, options: str, **values: object) -> int:
@@ -133,7 +128,7 @@ def copy_to_file(cursor: Cursor, query: str, path: Path, options: str, **values:
 
 @dataclass(frozen=True, slots=True)
 class ArrowStream:
-    """A frame as an Arrow C stream and nothing else: to read a frame as such DuckDB imports PyArrow."""
+    """Frame that offers only an Arrow C stream: to read a Polars frame directly DuckDB needs PyArrow."""
 
     frame: pl.DataFrame
 
@@ -145,18 +140,18 @@ class ArrowStream:
 
 
 def fetch_frame(cursor: Cursor, query: str, parameters: Sequence[object] | None = None) -> pl.DataFrame:
-    """The rows that a query returns."""
+    """Run a query and return its rows as a frame."""
     return pl.DataFrame(cursor.sql(query, params=parameters))
 
 
 @contextmanager
 def registered(cursor: Cursor, name: str, rows: pl.DataFrame) -> Iterator[None]:
-    """Let queries read a frame under a name."""
+    """Make a frame available to queries under a name, inside the block."""
     cursor.register(name, ArrowStream(rows))
     try:
         yield
     except BaseException:
-        # In a transaction that is lost even this fails, and would hide what went wrong.
+        # In a failed transaction this fails too, and would hide the first error.
         with suppress(duckdb.Error):
             cursor.unregister(name)
         raise

@@ -1,4 +1,4 @@
-"""Which raw events a rollup reads: each once, of one bucket of visitors at a time."""
+"""Reader of raw events for rollups: deduplicated, a bucket of visitors at a time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,40 +11,40 @@ from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame, 
 from pipeline.store.warehouse.events import has_table, table_name
 from pipeline.store.warehouse.visitors import CUSTOM, DIMENSIONS
 
-# What an event says about the visitor; the day of the week follows from its time.
+# Segment columns of an event; the day of the week follows from its time.
 SEGMENT_COLUMNS: Final = (*(name for name in DIMENSIONS if name != "day_of_week"), CUSTOM)
 _KEYS: Final = 2**64
-# A conversion without a visitor names only a user.
+# The user of a conversion without a visitor id.
 _USER_ONLY: Final = "CASE WHEN e.visitor_id IS NULL THEN e.user_key END"
 
 
 class Bucket(NamedTuple):
-    """The keys from `low` to `high`, both included."""
+    """Range of keys from `low` to `high`, both included."""
 
     low: int
     high: int
 
-    def holds(self, column: str) -> str:
-        """The condition that a key is in it."""
+    def contains(self, column: str) -> str:
+        """Build the SQL condition that a key is in the bucket."""
         return f"{column} BETWEEN {self.low:d} AND {self.high:d}"
 
 
 def buckets(events: int, at_once: int) -> list[Bucket]:
-    """Split all keys so that about `at_once` of `events` fall into each bucket: keys are hashes."""
+    """Split the keys, which are hashes, so that about `at_once` of `events` fall into each bucket."""
     count = max(1, -(-events // at_once))
     edges = [_KEYS * number // count for number in range(count + 1)]
     return [Bucket(low, following - 1) for low, following in pairwise(edges)]
 
 
-class EventReads:
-    """One project's events up to a sequence number, on a cursor whose temporary tables they need.
+class EventReader:
+    """One project's events up to a sequence number, on a cursor that holds the temporary tables for them.
 
-    A conversion that names only a user belongs to the visitor who first identified as that user, if any
-    did. Events found to be repeats of an event id are read no more.
+    A conversion with only a user id belongs to the first visitor identified as that user, if there is one.
+    Repeats of an event id are left out once `skip_repeats` has found them.
     """
 
     def __init__(self, cursor: Cursor, project_id: str, *, until: int, skip_bots: bool) -> None:
-        """Read events numbered at most `until`; `EventReads.open` is the way to get one."""
+        """Read events numbered at most `until`; use `EventReader.open` instead."""
         self.cursor = cursor
         self.skip_bots = skip_bots
         self._events = f'(SELECT * FROM "{table_name(project_id)}" WHERE seq <= {until:d})'
@@ -55,14 +55,14 @@ class EventReads:
     @classmethod
     @contextmanager
     def open(cls, warehouse: Warehouse, project_id: str, *, until: int, skip_bots: bool) -> Iterator[Self]:
-        """Read what is committed, up to number `until`; the project has a table of events."""
+        """Read committed events numbered at most `until`; the project has a table of events."""
         with warehouse.cursor() as cursor:
             yield cls(cursor, project_id, until=until, skip_bots=skip_bots)
 
     def keep_to_visitors_since(self, seq: int) -> pl.Series:
-        """Read only visitors whom events numbered after `seq` are about; returns their keys."""
-        # Who identifies takes over conversions that named only the user, so both are touched; and so is a
-        # user whose conversions are a touched visitor's.
+        """Restrict reading to visitors with events numbered after `seq`; return their keys."""
+        # A visitor who identifies takes over the conversions of the user, so both are touched; and so is a
+        # user whose conversions belong to a touched visitor.
         self.cursor.execute(
             f"""
             CREATE OR REPLACE TEMP TABLE touched_visitors AS
@@ -78,26 +78,26 @@ class EventReads:
         return fetch_frame(self.cursor, "SELECT visitor_key FROM touched_visitors")["visitor_key"]
 
     def keep_to_all(self) -> None:
-        """Read all visitors again."""
+        """Lift the restriction to some visitors."""
         self._touched = ""
 
     @property
     def is_whole(self) -> bool:
-        """Whether these are the events of all visitors."""
+        """True while the events of all visitors are read."""
         return not self._touched
 
     def count(self) -> int:
-        """How many events there are to read, of every type."""
+        """Count the events to read, of all types."""
         query = f"SELECT count(*) FROM {self._events} e {self._touched}"
         return int(self.cursor.execute(query).fetchall()[0][0])
 
     def event_keys(self, bucket: Bucket) -> pl.Series:
-        """The keys in `bucket` of the ids of events to read, one an event."""
-        query = f"SELECT event_key FROM {self._events} e {self._touched} WHERE {bucket.holds('event_key')}"
+        """Read the keys of event ids in `bucket`, one per event."""
+        query = f"SELECT event_key FROM {self._events} e {self._touched} WHERE {bucket.contains('event_key')}"
         return fetch_frame(self.cursor, query)["event_key"]
 
     def skip_repeats(self, event_keys: pl.Series) -> None:
-        """Of the events with these keys read only the first of each key, whoever they are about."""
+        """From now on read only the first event of each of these keys."""
         if event_keys.is_empty():
             return
         self.cursor.execute("CREATE TEMP TABLE IF NOT EXISTS repeats (seq BIGINT)")
@@ -110,10 +110,10 @@ class EventReads:
             )
         self._has_repeats = True
 
-    def exposures(self, arms: pl.DataFrame, bucket: Bucket) -> pl.DataFrame:
-        """Exposures of visitors in `bucket` to `arms` (see `rules.arms_of`), with the visitor's segments."""
+    def exposures(self, variants: pl.DataFrame, bucket: Bucket) -> pl.DataFrame:
+        """Read exposures of visitors in `bucket` to `variants` (see `variant_rows`), with their segments."""
         segments = ", ".join(f"e.{name}" for name in SEGMENT_COLUMNS)
-        with registered(self.cursor, "arms", arms):
+        with registered(self.cursor, "arms", variants):
             return fetch_frame(
                 self.cursor,
                 f"""
@@ -121,14 +121,14 @@ class EventReads:
                   {"e.is_bot" if self.skip_bots else "false"} AS is_bot, {segments}
                 FROM {self.of_type("exposure")} e JOIN arms a USING (experiment_id, variant_id)
                 WHERE e.received_at BETWEEN a.received_from AND a.received_until
-                  AND {bucket.holds("e.visitor_key")}
+                  AND {bucket.contains("e.visitor_key")}
                 """,
             )
 
     def of_type(self, kind: str, *, related: str | None = None) -> str:
-        """A subquery of events of a type: each once, with the visitor it is about, of visitors to read.
+        """Build a subquery of events of a type, each once, with its visitor, of the visitors to read.
 
-        With `related` it has those of other visitors, too, that this condition holds for.
+        Events of other visitors that meet the condition `related` are included.
         """
         events = f"(SELECT * FROM {self._events} e WHERE e.type = '{kind}')"
         if kind == "conversion" and self._has_identities:
@@ -138,10 +138,10 @@ class EventReads:
             )"""
         if not self.is_whole:
             touched = "visitor_key IN (SELECT visitor_key FROM touched_visitors)"
-            wanted = touched if related is None else f"({touched}) IS TRUE OR ({related}) IS TRUE"
-            events = f"(SELECT * FROM {events} e WHERE {wanted})"
+            condition = touched if related is None else f"({touched}) IS TRUE OR ({related}) IS TRUE"
+            events = f"(SELECT * FROM {events} e WHERE {condition})"
         if self._has_repeats:
-            # Put so, the few repeats are what is hashed; an anti join may hash the many events instead.
+            # This form hashes the few repeats; an anti join may hash the many events instead.
             events = f"(SELECT * FROM {events} e WHERE (seq IN (SELECT seq FROM repeats)) IS NOT TRUE)"
         return events
 
@@ -159,7 +159,7 @@ class EventReads:
 
 
 def newest_seq(warehouse: Warehouse, project_id: str) -> int | None:
-    """The number of the project's newest event; None while it has none."""
+    """Find the sequence number of the project's newest event; None without events."""
     with warehouse.cursor() as cursor:
         if not has_table(cursor, project_id):
             return None

@@ -1,4 +1,4 @@
-"""How raw events are kept: one table a project, as they came, in the order they were committed."""
+"""Raw events: one append-only table per project, in the order of commits."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,14 +10,14 @@ import polars as pl
 from pipeline.store.warehouse.connection import ArrowStream, Warehouse
 
 _PREFIX: Final = "events_"
-# Ids come from the catalog; anything else never reaches a table name.
+# Ids come from the catalog; no other text reaches a table name.
 _SAFE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
 
 class EventRow(NamedTuple):
-    """One event but for its `seq`, in the order of the table's columns.
+    """One event without its `seq`, in the order of the table's columns.
 
-    Times are microseconds since 1970 in UTC; keys are `visitor_key` of the text beside them.
+    Times are microseconds since 1970 in UTC; keys are `hash64` of the text column of the same stem.
     """
 
     received_at: int
@@ -98,19 +98,19 @@ _COLUMNS_SQL: Final = ", ".join(
 
 
 def table_name(project_id: str) -> str:
-    """Where a project's events are; ValueError for what cannot be a project id."""
+    """Name the table of a project's events; ValueError for an invalid project id."""
     if not _SAFE_ID.match(project_id):
         raise ValueError(f"{project_id!r} is no project id; ids are letters, digits, '-' and '_'")
     return f"{_PREFIX}{project_id}"
 
 
 def create_table(cursor: duckdb.DuckDBPyConnection, project_id: str) -> None:
-    """Make the project's table unless it is there; no index, since a unique one makes commits crawl."""
+    """Create the project's table unless it exists; without a unique index, which would slow commits."""
     cursor.execute(f'CREATE TABLE IF NOT EXISTS "{table_name(project_id)}" ({_COLUMNS_SQL})')
 
 
 def append(cursor: duckdb.DuckDBPyConnection, project_id: str, events: pl.DataFrame) -> None:
-    """Add a batch: EVENT_SCHEMA with `seq`; columns that are missing stay null."""
+    """Append a batch: EVENT_SCHEMA with `seq`; missing columns are null."""
     # The statement names the variable, which takes half the time of registering a view.
     batch = ArrowStream(events)  # noqa: F841
     cursor.execute(f'INSERT INTO "{table_name(project_id)}" BY NAME SELECT * FROM batch')
@@ -136,7 +136,7 @@ def number_events(events: pl.DataFrame, first_seq: int) -> pl.DataFrame:
 
 
 def drop(cursor: duckdb.DuckDBPyConnection, project_id: str) -> None:
-    """Remove every event of a project; its sequence numbers are never given again."""
+    """Remove every event of a project; its sequence numbers are not used again."""
     if not has_table(cursor, project_id):
         return
     table = table_name(project_id)
@@ -146,21 +146,21 @@ def drop(cursor: duckdb.DuckDBPyConnection, project_id: str) -> None:
 
 
 def has_table(cursor: duckdb.DuckDBPyConnection, project_id: str) -> bool:
-    """Whether anything was ever stored for the project."""
-    found = cursor.execute(
+    """Tell whether the project has a table of events."""
+    tables = cursor.execute(
         "SELECT 1 FROM duckdb_tables() WHERE table_name = ?", [table_name(project_id)]
     ).fetchall()
-    return bool(found)
+    return bool(tables)
 
 
 def stored_projects(warehouse: Warehouse) -> list[str]:
-    """The id of every project that anything was ever stored for, and not dropped."""
+    """List the ids of projects with a table of events."""
     with warehouse.cursor() as cursor:
         return [name.removeprefix(_PREFIX) for name in _tables(cursor)]
 
 
 def last_seqs(warehouse: Warehouse) -> dict[str, int]:
-    """The newest sequence number of each project that has events."""
+    """Find the newest sequence number of each project that has events."""
     with warehouse.cursor() as cursor:
         newest = {
             table.removeprefix(_PREFIX): cursor.execute(f'SELECT max(seq) FROM "{table}"').fetchall()[0][0]
@@ -170,7 +170,7 @@ def last_seqs(warehouse: Warehouse) -> dict[str, int]:
 
 
 def last_seq(warehouse: Warehouse) -> int:
-    """The newest sequence number ever given, dropped projects included; 0 in an empty store."""
+    """Find the newest sequence number, dropped projects included; 0 in an empty store."""
     newest = max(last_seqs(warehouse).values(), default=0)
     with warehouse.cursor() as cursor:
         if not cursor.execute(
@@ -182,7 +182,7 @@ def last_seq(warehouse: Warehouse) -> int:
 
 
 def count_by_type(warehouse: Warehouse, project_id: str) -> dict[str, int]:
-    """How many events of each type a project has, repeats of an event id included."""
+    """Count a project's events by type, repeats of an event id included."""
     with warehouse.cursor() as cursor:
         if not has_table(cursor, project_id):
             return {}

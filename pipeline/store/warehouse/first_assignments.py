@@ -1,4 +1,4 @@
-"""Which variant each visitor was first given, as the events tell: assignments handed out, and exposures."""
+"""First variant of each visitor, from assignment and exposure events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from pipeline.store.warehouse.events import has_table, table_name
 
 @dataclass(frozen=True, slots=True)
 class FirstVariants:
-    """Visitors in the order of their keys, and which of the variants asked about each was first given."""
+    """Visitors in the order of their keys, and the position of each one's first variant."""
 
     visitor_keys: npt.NDArray[np.uint64]
     variants: npt.NDArray[np.uint8]
@@ -20,9 +20,9 @@ class FirstVariants:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentQuery:
-    """Whom to look for: the visitors of one experiment, in events after one sequence number up to another.
+    """Query for visitors of one experiment, in events after one sequence number up to another.
 
-    What came before the experiment started, such as a preview of the draft, assigned nobody.
+    Events before the start, such as a preview of the draft, do not assign.
     """
 
     project_id: str
@@ -34,7 +34,7 @@ class AssignmentQuery:
 
 
 def first_variants(warehouse: Warehouse, query: AssignmentQuery) -> FirstVariants:
-    """The first variant of each visitor, as positions in `query.variant_ids`; others are passed over."""
+    """Find the first variant of each visitor, as positions in `query.variant_ids`, ignoring others."""
     statement = f"""
         SELECT visitor_key, arg_min(list_position($variants, variant_id) - 1, seq)::UTINYINT AS variant
         FROM "{table_name(query.project_id)}"

@@ -1,4 +1,4 @@
-"""Which raw events may count for a goal: found once for all visitors, then read a bucket at a time."""
+"""Raw events that may count for a goal: found once, then read a bucket of visitors at a time."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -6,40 +6,40 @@ from typing import Final
 import polars as pl
 
 from pipeline.store.warehouse.connection import fetch_frame, registered
-from pipeline.store.warehouse.event_reader import Bucket, EventReads
+from pipeline.store.warehouse.event_reader import Bucket, EventReader
 
 _SIGNATURE_COLUMNS: Final = "signature BIGINT, type VARCHAR, {}".format(
     ", ".join(f"{name} VARCHAR" for name in ("url", "selector", "event_name", "goal_id"))
 )
-# Tracked events carry an amount in the currency's main unit, conversions in hundredths.
+# Tracked events have amounts in the currency's main unit, conversions in hundredths.
 _CENTS: Final = {"conversion": "e.revenue_cents"}
 _VALUE_CENTS: Final = "TRY_CAST(round(e.value * 100) AS BIGINT)"
-# Of visitors who are not read otherwise: orders that may have said first what another says again.
+# Orders of any visitor that may share a transaction with an order of the visitors to read.
 _RELATED: Final = "e.transaction_key IN (SELECT transaction_key FROM suspected_transactions)"
 
 
 class GoalEvents:
-    """The events of `reads` that are of some goal, kept in temporary tables on its cursor."""
+    """Events of `reader` that match a goal, in temporary tables on its cursor."""
 
-    def __init__(self, reads: EventReads, matched_by: Mapping[str, Sequence[str]]) -> None:
-        """Look at events of those types, once `reads` skips repeats.
+    def __init__(self, reader: EventReader, matched_by: Mapping[str, Sequence[str]]) -> None:
+        """Prepare to match events, once `reader` skips repeats.
 
-        `matched_by` names, by type, the columns that tell events of the type apart: their signature.
+        `matched_by` names, for each type of event, the columns that goals are compared with: its signature.
         """
         self._matched_by = matched_by
-        self._reads = reads
-        self._cursor = reads.cursor
-        if not reads.is_whole:
+        self._reader = reader
+        self._cursor = reader.cursor
+        if not reader.is_whole:
             self._add_related_orders()
         self._events = {
-            kind: reads.of_type(kind, related=_RELATED if kind == "conversion" else None)
+            kind: reader.of_type(kind, related=_RELATED if kind == "conversion" else None)
             for kind in matched_by
         }
         self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE signatures ({_SIGNATURE_COLUMNS})")
         self._cursor.execute("CREATE OR REPLACE TEMP TABLE wanted (signature BIGINT, rule UINTEGER)")
 
-    def signatures(self, at_once: int) -> Iterator[pl.DataFrame]:
-        """What the events are about: the distinct signatures, numbered as `signature`, in parts."""
+    def read_signatures(self, at_once: int) -> Iterator[pl.DataFrame]:
+        """Yield the distinct signatures of the events, numbered as `signature`, `at_once` at a time."""
         distinct = " UNION ALL BY NAME ".join(
             f"SELECT DISTINCT '{kind}' AS type, {', '.join(self._matched_by[kind])} FROM {events} e "
             f"{self._where()}"
@@ -52,13 +52,13 @@ class GoalEvents:
             query = "SELECT * FROM signatures WHERE signature BETWEEN ? AND ?"
             yield fetch_frame(self._cursor, query, [start, start + at_once - 1])
 
-    def want(self, matched: pl.DataFrame) -> None:
-        """Take events of those signatures to count for those rules: `signature`, `rule`."""
+    def select(self, matched: pl.DataFrame) -> None:
+        """Select the events of each `signature` in `matched` for its `rule`."""
         with registered(self._cursor, "matched", matched):
             self._cursor.execute("INSERT INTO wanted SELECT signature, rule FROM matched")
 
     def collect(self) -> None:
-        """Find the events that are wanted, each with every rule it may count for."""
+        """Collect the selected events, each with every rule it may count for."""
         self._cursor.execute(
             "CREATE OR REPLACE TEMP TABLE wanted_events AS FROM signatures JOIN wanted USING (signature)"
         )
@@ -66,11 +66,11 @@ class GoalEvents:
         self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE hits AS {hits}")
 
     def of_visitors(self, bucket: Bucket) -> pl.DataFrame:
-        """The hits of visitors in a bucket."""
-        return fetch_frame(self._cursor, f"SELECT * FROM hits WHERE {bucket.holds('visitor_key')}")
+        """Read the collected events of visitors in a bucket."""
+        return fetch_frame(self._cursor, f"SELECT * FROM hits WHERE {bucket.contains('visitor_key')}")
 
     def suspected_orders(self) -> pl.DataFrame:
-        """The orders, refunds aside, whose transaction was reported more than once for a rule."""
+        """Read the orders, without refunds, whose transaction occurs more than once for a rule."""
         return fetch_frame(
             self._cursor,
             """
@@ -92,17 +92,17 @@ class GoalEvents:
         """
 
     def _where(self) -> str:
-        return "WHERE NOT e.is_bot" if self._reads.skip_bots else ""
+        return "WHERE NOT e.is_bot" if self._reader.skip_bots else ""
 
     def _add_related_orders(self) -> None:
         self._cursor.execute(
             f"""
             CREATE OR REPLACE TEMP TABLE suspected_transactions AS
-            SELECT DISTINCT e.transaction_key FROM {self._reads.of_type("conversion")} e
+            SELECT DISTINCT e.transaction_key FROM {self._reader.of_type("conversion")} e
             WHERE e.transaction_key IS NOT NULL
             """
         )
-        # Repeats were sought among the events of visitors to read only; these orders are of any visitor.
-        orders = self._reads.of_type("conversion", related=_RELATED)
+        # Repeats were found among events of the visitors to read only; these orders are of any visitor.
+        orders = self._reader.of_type("conversion", related=_RELATED)
         keys = fetch_frame(self._cursor, f"SELECT e.event_key FROM {orders} e WHERE {_RELATED}")["event_key"]
-        self._reads.skip_repeats(keys)
+        self._reader.skip_repeats(keys)

@@ -1,4 +1,4 @@
-"""Parquet copies of raw events, visitors, orders and aggregates, as a transaction sees them."""
+"""Parquet files of raw events, orders and aggregates, as of a transaction."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,16 +12,16 @@ from pipeline.store.warehouse.events import has_table, table_name
 from pipeline.store.warehouse.visitor_export import TO_PARQUET
 from pipeline.store.warehouse.visitors import result_table
 
-# A file of events begins and ends with a block of this many sequence numbers, which other projects share.
+# Files of events split at multiples of this many sequence numbers, which all projects share.
 _BLOCK: Final = 65_536
-# Events of one file: more than this are begun in another.
+# A file with at least this many events is full.
 EVENTS_A_FILE: Final = 1_000_000
-_MOMENTS: Final = ("received_at", "occurred_at")
+_TIMES: Final = ("received_at", "occurred_at")
 _DAY: Final = "DATE '1970-01-01' + {}"
 
 
 class EventRange(NamedTuple):
-    """Events of a project that go into one file; `content` differs where the events do."""
+    """Range of a project's events for one file; `content` differs where the events do."""
 
     first_seq: int
     last_seq: int
@@ -29,7 +29,7 @@ class EventRange(NamedTuple):
     content: int
 
     def with_block(self, block: "EventRange") -> "EventRange":
-        """Together with the events of a later block."""
+        """Extend the range by a later block."""
         return EventRange(
             self.first_seq, block.last_seq, self.rows + block.rows, self.content ^ block.content
         )
@@ -38,7 +38,7 @@ class EventRange(NamedTuple):
 def event_ranges(
     cursor: Cursor, project_id: str, *, events_a_file: int = EVENTS_A_FILE
 ) -> Iterator[EventRange]:
-    """How a project's events are split into files: all ranges but the last are the same ever after."""
+    """Split a project's events into files: all ranges but the last stay the same from then on."""
     current: EventRange | None = None
     for block in _blocks(cursor, project_id):
         if current is not None and current.rows >= events_a_file:
@@ -50,20 +50,20 @@ def event_ranges(
 
 
 def write_events(cursor: Cursor, project_id: str, events: EventRange, path: Path) -> int:
-    """Write the events of a range, in the order they were stored; times become points in time."""
-    moments = ", ".join(f"make_timestamptz({name}) AS {name}" for name in _MOMENTS)
+    """Write the events of a range in order; times get a timestamp type. Return the number of rows."""
+    times = ", ".join(f"make_timestamptz({name}) AS {name}" for name in _TIMES)
     query = f"""
-        SELECT * REPLACE ({moments}) FROM "{table_name(project_id)}"
+        SELECT * REPLACE ({times}) FROM "{table_name(project_id)}"
         WHERE seq BETWEEN {events.first_seq:d} AND {events.last_seq:d}
     """
     return copy_to_file(cursor, query, path, TO_PARQUET)
 
 
 def write_orders(cursor: Cursor, experiment_id: str, goal_ids: Sequence[str], path: Path) -> int:
-    """Write what was paid on other days than that of the visitor's first conversion, by goal and day.
+    """Write revenue on other days than that of the visitor's first conversion; return the number of rows.
 
-    A visitor's revenue includes it; `from_day` is the day that it would be counted on otherwise, null
-    where the visitor has no conversion.
+    A visitor's revenue includes it; `from_day` is the day of the first conversion, null where the visitor
+    has none.
     """
     with registered(cursor, "goals", _ids("goal", dict(enumerate(goal_ids)))):
         query = f"""
@@ -82,9 +82,10 @@ def write_aggregates(
     goal_ids: Sequence[str],
     path: Path,
 ) -> int:
-    """Write the sums by goal, variant, day and segment; `variants` names what each number stands for.
+    """Write the sums by goal, variant, day and segment; return the number of rows.
 
-    Sums of all visitors have neither `dimension` nor `value`; visitors are counted under no goal.
+    `variants` are ids by number. Sums over all visitors have neither `dimension` nor `value`; rows with
+    `visitors` have no goal.
     """
     sums = "visitors, conversions, cents, cohort_conversions, cohort_cents, cohort_cents_squared"
     with (
@@ -102,7 +103,7 @@ def write_aggregates(
 
 
 def visitors_of_variants(cursor: Cursor, experiment_id: str) -> dict[int, int]:
-    """How many visitors each variant has, by its number; those set aside have numbers of their own."""
+    """Count visitors by the variant's number, or by the mark of those counted in no variant."""
     return dict(
         cursor.execute(
             f"""
@@ -115,7 +116,7 @@ def visitors_of_variants(cursor: Cursor, experiment_id: str) -> dict[int, int]:
 
 
 def _blocks(cursor: Cursor, project_id: str) -> list[EventRange]:
-    """The project's events by block of sequence numbers, in order."""
+    """List the project's events by block of sequence numbers, in order."""
     if not has_table(cursor, project_id):
         return []
     rows = cursor.execute(
@@ -128,5 +129,5 @@ def _blocks(cursor: Cursor, project_id: str) -> list[EventRange]:
 
 
 def _ids(kind: str, ids: Mapping[int, str]) -> pl.DataFrame:
-    """The id behind each number."""
+    """Build a frame of numbers and ids."""
     return pl.DataFrame(list(ids.items()), schema={kind: pl.UInt8, f"{kind}_id": pl.String}, orient="row")

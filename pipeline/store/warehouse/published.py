@@ -1,7 +1,4 @@
-"""Which result tables are published: what they cover, and by which rules they were counted.
-
-Up to which local day each time zone's nightly rollup was done.
-"""
+"""Records of published results, and of completed nightly rollups by time zone."""
 
 from datetime import date
 from typing import Any, Final, NamedTuple
@@ -14,11 +11,11 @@ _NIGHTS: Final = "nightly_rollups"
 
 
 class Published(NamedTuple):
-    """What is known of an experiment's result tables.
+    """Record of an experiment's published result tables.
 
-    They hold every event numbered up to `covered_seq`, and were brought up to date at `as_of`
-    (microseconds). `variants` and `goals` are the ids behind the positions that the tables speak of;
-    `dimensions` are those in the aggregates. A final one is never counted anew.
+    They count every event numbered up to `covered_seq`, as of `as_of` (microseconds since 1970). `variants`
+    and `goals` are ids by position in the tables; `dimensions` are those in the aggregates. Final results
+    are never counted again.
     """
 
     experiment_id: str
@@ -34,7 +31,7 @@ class Published(NamedTuple):
 
 
 def create_table(cursor: Cursor) -> None:
-    """Make the table unless it is there."""
+    """Create the table of records unless it exists."""
     cursor.execute(
         f"""
         CREATE TABLE IF NOT EXISTS {_ROLLUPS} (
@@ -46,37 +43,40 @@ def create_table(cursor: Cursor) -> None:
 
 
 def find(cursor: Cursor, experiment_id: str) -> Published | None:
-    """What is published of an experiment; None if nothing is."""
+    """Find the record of an experiment; None if nothing is published."""
     rows = cursor.execute(f"SELECT * FROM {_ROLLUPS} WHERE experiment_id = ?", [experiment_id]).fetchall()
     if not rows:
         return None
-    facts: list[Any] = [tuple(fact) if isinstance(fact, list) else fact for fact in rows[0]]
-    return Published(*facts)
+    fields: list[Any] = [tuple(value) if isinstance(value, list) else value for value in rows[0]]
+    return Published(*fields)
 
 
-def published_experiments(warehouse: Warehouse) -> list[str]:
-    """The id of every experiment that has results."""
+def list_experiments(warehouse: Warehouse) -> list[str]:
+    """List the ids of experiments with published results."""
     with warehouse.cursor() as cursor:
-        return [one for (one,) in cursor.execute(f"SELECT experiment_id FROM {_ROLLUPS}").fetchall()]
+        return [
+            experiment_id
+            for (experiment_id,) in cursor.execute(f"SELECT experiment_id FROM {_ROLLUPS}").fetchall()
+        ]
 
 
 def publish(cursor: Cursor, published: Published) -> None:
-    """Replace what was said of the experiment: part of the transaction that replaces its tables."""
-    row = [list(fact) if isinstance(fact, tuple) else fact for fact in published]
-    marks = ", ".join("?" * len(row))
+    """Replace the record of an experiment, in the transaction that replaces its tables."""
+    row = [list(value) if isinstance(value, tuple) else value for value in published]
+    placeholders = ", ".join("?" * len(row))
     cursor.execute(f"DELETE FROM {_ROLLUPS} WHERE experiment_id = ?", [published.experiment_id])
-    cursor.execute(f"INSERT INTO {_ROLLUPS} VALUES ({marks})", row)
+    cursor.execute(f"INSERT INTO {_ROLLUPS} VALUES ({placeholders})", row)
 
 
 def withdraw(cursor: Cursor, experiment_id: str) -> None:
-    """Remove an experiment's results."""
+    """Remove the record and the result tables of an experiment."""
     cursor.execute(f"DELETE FROM {_ROLLUPS} WHERE experiment_id = ?", [experiment_id])
     for kind in TABLES:
         cursor.execute(f"DROP TABLE IF EXISTS {result_table(kind, experiment_id)}")
 
 
-def last_night(cursor: Cursor, timezone: str) -> date | None:
-    """The day that had begun when it was last done; None if it never was."""
+def find_last_night(cursor: Cursor, timezone: str) -> date | None:
+    """Find the local day of the last nightly rollup of a time zone; None if there was none."""
     _create_nights_table(cursor)
     rows = cursor.execute(f"SELECT max(day) FROM {_NIGHTS} WHERE timezone = ?", [timezone]).fetchall()
     day: date | None = rows[0][0]
@@ -84,7 +84,7 @@ def last_night(cursor: Cursor, timezone: str) -> date | None:
 
 
 def record_night(cursor: Cursor, timezone: str, day: date) -> None:
-    """Keep in mind that it is done for `day`."""
+    """Record the nightly rollup of a time zone for `day`."""
     _create_nights_table(cursor)
     cursor.execute(f"DELETE FROM {_NIGHTS} WHERE timezone = ?", [timezone])
     cursor.execute(f"INSERT INTO {_NIGHTS} VALUES (?, ?)", [timezone, day])

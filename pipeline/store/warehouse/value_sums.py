@@ -1,14 +1,14 @@
-"""What visitors' values add up to: amounts that are cut, orders, and what was done before."""
+"""Sums of visitors' values: winsorized amounts, orders, and pre-period values."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pipeline.store.warehouse.connection import Cursor
-from pipeline.store.warehouse.visitors import columns_of, result_table, within_segment
+from pipeline.store.warehouse.visitors import read_columns, result_table, segment_condition
 
 
-class AskedGoal(NamedTuple):
-    """What is asked of the goal at a place among those counted."""
+class SummedGoal(NamedTuple):
+    """Goal to sum values of, by its position in the visitor rows."""
 
     place: int
     is_revenue: bool
@@ -16,9 +16,9 @@ class AskedGoal(NamedTuple):
 
 
 class ValueSums(NamedTuple):
-    """Sums of whole numbers over the visitors of one variant: of the value y, the orders d, the past z.
+    """Integer sums over the visitors of one variant: of the value y, the orders d, the pre-period value z.
 
-    `has_orders` and `has_past` say whether anything is known of those; their sums are 0 otherwise.
+    Without `has_orders` or `has_past` those are not counted, and their sums are 0.
     """
 
     goal: int
@@ -42,66 +42,66 @@ class ValueSums(NamedTuple):
 def read_value_sums(
     cursor: Cursor,
     experiment_id: str,
-    goals: Sequence[AskedGoal],
+    goals: Sequence[SummedGoal],
     segment: Mapping[str, str],
     *,
     variants: int,
 ) -> list[ValueSums]:
-    """Sum up the visitors who have every value of `segment`, a row for each goal and variant that has any.
+    """Sum up the visitors who have every value of `segment`, a row per goal and variant with visitors.
 
-    Amounts, and those of the past, are cut at the percentile of what all visitors who paid brought, in
-    whichever segment: see `engine.stats.winsorizing`. `cursor` is in a transaction.
+    Amounts, in the pre-period too, are capped at a percentile of the positive amounts of all visitors, in any
+    segment: see `engine.stats.winsorizing`. `cursor` is in a transaction.
     """
-    known = set(columns_of(cursor, experiment_id))
-    asked = [goal for goal in goals if f"g{goal.place}_at" in known]
-    if not asked:
+    columns = set(read_columns(cursor, experiment_id))
+    counted = [goal for goal in goals if f"g{goal.place}_at" in columns]
+    if not counted:
         return []
-    caps = _caps(cursor, experiment_id, asked, variants)
-    values = [column for goal in asked for column in _values(goal, caps.get(goal.place), known)]
-    sums = [column for goal in asked for column in _sums(goal.place, caps.get(goal.place))]
+    caps = _caps(cursor, experiment_id, counted, variants)
+    values = [column for goal in counted for column in _values(goal, caps.get(goal.place), columns)]
+    sums = [column for goal in counted for column in _sums(goal.place, caps.get(goal.place))]
     rows = cursor.execute(
         f"""
         SELECT variant, count(*), {", ".join(sums)} FROM (
           SELECT variant, {", ".join(values)} FROM {result_table("visitors", experiment_id)}
-          WHERE variant < {variants:d} AND {within_segment(cursor, experiment_id, segment)}
+          WHERE variant < {variants:d} AND {segment_condition(cursor, experiment_id, segment)}
         ) GROUP BY variant ORDER BY variant
         """
     ).fetchall()
     return [
-        _row(goal.place, numbers, place * _SUMS, caps.get(goal.place), known)
+        _row(goal.place, numbers, place * _SUMS, caps.get(goal.place), columns)
         for numbers in rows
-        for place, goal in enumerate(asked)
+        for place, goal in enumerate(counted)
     ]
 
 
-def _caps(cursor: Cursor, experiment_id: str, goals: Sequence[AskedGoal], variants: int) -> dict[int, int]:
-    """Where the amounts of each goal are cut; goals that nobody paid for are left out."""
+def _caps(cursor: Cursor, experiment_id: str, goals: Sequence[SummedGoal], variants: int) -> dict[int, int]:
+    """Find the cap of each goal in cents; goals without revenue have none."""
     capped = [goal for goal in goals if goal.cap_percentile is not None]
     if not capped:
         return {}
-    # The smallest amount with at least that share at or below it: an observed one, so cents stay whole.
-    found = ", ".join(
+    # The smallest amount with at least that share at or below it: an observed one, so cents stay integers.
+    quantiles = ", ".join(
         f"quantile_disc(g{goal.place}_cents, {goal.cap_percentile or 0:f} / 100)"
         f" FILTER (g{goal.place}_cents > 0)"
         for goal in capped
     )
     table = result_table("visitors", experiment_id)
-    (caps,) = cursor.execute(f"SELECT {found} FROM {table} WHERE variant < {variants:d}").fetchall()
+    (caps,) = cursor.execute(f"SELECT {quantiles} FROM {table} WHERE variant < {variants:d}").fetchall()
     return {goal.place: int(cap) for goal, cap in zip(capped, caps, strict=True) if cap is not None}
 
 
-def _values(goal: AskedGoal, cap: int | None, known: set[str]) -> Iterator[str]:
+def _values(goal: SummedGoal, cap: int | None, columns: set[str]) -> Iterator[str]:
     name = f"g{goal.place}"
     amount = f"{name}_cents" if goal.is_revenue else f"({name}_at IS NOT NULL)::BIGINT"
-    past = f"{name}_before" if f"{name}_before" in known else "0::BIGINT"
-    orders = f"{name}_orders" if f"{name}_orders" in known else "0::BIGINT"
+    pre_period = f"{name}_before" if f"{name}_before" in columns else "0::BIGINT"
+    orders = f"{name}_orders" if f"{name}_orders" in columns else "0::BIGINT"
     yield f"{amount} AS raw_{goal.place}"
-    yield f"{_cut(amount, cap)}::HUGEINT AS y_{goal.place}"
+    yield f"{_capped(amount, cap)}::HUGEINT AS y_{goal.place}"
     yield f"{orders}::HUGEINT AS d_{goal.place}"
-    yield f"{_cut(past, cap)}::HUGEINT AS z_{goal.place}"
+    yield f"{_capped(pre_period, cap)}::HUGEINT AS z_{goal.place}"
 
 
-def _cut(amount: str, cap: int | None) -> str:
+def _capped(amount: str, cap: int | None) -> str:
     return amount if cap is None else f"least({amount}, {cap:d})"
 
 
@@ -115,7 +115,7 @@ def _sums(place: int, cap: int | None) -> list[str]:
 _SUMS = len(_sums(0, None))
 
 
-def _row(place: int, numbers: Sequence[int], first: int, cap: int | None, known: set[str]) -> ValueSums:
+def _row(place: int, numbers: Sequence[int], first: int, cap: int | None, columns: set[str]) -> ValueSums:
     variant, n, *sums = numbers
     capped, y, yy, d, dd, dy, z, zz, zy, zd = map(int, sums[first : first + _SUMS])
     return ValueSums(
@@ -126,11 +126,11 @@ def _row(place: int, numbers: Sequence[int], first: int, cap: int | None, known:
         yy=yy,
         cap=cap,
         capped=capped,
-        has_orders=f"g{place}_orders" in known,
+        has_orders=f"g{place}_orders" in columns,
         d=d,
         dd=dd,
         dy=dy,
-        has_past=f"g{place}_before" in known,
+        has_past=f"g{place}_before" in columns,
         z=z,
         zz=zz,
         zy=zy,

@@ -1,4 +1,4 @@
-"""How an experiment's visitors are written to a file: a row each, in words instead of codes."""
+"""Export of an experiment's visitors to a file, a row each, with segment values as text."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from pipeline.store.warehouse.events import has_table, table_name
 from pipeline.store.warehouse.visitors import (
     CUSTOM,
     DIMENSIONS,
-    goals_of,
+    count_goals,
     result_table,
-    within_segment,
+    segment_condition,
 )
 
 Form = Literal["parquet", "csv", "ndjson"]
 
-# Into the file that is there, whose permissions stay.
+# Written into the existing file, so that its permissions stay.
 TO_PARQUET: Final = "FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false"
 _COPY: Final[Mapping[Form, str]] = {
     "parquet": TO_PARQUET,
@@ -27,7 +27,7 @@ _COPY: Final[Mapping[Form, str]] = {
     "ndjson": "FORMAT json",
 }
 _TEXT_MOMENT: Final = "strftime(make_timestamp({}), '%Y-%m-%dT%H:%M:%S.%fZ')"
-# Text has no type for a point in time, so it says it as the API does.
+# Text formats have no type for points in time; these are formatted as in the API.
 _MOMENT: Final[Mapping[Form, str]] = {
     "parquet": "make_timestamptz({})",
     "csv": _TEXT_MOMENT,
@@ -44,10 +44,10 @@ _VALUE_COLUMNS: Final = {"dimension": "VARCHAR", "code": "UINTEGER", "value": "V
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisitorExport:
-    """Whose visitors to write, and which: those with every value of `segment`.
+    """Selection of an experiment's visitors: those with every value of `segment`.
 
-    `variants` are ids and names by position. Where nothing is published, `is_published` is false.
-    `with_keys` adds the key by which a visitor's events and orders are found.
+    `variants` are ids and names by position. Without `is_published` the file has only its columns.
+    `with_keys` adds the key that a visitor's events and orders have.
     """
 
     project_id: str
@@ -60,9 +60,9 @@ class VisitorExport:
 
 
 def write_visitors(cursor: Cursor, export: VisitorExport, form: Form, path: Path) -> int:
-    """Write them to a new file, in the order of first exposure; only the columns where there is none.
+    """Write visitors to a new file, in the order of first exposure; return their number.
 
-    `cursor` is in a transaction. Visitors who count in no variant are left out.
+    `cursor` is in a transaction. Visitors counted in no variant are left out.
     """
     arms = pl.DataFrame(
         [(place, *variant) for place, variant in enumerate(export.variants)],
@@ -75,7 +75,7 @@ def write_visitors(cursor: Cursor, export: VisitorExport, form: Form, path: Path
             FROM {_visitors(export)} v JOIN arms a ON a.variant = v.variant
             LEFT JOIN ({_visitor_ids(cursor, export)}) i ON i.visitor_key = v.visitor_key
             {" ".join(_decoded(export))}
-            WHERE {_chosen(cursor, export)}
+            WHERE {_condition(cursor, export)}
             ORDER BY v.first_exposed_at, v.visitor_key
         """
         values = {"experiment": export.experiment_id} if "$experiment" in query else {}
@@ -89,8 +89,8 @@ def _columns(cursor: Cursor, export: VisitorExport, moment: str) -> Iterable[str
     yield f"{moment.format('v.first_exposed_at')} AS first_exposed_at"
     yield from (f"{name}_values.value AS {name}" for name in DIMENSIONS)
     yield f"{CUSTOM}_values.value::JSON AS custom_dimensions"
-    # A goal that was added since the last count has no columns yet.
-    counted = goals_of(cursor, export.experiment_id) if export.is_published else 0
+    # A goal added since the last count has no columns yet.
+    counted = count_goals(cursor, export.experiment_id) if export.is_published else 0
     for place, goal_id in enumerate(export.goal_ids):
         at, cents = (f"v.g{place}_at", f"v.g{place}_cents") if place < counted else ("NULL::BIGINT", "0")
         yield f"{moment.format(at)} AS {_quoted(goal_id + '_converted_at')}"
@@ -104,7 +104,7 @@ def _visitors(export: VisitorExport) -> str:
 
 
 def _visitor_ids(cursor: Cursor, export: VisitorExport) -> str:
-    """Only events say who is behind a key."""
+    """Build the query of visitor ids by key, which only events have."""
     if not has_table(cursor, export.project_id):
         return "SELECT NULL::UBIGINT AS visitor_key, NULL::VARCHAR AS visitor_id WHERE false"
     return f"""
@@ -124,10 +124,10 @@ def _decoded(export: VisitorExport) -> Iterable[str]:
     )
 
 
-def _chosen(cursor: Cursor, export: VisitorExport) -> str:
+def _condition(cursor: Cursor, export: VisitorExport) -> str:
     if not export.is_published:
         return "false"
-    return within_segment(cursor, export.experiment_id, export.segment)
+    return segment_condition(cursor, export.experiment_id, export.segment)
 
 
 def _no_rows(columns: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""How many people a project's experiments have counted: whoever is in several of them is one."""
+"""Distinct visitors of a project over all of its experiments."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from pipeline.store.warehouse.visitors import result_table
 
 
 class CountedExperiment(NamedTuple):
-    """An experiment with published results: its variants, and the position of its primary goal if any."""
+    """Experiment with published results: the number of its variants, and its primary goal's position."""
 
     experiment_id: str
     variants: int
@@ -16,7 +16,7 @@ class CountedExperiment(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """Visitors; those who reached a primary goal; those first seen, and first converted, lately."""
+    """Distinct visitors, those who converted on a primary goal, and the recent ones of both."""
 
     visitors: int = 0
     converted: int = 0
@@ -25,16 +25,16 @@ class Totals(NamedTuple):
 
 
 def read_totals(cursor: Cursor, experiments: Sequence[CountedExperiment], *, since_us: int) -> Totals:
-    """Count the visitors of those experiments; lately is at or after `since_us`."""
+    """Count the visitors of experiments; recent is at or after `since_us` (microseconds since 1970)."""
     if not experiments:
         return Totals()
     rows = cursor.execute(
         f"""
-        SELECT count(*), count(done_at),
-          count(*) FILTER (seen_at >= $since), count(*) FILTER (done_at >= $since)
+        SELECT count(*), count(converted_at),
+          count(*) FILTER (exposed_at >= $since), count(*) FILTER (converted_at >= $since)
         FROM (
-          SELECT visitor_key, max(seen_at) AS seen_at, max(done_at) AS done_at
-          FROM ({" UNION ALL ".join(map(_seen_in, experiments))}) GROUP BY visitor_key
+          SELECT visitor_key, max(exposed_at) AS exposed_at, max(converted_at) AS converted_at
+          FROM ({" UNION ALL ".join(map(_visitors_of, experiments))}) GROUP BY visitor_key
         )
         """,
         {"since": since_us},
@@ -42,11 +42,11 @@ def read_totals(cursor: Cursor, experiments: Sequence[CountedExperiment], *, sin
     return Totals(*rows[0])
 
 
-def _seen_in(experiment: CountedExperiment) -> str:
+def _visitors_of(experiment: CountedExperiment) -> str:
     goal = experiment.primary_goal
-    # Beyond the variants are visitors who are set aside.
+    # Higher numbers mark visitors counted in no variant.
     return f"""
-        SELECT visitor_key, first_exposed_at AS seen_at,
-          {"NULL::BIGINT" if goal is None else f"g{goal}_at"} AS done_at
+        SELECT visitor_key, first_exposed_at AS exposed_at,
+          {"NULL::BIGINT" if goal is None else f"g{goal}_at"} AS converted_at
         FROM {result_table("visitors", experiment.experiment_id)} WHERE variant < {experiment.variants:d}
     """

@@ -1,4 +1,4 @@
-"""How visitors are kept: a table of them for each experiment, one of their orders, one of segment values."""
+"""Tables of visitors, orders and segment values, one of each per experiment."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,9 +9,9 @@ import polars as pl
 from pipeline.store.warehouse.connection import Cursor, fetch_frame, registered
 
 _SAFE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
-# What an experiment's results are kept in, by the part of the table's name that says so.
+# Result tables of an experiment, by the prefix of their names.
 TABLES: Final = ("visitors", "orders", "segment_values", "aggregates")
-# Every segment that a visitor has a column for, as the code of its value.
+# Segment dimensions: each has a column of value codes in the table of visitors.
 DIMENSIONS: Final = (
     "traffic_source",
     "device_type",
@@ -26,10 +26,10 @@ DIMENSIONS: Final = (
     "utm_campaign",
     "visitor_identity",
 )
-# The customer's own dimensions: the code of a JSON object.
+# The column of custom dimensions: the code of a JSON object.
 CUSTOM: Final = "custom"
 CUSTOM_PREFIX: Final = "custom:"
-# Money on other days than that of the visitor's first conversion; all the rest is on that day.
+# Revenue on other days than that of the visitor's first conversion; all other revenue is on that day.
 _ORDERS: Final = {
     "visitor_key": "UBIGINT",
     "goal": "UTINYINT",
@@ -42,14 +42,14 @@ _VALUE_COLUMNS: Final = "dimension VARCHAR, code UINTEGER, value VARCHAR"
 
 
 def result_table(kind: str, experiment_id: str) -> str:
-    """The quoted name of one of an experiment's TABLES; ValueError for what cannot be an experiment id."""
+    """Quote the name of one of an experiment's TABLES; ValueError for an invalid experiment id."""
     if not _SAFE_ID.match(experiment_id):
         raise ValueError(f"{experiment_id!r} is no experiment id; ids are letters, digits, '-' and '_'")
     return f'"{kind}_{experiment_id}"'
 
 
-def recreate(cursor: Cursor, experiment_id: str, *, goals: int, told: Sequence[str] = ()) -> None:
-    """Make the tables anew and empty, for that many goals; `told` names further columns of whole numbers."""
+def recreate(cursor: Cursor, experiment_id: str, *, goals: int, extra_columns: Sequence[str] = ()) -> None:
+    """Create the tables empty for that many goals; `extra_columns` name further integer columns."""
     columns = ", ".join(
         [
             "visitor_key UBIGINT NOT NULL",
@@ -61,7 +61,7 @@ def recreate(cursor: Cursor, experiment_id: str, *, goals: int, told: Sequence[s
                 f"g{goal}_at BIGINT, g{goal}_day INTEGER, g{goal}_cents BIGINT NOT NULL"
                 for goal in range(goals)
             ),
-            *(f"{name} BIGINT NOT NULL" for name in told),
+            *(f"{name} BIGINT NOT NULL" for name in extra_columns),
         ]
     )
     tables = {"visitors": columns, "orders": _ORDER_COLUMNS, "segment_values": _VALUE_COLUMNS}
@@ -70,7 +70,7 @@ def recreate(cursor: Cursor, experiment_id: str, *, goals: int, told: Sequence[s
 
 
 def add(cursor: Cursor, experiment_id: str, visitors: pl.DataFrame, orders: pl.DataFrame) -> None:
-    """Add rows of visitors who have none."""
+    """Add rows of visitors without rows so far, and their orders."""
     for kind, rows in (("visitors", visitors), ("orders", orders)):
         with registered(cursor, "added_rows", rows):
             cursor.execute(
@@ -78,51 +78,49 @@ def add(cursor: Cursor, experiment_id: str, visitors: pl.DataFrame, orders: pl.D
             )
 
 
-def take_out(
-    cursor: Cursor, experiment_id: str, visitor_keys: pl.Series
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Remove the rows of those visitors, and return them: their own, and their orders."""
-    taken = []
-    with registered(cursor, "taken_keys", visitor_keys.alias("visitor_key").to_frame()):
+def remove(cursor: Cursor, experiment_id: str, visitor_keys: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Remove visitors; return their rows and those of their orders."""
+    removed = []
+    with registered(cursor, "removed_keys", visitor_keys.alias("visitor_key").to_frame()):
         for kind in ("visitors", "orders"):
             table = result_table(kind, experiment_id)
-            taken.append(
-                fetch_frame(cursor, f"SELECT t.* FROM {table} t SEMI JOIN taken_keys USING (visitor_key)")
+            removed.append(
+                fetch_frame(cursor, f"SELECT t.* FROM {table} t SEMI JOIN removed_keys USING (visitor_key)")
             )
-            cursor.execute(f"DELETE FROM {table} WHERE visitor_key IN (SELECT visitor_key FROM taken_keys)")
-    visitors, orders = taken
+            cursor.execute(f"DELETE FROM {table} WHERE visitor_key IN (SELECT visitor_key FROM removed_keys)")
+    visitors, orders = removed
     return visitors, orders
 
 
-def within_segment(cursor: Cursor, experiment_id: str, segment: Mapping[str, str]) -> str:
-    """The condition that a row of the experiment's visitors has every value of `segment`."""
+def segment_condition(cursor: Cursor, experiment_id: str, segment: Mapping[str, str]) -> str:
+    """Build the SQL condition that a visitor row has every value of `segment`."""
     codes = {name: _codes(cursor, experiment_id, name, value) for name, value in segment.items()}
     conditions = [
-        f"{CUSTOM if name.startswith(CUSTOM_PREFIX) else name} IN ({', '.join(map(str, found)) or 'NULL'})"
-        for name, found in codes.items()
+        f"{CUSTOM if name.startswith(CUSTOM_PREFIX) else name} IN ({', '.join(map(str, matching)) or 'NULL'})"
+        for name, matching in codes.items()
     ]
     return " AND ".join(conditions) or "true"
 
 
-def columns_of(cursor: Cursor, experiment_id: str) -> list[str]:
-    """The columns of the experiment's visitors, in order."""
+def read_columns(cursor: Cursor, experiment_id: str) -> list[str]:
+    """Return the columns of the experiment's visitors, in order."""
     rows = cursor.execute(f"DESCRIBE {result_table('visitors', experiment_id)}").fetchall()
     return [name for name, *_ in rows]
 
 
-def goals_of(cursor: Cursor, experiment_id: str) -> int:
-    """How many goals the experiment's visitors were counted for."""
-    return sum(name.startswith("g") and name.endswith("_at") for name in columns_of(cursor, experiment_id))
+def count_goals(cursor: Cursor, experiment_id: str) -> int:
+    """Count the goals that the experiment's visitors were counted for."""
+    return sum(name.startswith("g") and name.endswith("_at") for name in read_columns(cursor, experiment_id))
 
 
 def _codes(cursor: Cursor, experiment_id: str, dimension: str, value: str) -> list[int]:
-    """The codes under which visitors have that value of a dimension; none if nobody has it."""
+    """Find the codes of a value of a dimension; several for a custom one, none for an unknown value."""
     table = result_table("segment_values", experiment_id)
     if not dimension.startswith(CUSTOM_PREFIX):
         query, parameters = "dimension = ? AND value = ?", [dimension, value]
     else:
         key = dimension.removeprefix(CUSTOM_PREFIX)
-        # A JSON pointer (RFC 6901) names any key; a path would need quoting of its own.
+        # A JSON pointer (RFC 6901) takes any key; a JSON path would need quoting.
         pointer = "/" + key.replace("~", "~0").replace("/", "~1")
         query, parameters = "dimension = ? AND json_extract_string(value, ?) = ?", [CUSTOM, pointer, value]
     return [
@@ -131,12 +129,12 @@ def _codes(cursor: Cursor, experiment_id: str, dimension: str, value: str) -> li
 
 
 def read_values(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
-    """The `value` behind each `code` of each `dimension`."""
+    """Return the `value` of each `code` of each `dimension`."""
     return fetch_frame(cursor, f"SELECT * FROM {result_table('segment_values', experiment_id)}")
 
 
 def write_values(cursor: Cursor, experiment_id: str, values: pl.DataFrame) -> None:
-    """Replace them."""
+    """Replace the segment values of an experiment."""
     table = result_table("segment_values", experiment_id)
     cursor.execute(f"DELETE FROM {table}")
     with registered(cursor, "written_values", values):
@@ -144,13 +142,13 @@ def write_values(cursor: Cursor, experiment_id: str, values: pl.DataFrame) -> No
 
 
 def digest(cursor: Cursor, experiment_id: str) -> tuple[int, ...]:
-    """Numbers that differ when a visitor or an order does; segments aside, whose codes are arbitrary."""
+    """Hash all visitors and orders, but for segments, whose codes depend on the order of counting."""
     visitors, orders = (result_table(kind, experiment_id) for kind in ("visitors", "orders"))
-    columns = columns_of(cursor, experiment_id)
-    told = ", ".join(name for name in columns if name not in {*DIMENSIONS, CUSTOM})
+    columns = read_columns(cursor, experiment_id)
+    hashed = ", ".join(name for name in columns if name not in {*DIMENSIONS, CUSTOM})
     rows = cursor.execute(
         f"""
-        SELECT count(*), coalesce(bit_xor(hash({told})), 0) FROM {visitors}
+        SELECT count(*), coalesce(bit_xor(hash({hashed})), 0) FROM {visitors}
         UNION ALL SELECT count(*), coalesce(bit_xor(hash({", ".join(_ORDERS)})), 0) FROM {orders}
         """
     ).fetchall()

@@ -4,7 +4,7 @@ import pytest
 
 from api.services import Services
 from pipeline.store.warehouse.events import stored_projects
-from pipeline.store.warehouse.published import published_experiments
+from pipeline.store.warehouse.published import list_experiments
 from tests.api.customers import Customer
 from tests.api.request_bodies import error_of
 from tests.api.shops import Shop
@@ -30,7 +30,7 @@ def test_deleted_project_is_gone_with_everything_that_was_collected(
     error_of(customer.call("DELETE", project), 404, "not_found")
     assert customer.get("/projects").json()["meta"]["total"] == 0
     assert shop.project_id not in stored_projects(services.warehouse)
-    assert shop.experiment["id"] not in published_experiments(services.warehouse)
+    assert shop.experiment["id"] not in list_experiments(services.warehouse)
     with services.warehouse.cursor() as cursor:
         tables = [name for (name,) in cursor.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
     assert not [name for name in tables if shop.experiment["id"] in name or shop.project_id in name]

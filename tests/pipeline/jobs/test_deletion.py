@@ -7,7 +7,7 @@ from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.jobs.deletion import remove_deleted
 from pipeline.store.warehouse.events import stored_projects
-from pipeline.store.warehouse.published import published_experiments
+from pipeline.store.warehouse.published import list_experiments
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_exposure
 
 
@@ -34,7 +34,7 @@ def sweep(store: WorkingStore) -> None:
 
 
 def stored(store: WorkingStore) -> tuple[list[str], list[str]]:
-    return stored_projects(store.warehouse), published_experiments(store.warehouse)
+    return stored_projects(store.warehouse), list_experiments(store.warehouse)
 
 
 def test_events_and_results_of_a_deleted_project_are_removed(store: WorkingStore) -> None:

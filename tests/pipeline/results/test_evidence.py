@@ -2,7 +2,7 @@ import numpy as np
 import polars as pl
 
 from engine.stats.moments import Moments
-from pipeline.results.evidence import evidence_of, placed_as
+from pipeline.results.evidence import align_to, evidence_of
 from pipeline.store.warehouse.aggregates import no_cells
 from tests.builders import a_goal, an_experiment
 
@@ -50,7 +50,7 @@ def test_places_follow_the_ids_that_were_counted() -> None:
         {"variant": 1, "goal": 1, "conversions": 9},
         {"variant": 255, "visitors": 2},
     )
-    placed = placed_as(now, counted, variants=("var_1", "var_0"), goals=("old", "gone"))
+    placed = align_to(now, counted, variants=("var_1", "var_0"), goals=("old", "gone"))
     assert placed.select("variant", "goal", "conversions").rows() == [
         (0, None, None),
         (0, 1, 3),

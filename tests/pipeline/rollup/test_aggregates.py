@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from pipeline.rollup.aggregates import CELL, add_up, cells_of, taken_away
+from pipeline.rollup.aggregates import CELL, add_up, negate, sum_visitors
 from pipeline.rollup.segment_values import SegmentValues, as_categories, with_day_of_week
 from pipeline.store.warehouse.visitors import CUSTOM, DIMENSIONS
 
@@ -45,10 +45,10 @@ def test_cells_of_parts_add_up_to_the_whole_and_can_be_taken_away(
         }
     )
     whole, first, rest = (
-        cells_of(part, orders, 1, values, values.dimensions()) for part in (rows, rows[:cut], rows[cut:])
+        sum_visitors(part, orders, 1, values, values.dimensions()) for part in (rows, rows[:cut], rows[cut:])
     )
     assert_frame_equal(add_up([first, rest]), whole, check_row_order=False)
-    assert_frame_equal(add_up([whole, taken_away(first)]), rest, check_row_order=False)
+    assert_frame_equal(add_up([whole, negate(first)]), rest, check_row_order=False)
     everyone = whole.filter(pl.col("dimension") == "")
     assert everyone["visitors"].sum() == len(drawn)
     assert everyone["cohort_cents_squared"].sum() == sum(one["g0_cents"] ** 2 for one in drawn)

@@ -94,7 +94,7 @@ def test_rebuilding_reports_and_mends_drift(
     assert store.observe(experiment, project).visitors.tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("step", ["take_out", "add", "publish"])
+@pytest.mark.parametrize("step", ["remove", "add", "publish"])
 def test_run_that_dies_in_the_middle_leaves_what_was_published(
     store: WorkingStore,
     project: Project,

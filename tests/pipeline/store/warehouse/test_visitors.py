@@ -32,7 +32,7 @@ def orders(*keys: int) -> pl.DataFrame:
 def test_visitors_taken_out_are_returned_with_their_orders_and_gone(cursor: Cursor) -> None:
     visitors.add(cursor, "exp_1", rows(1, 2, 2**64 - 1), orders(1, 2))
 
-    taken, their_orders = visitors.take_out(cursor, "exp_1", pl.Series([2, 2**64 - 1], dtype=pl.UInt64))
+    taken, their_orders = visitors.remove(cursor, "exp_1", pl.Series([2, 2**64 - 1], dtype=pl.UInt64))
 
     assert taken["visitor_key"].sort().to_list() == [2, 2**64 - 1]
     assert their_orders["visitor_key"].to_list() == [2]
@@ -60,7 +60,7 @@ def test_custom_dimension_of_any_name_is_found(cursor: Cursor, key: str) -> None
     )
     values = pl.DataFrame({"dimension": ["custom"], "code": [7], "value": [text]})
     visitors.write_values(cursor, "exp_1", values)
-    condition = visitors.within_segment(cursor, "exp_1", {f"custom:{key}": "gold"})
+    condition = visitors.segment_condition(cursor, "exp_1", {f"custom:{key}": "gold"})
     assert condition == "custom IN (7)"
 
 
