@@ -33,7 +33,7 @@ def open_services(settings: Settings) -> Iterator[Services]:
     """Open the pipeline and start its jobs; stop and close everything in reverse order at the end."""
     with open_pipeline(settings) as pipeline, ExitStack() as stack:
         # This process alone owns the warehouse: a claim without a reply is of a process that has ended.
-        pipeline.catalog.replies.release_all()
+        pipeline.catalog.idempotency_keys.release_all()
         scheduler = Scheduler(pipeline)
         scheduler.start()
         stack.callback(scheduler.stop)

@@ -146,7 +146,7 @@ def _as_response(
 
 
 def _answer_once(idempotent: IdempotentRequest, work: Callable[[], Response]) -> Response:
-    replies = idempotent.services.catalog.replies
+    replies = idempotent.services.catalog.idempotency_keys
     claim = replies.claim(idempotent.repeatable, now=utc_now())
     if isinstance(claim, bytes):
         return _replay(idempotent, claim)
@@ -170,7 +170,7 @@ def _answer_and_store(idempotent: IdempotentRequest, claim: Claim, work: Callabl
             if not is_stored(answer.status_code):
                 raise
         reply = StoredReply.of(answer, idempotent.request.state.request_id, idempotent.caller.key)
-        catalog.replies.keep(claim, reply.encrypt(idempotent.services.cipher), now=utc_now())
+        catalog.idempotency_keys.keep(claim, reply.encrypt(idempotent.services.cipher), now=utc_now())
     return answer
 
 
@@ -181,7 +181,7 @@ async def _stored_answer(request: Request) -> Response | None:
         return None
     if idempotent is None:
         return None
-    find = idempotent.services.catalog.replies.find
+    find = idempotent.services.catalog.idempotency_keys.find
     encrypted = await run_in_threadpool(find, idempotent.repeatable, now=utc_now())
     return None if encrypted is None else _replay(idempotent, encrypted)
 

@@ -1,7 +1,4 @@
-"""A table of one row per event as the events of the API, judged by the same rules.
-
-Events made elsewhere, as the batches that the store takes: keys, types and missing columns filled in.
-"""
+"""Tables of one row per event: decoded by the rules of the API, and completed to batches of the store."""
 
 import itertools
 from collections.abc import Iterator
@@ -18,13 +15,13 @@ from pipeline.events.decode import (
     decode_tracked,
 )
 from pipeline.events.hashing import visitor_keys
-from pipeline.events.schema import ConvertEvent, TrackEvent
+from pipeline.events.schema import CONVERSION, ConvertEvent, TrackEvent
 from pipeline.imports.tables import BadRow, Chunk
 from pipeline.store.warehouse.events import EVENT_SCHEMA, EventRow
 
 _TRACK_FIELDS: Final = frozenset(TrackEvent.__struct_fields__)
 _CONVERT_FIELDS: Final = frozenset(ConvertEvent.__struct_fields__)
-# A text file has no numbers; these fields want one (a timestamp may also stay text).
+# A text file has no numbers; these fields take one (a timestamp may also stay text).
 _NUMBER_OF: Final[dict[str, type[int] | type[float]]] = {
     "value": float,
     "revenue_cents": int,
@@ -32,30 +29,30 @@ _NUMBER_OF: Final[dict[str, type[int] | type[float]]] = {
 }
 
 
-def read_event_rows(chunk: Chunk, reception: RequestContext) -> tuple[list[EventRow], tuple[BadRow, ...]]:
-    """Take each row as the event it says it is: the rows to store, and those refused, by line."""
-    stored: list[EventRow] = []
+def read_event_rows(chunk: Chunk, context: RequestContext) -> tuple[list[EventRow], tuple[BadRow, ...]]:
+    """Decode each row as an event; return the rows to store, and the rejected ones by line."""
+    events: list[EventRow] = []
     bad = list(chunk.bad_rows)
     rows = chunk.rows.drop("line").iter_rows(named=True)
     lined = zip(chunk.rows["line"].to_list(), rows, strict=True)
     while batch := list(itertools.islice(lined, MAX_EVENTS)):
         for is_conversion in (False, True):
-            kind = [(line, row) for line, row in batch if (row.get("type") == "conversion") is is_conversion]
-            read = _read([row for _, row in kind], reception, is_conversion=is_conversion)
-            stored += read.rows
-            bad += _refused([line for line, _ in kind], read)
-    return stored, tuple(sorted(bad, key=lambda row: row.line))
+            chosen = [(line, row) for line, row in batch if (row.get("type") == CONVERSION) is is_conversion]
+            decoded = _decode([row for _, row in chosen], context, is_conversion=is_conversion)
+            events += decoded.rows
+            bad += _rejected([line for line, _ in chosen], decoded)
+    return events, tuple(sorted(bad, key=lambda row: row.line))
 
 
-def _read(rows: list[dict[str, Any]], reception: RequestContext, *, is_conversion: bool) -> DecodedEvents:
+def _decode(rows: list[dict[str, Any]], context: RequestContext, *, is_conversion: bool) -> DecodedEvents:
     fields = _CONVERT_FIELDS if is_conversion else _TRACK_FIELDS
-    events = [msgspec.Raw(msgspec.json.encode(_wire(row, fields))) for row in rows]
+    events = [msgspec.Raw(msgspec.json.encode(_event_object(row, fields))) for row in rows]
     body = EventBody(events, None, None, size=sum(memoryview(event).nbytes for event in events))
-    return (decode_conversions if is_conversion else decode_tracked)(body, reception)
+    return (decode_conversions if is_conversion else decode_tracked)(body, context)
 
 
-def _wire(row: dict[str, Any], fields: frozenset[str]) -> dict[str, Any]:
-    """The row as a sender would write it: empty cells absent, columns of no field as attributes."""
+def _event_object(row: dict[str, Any], fields: frozenset[str]) -> dict[str, Any]:
+    """Convert a row to the JSON object of an event: empty cells absent, other columns as attributes."""
     given = {name: value for name, value in row.items() if value is not None and value != ""}
     event = {name: _typed(name, value) for name, value in given.items() if name in fields}
     attributes = _object(event.pop("attributes", None))
@@ -69,7 +66,7 @@ def _typed(name: str, value: Any) -> Any:  # noqa: ANN401 - whatever a cell hold
     try:
         return _NUMBER_OF[name](value)
     except ValueError:
-        # Not a number: the rules of events say what they make of it, in their own words.
+        # Not a number: decoding rejects it with its own message.
         return value
 
 
@@ -83,13 +80,13 @@ def _object(text: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"attributes": text}
 
 
-def _refused(lines: list[int], read: DecodedEvents) -> Iterator[BadRow]:
-    for line, result in zip(lines, read.results, strict=True):
+def _rejected(lines: list[int], decoded: DecodedEvents) -> Iterator[BadRow]:
+    for line, result in zip(lines, decoded.results, strict=True):
         if result.status == "rejected":
             yield BadRow(line, f"{result.code}: {result.message}")
 
 
-# The stored key of each text column that has one.
+# The hash column of each id column.
 KEYED_COLUMNS = {
     "event_id": "event_key",
     "visitor_id": "visitor_key",
@@ -99,11 +96,11 @@ KEYED_COLUMNS = {
 
 
 def event_batch(frame: pl.DataFrame, *, received_at: int | None = None) -> pl.DataFrame:
-    """Complete `frame` to a batch of events.
+    """Complete a frame to a batch of events.
 
     `frame` has at least `event_id`, `visitor_id`, `type` and `occurred_at` (epoch µs, UTC); columns of the
-    events table that it lacks are null. `received_at` (epoch µs) is when the store learned of them: the
-    moment each event occurred where it is None.
+    events table that it lacks are null. `received_at` (epoch µs) is the time of receipt, of every event
+    the time it occurred where None.
     """
     for text, key in KEYED_COLUMNS.items():
         if text in frame.columns:
@@ -120,7 +117,7 @@ def event_batch(frame: pl.DataFrame, *, received_at: int | None = None) -> pl.Da
 
 
 def _keys_of(texts: pl.Series) -> pl.Series:
-    """The key of each text, worked out once for each that differs."""
+    """Hash each text, once for each distinct one."""
     distinct = texts.drop_nulls().unique()
     keys = pl.Series(visitor_keys(distinct.to_list()), dtype=pl.UInt64)
     return texts.replace_strict(distinct, keys, return_dtype=pl.UInt64, default=None)

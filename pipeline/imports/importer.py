@@ -1,4 +1,4 @@
-"""A file of visitors or of events, brought into the store as if it had been sent."""
+"""Import of a file of visitors or of events into the store."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ OnProgress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisitorFile:
-    """A file of one row per visitor: what its columns mean, what to call it, which variant is the control."""
+    """A file of one row per visitor, with its columns, the experiment's name and the control variant."""
 
     path: Path
     columns: VisitorColumns
@@ -51,7 +51,7 @@ class VisitorFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What came of a file: the experiment (None for a file of events), rows taken and rows refused."""
+    """Result of an import: the experiment (None for a file of events), rows imported and rows rejected."""
 
     experiment: Experiment | None
     rows: int
@@ -60,8 +60,8 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Survey:
-    """What a first reading of the file found."""
+class _FileSummary:
+    """Summary of the first pass over a file."""
 
     variants: tuple[str, ...]
     first_us: int
@@ -71,18 +71,18 @@ class _Survey:
 def import_visitors(
     file: VisitorFile, project: Project, *, catalog: Catalog, ingest: Ingest, on_progress: OnProgress
 ) -> Imported:
-    """Make (or meet again) the file's experiment and bring in every usable row.
+    """Create the file's experiment, or find it from an earlier import, and import every usable row.
 
-    The file is read twice, so that nothing is stored of a file that turns out not to be usable at all.
+    The file is read twice, so that nothing is stored of an unusable file.
 
     Raises:
-        UnreadableFileError: a column is missing, the control is nowhere to be seen, no row is usable.
+        UnreadableFileError: a column is missing, no row has the control, or no row is usable.
     """
     _require_columns(file)
     now = utc_now()
     now_us = epoch_microseconds(now)
-    survey = _survey(file, now_us=now_us)
-    experiment = _meet_or_draft(file, survey.variants, project, catalog, now=now)
+    summary = _summarize(file, now_us=now_us)
+    experiment = _find_or_draft(file, summary.variants, project, catalog, now=now)
     rows = events = 0
     for read, bytes_read in _read_all(file, now_us=now_us):
         if read.rows.height:
@@ -91,20 +91,20 @@ def import_visitors(
             rows, events = rows + read.rows.height, events + batch.height
         on_progress(bytes_read)
     if experiment.status == "draft":
-        start = partial(_start_then, from_epoch_microseconds(survey.first_us))
+        start = partial(_start_then, from_epoch_microseconds(summary.first_us))
         experiment = catalog.experiments.change(project.id, experiment.id, start, actor=ACTOR)
-    return Imported(experiment=experiment, rows=rows, events=events, bad_rows=survey.bad_rows)
+    return Imported(experiment=experiment, rows=rows, events=events, bad_rows=summary.bad_rows)
 
 
 def import_events(
     path: Path, project: Project, *, catalog: Catalog, ingest: Ingest, on_progress: OnProgress
 ) -> Imported:
-    """Bring in a file of one row per event, of any age; rows that the rules of events refuse are named.
+    """Import a file of one row per event, of any age; rejected rows are in the result.
 
     Raises:
         UnreadableFileError: the file cannot be read.
     """
-    reception = RequestContext(
+    context = RequestContext(
         received_us=utc_now_us(),
         project_ids=ProjectIds.of(catalog.experiments.of_project(project.id)),
         max_age_us=None,
@@ -112,12 +112,12 @@ def import_events(
     stored = 0
     bad_rows: list[BadRow] = []
     for chunk in read_chunks(path):
-        rows, refused = read_event_rows(chunk, reception)
+        rows, rejected = read_event_rows(chunk, context)
         frame = pl.DataFrame(rows, schema=list(EventRow._fields), orient="row", infer_schema_length=None)
         if rows:
-            ingest.write_now(project.id, event_batch(frame, received_at=reception.received_us))
+            ingest.write_now(project.id, event_batch(frame, received_at=context.received_us))
         stored += len(rows)
-        bad_rows.extend(refused)
+        bad_rows.extend(rejected)
         on_progress(chunk.bytes_read)
     return Imported(experiment=None, rows=stored, events=stored, bad_rows=tuple(bad_rows))
 
@@ -128,15 +128,15 @@ def _read_all(file: VisitorFile, *, now_us: int) -> Iterator[tuple[ReadRows, int
 
 
 def _require_columns(file: VisitorFile) -> None:
-    there = columns_of(file.path)
-    missing = [name for name in file.columns.named if name not in there]
+    columns = columns_of(file.path)
+    missing = [name for name in file.columns.named if name not in columns]
     if missing:
         raise UnreadableFileError(
-            f"{file.path.name} has no column {', '.join(map(repr, missing))}; it has {', '.join(there)}"
+            f"{file.path.name} has no column {', '.join(map(repr, missing))}; it has {', '.join(columns)}"
         )
 
 
-def _survey(file: VisitorFile, *, now_us: int) -> _Survey:
+def _summarize(file: VisitorFile, *, now_us: int) -> _FileSummary:
     variants: dict[str, None] = {}
     first_us = now_us
     bad_rows: list[BadRow] = []
@@ -150,31 +150,31 @@ def _survey(file: VisitorFile, *, now_us: int) -> _Survey:
                 f"'{file.columns.variant}' has more than {MOST_VARIANTS} different values; "
                 "name the column that says which variant a visitor saw"
             )
-    return _Survey(
+    return _FileSummary(
         variants=_control_first(file, variants, bad_rows), first_us=first_us, bad_rows=tuple(bad_rows)
     )
 
 
 def _control_first(file: VisitorFile, variants: Iterable[str], bad_rows: Sequence[BadRow]) -> tuple[str, ...]:
-    found = list(variants)
-    if not found:
+    names = list(variants)
+    if not names:
         why = f"; line {bad_rows[0].line} {bad_rows[0].reason}" if bad_rows else ""
         raise UnreadableFileError(f"{file.path.name} has no usable row{why}")
-    if file.control not in found:
+    if file.control not in names:
         raise UnreadableFileError(
-            f"no row of '{file.columns.variant}' is the control {file.control!r}; it has {', '.join(found)}"
+            f"no row of '{file.columns.variant}' is the control {file.control!r}; it has {', '.join(names)}"
         )
-    return (file.control, *(name for name in found if name != file.control))
+    return (file.control, *(name for name in names if name != file.control))
 
 
-def _meet_or_draft(
+def _find_or_draft(
     file: VisitorFile, variants: tuple[str, ...], project: Project, catalog: Catalog, *, now: datetime
 ) -> Experiment:
-    """The project's experiment of that name, variants and goals: importing a file again counts it once."""
+    """Find the experiment of an earlier import by name, variants and goals; draft it where there is none."""
     wanted = (file.name, set(variants), set(file.columns.goals))
-    for known in catalog.experiments.of_project(project.id):
-        if wanted == (known.name, {arm.name for arm in known.variants}, {goal.name for goal in known.goals}):
-            return known
+    for one in catalog.experiments.of_project(project.id):
+        if wanted == (one.name, {arm.name for arm in one.variants}, {goal.name for goal in one.goals}):
+            return one
     fields = {
         "name": file.name,
         "variants": [{"name": name, "is_control": name == file.control} for name in variants],

@@ -1,4 +1,4 @@
-"""Tables in files, read a chunk at a time with the line of each row, so that a bad row can be named."""
+"""CSV and Parquet files, read in chunks with the line of each row."""
 
 import csv
 from collections.abc import Iterator, Sequence
@@ -12,12 +12,12 @@ CHUNK_ROWS = 50_000
 
 
 class UnreadableFileError(Exception):
-    """A file that is missing, or is not the table its name says."""
+    """A file that is missing, of another format, or broken."""
 
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that could not be used: its line in the file, counted from 1, and why."""
+    """A row that is not imported: its line in the file, counted from 1, and the reason."""
 
     line: int
     reason: str
@@ -25,7 +25,7 @@ class BadRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """Some rows of a file: `rows` has a column `line`; `bytes_read` says how far the file is read."""
+    """Some rows of a file: `rows` has a column `line`; `bytes_read` is the progress through the file."""
 
     rows: pl.DataFrame
     bad_rows: tuple[BadRow, ...] = ()
@@ -46,7 +46,7 @@ def read_chunks(path: Path) -> Iterator[Chunk]:
 
 
 def columns_of(path: Path) -> list[str]:
-    """The names of the file's columns."""
+    """List the names of a file's columns; UnreadableFileError for a file without rows."""
     first = next(read_chunks(path), None)
     if first is None:
         raise UnreadableFileError(f"{path.name} holds no row")
@@ -100,14 +100,14 @@ def _parquet_chunks(path: Path) -> Iterator[Chunk]:
 
 
 def read_whole(path: Path, *, times: Sequence[str] = ()) -> pl.DataFrame:
-    """The file as one typed frame; the columns in `times` are read as UTC times.
+    """Read a file as one typed frame; the columns in `times` are read as UTC times.
 
     Raises:
         UnreadableFileError: the file is missing, of another kind, or broken.
     """
     is_csv = _is_csv(path)
     try:
-        # Every row decides a column's type: an id that looks like a number until the last line stays text.
+        # The type of a column follows from every row: ids that are numbers but for the last line stay text.
         frame = pl.read_csv(path, infer_schema_length=None) if is_csv else pl.read_parquet(path)
         text = [name for name in times if frame.schema.get(name) == pl.String]
         return frame.with_columns(pl.col(text).str.to_datetime(time_unit="us", time_zone="UTC"))

@@ -1,4 +1,4 @@
-"""A table of one row per visitor as the events it stands for: who saw which variant, and what they did."""
+"""Tables of one row per visitor: converted to exposures and conversions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ FALSE_WORDS = ("", "0", "false", "no", "f", "n")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisitorColumns:
-    """Which column means what.
+    """Columns of a file of visitors.
 
-    `goals` maps a column to `custom_event` (did it happen: 1 or 0, true or false) or `revenue` (how much,
-    in major units such as dollars). Without `visitor` each row is a visitor; without `timestamp`
-    everything happened at the time of the import.
+    `goals` maps a column to `custom_event` (1 or 0, true or false) or `revenue` (an amount in major units
+    such as dollars). Without `visitor` each row is a visitor; without `timestamp` every event has the time
+    of the import.
     """
 
     variant: str
@@ -34,14 +34,14 @@ class VisitorColumns:
 
     @property
     def named(self) -> list[str]:
-        """Every column of the file that is used."""
+        """Every column of the file that is read."""
         optional = [name for name in (self.visitor, self.timestamp) if name is not None]
         return [self.variant, *optional, *self.goals, *self.segments]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRows:
-    """Rows that make sense, and those that do not.
+    """Valid rows of a chunk, and the invalid ones.
 
     `rows` has the columns `line`, `visitor_id`, `variant`, `occurred_at` (epoch µs), a whole number
     `goal:<column>` for each goal (1 or 0; cents for revenue) and the segment columns.
@@ -52,29 +52,29 @@ class ReadRows:
 
 
 def read_visitors(chunk: Chunk, columns: VisitorColumns, *, now_us: int) -> ReadRows:
-    """Take the meaning of each row; a row with a value that has none is set aside with the reason."""
+    """Parse each row of a chunk; a row with an invalid value is a bad row, with the reason."""
     visitor = pl.col(columns.visitor) if columns.visitor else pl.format("row-{}", "line")
-    meaning = chunk.rows.select(
+    parsed = chunk.rows.select(
         "line",
         visitor.cast(pl.String).str.strip_chars().alias("visitor_id"),
         pl.col(columns.variant).cast(pl.String).alias("variant"),
         _microseconds(chunk.rows, columns.timestamp, now_us).alias("occurred_at"),
         *(_amount(name, kind).alias(f"goal:{name}") for name, kind in columns.goals.items()),
-        # Nothing written is nothing known.
+        # An empty cell is an unknown value.
         *(pl.col(name).cast(pl.String).replace("", None).alias(name) for name in columns.segments),
     )
-    judged = meaning.with_columns(_first_fault(columns).alias("fault"))
-    faulty = judged.filter(pl.col("fault").is_not_null()).select("line", "fault")
+    checked = parsed.with_columns(_first_fault(columns).alias("fault"))
+    faulty = checked.filter(pl.col("fault").is_not_null()).select("line", "fault")
     return ReadRows(
-        rows=judged.filter(pl.col("fault").is_null()).drop("fault"),
+        rows=checked.filter(pl.col("fault").is_null()).drop("fault"),
         bad_rows=(*chunk.bad_rows, *(BadRow(line, fault) for line, fault in faulty.iter_rows())),
     )
 
 
 def events_of(rows: pl.DataFrame, experiment: Experiment, columns: VisitorColumns) -> pl.DataFrame:
-    """Turn rows into exposures and conversions of `experiment`, whose goals are named after the columns.
+    """Build the exposures and conversions of `experiment`, whose goals are named after the columns.
 
-    Event ids come from the row, so importing a file twice counts it once.
+    Event ids derive from the line, so that a repeated import counts once.
     """
     variant_ids = {variant.name: variant.id for variant in experiment.variants}
     known = [name for name in columns.segments if name in SEGMENT_COLUMNS]
@@ -122,10 +122,10 @@ def _microseconds(rows: pl.DataFrame, name: str | None, now_us: int) -> pl.Expr:
 
 
 def _amount(name: str, kind: str) -> pl.Expr:
-    """The goal as a whole number: 1 or 0, or cents; null where it is neither."""
+    """Parse a goal as a whole number: 1 or 0, or cents; null where it is neither."""
     column = pl.col(name)
     if kind == "revenue":
-        # Nothing written is nothing spent.
+        # An empty cell is no revenue.
         money = column.cast(pl.String).fill_null("").str.strip_chars().replace("", "0")
         cents = (money.cast(pl.Float64, strict=False) * 100).round()
         return pl.when(cents.is_finite()).then(cents).cast(pl.Int64, strict=False)
@@ -140,7 +140,7 @@ def _amount(name: str, kind: str) -> pl.Expr:
 
 
 def _first_fault(columns: VisitorColumns) -> pl.Expr:
-    """Why the row cannot be used; null where it can."""
+    """Build the reason why a row is invalid; null for a valid row."""
     faults = [
         (pl.col("visitor_id").is_null() | pl.col("visitor_id").is_in(JUNK_IDS), "has no usable visitor id"),
         (pl.col("variant").is_null() | (pl.col("variant") == ""), f"has no variant in '{columns.variant}'"),

@@ -1,4 +1,4 @@
-"""What moves the weights of bandits: traffic follows what is best so far."""
+"""Bandit job: new traffic weights by the results so far."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -14,45 +14,51 @@ from pipeline.store.catalog.errors import NotFoundError
 
 
 class _ChangedError(Exception):
-    """Somebody changed the experiment since it was judged."""
+    """The experiment was changed after its results were analyzed."""
 
 
 def move_weights(catalog: Catalog, results: Results, *, clock: Callable[[], datetime]) -> None:
-    """Move the weights of every running bandit that has learnt enough since they last moved.
+    """Update the weights of every running bandit that has enough new results since the last update.
 
-    ExceptionGroup of those that could not be judged.
+    ExceptionGroup of the failures.
     """
     bandits = [
         one for one in catalog.experiments.in_statuses(["running"]) if one.traffic_strategy == "bandit"
     ]
-    run_each({f"experiment {one.id}": partial(_steer, catalog, results, one, clock) for one in bandits})
+    run_each(
+        {f"experiment {one.id}": partial(_update_weights, catalog, results, one, clock) for one in bandits}
+    )
 
 
-def _steer(catalog: Catalog, results: Results, experiment: Experiment, clock: Callable[[], datetime]) -> None:
+def _update_weights(
+    catalog: Catalog, results: Results, experiment: Experiment, clock: Callable[[], datetime]
+) -> None:
     now = clock()
     try:
         project = catalog.projects.find(experiment.project_id)
         evidence = results.evidence(experiment, project, now=now)
-        move = next_weights(experiment, evidence, now=now)
-        if move is not None:
-            _apply(catalog, experiment, move, clock)
+        new_weights = next_weights(experiment, evidence, now=now)
+        if new_weights is not None:
+            _save(catalog, experiment, new_weights, clock)
     except (_ChangedError, NotFoundError):
-        # Whoever was faster knew what they wanted, and the next run judges anew.
+        # The other change stands, and the next run analyzes again.
         return
 
 
-def _apply(catalog: Catalog, judged: Experiment, move: NewWeights, clock: Callable[[], datetime]) -> None:
+def _save(
+    catalog: Catalog, analyzed: Experiment, new_weights: NewWeights, clock: Callable[[], datetime]
+) -> None:
     def decide(current: Experiment) -> Experiment:
-        # What was judged is the experiment as it was.
-        if current != judged:
+        # The weights hold for the experiment that was analyzed, not for a later version.
+        if current != analyzed:
             raise _ChangedError
-        # The epoch begins as it is saved, however long the judging took.
-        return reweight(current, move.weights, now=clock())
+        # The epoch begins as it is saved, however long the analysis took.
+        return reweight(current, new_weights.weights, now=clock())
 
-    actor = f"bandit: {_why(judged, move)}"
-    catalog.experiments.change(judged.project_id, judged.id, decide, actor=actor)
+    actor = f"bandit: {_reason(analyzed, new_weights)}"
+    catalog.experiments.change(analyzed.project_id, analyzed.id, decide, actor=actor)
 
 
-def _why(experiment: Experiment, move: NewWeights) -> str:
-    best = max(range(len(move.chance)), key=move.chance.__getitem__)
-    return f"{experiment.variants[best].id} is best with a chance of {move.chance[best]:.1%}"
+def _reason(experiment: Experiment, new_weights: NewWeights) -> str:
+    best = max(range(len(new_weights.chance)), key=new_weights.chance.__getitem__)
+    return f"{experiment.variants[best].id} is best with a chance of {new_weights.chance[best]:.1%}"

@@ -1,4 +1,4 @@
-"""How what was collected for deleted projects and experiments is removed."""
+"""Deletion job: the stored data of deleted projects and experiments."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -15,21 +15,21 @@ from pipeline.store.warehouse.connection import Warehouse
 def remove_deleted(
     catalog: Catalog, warehouse: Warehouse, ingest: Ingest, rollup: Rollup, snapshots: Snapshots
 ) -> None:
-    """Remove what is still stored of what was deleted; ExceptionGroup of what could not be.
+    """Remove the stored data of deleted projects and experiments; ExceptionGroup of the failures.
 
-    The catalog loses a project first, so nobody ever sees one without its data, and where the process ends
-    in between, the next call finishes. Only what the trail calls deleted is removed: what the catalog
-    merely does not know stays, since it may be the catalog that is not the right one.
+    The catalog loses a project first, so that no reader finds a project without its data; where the process
+    ends in between, the next call finishes. Only what the audit trail records as deleted is removed: data
+    that is absent from the catalog without such an entry stays, since the catalog may be the wrong one.
     """
     projects = _deleted(catalog, events.stored_projects(warehouse), catalog.projects.ids())
-    copied = _deleted(catalog, snapshots.stored_projects(), catalog.projects.ids())
+    copies = _deleted(catalog, snapshots.stored_projects(), catalog.projects.ids())
     experiments = _deleted(catalog, published.list_experiments(warehouse), catalog.experiments.ids())
     run_each(
         {f"project {one}": partial(ingest.forget, one) for one in projects}
-        | {f"snapshot of project {one}": partial(snapshots.forget, one) for one in copied}
+        | {f"snapshot of project {one}": partial(snapshots.forget, one) for one in copies}
         | {f"experiment {one}": partial(rollup.forget, [one]) for one in experiments}
     )
 
 
-def _deleted(catalog: Catalog, stored: Iterable[str], kept: set[str]) -> list[str]:
-    return [one for one in stored if one not in kept and catalog.audit.tells_of_deletion(one)]
+def _deleted(catalog: Catalog, stored: Iterable[str], existing: set[str]) -> list[str]:
+    return [one for one in stored if one not in existing and catalog.audit.was_deleted(one)]

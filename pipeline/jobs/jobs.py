@@ -1,4 +1,4 @@
-"""What the service does by itself, and how often."""
+"""Jobs: scheduled work of the service, with its intervals."""
 
 import logging
 from collections import defaultdict
@@ -31,7 +31,7 @@ _MINUTE: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work done again and again: `seconds` is how long after the last start, 0 for never."""
+    """Repeated work: `seconds` is the interval between starts, 0 for never."""
 
     name: str
     seconds: Callable[[Settings], int]
@@ -39,16 +39,16 @@ class Job:
 
 
 def refresh_results(services: PipelineServices) -> None:
-    """Count what came in for every experiment that is not over."""
+    """Count new events of every unfinished experiment."""
     for project in services.catalog.projects.all():
-        _attempt(services.rollup.refresh, project)
+        _run_for(services.rollup.refresh, project)
 
 
 def rebuild_after_midnight(services: PipelineServices) -> None:
-    """Count everything anew in each time zone that a new day has begun in since this was last done.
+    """Recount all results in each time zone where a day has begun since the last recount there.
 
-    Asking which zones passed midnight neither skips nor doubles a night when clocks change, and a night
-    that the service slept through is made up for.
+    Comparing local days neither skips nor repeats a night when clocks change, and a night during which the
+    service was down is made up for.
     """
     by_zone: dict[str, list[Project]] = defaultdict(list)
     for project in services.catalog.projects.all():
@@ -59,67 +59,67 @@ def rebuild_after_midnight(services: PipelineServices) -> None:
             last = published.find_last_night(cursor, timezone)
         if last is not None and last < today:
             for project in projects:
-                _attempt(services.rollup.rebuild, project)
+                _run_for(services.rollup.rebuild, project)
         if last is None or last < today:
             with services.warehouse.transaction() as cursor:
                 published.record_night(cursor, timezone, today)
 
 
 def checkpoint(services: PipelineServices) -> None:
-    """Move the warehouse's log into its file, between runs of the rollup and snapshots."""
-    # Tables that the rollup replaced while a snapshot still reads them keep a checkpoint from being made.
+    """Write the warehouse's log into its file, between runs of the rollup and snapshots."""
+    # A checkpoint is impossible while a snapshot reads tables that the rollup has replaced.
     with services.snapshots.pause(), services.rollup.pause():
         services.warehouse.checkpoint()
 
 
 def start_scheduled_experiments(services: PipelineServices) -> None:
-    """Start what was scheduled to start by now."""
+    """Start every experiment whose scheduled start has come."""
     start_scheduled(services.catalog, now=services.clock())
 
 
 def complete_scheduled_experiments(services: PipelineServices) -> None:
-    """Complete what was scheduled to end by now."""
+    """Complete every experiment whose scheduled end has come."""
     complete_ended(services.catalog, now=services.clock())
 
 
 def complete_at_visitor_limit(services: PipelineServices) -> None:
-    """Complete what has as many visitors as it was to have."""
+    """Complete every experiment that has reached its visitor limit."""
     complete_at(VISITOR_LIMIT, services.catalog, services.results, now=services.clock())
 
 
 def complete_at_planned_sample(services: PipelineServices) -> None:
-    """Complete what takes its last look at a planned sample that is there."""
+    """Complete every experiment that has reached its planned sample."""
     complete_at(PLANNED_SAMPLE, services.catalog, services.results, now=services.clock())
 
 
 def complete_at_conversion_limit(services: PipelineServices) -> None:
-    """Complete what has as many conversions of its primary goal as it was to have."""
+    """Complete every experiment whose primary goal has reached the conversion limit."""
     complete_at(CONVERSION_LIMIT, services.catalog, services.results, now=services.clock())
 
 
 def complete_with_a_winner(services: PipelineServices) -> None:
-    """Complete what was to end as soon as a variant wins for good."""
+    """Complete every experiment that stops at a winner and has a final one."""
     complete_with_winner(services.catalog, services.results, now=services.clock())
 
 
 def move_bandit_weights(services: PipelineServices) -> None:
-    """Send new visitors of bandits to what is best so far."""
+    """Update the traffic weights of running bandits."""
     move_weights(services.catalog, services.results, clock=services.clock)
 
 
 def remove_deleted_projects(services: PipelineServices) -> None:
-    """Remove what deleted projects had collected, wherever that is not done yet."""
+    """Remove the stored data of deleted projects and experiments."""
     remove_deleted(services.catalog, services.warehouse, services.ingest, services.rollup, services.snapshots)
 
 
 def write_snapshots(services: PipelineServices) -> None:
-    """Copy what is stored into files that other programs may read."""
+    """Write snapshots of every project."""
     services.snapshots.write_all()
 
 
 def forget_expired_replies(services: PipelineServices) -> None:
-    """Remove kept answers that are no longer given again."""
-    services.catalog.replies.forget_expired(now=services.clock())
+    """Delete stored replies that have expired."""
+    services.catalog.idempotency_keys.delete_expired(now=services.clock())
 
 
 REMOVE_DELETED: Final = Job("remove_deleted_projects", lambda _: _MINUTE, remove_deleted_projects)
@@ -127,7 +127,7 @@ JOBS: Final = (
     Job("refresh_results", lambda settings: settings.refresh_seconds, refresh_results),
     Job("rebuild_after_midnight", lambda _: 5 * _MINUTE, rebuild_after_midnight),
     Job("checkpoint", lambda _: 60 * _MINUTE, checkpoint),
-    # What is due is at most a minute late, and the rollup may take some of it.
+    # Well under the minute by which a change may be late, since the rollup takes some of it.
     Job("start_scheduled_experiments", lambda _: _MINUTE // 4, start_scheduled_experiments),
     Job("complete_scheduled_experiments", lambda _: _MINUTE // 4, complete_scheduled_experiments),
     Job("complete_at_visitor_limit", lambda _: _MINUTE // 4, complete_at_visitor_limit),
@@ -141,8 +141,8 @@ JOBS: Final = (
 )
 
 
-def _attempt(run: Callable[[str], Outcome], project: Project) -> None:
-    """Run for one project; what goes wrong there does not keep the others waiting."""
+def _run_for(run: Callable[[str], Outcome], project: Project) -> None:
+    """Run for one project, and log a failure, so that the other projects follow."""
     try:
         run(project.id)
     except Exception:

@@ -1,4 +1,4 @@
-"""What moves experiments when nobody does: their scheduled times, their limits, and a winner."""
+"""Lifecycle jobs: scheduled starts and ends, limits, and early stopping for a winner."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -25,15 +25,15 @@ from pipeline.run_each import run_each
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
 
-Claim = Callable[[Experiment], bool]
+Condition = Callable[[Experiment], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What an experiment is to have so many of; `name` is who the audit trail says completed it."""
+    """A limit at which an experiment is completed; `name` is the actor in the audit trail."""
 
     name: str
-    is_set: Claim
+    is_set: Condition
     count: Callable[[Experiment, Evidence], int]
     is_reached: Callable[[Experiment, int], bool]
 
@@ -68,37 +68,37 @@ CONVERSION_LIMIT: Final = Limit(
 
 
 def start_scheduled(catalog: Catalog, *, now: datetime) -> None:
-    """Start every experiment whose scheduled start has come; ExceptionGroup of those that could not be."""
+    """Start every experiment whose scheduled start has come; ExceptionGroup of the failures."""
     is_due = partial(start_is_due, now=now)
     trigger = partial(lifecycle.start, now=now)
-    waiting = catalog.experiments.in_statuses(["scheduled"])
-    _each(waiting, partial(_move, catalog, is_due, trigger, "scheduled start"))
+    scheduled = catalog.experiments.in_statuses(["scheduled"])
+    _each(scheduled, partial(_change_if_due, catalog, is_due, trigger, "scheduled start"))
 
 
 def complete_ended(catalog: Catalog, *, now: datetime) -> None:
-    """Complete every experiment whose scheduled end has come; ExceptionGroup of those that could not be."""
+    """Complete every experiment whose scheduled end has come; ExceptionGroup of the failures."""
     is_due = partial(end_is_due, now=now)
     trigger = partial(lifecycle.complete, now=now)
-    going_on = catalog.experiments.in_statuses(OPEN)
-    _each(going_on, partial(_move, catalog, is_due, trigger, "scheduled end"))
+    unfinished = catalog.experiments.in_statuses(OPEN)
+    _each(unfinished, partial(_change_if_due, catalog, is_due, trigger, "scheduled end"))
 
 
 def complete_at(limit: Limit, catalog: Catalog, results: Results, *, now: datetime) -> None:
-    """Complete every experiment that reached the limit; ExceptionGroup of those that could not be."""
+    """Complete every experiment that has reached the limit; ExceptionGroup of the failures."""
 
     def complete(experiment: Experiment) -> None:
         project = catalog.projects.find(experiment.project_id)
         count = limit.count(experiment, results.evidence(experiment, project, now=now))
         trigger = partial(lifecycle.complete, now=now)
-        _move(catalog, lambda one: limit.is_reached(one, count), trigger, limit.name, experiment)
+        _change_if_due(catalog, lambda one: limit.is_reached(one, count), trigger, limit.name, experiment)
 
     _each(filter(limit.is_set, catalog.experiments.in_statuses(OPEN)), complete)
 
 
 def complete_with_winner(catalog: Catalog, results: Results, *, now: datetime) -> None:
-    """Complete every running experiment that is to end with a winner and has one for good.
+    """Complete every running experiment that stops at a winner and has a final one.
 
-    ExceptionGroup of those that could not be judged.
+    ExceptionGroup of the failures.
     """
 
     def complete(experiment: Experiment) -> None:
@@ -106,20 +106,22 @@ def complete_with_winner(catalog: Catalog, results: Results, *, now: datetime) -
         evidence = results.evidence(experiment, project, now=now)
         if winner := early_winner(experiment, evidence, now=now):
             trigger = partial(lifecycle.complete, now=now)
-            # What was judged is the experiment as it was.
-            _move(catalog, lambda one: one == experiment, trigger, f"auto stop: {winner.id} wins", experiment)
+            # The winner is that of the experiment that was analyzed, not of a later version.
+            _change_if_due(
+                catalog, lambda one: one == experiment, trigger, f"auto stop: {winner.id} wins", experiment
+            )
 
     running = catalog.experiments.in_statuses(["running"])
     _each((one for one in running if one.stop_conditions.auto_stop_on_winner), complete)
 
 
 class _NotDueError(Exception):
-    """Somebody changed the experiment since it was looked at."""
+    """The experiment was changed after it was read."""
 
 
-def _move(
+def _change_if_due(
     catalog: Catalog,
-    is_due: Claim,
+    is_due: Condition,
     trigger: Callable[[Experiment], Experiment],
     actor: str,
     experiment: Experiment,
@@ -131,7 +133,7 @@ def _move(
 
     if not is_due(experiment):
         return
-    # Whoever was faster knew what they wanted.
+    # The other change stands.
     with suppress(_NotDueError, NotFoundError):
         catalog.experiments.change(experiment.project_id, experiment.id, decide, actor=actor)
 

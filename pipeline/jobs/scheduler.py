@@ -1,4 +1,4 @@
-"""When jobs run: at their intervals, in UTC, each in a thread of its own and never twice at once."""
+"""Scheduler of jobs: at their intervals, each in a thread of its own and never twice at once."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class JobRun:
-    """How the last run of a job went: when it ended, and how many in a row have failed, it included."""
+    """Result of a job's last run; `failures` counts the failed runs in a row, this one included."""
 
     ended_at: datetime
     failures: int
@@ -24,26 +24,26 @@ class JobRun:
 
 
 class Scheduler:
-    """Runs jobs in the background from `start` to `stop`."""
+    """Runner of jobs in the background, from `start` to `stop`."""
 
     def __init__(self, services: PipelineServices, jobs: Sequence[Job] = JOBS) -> None:
-        """Plan `jobs`; nothing runs yet."""
+        """Schedule `jobs`; none runs before `start`."""
         self._services = services
         self._runs: dict[str, JobRun] = {}
-        # A thread for each job: one that takes long keeps no other waiting.
+        # A thread for each job, so that a long one delays no other.
         threads = ThreadPoolExecutor(max(1, len(jobs)))
         self._scheduler = BackgroundScheduler(timezone=UTC, executors={"default": threads})
         for job in jobs:
             # Zero seconds turn a job off.
             if not job.seconds(services.settings):
                 continue
-            # A run that is late still takes place, and several that are late are one.
+            # A late run still takes place, and several late ones become one.
             self._scheduler.add_job(
                 self.run_now,
                 "interval",
                 args=[job],
                 id=job.name,
-                # What a log line about a run that is left out calls it.
+                # The name in log lines about skipped runs.
                 name=job.name,
                 seconds=job.seconds(services.settings),
                 max_instances=1,
@@ -52,16 +52,16 @@ class Scheduler:
             )
 
     def start(self) -> None:
-        """Begin; the first run of each job is one interval away."""
+        """Start; the first run of each job is one interval later."""
         self._scheduler.start()
 
     def stop(self) -> None:
-        """Begin nothing new, and wait for what is under way."""
+        """Start no further run, and wait for the running ones."""
         if self._scheduler.running:
             self._scheduler.shutdown(wait=True)
 
     def run_now(self, job: Job) -> None:
-        """Run one job once, here; what goes wrong is logged, and ends only this run."""
+        """Run a job once, in this thread, and log its failure."""
         try:
             job.run(self._services)
         except Exception as error:
@@ -74,10 +74,10 @@ class Scheduler:
 
     @property
     def last_runs(self) -> Mapping[str, JobRun]:
-        """The last run of each job that has run since the start, by its name."""
+        """Last run of each job since the start, by name."""
         return dict(self._runs)
 
     @property
     def failing(self) -> list[str]:
-        """The jobs whose last run failed."""
+        """Names of the jobs whose last run failed."""
         return sorted(name for name, run in self.last_runs.items() if run.failures)

@@ -1,4 +1,4 @@
-"""What a key that is asked for may be: sound, and able to do nothing that the key asking for it cannot."""
+"""Creation of API keys, within the scopes and the account of the creating key."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -21,7 +21,7 @@ from pipeline.store.catalog.keys import ENVIRONMENTS, SCOPES, ApiKey
 MOST_PROJECTS: Final = 1000
 
 
-def _given(scopes: list[str]) -> Iterator[Problem]:
+def _require_some(scopes: list[str]) -> Iterator[Problem]:
     if not scopes:
         yield Problem("", f"is empty; give some of {', '.join(SCOPES)}")
 
@@ -30,7 +30,7 @@ _KEY: Final[Check] = keys_of(
     {
         "name": text(255),
         "environment": choice(ENVIRONMENTS),
-        "scopes": in_turn(list_of(choice(SCOPES), at_most=len(SCOPES)), _given),
+        "scopes": in_turn(list_of(choice(SCOPES), at_most=len(SCOPES)), _require_some),
         "project_ids": list_of(text(64), at_most=MOST_PROJECTS),
     },
     required=("name", "scopes"),
@@ -39,15 +39,15 @@ _KEY: Final[Check] = keys_of(
 
 
 def create_key(catalog: Catalog, creator: ApiKey, fields: Mapping[str, Any]) -> tuple[ApiKey, str]:
-    """Create a key of the same holder from JSON-like input; InvalidRecordError with every problem.
+    """Create a key of the same member from JSON-like input; InvalidRecordError with every problem.
 
-    Returns the key and its token, which is kept nowhere.
+    Returns the key and its token, which is not stored.
     """
     own = catalog.projects.ids(creator.account_id)
     problems = [
         *_KEY(fields),
-        *at("scopes", _beyond(creator, fields.get("scopes"))),
-        *at("project_ids", _unknown(own, fields.get("project_ids"))),
+        *at("scopes", _missing_scopes(creator, fields.get("scopes"))),
+        *at("project_ids", _unknown_projects(own, fields.get("project_ids"))),
     ]
     if problems:
         raise InvalidRecordError(problems)
@@ -62,13 +62,13 @@ def create_key(catalog: Catalog, creator: ApiKey, fields: Mapping[str, Any]) -> 
     )
 
 
-def _beyond(creator: ApiKey, scopes: object) -> Iterator[Problem]:
+def _missing_scopes(creator: ApiKey, scopes: object) -> Iterator[Problem]:
     for index, scope in _texts(scopes):
         if scope in SCOPES and scope not in creator.scopes:
             yield Problem(f"[{index}]", f"this key lacks {scope} itself, so it cannot grant it")
 
 
-def _unknown(own: set[str], project_ids: object) -> Iterator[Problem]:
+def _unknown_projects(own: set[str], project_ids: object) -> Iterator[Problem]:
     for index, project_id in _texts(project_ids):
         if project_id not in own:
             yield Problem(f"[{index}]", f"there is no project {shown(project_id)} in this account")

@@ -1,4 +1,4 @@
-"""How a draft gets its ids, a test key that nobody in its project has, and people who are in its account."""
+"""Creation and revision of drafts: ids, a unique test key, and members of the account."""
 
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
@@ -18,7 +18,7 @@ def create_draft(
     catalog: Catalog, project: Project, fields: Mapping[str, Any], *, now: datetime, actor: str
 ) -> Experiment:
     """Draft an experiment from JSON-like input and save it; InvalidDesignError with every problem."""
-    strangers = _strangers(catalog, project.account_id, fields)
+    member_problems = _member_problems(catalog, project.account_id, fields)
 
     def draft(taken: Collection[str]) -> Experiment:
         test_key = free_name(wanted_test_key(fields), taken)
@@ -26,10 +26,10 @@ def create_draft(
             fields, id=new_id("exp"), project=project, now=now, new_id=new_id, test_key=test_key
         )
 
-    return catalog.experiments.create(project.id, _unless(strangers, draft), actor=actor)
+    return catalog.experiments.create(project.id, _with_problems(member_problems, draft), actor=actor)
 
 
-def revise_draft(  # noqa: PLR0913 - what, where, how, when and who
+def revise_draft(  # noqa: PLR0913 - each is a fact of the request
     catalog: Catalog,
     project: Project,
     experiment_id: str,
@@ -39,15 +39,17 @@ def revise_draft(  # noqa: PLR0913 - what, where, how, when and who
     actor: str,
 ) -> Experiment:
     """Change the fields given of an experiment; TransitionError, or InvalidDesignError with every problem."""
-    strangers = _strangers(catalog, project.account_id, fields)
+    member_problems = _member_problems(catalog, project.account_id, fields)
 
     def revise(experiment: Experiment) -> Experiment:
         return revise_experiment(experiment, fields, now=now, new_id=new_id)
 
-    return catalog.experiments.change(project.id, experiment_id, _unless(strangers, revise), actor=actor)
+    return catalog.experiments.change(
+        project.id, experiment_id, _with_problems(member_problems, revise), actor=actor
+    )
 
 
-def _strangers(catalog: Catalog, account_id: str, fields: Mapping[str, Any]) -> list[Problem]:
+def _member_problems(catalog: Catalog, account_id: str, fields: Mapping[str, Any]) -> list[Problem]:
     assigned = fields.get("assigned_user_ids")
     if not isinstance(assigned, list) or not assigned:
         return []
@@ -59,16 +61,18 @@ def _strangers(catalog: Catalog, account_id: str, fields: Mapping[str, Any]) -> 
     ]
 
 
-def _unless(strangers: list[Problem], decide: Callable[[Given], Experiment]) -> Callable[[Given], Experiment]:
-    """Decide, naming the strangers along with whatever else is wrong."""
+def _with_problems(
+    member_problems: list[Problem], decide: Callable[[Given], Experiment]
+) -> Callable[[Given], Experiment]:
+    """Wrap `decide` to raise those problems too, together with any that it raises."""
 
-    def decide_among_members(given: Given) -> Experiment:
+    def decide_or_raise(given: Given) -> Experiment:
         try:
-            decided = decide(given)
+            experiment = decide(given)
         except InvalidDesignError as error:
-            raise InvalidDesignError([*error.problems, *strangers]) from None
-        if strangers:
-            raise InvalidDesignError(strangers)
-        return decided
+            raise InvalidDesignError([*error.problems, *member_problems]) from None
+        if member_problems:
+            raise InvalidDesignError(member_problems)
+        return experiment
 
-    return decide_among_members
+    return decide_or_raise

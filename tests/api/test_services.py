@@ -25,6 +25,6 @@ def test_a_claim_of_an_ended_process_is_released(tmp_path: Path) -> None:
     with open_services(settings) as services:
         account, _, _ = services.catalog.accounts.create("Acme", "owner@acme.example")
         request = Repeatable(account.id, "order-17", "fingerprint")
-        assert isinstance(services.catalog.replies.claim(request, now=NOW), Claim)
+        assert isinstance(services.catalog.idempotency_keys.claim(request, now=NOW), Claim)
     with open_services(settings) as services:
-        assert isinstance(services.catalog.replies.claim(request, now=NOW), Claim)
+        assert isinstance(services.catalog.idempotency_keys.claim(request, now=NOW), Claim)

@@ -1,4 +1,4 @@
-"""Accounts: what they may use, and whether they are served."""
+"""Accounts: plan, limits and subscription."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -11,7 +11,7 @@ from engine.design.drafting import slug_of
 from engine.errors import Problem
 from pipeline.clock import utc_now
 from pipeline.store.catalog.audit import changes_between, record
-from pipeline.store.catalog.backends import take_turn
+from pipeline.store.catalog.backends import lock_until_commit
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import InvalidRecordError, NotFoundError
 from pipeline.store.catalog.ids import free_name, new_id
@@ -29,7 +29,7 @@ from pipeline.store.catalog.schema import accounts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """A customer. An override stands in the place of what the plan allows."""
+    """A customer's account; an override replaces the limit of the plan."""
 
     id: str
     name: str
@@ -42,31 +42,31 @@ class Account:
 
     @property
     def plan_name(self) -> str:
-        """The plan as people call it."""
+        """Display name of the plan."""
         return PLANS[self.plan].name
 
     @property
     def max_projects(self) -> int:
-        """How many projects it may have."""
+        """Largest number of projects."""
         if self.max_projects_override is not None:
             return self.max_projects_override
         return PLANS[self.plan].max_projects
 
     @property
     def rate_limit_per_minute(self) -> int:
-        """How many requests a minute its keys may make together."""
+        """Requests a minute of all its API keys together."""
         if self.rate_limit_override is not None:
             return self.rate_limit_override
         return PLANS[self.plan].rate_limit_per_minute
 
     @property
     def is_served(self) -> bool:
-        """Whether its subscription lets its keys work."""
+        """Whether the API keys work under its subscription status."""
         return self.subscription_status in SERVED_STATUSES
 
 
 class Accounts:
-    """Every account of the store."""
+    """Repository of accounts."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -76,12 +76,12 @@ class Accounts:
     ) -> tuple[Account, Member, str]:
         """Create an account, its owner, and the owner's account-wide live key with every scope.
 
-        Returns the key's token, which is kept nowhere. InvalidRecordError names every problem.
+        Returns the key's token, which is not stored. InvalidRecordError names every problem.
         """
         _require(name=name, plan=plan)
         with self._database.write() as connection:
-            # Two that want one slug would otherwise both find it free.
-            take_turn(connection, "slugs")
+            # Otherwise two transactions could find the same slug free.
+            lock_until_commit(connection, "slugs")
             taken = set(connection.scalars(select(accounts.c.slug)))
             account = Account(
                 id=new_id("acc"),
@@ -101,12 +101,12 @@ class Accounts:
         return account, owner, token
 
     def get(self, account_id: str) -> Account:
-        """One account, or NotFoundError."""
+        """Return an account; NotFoundError."""
         with self._database.read() as connection:
             return account_from(_row(connection, account_id))
 
     def all(self) -> list[Account]:
-        """Every account, oldest first."""
+        """List every account, oldest first."""
         query = select(accounts).order_by(accounts.c.created_at, accounts.c.id)
         with self._database.read() as connection:
             return [account_from(row) for row in connection.execute(query).mappings()]
@@ -121,7 +121,7 @@ class Accounts:
         rate_limit: int | None = None,
         actor: str = COMMAND_LINE,
     ) -> Account:
-        """Change what is given, keep what is None; NotFoundError, or InvalidRecordError."""
+        """Change the fields that are not None; NotFoundError, or InvalidRecordError."""
         _require(
             plan=plan,
             subscription_status=subscription_status,
@@ -143,7 +143,7 @@ class Accounts:
 
 
 def account_from(row: Mapping[str, Any] | RowMapping) -> Account:
-    """The account that a row of the table is."""
+    """Build an account from a row of the table."""
     return Account(**row)
 
 

@@ -1,4 +1,4 @@
-"""Who changed what, and when: one entry for every write, in the transaction of that write."""
+"""Audit trail: one entry for every write, in the transaction of that write."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -15,7 +15,7 @@ from pipeline.store.catalog.schema import audit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """One write. `changes` is field → [before, after], for the fields that differ."""
+    """A write; `changes` maps each field that differs to [before, after]."""
 
     id: str
     at: datetime
@@ -26,26 +26,26 @@ class AuditEntry:
 
 
 class Audit:
-    """The trail; entries are only ever added."""
+    """Repository of the audit trail; entries are only added."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def of(self, subject_id: str) -> list[AuditEntry]:
-        """Everything that happened to one thing, oldest first."""
+        """List the entries of an object, oldest first."""
         query = select(audit).where(audit.c.subject_id == subject_id).order_by(audit.c.at, audit.c.id)
         with self._database.read() as connection:
             return [AuditEntry(**row) for row in connection.execute(query).mappings()]
 
-    def tells_of_deletion(self, subject_id: str) -> bool:
-        """Whether a thing was deleted; its id is never given again."""
+    def was_deleted(self, subject_id: str) -> bool:
+        """Return whether an object was deleted; ids are never reused."""
         return any(entry.changes.get("id") == [subject_id, None] for entry in self.of(subject_id))
 
 
 def record(
     connection: Connection, account_id: str, actor: str, subject_id: str, changes: Mapping[str, Any]
 ) -> None:
-    """Write one entry in the caller's transaction."""
+    """Add an entry in the caller's transaction."""
     entry = AuditEntry(
         id=new_id("aud"),
         at=utc_now(),
@@ -58,7 +58,7 @@ def record(
 
 
 def changes_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Field → [before, after] where they differ; `before` is empty where something is new."""
+    """Map each field that differs to [before, after]; `before` is empty for a new object."""
     return {
         field: [before.get(field), after.get(field)]
         for field in {**before, **after}

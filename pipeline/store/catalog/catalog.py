@@ -1,4 +1,4 @@
-"""The catalog: what people have set up, in one small database that several processes may use at once."""
+"""The catalog: one database of accounts, projects and experiments, shared by several processes."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -11,7 +11,7 @@ from pipeline.store.catalog.audit import Audit
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import CatalogBusyError, CatalogError
 from pipeline.store.catalog.experiments import Experiments
-from pipeline.store.catalog.idempotency import Replies
+from pipeline.store.catalog.idempotency import IdempotencyKeys
 from pipeline.store.catalog.keys import Keys
 from pipeline.store.catalog.members import Members
 from pipeline.store.catalog.migrate import migrate
@@ -20,7 +20,7 @@ from pipeline.store.catalog.projects import Projects
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """One collection per kind of thing; safe to share between threads."""
+    """Repositories of the catalog, safe to share between threads."""
 
     database: Database
     accounts: Accounts
@@ -29,11 +29,11 @@ class Catalog:
     projects: Projects
     experiments: Experiments
     audit: Audit
-    replies: Replies
+    idempotency_keys: IdempotencyKeys
 
     @classmethod
     def open(cls, settings: Settings) -> Self:
-        """Open the catalog that the settings name, its tables made or brought up to date."""
+        """Open the catalog of the settings, and create or migrate its tables; CatalogError."""
         if settings.catalog_url is None:
             settings.data_dir.mkdir(parents=True, exist_ok=True)
         database = Database(settings.effective_catalog_url)
@@ -41,7 +41,7 @@ class Catalog:
             migrate(database)
         except CatalogBusyError as error:
             database.close()
-            # Whoever opens it can mend what a caller of the service should not be told.
+            # The operator needs the cause, which callers of the service do not see.
             why = getattr(error.__cause__, "orig", error)
             raise CatalogError(f"the catalog cannot be opened: {why}") from error
         except BaseException:
@@ -55,11 +55,11 @@ class Catalog:
             projects=Projects(database),
             experiments=Experiments(database),
             audit=Audit(database),
-            replies=Replies(database),
+            idempotency_keys=IdempotencyKeys(database),
         )
 
     def ping(self) -> None:
-        """Ask the database for an answer; raises what keeps it from giving one."""
+        """Query the database once; raises the error of a database that does not answer."""
         with self.database.read() as connection:
             connection.execute(select(1))
 

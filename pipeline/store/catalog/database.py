@@ -1,4 +1,4 @@
-"""How the catalog's database is opened, and what one transaction is."""
+"""Transactions on the catalog's database."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -9,66 +9,66 @@ from itertools import count
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from pipeline.store.catalog.backends import is_passing, open_backend
+from pipeline.store.catalog.backends import is_transient, open_backend
 from pipeline.store.catalog.errors import CatalogBusyError
 
 
 @dataclass(slots=True)
-class _Whole:
-    """Several writes that are one: their connection, from the first of them on."""
+class _JoinedWrites:
+    """Writes in one transaction; the connection is opened by the first of them."""
 
     stack: ExitStack
     connection: Connection | None = None
 
 
 class Database:
-    """Transactions on the catalog; `read` and `write` are the only ways in."""
+    """Transactions on the catalog, for reads and for writes."""
 
     def __init__(self, url: str) -> None:
         self._backend = open_backend(url)
         self._commits = count(1)
-        # Differs whenever this process has changed something since: who keeps a copy compares.
+        # Differs after every write of this process, so that caches see a change.
         self.version = 0
-        self._whole: ContextVar[_Whole | None] = ContextVar("whole", default=None)
+        self._joined: ContextVar[_JoinedWrites | None] = ContextVar("joined", default=None)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A connection that sees one consistent state."""
-        whole = self._whole.get()
-        if whole is not None and whole.connection is not None:
-            yield whole.connection
+        """Begin a transaction for reads of one consistent state; CatalogBusyError."""
+        joined = self._joined.get()
+        if joined is not None and joined.connection is not None:
+            yield joined.connection
             return
-        with _patience(), self._backend.reader.begin() as connection:
+        with _busy_errors(), self._backend.reader.begin() as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A connection whose work is committed at the end, or not at all where an error is raised."""
-        whole = self._whole.get()
-        if whole is None:
+        """Begin a transaction that is committed at the end, or rolled back by an error; CatalogBusyError."""
+        joined = self._joined.get()
+        if joined is None:
             with self._transaction() as connection:
                 yield connection
             return
-        if whole.connection is None:
-            whole.connection = whole.stack.enter_context(self._transaction())
-        # What is raised inside undoes this write alone; who caught it may still keep the others.
-        with whole.connection.begin_nested():
-            yield whole.connection
+        if joined.connection is None:
+            joined.connection = joined.stack.enter_context(self._transaction())
+        # An error rolls back this write alone; a caller that catches it may still commit the others.
+        with joined.connection.begin_nested():
+            yield joined.connection
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Make every write of this thread until the end one transaction: all of them are kept, or none.
+        """Join all writes of this thread in one transaction, rolled back by an error.
 
-        Nothing is locked before the first write. What is raised undoes them all.
+        Nothing is locked before the first write.
         """
         with ExitStack() as stack:
-            token = self._whole.set(_Whole(stack))
-            stack.callback(self._whole.reset, token)
+            token = self._joined.set(_JoinedWrites(stack))
+            stack.callback(self._joined.reset, token)
             yield
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
-        with _patience(), self._backend.turn, self._backend.writer.begin() as connection:
+        with _busy_errors(), self._backend.write_lock, self._backend.writer.begin() as connection:
             yield connection
         self.version = next(self._commits)
 
@@ -78,11 +78,11 @@ class Database:
 
 
 @contextmanager
-def _patience() -> Iterator[None]:
-    """CatalogBusyError for what may go well another time."""
+def _busy_errors() -> Iterator[None]:
+    """Turn transient errors of the database into CatalogBusyError."""
     try:
         yield
     except SQLAlchemyError as error:
-        if is_passing(error):
+        if is_transient(error):
             raise CatalogBusyError("the catalog does not answer in time; try again") from error
         raise

@@ -1,4 +1,4 @@
-"""How an engine value is kept whole: as a JSON document, and back."""
+"""JSON documents of engine records."""
 
 from typing import Any, TypeVar
 
@@ -8,11 +8,11 @@ Value = TypeVar("Value")
 
 
 def document_of(value: object) -> dict[str, Any]:
-    """A frozen dataclass of the engine as the very data that reading its JSON gives back."""
+    """Convert a dataclass of the engine to JSON data."""
     document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(value))
     return document
 
 
 def value_of(document: object, kind: type[Value]) -> Value:
-    """The value that `document_of` was given; it checks itself as it is built."""
+    """Build the record from its `document_of`; its constructor validates it."""
     return msgspec.convert(document, kind)

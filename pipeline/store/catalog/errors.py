@@ -1,4 +1,4 @@
-"""What the catalog can refuse, as facts a caller can act on."""
+"""Errors of the catalog."""
 
 from collections.abc import Iterable
 
@@ -7,11 +7,11 @@ from engine.errors import Problem
 
 
 class CatalogError(Exception):
-    """Base of every error the catalog raises on purpose."""
+    """Base of every error of the catalog."""
 
 
 class NotFoundError(CatalogError):
-    """There is no such thing, or not for this caller."""
+    """The object does not exist, or the caller has no access to it."""
 
     def __init__(self, kind: str, object_id: str) -> None:
         """Name the kind (`project`, `experiment`, …) and the id that was asked for."""
@@ -21,7 +21,7 @@ class NotFoundError(CatalogError):
 
 
 class InvalidRecordError(CatalogError):
-    """A record that would be wrong: every problem found, not only the first."""
+    """An invalid record, with every problem found."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         """Keep the problems in the order they were found; there is at least one."""
@@ -43,11 +43,11 @@ class PlanLimitError(CatalogError):
 
 
 class CatalogBusyError(CatalogError):
-    """Another process kept the catalog locked for too long; the same request may succeed later."""
+    """The catalog was locked or unavailable for too long; a retry may succeed."""
 
 
 class RepeatError(CatalogError):
-    """A request cannot be told apart from, or put after, the one that was first to use its key."""
+    """An idempotency key that cannot be used for this request."""
 
 
 class KeyReusedError(RepeatError):

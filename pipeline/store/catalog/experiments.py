@@ -1,4 +1,4 @@
-"""Experiments: kept whole, and changed only by a pure function inside one transaction."""
+"""Experiments: stored as documents, each changed by a pure function in one transaction."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
@@ -17,7 +17,7 @@ from pipeline.store.catalog.schema import experiments, projects
 
 
 class Experiments:
-    """The experiments of every project."""
+    """Repository of experiments."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -25,9 +25,9 @@ class Experiments:
     def create(
         self, project_id: str, build: Callable[[Collection[str]], Experiment], *, actor: str
     ) -> Experiment:
-        """Save what `build` makes, given the test keys that the project has already.
+        """Save the experiment that `build` returns, given the test keys of the project.
 
-        NotFoundError where there is no such project; what `build` raises saves nothing.
+        NotFoundError for an unknown project; where `build` raises, nothing is saved.
         """
         with self._database.write() as connection:
             account_id = _account_of(connection, project_id)
@@ -38,14 +38,14 @@ class Experiments:
         return experiment
 
     def get(self, project_id: str, experiment_id: str) -> Experiment:
-        """One experiment of one project, or NotFoundError."""
+        """Return an experiment of a project; NotFoundError."""
         with self._database.read() as connection:
             return _experiment_from(_locate(connection, project_id, experiment_id))
 
     def page(
         self, project_id: str, statuses: Iterable[Status] | None = None, *, page: int = 1, per_page: int = 25
     ) -> Page[Experiment]:
-        """A page of a project's experiments in those statuses (all if None), last updated first."""
+        """List a page of a project's experiments in those statuses (all if None), last updated first."""
         query = _DOCUMENT.where(*_are_of(project_id, statuses)).order_by(
             experiments.c.updated_at.desc(), experiments.c.created_at.desc(), experiments.c.id
         )
@@ -54,7 +54,7 @@ class Experiments:
         return Page([_experiment_from(row) for row in rows], page, per_page, total)
 
     def of_project(self, project_id: str, statuses: Iterable[Status] | None = None) -> list[Experiment]:
-        """Every experiment of a project in those statuses (all if None), oldest first."""
+        """List the experiments of a project in those statuses (all if None), oldest first."""
         query = _DOCUMENT.where(*_are_of(project_id, statuses)).order_by(
             experiments.c.created_at, experiments.c.id
         )
@@ -62,7 +62,7 @@ class Experiments:
             return [_experiment_from(row) for row in connection.execute(query).mappings()]
 
     def in_statuses(self, statuses: Iterable[Status]) -> list[Experiment]:
-        """Every experiment of every project in those statuses, oldest first."""
+        """List the experiments of every project in those statuses, oldest first."""
         query = _DOCUMENT.where(experiments.c.status.in_(tuple(statuses))).order_by(
             experiments.c.created_at, experiments.c.id
         )
@@ -70,12 +70,12 @@ class Experiments:
             return [_experiment_from(row) for row in connection.execute(query).mappings()]
 
     def ids(self) -> set[str]:
-        """The id of every experiment of every project."""
+        """Return the ids of all experiments."""
         with self._database.read() as connection:
             return set(connection.scalars(select(experiments.c.id)))
 
     def running_counts(self, project_ids: Collection[str]) -> dict[str, int]:
-        """How many experiments run in each of those projects."""
+        """Count the running experiments of each of those projects."""
         query = (
             select(experiments.c.project_id, func.count())
             .where(experiments.c.project_id.in_(project_ids), experiments.c.status == "running")
@@ -88,10 +88,10 @@ class Experiments:
     def change(
         self, project_id: str, experiment_id: str, decide: Callable[[Experiment], Experiment], *, actor: str
     ) -> Experiment:
-        """Load an experiment, decide what it becomes, save and audit that, in one transaction.
+        """Load an experiment, change it by `decide`, save and audit it, in one transaction.
 
-        `decide` sees the experiment as it is while nobody else can change it; what it raises changes
-        nothing. So of two callers racing to start one draft, the second meets a running experiment.
+        The experiment is locked while `decide` runs; where it raises, nothing changes. Of two callers that
+        start a draft at once, the second gets a running experiment.
         """
         with self._database.write() as connection:
             account_id = _account_of(connection, project_id)
@@ -108,7 +108,7 @@ class Experiments:
     def delete(
         self, project_id: str, experiment_id: str, decide: Callable[[Experiment], object], *, actor: str
     ) -> None:
-        """Remove an experiment for good, and audit that; what `decide` raises about it keeps it."""
+        """Delete an experiment and audit that; where `decide` raises, nothing changes."""
         with self._database.write() as connection:
             account_id = _account_of(connection, project_id)
             row = _locate(connection, project_id, experiment_id, lock=True)
@@ -150,7 +150,7 @@ def _row_of(experiment: Experiment, document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _account_of(connection: Connection, project_id: str) -> str:
-    # The project's row is locked: its test keys cannot change between being read and being added to.
+    # The project's row is locked, so that its test keys cannot change until the commit.
     query = select(projects.c.account_id).where(projects.c.id == project_id).with_for_update()
     account_id: str | None = connection.scalar(query)
     if account_id is None:

@@ -1,4 +1,4 @@
-"""Which requests were made before under a key of their sender's choice, and what they were answered."""
+"""Idempotency keys: claims on requests, and the encrypted replies to them."""
 
 import hashlib
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from pipeline.store.catalog.ids import new_id
 from pipeline.store.catalog.schema import replies
 
 KEPT_FOR: Final = timedelta(hours=24)
-# Whoever claimed a key and has not answered by then is gone; what it wrote by then it cannot commit.
+# A claim without a reply by then is of a request that has ended; its writes cannot be committed any more.
 ANSWERED_WITHIN: Final = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
 class Repeatable:
-    """A request that its sender may repeat: the key, and a digest of everything it asks for."""
+    """A request that its sender may repeat: its key, and the digest of its contents."""
 
     account_id: str
     key: str
@@ -28,76 +28,76 @@ class Repeatable:
 
     @property
     def key_digest(self) -> str:
-        """What is kept of the key, whose text is its sender's own business."""
+        """Digest of the key, stored instead of its text."""
         return hashlib.sha256(self.key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to answer a request, until another takes it over."""
+    """The exclusive right to answer a request, until it expires."""
 
     request: Repeatable
     claim_id: str
 
 
-class Replies:
-    """Sealed answers by account and key; one answer a key, for a day."""
+class IdempotencyKeys:
+    """Claims and encrypted replies by account and key; a reply is stored for a day."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def claim(self, request: Repeatable, *, now: datetime) -> Claim | bytes:
-        """The right to answer a request, or the sealed answer that it has got already.
+        """Claim a request, or return its encrypted reply where it has been answered.
 
-        KeyReusedError where the key stands for another request, KeyInUseError where it is being answered.
+        KeyReusedError where the key is that of another request, KeyInUseError while the request is answered.
         """
-        # Without a lock: the first request may be holding it, and is to be told of rather than waited for.
+        # Without a lock, which the first request may hold: its claim is to be reported, not waited for.
         with self._database.read() as connection:
-            found = _unexpired(connection, request, now)
-        if found is not None:
-            return _answer(found, request)
+            row = _unexpired(connection, request, now)
+        if row is not None:
+            return _reply(row, request)
         claim = Claim(request, new_id("clm"))
         try:
             with self._database.write() as connection:
-                found = _unexpired(connection, request, now)
-                if found is not None:
-                    return _answer(found, request)
-                # Not one that another has just made: PostgreSQL shows it to this statement already.
+                row = _unexpired(connection, request, now)
+                if row is not None:
+                    return _reply(row, request)
+                # Expired ones only: PostgreSQL shows this statement a claim that another has just made.
                 connection.execute(replies.delete().where(_is(request), replies.c.expires_at <= now))
                 connection.execute(replies.insert().values(_row_of(claim, now)))
         except IntegrityError as error:
-            # PostgreSQL lets two look at once; the second to claim finds the first there.
+            # PostgreSQL lets two transactions look at once; the second insert fails.
             raise KeyInUseError(_IN_USE) from error
         return claim
 
     def find(self, request: Repeatable, *, now: datetime) -> bytes | None:
-        """The sealed answer that a request has got; None for one that is new or being answered."""
+        """Return the encrypted reply to a request; None where it is new or being answered."""
         with self._database.read() as connection:
-            found = _unexpired(connection, request, now)
-        if found is None or found["fingerprint"] != request.fingerprint:
+            row = _unexpired(connection, request, now)
+        if row is None or row["fingerprint"] != request.fingerprint:
             return None
-        sealed: bytes | None = found["sealed"]
+        sealed: bytes | None = row["sealed"]
         return sealed
 
     def keep(self, claim: Claim, sealed: bytes, *, now: datetime) -> None:
-        """Keep the answer for a day; KeyInUseError where another has taken the request over."""
-        kept = replies.update().where(_is_held(claim)).values(sealed=sealed, expires_at=now + KEPT_FOR)
+        """Store the encrypted reply for a day; KeyInUseError where another claim has replaced this one."""
+        update = replies.update().where(_is_held(claim)).values(sealed=sealed, expires_at=now + KEPT_FOR)
         with self._database.write() as connection:
-            if connection.execute(kept).rowcount != 1:
+            if connection.execute(update).rowcount != 1:
                 raise KeyInUseError(_IN_USE)
 
     def release(self, claim: Claim) -> None:
-        """Give a claim back: the request was not answered, and may be made again."""
+        """Release a claim without a reply, so that the request may be made again."""
         with self._database.write() as connection:
             connection.execute(replies.delete().where(_is_held(claim)))
 
     def release_all(self) -> None:
-        """Give back every claim: whoever held one is no more."""
+        """Release every claim without a reply."""
         with self._database.write() as connection:
             connection.execute(replies.delete().where(replies.c.sealed.is_(None)))
 
-    def forget_expired(self, *, now: datetime) -> int:
-        """Remove what is no longer replayed; returns how many there were."""
+    def delete_expired(self, *, now: datetime) -> int:
+        """Delete expired claims and replies; returns their number."""
         with self._database.write() as connection:
             return connection.execute(replies.delete().where(replies.c.expires_at <= now)).rowcount
 
@@ -111,12 +111,12 @@ def _unexpired(connection: Connection, request: Repeatable, now: datetime) -> Ro
     return connection.execute(query).mappings().one_or_none()
 
 
-def _answer(found: RowMapping, request: Repeatable) -> bytes:
-    if found["fingerprint"] != request.fingerprint:
+def _reply(row: RowMapping, request: Repeatable) -> bytes:
+    if row["fingerprint"] != request.fingerprint:
         raise KeyReusedError(_REUSED)
-    if found["sealed"] is None:
+    if row["sealed"] is None:
         raise KeyInUseError(_IN_USE)
-    sealed: bytes = found["sealed"]
+    sealed: bytes = row["sealed"]
     return sealed
 
 

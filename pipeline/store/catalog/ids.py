@@ -1,7 +1,4 @@
-"""What identifies a thing: opaque strings whose prefix says its kind.
-
-Which name is still free where names must differ.
-"""
+"""Ids and unique names."""
 
 import base64
 import secrets
@@ -13,12 +10,12 @@ ID_LENGTH = 20
 
 
 def new_id(prefix: str) -> str:
-    """A fresh id such as `exp_k3v…`: the prefix and 20 random base32 characters (100 bits)."""
+    """Generate an id such as `exp_k3v…`: the prefix and 20 random base32 characters (100 bits)."""
     return f"{prefix}_{_random_base32()}"
 
 
 def new_sdk_key() -> str:
-    """A fresh public key of a project; it opens nothing but the SDK endpoints."""
+    """Generate a public key of a project, for the SDK endpoints only."""
     return f"pk_{_random_base32()}"
 
 
@@ -27,7 +24,7 @@ def _random_base32() -> str:
 
 
 def free_name(wanted: str, taken: Collection[str]) -> str:
-    """`wanted`, or the first of `wanted-2`, `wanted-3`, … that nothing else has."""
+    """Return `wanted`, or the first of `wanted-2`, `wanted-3`, … that is not taken."""
     if wanted not in taken:
         return wanted
     return next(name for name in (f"{wanted}-{number}" for number in count(2)) if name not in taken)

@@ -1,4 +1,4 @@
-"""API keys: who holds one, what it may do, and whose a token is."""
+"""API keys: member, scopes, projects and token."""
 
 from collections.abc import Collection, Sequence
 from contextlib import suppress
@@ -31,13 +31,13 @@ Scope = Literal[
 Environment = Literal["live", "test"]
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 ENVIRONMENTS: Final[tuple[Environment, ...]] = get_args(Environment)
-# A write for every request would cost more than the request.
+# Coarse, since a write for every request would cost more than the request.
 LAST_USED_RESOLUTION: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey:
-    """A key, without its secret. No `project_ids` means every project of the account."""
+    """An API key without its secret; without `project_ids` it reaches every project of the account."""
 
     id: str
     account_id: str
@@ -57,13 +57,13 @@ class ApiKey:
         return not self.project_ids
 
     def reaches(self, project_id: str) -> bool:
-        """Whether it may touch that project of its account."""
+        """Return whether the key has access to a project of its account."""
         return self.is_account_wide or project_id in self.project_ids
 
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A key as asked for, not yet checked."""
+    """Fields of a key to create, not yet validated."""
 
     member_id: str
     name: str
@@ -73,7 +73,7 @@ class NewKey:
 
 
 class Keys:
-    """The keys of every account."""
+    """Repository of API keys."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -89,9 +89,9 @@ class Keys:
         *,
         actor: str = COMMAND_LINE,
     ) -> tuple[ApiKey, str]:
-        """Create a key; returns it and its token, which is kept nowhere.
+        """Create a key; returns it and its token, which is not stored.
 
-        NotFoundError where the account has no such member; InvalidRecordError names every problem.
+        NotFoundError for an unknown member of the account; InvalidRecordError names every problem.
         """
         holder = select(members.c.id).where(members.c.account_id == account_id, members.c.id == member_id)
         with self._database.write() as connection:
@@ -101,22 +101,22 @@ class Keys:
             return add_key(connection, account_id, new, actor)
 
     def find_by_token(self, token: str, *, now: datetime) -> ApiKey | None:
-        """The key whose token this is; None for an unknown, malformed, wrong or revoked one.
+        """Return the key of a token; None for an unknown, malformed, wrong or revoked one.
 
-        Each None takes the same work: one look-up, one digest, one comparison in constant time.
+        Each of them takes the same work: one look-up, one digest, one comparison in constant time.
         """
         query = select(api_keys).where(api_keys.c.token_id == token_id_of(token))
         with self._database.read() as connection:
             row = connection.execute(query).mappings().one_or_none()
-        is_right = matches(token, row["digest"] if row else None)
-        if row is None or not is_right or row["revoked_at"] is not None:
+        is_match = matches(token, row["digest"] if row else None)
+        if row is None or not is_match or row["revoked_at"] is not None:
             return None
         key = _key_from(row)
         self._note_use(key, now)
         return key
 
     def of_account(self, account_id: str) -> list[ApiKey]:
-        """The keys of an account, revoked ones too, newest first."""
+        """List the keys of an account, revoked ones included, newest first."""
         query = (
             select(api_keys)
             .where(api_keys.c.account_id == account_id)
@@ -126,7 +126,7 @@ class Keys:
             return [_key_from(row) for row in connection.execute(query).mappings()]
 
     def revoke(self, account_id: str, key_id: str, *, now: datetime, actor: str = COMMAND_LINE) -> ApiKey:
-        """Stop a key from working, at once; revoking it again changes nothing. NotFoundError."""
+        """Revoke a key, with immediate effect; a revoked one stays as it is. NotFoundError."""
         is_this = (api_keys.c.account_id == account_id) & (api_keys.c.id == key_id)
         with self._database.write() as connection:
             query = select(api_keys).where(is_this).with_for_update()
@@ -146,7 +146,7 @@ class Keys:
             return
         is_due = or_(api_keys.c.last_used_at.is_(None), api_keys.c.last_used_at <= due)
         note = api_keys.update().where(api_keys.c.id == key.id, is_due).values(last_used_at=now)
-        # A request is not refused because its time could not be noted.
+        # A request does not fail where its time cannot be stored.
         with suppress(CatalogBusyError), self._database.write() as connection:
             connection.execute(note)
 

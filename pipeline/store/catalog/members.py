@@ -1,4 +1,4 @@
-"""Who belongs to an account, and in which role."""
+"""Members of accounts, with their roles."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -21,7 +21,7 @@ COMMAND_LINE: Final = "command line"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A person of an account; `accepted_at` is None while only invited."""
+    """A member of an account; `accepted_at` is None for one that is only invited."""
 
     id: str
     account_id: str
@@ -39,7 +39,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class NewMember:
-    """A member as asked for, not yet checked."""
+    """Fields of a member to add, not yet validated."""
 
     email: str
     name: str
@@ -47,7 +47,7 @@ class NewMember:
 
 
 class Members:
-    """The members of every account."""
+    """Repository of members."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -56,7 +56,7 @@ class Members:
         self, account_id: str, email: str, name: str, role: str = "member", *, actor: str = COMMAND_LINE
     ) -> Member:
         """Add an accepted member; NotFoundError, or InvalidRecordError naming every problem."""
-        # The account's row is locked: its addresses cannot change between being read and being added to.
+        # The account's row is locked, so that its addresses cannot change until the commit.
         owner = select(accounts.c.id).where(accounts.c.id == account_id).with_for_update()
         with self._database.write() as connection:
             if connection.scalar(owner) is None:
@@ -64,7 +64,7 @@ class Members:
             return add_member(connection, account_id, NewMember(email, name, role), actor)
 
     def get(self, account_id: str, member_id: str) -> Member:
-        """One member of one account, or NotFoundError."""
+        """Return a member of an account; NotFoundError."""
         query = select(members).where(members.c.account_id == account_id, members.c.id == member_id)
         with self._database.read() as connection:
             row = connection.execute(query).mappings().one_or_none()
@@ -73,7 +73,7 @@ class Members:
         return Member(**row)
 
     def accepted(self, account_id: str) -> list[Member]:
-        """The accepted members of an account, oldest first."""
+        """List the accepted members of an account, oldest first."""
         query = (
             select(members)
             .where(members.c.account_id == account_id, members.c.accepted_at.is_not(None))

@@ -1,10 +1,10 @@
-"""Whether the catalog's tables are up to date, and bringing them there, once, whoever asks."""
+"""Migration of the catalog's tables."""
 
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection, inspect, text
 
-from pipeline.store.catalog.backends import take_turn
+from pipeline.store.catalog.backends import lock_until_commit
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import CatalogError
 
@@ -16,22 +16,22 @@ HEAD: Final = "0002"
 
 
 class CatalogVersionError(CatalogError):
-    """A newer version of the program made this catalog."""
+    """The catalog was created by a newer version of the program."""
 
 
 def migrate(database: Database) -> None:
-    """Bring the tables to HEAD. Of two processes that try at once, the second finds it done."""
+    """Migrate the tables to HEAD; of several processes at once, one does so."""
     with database.read() as connection:
         if _revision(connection) == HEAD:
             return
     with database.write() as connection:
-        take_turn(connection, "migration")
+        lock_until_commit(connection, "migration")
         if _revision(connection) != HEAD:
             _upgrade(connection)
 
 
 def revisions_of(connection: Connection) -> "Config":
-    """What Alembic's commands need to know, so that they work in the connection's transaction."""
+    """Configure Alembic's commands to work in the connection's transaction."""
     # Alembic is slow to import, and a catalog that is up to date does not need it.
     from alembic.config import Config  # noqa: PLC0415 - see above
 

@@ -1,4 +1,4 @@
-"""One page of a listing, and how many there are in all."""
+"""Pages of listings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Page(Generic[Item]):
 def fetch_page(
     connection: Connection, query: Select[Any], page: int, per_page: int
 ) -> tuple[Sequence[RowMapping], int]:
-    """The rows of one page (`page` from 1), and the number of rows on all of them."""
+    """Fetch the rows of a page (`page` from 1), and the number of rows on all pages."""
     total = connection.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
     # A page far beyond the end is empty, and its offset may not fit the database's integers.
     if (page - 1) * per_page >= total:

@@ -1,4 +1,4 @@
-"""What each plan allows, and which subscriptions are served."""
+"""Plans with their limits, and subscription statuses."""
 
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
@@ -14,7 +14,7 @@ SERVED_STATUSES: Final[frozenset[SubscriptionStatus]] = frozenset({"active", "tr
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A plan's name and its allowances; an account may have its own instead."""
+    """A plan: its display name and limits, which an account may override."""
 
     name: str
     max_projects: int

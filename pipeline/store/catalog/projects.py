@@ -1,4 +1,4 @@
-"""Projects: kept whole, found by id, by account and by public key."""
+"""Projects: stored as documents, found by id, account and public key."""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -16,13 +16,13 @@ from pipeline.store.catalog.schema import accounts, experiments, projects
 
 
 class Projects:
-    """The projects of every account."""
+    """Repository of projects."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def create(self, project: Project, *, actor: str) -> Project:
-        """Save a new project; PlanLimitError where its account may have no more."""
+        """Save a new project; PlanLimitError where the account has reached its limit."""
         with self._database.write() as connection:
             _require_room(connection, project.account_id)
             document = document_of(project)
@@ -31,19 +31,19 @@ class Projects:
         return project
 
     def get(self, account_id: str, project_id: str) -> Project:
-        """One project of one account, or NotFoundError."""
+        """Return a project of an account; NotFoundError."""
         return self._one(_DOCUMENT.where(*_is(account_id, project_id)), project_id)
 
     def find(self, project_id: str) -> Project:
-        """One project, whoever's, or NotFoundError."""
+        """Return a project of any account; NotFoundError."""
         return self._one(_DOCUMENT.where(projects.c.id == project_id), project_id)
 
     def by_sdk_key(self, sdk_key: str) -> Project:
-        """The project that a public key belongs to, or NotFoundError."""
+        """Return the project of a public key; NotFoundError."""
         return self._one(_DOCUMENT.where(projects.c.sdk_key == sdk_key), sdk_key)
 
     def all(self) -> list[Project]:
-        """Every project of every account, oldest first."""
+        """List all projects, oldest first."""
         query = _DOCUMENT.order_by(projects.c.created_at, projects.c.id)
         with self._database.read() as connection:
             return [_project_from(row) for row in connection.execute(query).mappings()]
@@ -51,7 +51,7 @@ class Projects:
     def page(
         self, account_id: str, *, only: Collection[str] = (), page: int = 1, per_page: int = 25
     ) -> Page[Project]:
-        """A page of an account's projects, last updated first; of those in `only` where it names any."""
+        """List a page of an account's projects, last updated first; of those in `only` where not empty."""
         query = _DOCUMENT.where(projects.c.account_id == account_id).order_by(
             projects.c.updated_at.desc(), projects.c.created_at.desc(), projects.c.id
         )
@@ -62,7 +62,7 @@ class Projects:
         return Page([_project_from(row) for row in rows], page, per_page, total)
 
     def ids(self, account_id: str | None = None) -> set[str]:
-        """The id of every project, or of every one of an account."""
+        """Return the ids of all projects, or of those of an account."""
         query = select(projects.c.id)
         if account_id is not None:
             query = query.where(projects.c.account_id == account_id)
@@ -70,16 +70,16 @@ class Projects:
             return set(connection.scalars(query))
 
     def count(self, account_id: str) -> int:
-        """How many projects an account has."""
+        """Count the projects of an account."""
         with self._database.read() as connection:
             return _count(connection, account_id)
 
     def change(
         self, account_id: str, project_id: str, decide: Callable[[Project], Project], *, actor: str
     ) -> Project:
-        """Load a project, decide what it becomes, save and audit that, in one transaction.
+        """Load a project, change it by `decide`, save and audit it, in one transaction.
 
-        `decide` sees the project as it is while nobody else can change it; what it raises changes nothing.
+        The project is locked while `decide` runs; where it raises, nothing changes.
         """
         is_this = _is(account_id, project_id)
         with self._database.write() as connection:
@@ -93,7 +93,7 @@ class Projects:
         return after
 
     def delete(self, account_id: str, project_id: str, *, actor: str) -> None:
-        """Remove a project and its experiments for good, and audit that; NotFoundError."""
+        """Delete a project with its experiments, and audit that; NotFoundError."""
         is_this = _is(account_id, project_id)
         of_this = select(experiments.c.id, experiments.c.document).where(
             experiments.c.project_id == project_id
@@ -102,17 +102,17 @@ class Projects:
             row = connection.execute(_DOCUMENT.where(*is_this).with_for_update()).mappings().one_or_none()
             if row is None:
                 raise NotFoundError("project", project_id)
-            removed = {found.id: found.document for found in connection.execute(of_this)}
+            removed = {row.id: row.document for row in connection.execute(of_this)}
             connection.execute(experiments.delete().where(experiments.c.project_id == project_id))
             connection.execute(projects.delete().where(*is_this))
             for subject_id, document in {**removed, project_id: row["document"]}.items():
                 record(connection, account_id, actor, subject_id, changes_between(document, {}))
 
-    def _one(self, query: Select[Any], sought: str) -> Project:
+    def _one(self, query: Select[Any], identifier: str) -> Project:
         with self._database.read() as connection:
             row = connection.execute(query).mappings().one_or_none()
         if row is None:
-            raise NotFoundError("project", sought)
+            raise NotFoundError("project", identifier)
         return _project_from(row)
 
 
@@ -143,7 +143,7 @@ def _count(connection: Connection, account_id: str) -> int:
 
 
 def _require_room(connection: Connection, account_id: str) -> None:
-    # The account's row is locked, so that two creations cannot both take the last place.
+    # The account's row is locked, so that two creations cannot both reach the limit.
     query = select(accounts).where(accounts.c.id == account_id).with_for_update()
     row = connection.execute(query).mappings().one_or_none()
     if row is None:

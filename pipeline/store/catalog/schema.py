@@ -1,4 +1,4 @@
-"""The catalog's tables: a whole document for what the engine decides about, columns for what is searched."""
+"""Tables of the catalog: records of the engine as documents, with columns for what is searched."""
 
 from datetime import UTC, datetime
 
@@ -35,28 +35,28 @@ class UtcDateTime(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's signature
-        """Turn any aware time into UTC."""
+        """Convert an aware time to UTC."""
         return None if value is None else value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's signature
-        """Mark what was stored as the UTC that it is."""
+        """Make a stored time aware."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-class LookedUp(TypeDecorator[str]):
-    """Text that callers ask for by name; PostgreSQL refuses to look for a NUL, which no name has."""
+class SearchText(TypeDecorator[str]):
+    """Text that callers search by; PostgreSQL rejects a NUL, which no stored text has."""
 
     impl = String
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's signature
-        """Turn a NUL into another character that no name has."""
+        """Replace a NUL by another character that no stored text has."""
         return None if value is None else value.replace("\0", "\ufffd")
 
 
-ID = LookedUp(40)
+ID = SearchText(40)
 
 accounts = Table(
     "accounts",
@@ -92,7 +92,7 @@ api_keys = Table(
     Column("member_id", ID, ForeignKey("members.id", ondelete="CASCADE"), nullable=False),
     Column("name", String, nullable=False),
     Column("environment", String, nullable=False),
-    Column("token_id", LookedUp, nullable=False, unique=True),
+    Column("token_id", SearchText, nullable=False, unique=True),
     Column("digest", String, nullable=False),
     Column("key_prefix", String, nullable=False),
     Column("scopes", JSON, nullable=False),
@@ -107,7 +107,7 @@ projects = Table(
     metadata,
     Column("id", ID, primary_key=True),
     Column("account_id", ID, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False),
-    Column("sdk_key", LookedUp, nullable=False, unique=True),
+    Column("sdk_key", SearchText, nullable=False, unique=True),
     Column("document", JSON, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
@@ -129,7 +129,7 @@ experiments = Table(
     Index(None, "project_id", "updated_at"),
 )
 
-# A reply without an answer is a claim: the request is being answered, at most until the claim expires.
+# A row without a reply is a claim: the request is being answered, at most until the claim expires.
 replies = Table(
     "replies",
     metadata,
@@ -141,7 +141,7 @@ replies = Table(
     Column("expires_at", UtcDateTime, nullable=False, index=True),
 )
 
-# No foreign keys: what happened stays written when the thing it happened to is gone.
+# No foreign keys, since entries outlive the objects they are about.
 audit = Table(
     "audit",
     metadata,

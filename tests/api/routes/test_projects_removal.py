@@ -53,7 +53,7 @@ def test_deletion_leaves_a_trail_of_what_was_there(
         entry = services.catalog.audit.of(subject_id)[-1]
         assert (entry.actor, entry.account_id) == (key.id, customer.account.id)
         assert entry.changes["name"] == [name, None]
-        assert services.catalog.audit.tells_of_deletion(subject_id)
+        assert services.catalog.audit.was_deleted(subject_id)
 
 
 def test_deletion_gives_the_plan_its_place_back(customer: Customer, services: Services) -> None:
