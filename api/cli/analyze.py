@@ -97,7 +97,7 @@ def _by_goal(given: list[str] | None, example: str) -> dict[str, str]:
     for text in given or ():
         goal, equals, value = text.partition("=")
         if not (goal and equals and value):
-            raise typer.BadParameter(f"{text!r} names no goal and value, such as {example}")
+            raise typer.BadParameter(f"{text!r} is not a goal with a value; write it as in {example}")
         values[goal] = value
     return values
 
@@ -106,4 +106,4 @@ def _percentile(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is no percentile, such as 99") from None
+        raise typer.BadParameter(f"{text!r} is not a percentile; give a number such as 99") from None

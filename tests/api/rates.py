@@ -7,7 +7,7 @@ from tests.api.customers import Customer
 HEADERS = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 
 
-def told(answer: httpx2.Response) -> tuple[int, int, int]:
+def rate_limit_of(answer: httpx2.Response) -> tuple[int, int, int]:
     """Return limit, remaining requests and seconds to the reset, from the headers."""
     limit, remaining, reset = (int(answer.headers[name]) for name in HEADERS)
     return limit, remaining, reset

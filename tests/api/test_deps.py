@@ -4,7 +4,7 @@ import pytest
 
 from api.deps import per_page
 from tests.api.customers import Customer
-from tests.api.rates import told
+from tests.api.rates import rate_limit_of
 from tests.api.request_bodies import error_of
 
 
@@ -14,8 +14,8 @@ def test_a_page_has_at_most_a_hundred_items(size: int, expected: int) -> None:
 
 
 def test_a_request_with_several_dependencies_is_counted_once(customer: Customer, project: str) -> None:
-    before = told(customer.get(project))[1]
-    assert told(customer.patch(project, {"name": "Renamed"}))[1] == before - 1
+    before = rate_limit_of(customer.get(project))[1]
+    assert rate_limit_of(customer.patch(project, {"name": "Renamed"}))[1] == before - 1
 
 
 def test_a_project_and_an_experiment_out_of_reach_are_the_same_404(

@@ -90,26 +90,26 @@ def test_pixel_of_a_shopify_store_reports_to_its_own_project() -> None:
 
 # What a store's sandbox offers a pixel: the visitor's cookie, and events of the checkout.
 SANDBOX = """
-const told = [];
+const requests = [];
 const browser = {{ cookie: {{ get: async (name) => name === "truelift_visitor" ? {visitor} : "" }} }};
-globalThis.fetch = async (address, options) => {{ told.push({{ address, ...options }}); }};
+globalThis.fetch = async (address, options) => {{ requests.push({{ address, ...options }}); }};
 const analytics = {{ subscribe: (name, tell) => {{ analytics[name] = tell; }} }};
 {pixel}
 analytics.checkout_completed({{ id: "evt-1", data: {{ checkout: {checkout} }} }})
-  .then(() => console.log(JSON.stringify(told)));
+  .then(() => console.log(JSON.stringify(requests)));
 """
 CHECKOUT = {"totalPrice": {"amount": 19.99}, "currencyCode": "USD", "order": {"id": "o-1"}, "token": "t-1"}
 
 
-def told_by_pixel(folder: Path, pixel: str, visitor: str = "v1") -> list[dict[str, Any]]:
+def requests_of_pixel(folder: Path, pixel: str, visitor: str = "v1") -> list[dict[str, Any]]:
     script = folder / "pixel.js"
     script.write_text(SANDBOX.format(pixel=pixel, visitor=json.dumps(visitor), checkout=json.dumps(CHECKOUT)))
     node = shutil.which("node")
     if node is None:
         pytest.skip("needs node to run JavaScript")
     run = subprocess.run([node, script], capture_output=True, text=True, check=True, timeout=30)
-    told: list[dict[str, Any]] = json.loads(run.stdout)
-    return told
+    requests: list[dict[str, Any]] = json.loads(run.stdout)
+    return requests
 
 
 def test_pixel_tells_the_service_an_order_that_it_accepts(
@@ -117,14 +117,14 @@ def test_pixel_tells_the_service_an_order_that_it_accepts(
 ) -> None:
     project = customer.a_project(platform="shopify")
     pixel = customer.get(f"{project}/installation").json()["data"]["storefront_pixel_code"]
-    (told,) = told_by_pixel(tmp_path, pixel)
-    address = told["address"].removeprefix(services.settings.base_url)
-    answer = customer.client.post(address, content=told["body"], headers=told["headers"])
+    (request,) = requests_of_pixel(tmp_path, pixel)
+    address = request["address"].removeprefix(services.settings.base_url)
+    answer = customer.client.post(address, content=request["body"], headers=request["headers"])
     assert answer.json()["accepted"] == 1, answer.text
-    assert json.loads(told["body"])["revenue_cents"] == 1999
+    assert json.loads(request["body"])["revenue_cents"] == 1999
 
 
 def test_pixel_is_silent_about_whom_it_does_not_know(tmp_path: Path) -> None:
     pixel = storefront_pixel_code(a_project(platform="shopify", sdk_key=new_sdk_key()), BASE)
     assert pixel is not None
-    assert told_by_pixel(tmp_path, pixel, visitor="") == []
+    assert requests_of_pixel(tmp_path, pixel, visitor="") == []

@@ -42,15 +42,15 @@ class Scene:
     def kept(self) -> dict[str, Any]:
         """Return the account's rows without the last use of keys, and the total number of rows."""
         own = {"account_id": self.customer.account.id, "project_id": self.project_id}
-        told: dict[str, Any] = {}
+        stored: dict[str, Any] = {}
         with self.customer.services.catalog.database.read() as connection:
             for table in metadata.sorted_tables:
                 columns = [column for column in table.c if column.name != "last_used_at"]
                 mine = [table.c[name] == value for name, value in own.items() if name in table.c]
                 rows = connection.execute(select(*columns).where(or_(False, *mine)))
                 count = connection.scalar(select(func.count()).select_from(table))
-                told[table.name] = (count, sorted(map(repr, rows)))
-        return told
+                stored[table.name] = (count, sorted(map(repr, rows)))
+        return stored
 
 
 def a_scene(customer: Customer, operation: Operation) -> Scene:
@@ -184,13 +184,13 @@ def test_another_accounts_object_is_as_one_that_does_not_exist(
     scene = a_scene(customer, operation)
     nowhere = Scene(customer, new_id("prj"), new_id("exp"), new_id("key"))
 
-    def told(about: Scene) -> str:
+    def message_about(about: Scene) -> str:
         message: str = error_of(about.ask(operation, stranger.token), 404, "not_found")["message"]
         for id_ in (about.project_id, about.experiment_id, about.key_id):
             message = message.replace(id_, "…")
         return message
 
-    assert told(scene) == told(nowhere)
+    assert message_about(scene) == message_about(nowhere)
 
 
 @every_operation

@@ -50,9 +50,9 @@ def test_what_is_said_of_a_goal_changes_its_verdict(
     run: Run, file: Path, option: tuple[str, str], said: str
 ) -> None:
     named = ("--variant", "page", "--control", "A", "--goal", "spend:revenue")
-    plain, told = run("analyze", file, *named), run("analyze", file, *named, *option)
-    assert (plain.status, told.status) == (0, 0)
-    words = " ".join(told.out.split())
+    plain, adjusted = run("analyze", file, *named), run("analyze", file, *named, *option)
+    assert (plain.status, adjusted.status) == (0, 0)
+    words = " ".join(adjusted.out.split())
     assert said in words
     assert said not in " ".join(plain.out.split())
 
@@ -60,8 +60,8 @@ def test_what_is_said_of_a_goal_changes_its_verdict(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--covariate", "before"), "names no goal and value"),
-        (("--cap", "spend=most"), "is no percentile"),
+        (("--covariate", "before"), "is not a goal with a value"),
+        (("--cap", "spend=most"), "is not a percentile"),
         (("--cap", "spend=20"), "cap_percentile"),
         (("--orders", "spend=order"), "did you mean 'orders'"),
         (("--covariate", "sold=before"), "is no goal"),

@@ -12,7 +12,7 @@ from api.middleware.rate_limits import WINDOW_SECONDS, RateLimits
 from api.services import Services
 from pipeline.settings import Settings
 from tests.api.customers import Customer, a_customer_of
-from tests.api.rates import HEADERS, limited, told
+from tests.api.rates import HEADERS, limited, rate_limit_of
 from tests.api.request_bodies import error_of
 from tests.api.shops import Shop
 
@@ -32,16 +32,16 @@ def test_every_answer_to_an_account_tells_what_is_left(customer: Customer, proje
     ]
     statuses = [answer.status_code for answer in answers]
     assert statuses == [200, 422, 404, 403, 422, 400, 415, 201, 204]
-    remaining = [told(answer)[1] for answer in answers]
+    remaining = [rate_limit_of(answer)[1] for answer in answers]
     # Each took one, the creation of the fixture's project the one before.
     assert remaining == list(range(1_998, 1_998 - len(answers), -1))
-    assert all(told(answer)[0] == 2_000 for answer in answers)
-    assert all(1 <= told(answer)[2] <= WINDOW_SECONDS for answer in answers)
+    assert all(rate_limit_of(answer)[0] == 2_000 for answer in answers)
+    assert all(1 <= rate_limit_of(answer)[2] <= WINDOW_SECONDS for answer in answers)
 
 
 def test_account_that_is_not_served_is_told_too(customer: Customer, services: Services) -> None:
     services.catalog.accounts.update(customer.account.id, subscription_status="unpaid")
-    assert told(customer.get("/projects"))[1] == 1_999
+    assert rate_limit_of(customer.get("/projects"))[1] == 1_999
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/openapi.json", "/api/v1/nothing", "/api/v1/projects"])
@@ -55,7 +55,7 @@ def test_request_beyond_the_limit_is_refused_and_told_when_to_come_back(customer
     for _ in range(3):
         answer = customer.get("/projects")
         error_of(answer, 429, "rate_limited")
-        limit, remaining, reset = told(answer)
+        limit, remaining, reset = rate_limit_of(answer)
         assert (limit, remaining) == (3, 0)
         assert answer.headers["Retry-After"] == str(reset)
 
@@ -103,12 +103,12 @@ def test_another_limit_or_plan_holds_at_once(customer: Customer, services: Servi
         assert invoked.exit_code == 0
 
     update("--plan", "starter")
-    assert told(customer.get("/projects"))[:2] == (100, 99)
+    assert rate_limit_of(customer.get("/projects"))[:2] == (100, 99)
     update("--rate-limit", "2")
-    assert told(customer.get("/projects"))[:2] == (2, 0)
+    assert rate_limit_of(customer.get("/projects"))[:2] == (2, 0)
     assert [customer.get("/projects").status_code for _ in range(5)] == [429] * 5
     update("--rate-limit", "4")
-    assert told(customer.get("/projects"))[:2] == (4, 1)
+    assert rate_limit_of(customer.get("/projects"))[:2] == (4, 1)
 
 
 def test_window_is_over_after_its_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,16 +126,16 @@ def test_sdk_endpoints_use_up_their_projects_quota_and_not_the_accounts(
     customer: Customer, shop: Shop, services: Services
 ) -> None:
     quota = services.settings.sdk_rate_limit_per_minute
-    before = told(customer.get("/projects"))[1]
+    before = rate_limit_of(customer.get("/projects"))[1]
     for number in range(3):
         answer = shop.post("/api/v1/sdk/track", {"batch": [shop.exposure(f"e{number}")]})
-        assert told(answer)[:2] == (quota, quota - 1 - number)
+        assert rate_limit_of(answer)[:2] == (quota, quota - 1 - number)
     # A server with a key of the account is one more sender of the same project.
     server = customer.call(
         "POST", f"/sdk/track?project_id={shop.project_id}", json={"batch": [shop.exposure("e3")]}
     )
-    assert told(server)[:2] == (quota, quota - 4)
-    assert told(customer.get("/projects"))[1] == before - 1
+    assert rate_limit_of(server)[:2] == (quota, quota - 4)
+    assert rate_limit_of(customer.get("/projects"))[1] == before - 1
 
 
 def test_account_that_used_up_its_limit_still_sends_events(customer: Customer, shop: Shop) -> None:

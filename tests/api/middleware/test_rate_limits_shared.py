@@ -15,7 +15,7 @@ from api.app import create_app
 from api.middleware.rate_limits import WINDOW_SECONDS, RateLimits
 from pipeline.settings import Settings
 from tests.api.customers import a_customer_of
-from tests.api.rates import limited, told
+from tests.api.rates import limited, rate_limit_of
 from tests.api.request_bodies import error_of
 from tests.waiting import wait_until
 
@@ -85,9 +85,9 @@ def test_service_counts_in_redis(redis: Redis, tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path / "store", rate_limit_url=redis.url)
     with TestClient(create_app(settings)) as client:
         customer = limited(a_customer_of(client), 3)
-        assert told(customer.get("/projects"))[:2] == (3, 2)
+        assert rate_limit_of(customer.get("/projects"))[:2] == (3, 2)
         counting_at(redis.url).count(f"account/{customer.account.id}", 3)
-        assert told(customer.get("/projects"))[:2] == (3, 0)
+        assert rate_limit_of(customer.get("/projects"))[:2] == (3, 0)
         error_of(customer.get("/projects"), 429, "rate_limited")
 
 

@@ -58,6 +58,7 @@ def test_offered_condition_is_accepted(customer: Customer, project: str) -> None
         for name, field in fields.items()
         for operator in field["operators"]
     ]
+    assert len(conditions) > 100
     for condition in conditions:
         root = {"operator": "and", "children": [condition]}
         body = {"name": "x", "targeting_rules": {"version": 2, "root": root}}
