@@ -35,15 +35,15 @@ SDK_KEY: Final[dict[str, Any]] = {
         "type": "apiKey",
         "in": "header",
         "name": "X-SDK-Key",
-        "description": "A project's public key, for browsers; `?key=` does the same.",
+        "description": "Public key of a project, for browsers; also taken as `?key=`.",
     }
 }
-# FastAPI describes errors of a shape that this API never answers with.
+# FastAPI describes errors in a shape that this API never returns.
 FOREIGN_ERROR: Final = REFERENCE + "HTTPValidationError"
 FOREIGN_MODELS: Final = ("HTTPValidationError", "ValidationError")
 ABOUT: Final = (
-    "Runs A/B tests: projects, experiments and their lifecycle, and results with a resolved decision. "
-    "Judge by `score_label`, `score_value` and `effective_confidence_threshold`."
+    "A/B tests: projects, experiments and their lifecycle, and results with a recommendation. "
+    "Compare `score_value` with `effective_confidence_threshold`; `score_label` names the score."
 )
 
 

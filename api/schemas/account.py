@@ -1,4 +1,4 @@
-"""An account, its members and what it uses of its plan: on the wire."""
+"""Answers about an account, its members and its usage."""
 
 from pydantic import BaseModel, Field
 
@@ -6,11 +6,11 @@ from pipeline.store.catalog import accounts, members
 from pipeline.store.catalog.members import Role
 from pipeline.store.catalog.plans import PlanKey, SubscriptionStatus
 
-RATE_LIMIT = "Requests a minute that all keys of the account may make together."
+RATE_LIMIT = "Requests per minute of all keys of the account together."
 
 
 class Account(BaseModel):
-    """A customer."""
+    """An account."""
 
     id: str
     name: str
@@ -35,9 +35,9 @@ class Account(BaseModel):
 
 
 class Member(BaseModel):
-    """A person of the account, who has accepted the invitation."""
+    """An account member who has accepted the invitation."""
 
-    id: str = Field(description="What `assigned_user_ids` of an experiment takes.")
+    id: str = Field(description="Id for `assigned_user_ids` of an experiment.")
     name: str
     email_address: str
     role: Role
@@ -49,18 +49,18 @@ class Member(BaseModel):
 
 
 class Usage(BaseModel):
-    """What the plan allows, and how much of it is left."""
+    """Limits of the plan and their usage."""
 
     plan: PlanKey
     plan_name: str
     projects_count: int
-    projects_remaining: int = Field(description="How many more can be created.")
+    projects_remaining: int = Field(description="Projects that can still be created.")
     max_projects: int
     rate_limit_per_minute: int = Field(description=RATE_LIMIT)
 
     @classmethod
     def of(cls, account: accounts.Account, projects: int) -> "Usage":
-        """Describe what an account with so many projects uses."""
+        """Describe the usage of an account with so many projects."""
         return cls(
             plan=account.plan,
             plan_name=account.plan_name,

@@ -1,4 +1,4 @@
-"""An API key on the wire: its secret is in one answer, and never again."""
+"""Bodies and answers about API keys; only the answer of creation has the secret."""
 
 from datetime import datetime
 
@@ -7,26 +7,30 @@ from pydantic import BaseModel, ConfigDict, Field
 from pipeline.store.catalog import keys
 from pipeline.store.catalog.keys import Environment, Scope
 
-PROJECTS = "The projects that it reaches; every project of the account if empty."
+PROJECTS = "Ids of the projects that the key can access; all projects of the account if empty."
 
 
 class ApiKeyInput(BaseModel):
     """An API key to create."""
 
     model_config = ConfigDict(extra="forbid")
-    name: str = Field(max_length=255, description="What the key is for.")
-    environment: Environment = Field("live", description="A label: both reach the same data.")
-    scopes: list[Scope] = Field(min_length=1, description="Scopes that the creating key has itself.")
+    name: str = Field(max_length=255, description="Purpose of the key.")
+    environment: Environment = Field(
+        "live", description="A label; keys of both environments access the same data."
+    )
+    scopes: list[Scope] = Field(
+        min_length=1, description="Scopes of the key; the creating key must have each of them."
+    )
     project_ids: list[str] = Field(default=[], description=PROJECTS)
 
 
 class IssuedKey(BaseModel):
-    """What is known of a key from the start."""
+    """An API key without usage data."""
 
     id: str
     name: str
     environment: Environment
-    key_prefix: str = Field(description="The token without its secret, to tell keys apart.")
+    key_prefix: str = Field(description="The token without its secret, to identify the key.")
     scopes: list[Scope]
     project_ids: list[str] = Field(description=PROJECTS)
     created_at: datetime
@@ -38,9 +42,9 @@ class IssuedKey(BaseModel):
 
 
 class ApiKey(IssuedKey):
-    """A key as listed."""
+    """An API key."""
 
-    last_used_at: datetime | None = Field(description="To the minute.")
+    last_used_at: datetime | None = Field(description="Time of the last request, to the minute.")
     revoked_at: datetime | None
 
     @classmethod
@@ -50,13 +54,13 @@ class ApiKey(IssuedKey):
 
 
 class NewApiKey(BaseModel):
-    """A key that was just created, and the only sight of its token."""
+    """A new API key with its token."""
 
-    token: str = Field(description="Send it as `Authorization: Bearer <token>`; it is shown this once.")
+    token: str = Field(description="Send it as `Authorization: Bearer <token>`. It is shown only once.")
     api_key: IssuedKey
 
 
 class RevokedApiKey(BaseModel):
-    """A key that works no more."""
+    """A revoked API key."""
 
     api_key: ApiKey

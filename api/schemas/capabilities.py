@@ -1,4 +1,4 @@
-"""What experiments can be built of: on the wire."""
+"""Answers about capabilities: the targeting fields."""
 
 from pydantic import BaseModel, Field
 
@@ -7,14 +7,16 @@ from engine.design.targeting.fields import DataType, Evaluation
 
 
 class TargetingField(BaseModel):
-    """An attribute of a visitor that targeting rules can ask about."""
+    """A visitor attribute for targeting rules."""
 
     data_type: DataType
     operators: list[str]
-    evaluation: Evaluation = Field(description="`server_first`: only the server knows it for certain.")
-    widget: str = Field(description="What a form would ask for it with.")
-    requires_key: bool = Field(description="Whether a condition names which one, in `key`.")
-    enum_values: list[str] | None = Field(None, description="Every possible value, where there are few.")
+    evaluation: Evaluation = Field(
+        description="Where the attribute is known: `server_first` on the server, `server_and_client` on both."
+    )
+    widget: str = Field(description="Suggested form control.")
+    requires_key: bool = Field(description="Whether a condition needs a `key`, such as the name of a cookie.")
+    enum_values: list[str] | None = Field(None, description="All values of an enumeration.")
 
     @classmethod
     def of(cls, field: fields.TargetingField) -> "TargetingField":

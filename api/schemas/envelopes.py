@@ -1,4 +1,4 @@
-"""How one resource and a page of them are wrapped."""
+"""Envelopes of answers: one resource, or a page of resources."""
 
 from typing import Generic, TypeVar
 
@@ -14,11 +14,11 @@ class Single(BaseModel, Generic[Item]):
 
 
 class Meta(BaseModel):
-    """Which page this is."""
+    """Position and size of a page."""
 
     page: int
     per_page: int
-    total: int = Field(description="Items on all pages.")
+    total: int = Field(description="Number of items on all pages.")
 
 
 class Listing(BaseModel, Generic[Item]):

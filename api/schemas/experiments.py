@@ -1,4 +1,4 @@
-"""An experiment on the wire."""
+"""Answers about experiments."""
 
 from dataclasses import asdict
 from datetime import datetime
@@ -25,8 +25,9 @@ from engine.design.vocabulary import (
 )
 
 
+# The OpenAPI document describes these three by the records of the same names, as bodies have them too.
 class UrlRule(BaseModel):
-    """A page that the experiment includes or excludes; an exclude wins."""
+    """A rule that includes or excludes pages."""
 
     type: UrlRuleType
     match_type: UrlMatchType
@@ -34,48 +35,28 @@ class UrlRule(BaseModel):
 
 
 class StopConditions(BaseModel):
-    """When a running experiment completes by itself."""
+    """Conditions on which a running experiment completes by itself."""
 
-    visitor_limit: int | None = None
-    conversion_limit: int | None = Field(None, description="Conversions of the primary goal.")
-    auto_stop_on_winner: bool = False
+    visitor_limit: int | None
+    conversion_limit: int | None
+    auto_stop_on_winner: bool
 
 
 class Statistics(BaseModel):
-    """How results are judged beyond method and level; fixed once visitors are counted."""
+    """Statistics settings beyond analysis method and confidence level."""
 
-    sequential: SequentialMethod = Field(
-        "none",
-        description="`always_valid` judges by intervals that hold however often one looks, "
-        "`group_sequential` by those that hold up to the planned sample, where the experiment ends.",
-    )
-    planned_sample: int | None = Field(
-        None, ge=100, description="Visitors of all variants together that the test is planned for."
-    )
-    correction: Correction = Field(
-        "bonferroni",
-        description="For several variants. With `holm` or `dunnett` p values are adjusted, and held against "
-        "the confidence level itself.",
-    )
-    cuped: bool = Field(
-        False,
-        description="Takes away what visitors did before their first exposure: the same answer from fewer "
-        "visitors, with the unadjusted one beside it.",
-    )
-    pre_period_days: int = Field(
-        14, ge=1, le=365, description="How long before counts, for `cuped` and `prior`."
-    )
-    prior: Prior = Field(
-        "flat",
-        description="For Bayesian experiments: `pre_period` expects conversion rates like those before, "
-        "`lift` a normal relative change as given here.",
-    )
-    prior_lift_percent: float = Field(0, ge=-50, le=100)
-    prior_deviation_percent: float = Field(10, ge=0.1, le=1000)
+    sequential: SequentialMethod
+    planned_sample: int | None
+    correction: Correction
+    cuped: bool
+    pre_period_days: int
+    prior: Prior
+    prior_lift_percent: float
+    prior_deviation_percent: float
 
 
 class Change(BaseModel):
-    """One edit that a variant makes to the page."""
+    """A change that a variant makes to the page."""
 
     id: str
     selector: str
@@ -84,25 +65,25 @@ class Change(BaseModel):
 
 
 class Variant(BaseModel):
-    """One arm."""
+    """A variant of the experiment."""
 
     id: str
     name: str
     weight: float = Field(
-        description="Relative: shares are weights over their sum. Of a bandit, those that assign now."
+        description="Relative weight: the share of a variant is its weight over the sum. For bandits: now."
     )
     is_control: bool
     changes: list[Change]
 
 
 class Goal(BaseModel):
-    """What counts as success."""
+    """A goal: an action of visitors that counts as a conversion."""
 
     id: str
     name: str
     goal_type: GoalType
     is_primary: bool
-    config: dict[str, Any] = Field(description="What is tracked, by goal type.")
+    config: dict[str, Any] = Field(description="Tracking configuration, by goal type.")
 
 
 class Experiment(BaseModel):
@@ -116,7 +97,7 @@ class Experiment(BaseModel):
     url: str
     url_match_type: UrlMatchType
     url_rules: list[UrlRule]
-    traffic_allocation: int = Field(description="Percent of eligible visitors.")
+    traffic_allocation: int = Field(description="Percent of eligible visitors who take part.")
     trigger: Trigger
     trigger_selector: str | None
     custom_css: str | None
@@ -143,13 +124,13 @@ class Experiment(BaseModel):
 
 
 class ExperimentDetail(Experiment):
-    """An experiment, whole."""
+    """An experiment with its variants, goals and targeting rules."""
 
     statistics: Statistics
     targeting_rules: dict[str, Any] = Field(description="`{version: 2, root: group}`.")
     variants: list[Variant]
     goals: list[Goal]
-    assigned_user_ids: list[str] = Field(description="Ids of account members.")
+    assigned_user_ids: list[str] = Field(description="Ids of accepted account members.")
 
     @classmethod
     def of(cls, found: experiment.Experiment) -> "ExperimentDetail":
@@ -158,7 +139,7 @@ class ExperimentDetail(Experiment):
 
 
 def described(found: experiment.Experiment) -> dict[str, Any]:
-    """An experiment's fields, and what its score is called and must reach."""
+    """Return the fields of an experiment, with its score's label, description and threshold."""
     label, description = describe_score(found.analysis_method)
     threshold = decision_threshold(found)
     return {

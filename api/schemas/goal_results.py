@@ -1,7 +1,4 @@
-"""How a variant, and a goal over all variants, did: on the wire.
-
-What to do about a goal: on the wire.
-"""
+"""Answers about the results of a goal: variants, summary and recommendation."""
 
 from pydantic import BaseModel, Field
 
@@ -14,7 +11,7 @@ UNIT = "Percentage points for conversion, cents per visitor for revenue."
 
 
 class Interval(BaseModel):
-    """From `low` to `high` at `level` percent; a bound that is infinite is null."""
+    """An interval from `low` to `high` at `level` percent; an infinite bound is null."""
 
     low: float | None
     high: float | None
@@ -22,18 +19,18 @@ class Interval(BaseModel):
 
 
 class Unadjusted(BaseModel):
-    """The comparison without what visitors did before their first exposure."""
+    """The comparison with the control without CUPED."""
 
     improvement: float | None = Field(description="Percent over the control.")
     improvement_interval: Interval | None
     p_value: float | None
     score_value: float | None = Field(description="Percent.")
     status: VariantStatus
-    variance_reduction: float = Field(description="Percent of the variance that the adjustment takes away.")
+    variance_reduction: float = Field(description="Percent of the variance that CUPED removes.")
 
     @classmethod
     def of(cls, found: judged.Unadjusted) -> "Unadjusted":
-        """Describe it."""
+        """Describe an unadjusted comparison."""
         return cls(
             **{
                 **in_percents(found),
@@ -44,21 +41,21 @@ class Unadjusted(BaseModel):
 
 
 class Capped(BaseModel):
-    """Amounts above `cap_cents` count as that, in every variant alike."""
+    """The cap of order amounts: larger amounts count as `cap_cents` in every variant."""
 
     cap_cents: float
-    visitors: int = Field(description="Visitors of this variant who had more.")
+    visitors: int = Field(description="Visitors of this variant above the cap.")
 
 
 class RevenuePart(BaseModel):
-    """A factor of revenue per visitor against the control's: percents, under a flat prior."""
+    """A factor of revenue per visitor compared with the control: percents, with a flat prior."""
 
     improvement: float | None
     chance_to_beat: float | None
 
 
 class VariantResult(BaseModel):
-    """One variant on one goal; comparisons are null for the control and where there is nothing to compare."""
+    """Results of a variant on a goal; comparisons are null for the control and without enough data."""
 
     variant_id: str
     variant_name: str
@@ -70,34 +67,44 @@ class VariantResult(BaseModel):
     revenue_per_visitor_cents: float
     improvement: float | None = Field(description="Percent over the control.")
     confidence: float | None = Field(description="Percent: 100 · (1 - p).")
-    score_value: float | None = Field(description="Percent to judge by, as score_label says.")
+    score_value: float | None = Field(
+        description="Percent to compare with effective_confidence_threshold; score_label says what it is."
+    )
     score_progress_percentage: float | None
     chance_to_beat: float | None = Field(description="Percent.")
     status: VariantStatus
-    rpv_lift: float | None = Field(description="Percent of revenue per visitor over the control's.")
+    rpv_lift: float | None = Field(description="Lift of revenue per visitor over the control, in percent.")
     projected_annual_revenue_impact_cents: int | None
     p_value: float | None = Field(description="Two-sided.")
     improvement_interval: Interval | None = Field(description="Percents, as improvement.")
     absolute_difference: float | None = Field(description=UNIT)
     sequential_interval: Interval | None = Field(
-        description="As improvement_interval, but valid however often one looks; null for Bayesian "
-        "experiments and bandits, and below 25 conversions a variant."
+        description="Like improvement_interval, but valid at every look (confidence sequence). Null for "
+        "Bayesian experiments and bandits, and below 25 conversions per variant."
     )
-    expected_loss: float | None = Field(description=f"What choosing it would cost on average. {UNIT}")
-    sample_ratio_expected: float = Field(description="Share of the visitors that it should see.")
-    chance_to_be_best: float | None = Field(description="Percent: to be the best of all variants.")
-    orders: int | None = Field(description="Of goals judged per order.")
+    expected_loss: float | None = Field(description=f"Expected loss of choosing the variant. {UNIT}")
+    sample_ratio_expected: float = Field(description="Expected share of the visitors.")
+    chance_to_be_best: float | None = Field(
+        description="Probability to be the best of all variants, in percent."
+    )
+    orders: int | None = Field(description="Number of orders; for goals with `per` `order`.")
     revenue_per_order_cents: float | None
-    unadjusted: Unadjusted | None = Field(description="Where `statistics.cuped` is on and adjusts this goal.")
-    capped: Capped | None = Field(description="Of revenue goals with a `cap_percentile`.")
-    conversion_part: RevenuePart | None = Field(
-        description="Of revenue goals, to explain them: how the share of visitors who pay changed."
+    unadjusted: Unadjusted | None = Field(
+        description="Comparison without CUPED, where `statistics.cuped` adjusts this goal."
     )
-    spending_part: RevenuePart | None = Field(description="And how much each who pays brings.")
+    capped: Capped | None = Field(
+        description="Cap of order amounts, for revenue goals with a `cap_percentile`."
+    )
+    conversion_part: RevenuePart | None = Field(
+        description="For revenue goals: the change in the share of paying visitors."
+    )
+    spending_part: RevenuePart | None = Field(
+        description="For revenue goals: the change in revenue per paying visitor."
+    )
 
     @classmethod
     def of(cls, result: judged.VariantResult, goal_type: GoalType) -> "VariantResult":
-        """Describe how a variant did on a goal of that type."""
+        """Describe the results of a variant on a goal of that type."""
         unit = 1.0 if goal_type == "revenue" else 100.0
         return cls(
             **{
@@ -115,7 +122,7 @@ class VariantResult(BaseModel):
 
 
 class GoalSummary(BaseModel):
-    """One goal over all variants, and its best one."""
+    """Summary of a goal over all variants."""
 
     goal_id: str
     goal_name: str
@@ -141,7 +148,7 @@ class GoalSummary(BaseModel):
 
     @classmethod
     def of(cls, summary: judged.GoalSummary) -> "GoalSummary":
-        """Describe a goal over all variants."""
+        """Describe the summary of a goal."""
         return cls(**in_percents(summary))
 
 
@@ -154,14 +161,14 @@ def _part(part: judged.RevenuePart | None) -> RevenuePart | None:
 
 
 def relative(interval: judged.Interval | None) -> Interval | None:
-    """An interval of shares in percents."""
+    """Convert an interval of shares to percents."""
     if interval is None:
         return None
     return Interval(low=percent(interval.low), high=percent(interval.high), level=percent(interval.level))
 
 
 class DecisionSummary(BaseModel):
-    """What to do about one goal, in words."""
+    """Recommendation for a goal, in words."""
 
     goal_id: str
     goal_name: str
@@ -188,12 +195,12 @@ class DecisionSummary(BaseModel):
 
     @classmethod
     def of(cls, decision: judged.DecisionSummary) -> "DecisionSummary":
-        """Describe a decision."""
+        """Describe the recommendation for a goal."""
         return cls(**in_percents(decision))
 
 
 class GoalDecision(BaseModel):
-    """The decision about one goal, in short."""
+    """Recommendation for a goal, in short."""
 
     goal_id: str
     recommendation: Recommendation
@@ -201,7 +208,7 @@ class GoalDecision(BaseModel):
 
     @classmethod
     def of(cls, decision: judged.DecisionSummary) -> "GoalDecision":
-        """Describe a decision in short."""
+        """Describe the recommendation for a goal in short."""
         return cls(
             goal_id=decision.goal_id, recommendation=decision.recommendation, headline=decision.headline
         )

@@ -1,4 +1,4 @@
-"""How shares become the percents of the wire: on the way out, after every judgement."""
+"""Conversion of shares to rounded percents, on output only."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, overload
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, overload
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-# The engine's shares, and the percents of the wire that they become.
+# Names of shares in the engine, and of percents in answers.
 PERCENTS: Final = {
     "conversion_rate": "conversion_rate",
     "improvement": "improvement",
@@ -27,13 +27,13 @@ def percent(share: float) -> float: ...
 @overload
 def percent(share: None) -> None: ...
 def percent(share: float | None) -> float | None:
-    """A share as a percent of two decimals: 118 of 1412 is 8.36. None stays None."""
+    """Convert a share to a percent of two decimals: 118/1412 is 8.36. None stays None."""
     # Adding zero makes a rounded -0.0 a plain 0.0.
     return None if share is None else round(100 * share, 2) + 0.0
 
 
 def in_percents(result: "DataclassInstance") -> dict[str, Any]:
-    """The fields of a result, its shares as percents."""
+    """Return the fields of a result, its shares as percents."""
     fields = asdict(result)
     percents = {wire: percent(fields[name]) for name, wire in PERCENTS.items() if name in fields}
     return {**fields, **percents}

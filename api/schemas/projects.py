@@ -1,4 +1,4 @@
-"""A project on the wire."""
+"""Answers about projects."""
 
 from collections.abc import Collection
 from dataclasses import asdict
@@ -13,7 +13,7 @@ from engine.design.experiment import Experiment
 from engine.design.vocabulary import Platform
 from pipeline.store.warehouse.visitor_totals import Totals
 
-TIMEZONE = "IANA zone that days are counted in, such as `America/New_York`; UTC while null."
+TIMEZONE = "IANA time zone of the reported days, such as `America/New_York`; UTC while null."
 
 
 class Project(BaseModel):
@@ -28,7 +28,9 @@ class Project(BaseModel):
     integrations: dict[str, Any]
     environments: list[dict[str, Any]]
     settings: dict[str, Any]
-    snippet_verified: bool = Field(description="Whether the SDK has called in from one of its hostnames.")
+    snippet_verified: bool = Field(
+        description="Whether a page on one of the project's hostnames has called the SDK endpoints."
+    )
     running_experiments_count: int
     created_at: datetime
     updated_at: datetime
@@ -42,27 +44,27 @@ class Project(BaseModel):
 class NewProject(Project):
     """A project that was just created."""
 
-    api_key: str = Field(description="Public SDK key, `pk_<token id>`: it reaches the SDK endpoints only.")
+    api_key: str = Field(description="Public SDK key, `pk_<token id>`, for the SDK endpoints only.")
 
     @classmethod
     def of_new(cls, created: project.Project) -> "NewProject":
-        """Describe a project in which nothing runs yet."""
+        """Describe a new project, without running experiments."""
         return cls(**asdict(created), running_experiments_count=0, api_key=created.sdk_key)
 
 
 class ProjectStats(BaseModel):
-    """How much a project is used; a visitor of several of its experiments counts once."""
+    """Usage of a project; a visitor of several experiments counts once."""
 
-    total_experiments: int = Field(description="Archived ones too.")
+    total_experiments: int = Field(description="Number of experiments, archived ones included.")
     running_experiments: int
-    total_visitors: int = Field(description="Who was counted in an experiment.")
-    total_conversions: int = Field(description="Who of them reached the primary goal of one.")
-    visitors_30d: int = Field(description="Whose first exposure to one is less than 30 days ago.")
-    conversions_30d: int = Field(description="Who reached a primary goal less than 30 days ago.")
+    total_visitors: int = Field(description="Visitors counted in an experiment.")
+    total_conversions: int = Field(description="Visitors who converted on the primary goal of an experiment.")
+    visitors_30d: int = Field(description="Visitors first exposed to an experiment in the last 30 days.")
+    conversions_30d: int = Field(description="Visitors who converted on a primary goal in the last 30 days.")
 
     @classmethod
     def of(cls, experiments: Collection[Experiment], totals: Totals) -> "ProjectStats":
-        """Describe what the experiments of a project have counted together."""
+        """Describe the totals over all experiments of a project."""
         return cls(
             total_experiments=len(experiments),
             running_experiments=sum(experiment.status == "running" for experiment in experiments),
@@ -74,19 +76,21 @@ class ProjectStats(BaseModel):
 
 
 class ProjectInstallation(BaseModel):
-    """How the site is connected."""
+    """Installation of the SDK on the site."""
 
     platform: Platform
     installation_guide: Platform
     snippet_verified: bool
-    snippet_html: str = Field(description="For the head of every page.")
-    api_key: str = Field(description="Public SDK key, `pk_<token id>`: it reaches the SDK endpoints only.")
-    tracking_snippet: str = Field(description="How a page reports an order.")
-    storefront_pixel_code: str | None = Field(description="For the customer events of a Shopify store.")
+    snippet_html: str = Field(description="HTML for the head of every page.")
+    api_key: str = Field(description="Public SDK key, `pk_<token id>`, for the SDK endpoints only.")
+    tracking_snippet: str = Field(description="Example code that reports an order.")
+    storefront_pixel_code: str | None = Field(
+        description="Code for the customer events of a Shopify store; null for other platforms."
+    )
 
     @classmethod
     def of(cls, found: project.Project, base_url: str) -> "ProjectInstallation":
-        """Describe how a site is connected to the service at `base_url`."""
+        """Describe the installation for the service at `base_url`."""
         return cls(
             platform=found.platform,
             installation_guide=found.installation_guide,

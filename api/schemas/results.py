@@ -1,9 +1,4 @@
-"""Results on the wire: the whole of them, and the primary goal's.
-
-Results by day: on the wire.
-
-What results are about, where weights changed: on the wire.
-"""
+"""Answers about results: full results, summary, days and estimand."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -23,25 +18,25 @@ from engine.design.vocabulary import AnalysisMethod, GoalType, Status
 
 
 class WeightEpoch(BaseModel):
-    """From `started_at` on, until the next epoch, new visitors were split by `weights`."""
+    """A weight epoch: the weights that split new visitors from `started_at` to the next epoch."""
 
     started_at: datetime
-    weights: dict[str, float] = Field(description="By variant id; the first epoch's are those configured.")
-    visitors: dict[str, int] = Field(description="First exposed in this epoch; by variant id.")
+    weights: dict[str, float] = Field(description="By variant id; in the first epoch the configured weights.")
+    visitors: dict[str, int] = Field(description="Visitors first exposed in this epoch, by variant id.")
 
 
 class Estimand(BaseModel):
-    """What comparisons are of, where weights changed on the way."""
+    """The estimand of the comparisons where weights changed."""
 
     description: str
     compared_percentage: float | None = Field(
-        description="Visitors who are compared, of a variant's and the control's; the least of all variants."
+        description="Percent of a variant's and the control's visitors who are compared; the least of all."
     )
     epochs: list[WeightEpoch]
 
     @classmethod
     def of(cls, report: Report) -> "Estimand | None":
-        """Describe it; None where weights never changed."""
+        """Describe the estimand; None where weights never changed."""
         found = report.estimand
         if found is None:
             return None
@@ -53,24 +48,24 @@ class Estimand(BaseModel):
 
 
 class DayOfVariant(BaseModel):
-    """One variant on one day."""
+    """Results of a variant on a day."""
 
-    visitors: int = Field(description="First exposed that day.")
-    conversions: int = Field(description="Converted first that day.")
+    visitors: int = Field(description="Visitors first exposed that day.")
+    conversions: int = Field(description="Visitors whose first conversion was that day.")
     conversion_rate: float
-    revenue_cents: int = Field(description="Of the orders of that day.")
+    revenue_cents: int = Field(description="Revenue of the orders of that day.")
     revenue_per_visitor_cents: float
 
 
 class Day(BaseModel):
-    """One calendar day in the project's reporting timezone."""
+    """A calendar day in the project's reporting time zone."""
 
     date: str = Field(description="YYYY-MM-DD.")
     variants: dict[str, DayOfVariant] = Field(description="By variant id.")
 
 
 def days_of(goal: judged.GoalReport) -> list[Day]:
-    """Describe the days of one goal, from the start, without a gap."""
+    """Describe the days of a goal, from the start, without a gap."""
     return [
         Day(
             date=day.isoformat(),
@@ -81,7 +76,7 @@ def days_of(goal: judged.GoalReport) -> list[Day]:
 
 
 class ExperimentHead(BaseModel):
-    """Which experiment, and how it is judged."""
+    """An experiment and its analysis settings, in short."""
 
     id: str
     name: str
@@ -99,7 +94,7 @@ class ExperimentHead(BaseModel):
 
 
 class GoalHead(BaseModel):
-    """Which goal."""
+    """A goal, in short."""
 
     id: str
     name: str
@@ -114,7 +109,7 @@ class GoalHead(BaseModel):
 
 
 class HealthCheck(BaseModel):
-    """What one check of the data found."""
+    """Result of a health check."""
 
     check: str
     status: CheckStatus
@@ -123,26 +118,30 @@ class HealthCheck(BaseModel):
 
 
 class Results(BaseModel):
-    """Everything about an experiment."""
+    """Full results of an experiment."""
 
     experiment: ExperimentHead
     variants: dict[str, list[VariantResult]] = Field(description="By goal id.")
     goals: list[GoalHead]
     goal_summaries: dict[str, GoalSummary] = Field(description="By goal id.")
-    decision_summary: DecisionSummary | None = Field(description="Of the primary goal; null without one.")
+    decision_summary: DecisionSummary | None = Field(
+        description="Recommendation for the primary goal; null without one."
+    )
     decision_summaries: dict[str, GoalDecision] = Field(description="By goal id.")
-    time_series: list[Day] = Field(description="Of the primary goal.")
+    time_series: list[Day] = Field(description="Days of the primary goal.")
     available_segments: AvailableSegments
     active_segment: dict[str, str] | None = Field(description="The filters applied, as given.")
     health: list[HealthCheck]
     estimand: Estimand | None = Field(
-        description="What is compared where weights changed on the way; null where they never did."
+        description="What is compared where weights changed; null where they never did."
     )
-    as_of: datetime | None = Field(description="Events received until then are counted; null without any.")
+    as_of: datetime | None = Field(
+        description="Time up to which received events are counted; null without events."
+    )
 
     @classmethod
     def of(cls, report: Report, available: Mapping[str, Any], active: Mapping[str, str]) -> "Results":
-        """Describe a report, the segments there are, and the filters it was made with."""
+        """Describe a report, the available segments and the active filters."""
         primary = report.primary
         return cls(
             experiment=ExperimentHead.of(report.experiment),
@@ -161,7 +160,7 @@ class Results(BaseModel):
 
 
 class Summary(BaseModel):
-    """The primary goal only; without a goal there is nothing to sum up."""
+    """Results of the primary goal; empty without goals."""
 
     experiment: ExperimentHead
     primary_goal: GoalHead | None

@@ -1,4 +1,4 @@
-"""Events and visits as senders write them, and their answers; described here, read by the pipeline."""
+"""Answers of the SDK endpoints: results of events, and assignments."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,16 +11,18 @@ from pipeline.events.rejections import CODES
 
 
 class EventResult(BaseModel):
-    """What became of one event."""
+    """Result of an event."""
 
     event_id: str | None
     status: Literal["ok", "rejected"]
-    code: str | None = Field(description=f"Why it was rejected: {', '.join(f'`{code}`' for code in CODES)}.")
+    code: str | None = Field(
+        description=f"Reason of a rejection: {', '.join(f'`{code}`' for code in CODES)}."
+    )
     message: str | None
 
 
 class EventResults(BaseModel):
-    """One result an event, in the order they were sent. What is `ok` is on disk."""
+    """Results of events, in the order of the request. An event with `ok` is stored."""
 
     accepted: int
     rejected: int
@@ -28,7 +30,7 @@ class EventResults(BaseModel):
 
 
 class ShownChange(BaseModel):
-    """One edit of the page."""
+    """A change of the page."""
 
     id: str
     selector: str
@@ -37,7 +39,7 @@ class ShownChange(BaseModel):
 
 
 class ShownExperiment(BaseModel):
-    """What a visitor is shown in one experiment; null where the visitor takes no part."""
+    """Assignment of a visitor in an experiment; without a variant where the visitor takes no part."""
 
     experiment_id: str
     test_key: str
@@ -49,23 +51,23 @@ class ShownExperiment(BaseModel):
     redirect_url: str | None
 
     @classmethod
-    def of(cls, shown: VariantDecision) -> Self:
-        """Describe what was decided."""
-        variant = shown.variant
+    def of(cls, decision: VariantDecision) -> Self:
+        """Describe the assignment in an experiment."""
+        variant = decision.variant
         return cls(
-            experiment_id=shown.experiment.id,
-            test_key=shown.experiment.test_key,
+            experiment_id=decision.experiment.id,
+            test_key=decision.experiment.test_key,
             variant_id=variant.id if variant else None,
             variant_name=variant.name if variant else None,
-            status=shown.status,
-            reason=shown.reason,
+            status=decision.status,
+            reason=decision.reason,
             changes=[ShownChange(**asdict(change)) for change in variant.changes] if variant else [],
-            redirect_url=shown.redirect_url,
+            redirect_url=decision.redirect_url,
         )
 
 
 class ShownGoal(BaseModel):
-    """What to watch for."""
+    """A goal to track."""
 
     id: str
     experiment_id: str
@@ -76,21 +78,21 @@ class ShownGoal(BaseModel):
 
 
 class VisitAnswer(BaseModel):
-    """The variants of a visitor. Nobody is counted before an exposure is tracked."""
+    """Assignments of a visitor, who is counted once an exposure is tracked."""
 
     visitor_id: str
     assignments: list[ShownExperiment]
     goals: list[ShownGoal]
 
     @classmethod
-    def of(cls, visitor_id: str, shown: Sequence[VariantDecision]) -> Self:
-        """Describe what was decided for a visitor."""
+    def of(cls, visitor_id: str, decisions: Sequence[VariantDecision]) -> Self:
+        """Describe the assignments of a visitor."""
         return cls(
             visitor_id=visitor_id,
-            assignments=[ShownExperiment.of(one) for one in shown],
+            assignments=[ShownExperiment.of(decision) for decision in decisions],
             goals=[
-                ShownGoal(experiment_id=one.experiment.id, **asdict(goal))
-                for one in shown
-                for goal in one.experiment.goals
+                ShownGoal(experiment_id=decision.experiment.id, **asdict(goal))
+                for decision in decisions
+                for goal in decision.experiment.goals
             ],
         )

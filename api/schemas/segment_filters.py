@@ -1,7 +1,4 @@
-"""The query parameters that filter results; which values they take is judged where they are applied.
-
-What results can be filtered by: on the wire.
-"""
+"""Query parameters that filter results by segment, and answers about the available values."""
 
 from pydantic import BaseModel, Field
 from pydantic.config import JsonDict
@@ -16,7 +13,7 @@ def _closed(name: str) -> JsonDict:
 
 
 class SegmentQuery(BaseModel):
-    """Filters by what a visitor was at the first exposure; several combine with AND."""
+    """Filters by visitors' attributes at first exposure; several combine with AND."""
 
     traffic_source: str | None = None
     device_type: str | None = Field(None, json_schema_extra=_closed("device_type"))
@@ -30,36 +27,40 @@ class SegmentQuery(BaseModel):
     utm_medium: str | None = None
     utm_campaign: str | None = None
     visitor_identity: str | None = Field(None, json_schema_extra=_closed("visitor_identity"))
-    custom_dimension_key: str | None = Field(None, description="Goes together with custom_dimension_value.")
-    custom_dimension_value: str | None = Field(None, description="Goes together with custom_dimension_key.")
+    custom_dimension_key: str | None = Field(
+        None, description="Name of a custom dimension; required with custom_dimension_value."
+    )
+    custom_dimension_value: str | None = Field(
+        None, description="Value of the custom dimension; required with custom_dimension_key."
+    )
 
     @property
     def filters(self) -> SegmentFilters:
-        """What they select; InvalidFilterError names every one that makes no sense."""
+        """The segment filters; raises InvalidFilterError with every invalid one."""
         return SegmentFilters.from_query(self.model_dump())
 
 
 class TimeseriesQuery(SegmentQuery):
-    """The same, and which goal."""
+    """Segment filters and the goal of daily results."""
 
     goal_id: str | None = Field(None, description="One goal instead of the primary goal.")
 
 
 class SegmentsQuery(BaseModel):
-    """What to tell of the segments; all are judged in any case."""
+    """Parts of the segment report to return; the analysis covers all segments."""
 
     goal_id: str | None = Field(None, description="One goal instead of all.")
     dimension: str | None = Field(None, description="One dimension, such as `country` or `custom:plan`.")
 
 
 class ExportQuery(SegmentQuery):
-    """The same, and what kind of file."""
+    """Segment filters and the format of an export."""
 
-    format: Form = Field("parquet", description="Which kind of file.")
+    format: Form = Field("parquet", description="File format.")
 
 
 class CustomDimension(BaseModel):
-    """A dimension of the project's own."""
+    """A custom dimension."""
 
     key: str
     label: str
@@ -67,7 +68,7 @@ class CustomDimension(BaseModel):
 
 
 class AvailableSegments(BaseModel):
-    """The values that results can be filtered by."""
+    """Values of the segment filters."""
 
     traffic_sources: list[str] = []
     device_types: list[str] = []

@@ -1,4 +1,4 @@
-"""Every segment of an experiment, judged together: on the wire."""
+"""Answers about segments: all segments of an experiment, analyzed together."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -16,7 +16,7 @@ from engine.design.vocabulary import GoalType
 
 
 class SegmentArm(BaseModel):
-    """What the visitors of one variant in a segment did."""
+    """Results of a variant in a segment."""
 
     variant_id: str
     variant_name: str
@@ -28,83 +28,99 @@ class SegmentArm(BaseModel):
 
 
 class SegmentVariant(SegmentArm):
-    """The same of a variant, against the control's visitors in the segment."""
+    """Results of a variant in a segment, compared with the control there."""
 
     improvement: float | None = Field(description="Percent over the control, as observed.")
-    rest_improvement: float | None = Field(description="The same of everybody who is not in the segment.")
-    shrunk_improvement: float | None = Field(
-        description="What to believe of the improvement given the other values of the dimension, in percent."
+    rest_improvement: float | None = Field(
+        description="Percent over the control among all other visitors, as observed."
     )
-    shrunk_interval: Interval | None = Field(description="Percents, as shrunk_improvement.")
-    chance_to_beat: float | None = Field(description="Percent; goes with shrunk_improvement.")
+    shrunk_improvement: float | None = Field(
+        description="Improvement after partial pooling with the other values of the dimension, in percent."
+    )
+    shrunk_interval: Interval | None = Field(
+        description="Credible interval of shrunk_improvement, in percent."
+    )
+    chance_to_beat: float | None = Field(
+        description="Probability to beat the control, in percent; goes with shrunk_improvement."
+    )
     adjusted_p_value: float | None = Field(
-        description="That of an effect in this segment, adjusted for all comparisons (false discovery rate)."
+        description="P-value of the effect in this segment, adjusted for all comparisons (FDR)."
     )
     adjusted_p_value_vs_rest: float | None = Field(
-        description="That of another effect than in the rest of the visitors, adjusted likewise."
+        description="P-value of the difference from the effect among all other visitors, adjusted likewise."
     )
     differs_from_rest: bool | None = Field(
-        description="Whether that is called; null where it can't be tested."
+        description="Whether the difference from other visitors is significant; null where not testable."
     )
     status: SegmentStatus = Field(
-        description="`better` and `worse` than the control in the direction that the goal wants; `differs` "
-        "where only the difference from the rest is called."
+        description="`better` or `worse` than the control in the direction of the goal; `differs` where only "
+        "the difference from other visitors is significant."
     )
-    reason: str | None = Field(description="What is in the way of the first number that is missing.")
+    reason: str | None = Field(description="Why the first missing number is missing.")
 
 
 class SegmentResult(BaseModel):
-    """One segment on one goal."""
+    """Results of a segment on a goal."""
 
-    dimension: str = Field(description="Such as `country`, or `custom:plan`.")
+    dimension: str = Field(description="Dimension, such as `country` or `custom:plan`.")
     value: str
     control: SegmentArm | None
-    variants: list[SegmentVariant] = Field(description="All but the control.")
+    variants: list[SegmentVariant] = Field(description="Variants other than the control.")
 
 
 class GoalSegments(BaseModel):
-    """Every segment on one goal."""
+    """Results of every segment on a goal."""
 
     goal_id: str
     goal_name: str
     goal_type: GoalType
     is_primary: bool
-    summary: str = Field(description="Whether the effect differs anywhere, and where, in words.")
+    summary: str = Field(description="Where the effect differs between segments, in words.")
     segments: list[SegmentResult]
 
 
 class SegmentSplit(BaseModel):
-    """How the visitors of a segment fit the weights of the variants."""
+    """Sample ratio check of a segment."""
 
     dimension: str
     value: str
-    visitors: dict[str, int] = Field(description="By variant id.")
+    visitors: dict[str, int] = Field(description="Visitors by variant id.")
     p_value: float | None = Field(description="Chi-square test; null with too few visitors.")
-    always_valid_p_value: float = Field(description="Holds however often one looks.")
-    adjusted_p_value: float | None = Field(description="Adjusted for all segments (Holm).")
+    always_valid_p_value: float = Field(description="P-value that is valid at every look.")
+    adjusted_p_value: float | None = Field(
+        description="P-value of the chi-square test, adjusted for all segments (Holm)."
+    )
     adjusted_always_valid_p_value: float
-    is_alarm: bool = Field(description="Whether the last of them is below 0.001.")
+    is_alarm: bool = Field(description="Whether adjusted_always_valid_p_value is below 0.001.")
 
 
 class LeftOut(BaseModel):
-    """What was seen but is not judged."""
+    """A dimension that is not analyzed."""
 
-    dimension: str = Field(description="Or `smallest`: the segments with the fewest visitors.")
+    dimension: str = Field(description="Dimension, or `smallest` for the segments with the fewest visitors.")
     reason: str
 
 
 class Segments(BaseModel):
-    """All segments, each read with the others in mind: a hint what to test next, and no verdict."""
+    """Exploratory results of all segments: a basis for further tests, not for a decision."""
 
     experiment: ExperimentHead
     exploratory: Literal[True] = True
-    false_discovery_rate: float = Field(description="Percent of what is called that is false, on average.")
-    comparisons: int = Field(description="How many had enough data to be made.")
+    false_discovery_rate: float = Field(
+        description="Expected percent of false findings among the significant ones."
+    )
+    comparisons: int = Field(description="Number of comparisons with enough data.")
     goals: list[GoalSegments]
-    sample_ratios: list[SegmentSplit] = Field(description="Empty where weights moved, as a bandit's do.")
-    sample_ratio_alarms: list[SegmentSplit] = Field(description="Of all dimensions, whichever is asked for.")
+    sample_ratios: list[SegmentSplit] = Field(
+        description="Sample ratio checks; empty where weights changed, as for bandits."
+    )
+    sample_ratio_alarms: list[SegmentSplit] = Field(
+        description="Alarms of all dimensions, whichever is requested."
+    )
     left_out: list[LeftOut]
-    as_of: datetime | None = Field(description="Events received until then are counted; null without any.")
+    as_of: datetime | None = Field(
+        description="Time up to which received events are counted; null without events."
+    )
 
     @classmethod
     def of(cls, report: SegmentReport) -> "Segments":

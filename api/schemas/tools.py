@@ -1,4 +1,4 @@
-"""What the planning tools take and give: on the wire."""
+"""Answers of the planning tools."""
 
 from dataclasses import asdict
 
@@ -8,13 +8,17 @@ from engine.design.planning import calculator
 
 
 class SampleSize(BaseModel):
-    """What the test needs and finds; null where no number of visitors would do, or there is no pace."""
+    """Required sample size; null where no number of visitors is enough, or without daily_visitors."""
 
     visitors_per_variant: int | None
     visitors_total: int | None
-    detectable_effect: float | None = Field(description="Percent: the smallest change found with that power.")
+    detectable_effect: float | None = Field(
+        description="Smallest lift that is detected with that power, in percent."
+    )
     days: int | None
-    days_in_whole_weeks: int | None = Field(description="Weekdays and weekends differ: plan whole weeks.")
+    days_in_whole_weeks: int | None = Field(
+        description="Days rounded up to whole weeks, as weekdays and weekends differ."
+    )
 
     @classmethod
     def of(cls, found: calculator.SampleAnswer) -> "SampleSize":
