@@ -1,4 +1,4 @@
-"""Visitors by the weights that split them, as the evidence that is analysed."""
+"""Evidence by weight epoch, from sums."""
 
 import numpy as np
 import polars as pl
@@ -12,9 +12,9 @@ from pipeline.results.evidence import whole_numbers
 
 
 def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:
-    """Lay sums by epoch out over the experiment's epochs, goals and variants.
+    """Arrange sums by epoch, goal and variant.
 
-    `cells` are those of `read_epochs`, by the positions of the experiment's own variants and goals.
+    `cells` are those of `read_epochs`, aligned to the experiment.
     """
     epochs = epochs_of(experiment)
     shape = (len(epochs), len(experiment.goals), len(experiment.variants))
@@ -23,7 +23,7 @@ def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:
     by_goal = {name: np.zeros(shape, np.int64) for name in ("visitors", "settled", "conversions")}
     for name, counts in by_goal.items():
         counts[place] = counted[name].to_numpy()
-    # Every goal that was counted has the same visitors; one that is new has none yet.
+    # Every counted goal has the same visitors; a new one has none yet.
     visitors = by_goal["visitors"].max(axis=1)
     return EpochEvidence(
         started_at=tuple(epoch.started_at for epoch in epochs),

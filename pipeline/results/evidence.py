@@ -1,7 +1,4 @@
-"""Sums by variant, goal and day as the evidence that is analysed.
-
-Sums by day of first exposure and days since, as visitors followed from their exposure on.
-"""
+"""Evidence from sums by variant, goal and day, and the follow-up by days since exposure."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -26,14 +23,14 @@ ObjectArray = npt.NDArray[np.object_]
 def whole_numbers(
     column: pl.Series, place: tuple[npt.NDArray[Any], ...], shape: tuple[int, ...]
 ) -> ObjectArray:
-    """Numbers of up to 128 bits, each in its place of an array; those of one place add up."""
-    laid_out = np.full(shape, 0, object)
-    np.add.at(laid_out, place, np.array(column.to_list(), object))
-    return laid_out
+    """Add integers of up to 128 bits up in the places of an array."""
+    totals = np.full(shape, 0, object)
+    np.add.at(totals, place, np.array(column.to_list(), object))
+    return totals
 
 
 def days_of(experiment: Experiment, timezone: str, now: datetime) -> range:
-    """Days since 1970 from the local day it started on to the one it completed on, or today."""
+    """List days since 1970 from the local day of the start to that of the end, or today."""
     if experiment.started_at is None:
         return range(0)
     last = now if experiment.completed_at is None else experiment.completed_at
@@ -46,57 +43,59 @@ def days_of(experiment: Experiment, timezone: str, now: datetime) -> range:
 def align_to(
     experiment: Experiment, cells: pl.DataFrame, *, variants: Sequence[str], goals: Sequence[str]
 ) -> pl.DataFrame:
-    """Cells by the positions of variants and goals in `experiment`, not those they were counted by.
+    """Replace positions of variants and goals in `cells` by those in `experiment`.
 
-    `variants` and `goals` are the ids they were counted by. What the experiment no longer has is left
-    out, and what it has got since is not in there yet.
+    `variants` and `goals` are the ids that were counted, by position. Those that the experiment no longer
+    has are left out.
     """
-    variant_places = _places(variants, [variant.id for variant in experiment.variants])
-    goal_places = _places(goals, [goal.id for goal in experiment.goals])
+    variant_positions = _positions(variants, [variant.id for variant in experiment.variants])
+    goal_positions = _positions(goals, [goal.id for goal in experiment.goals])
     for mark in (SEVERAL_VARIANTS, FLAGGED_AS_BOT):
-        variant_places[mark] = mark
+        variant_positions[mark] = mark
     known = cells.filter(
-        pl.col("variant").is_in(list(variant_places))
-        & (pl.col("goal").is_null() | pl.col("goal").is_in(list(goal_places)))
+        pl.col("variant").is_in(list(variant_positions))
+        & (pl.col("goal").is_null() | pl.col("goal").is_in(list(goal_positions)))
     )
-    return known.with_columns(pl.col("variant").replace(variant_places), pl.col("goal").replace(goal_places))
+    return known.with_columns(
+        pl.col("variant").replace(variant_positions), pl.col("goal").replace(goal_positions)
+    )
 
 
-def _places(counted: Sequence[str], wanted: Sequence[str]) -> dict[int, int]:
+def _positions(counted: Sequence[str], wanted: Sequence[str]) -> dict[int, int]:
     return {place: wanted.index(one) for place, one in enumerate(counted) if one in wanted}
 
 
 def evidence_of(experiment: Experiment, cells: pl.DataFrame, days: range) -> Evidence:
-    """Lay sums out over the experiment's goals and variants, and over `days`, or more where more was seen.
+    """Arrange sums by goal, variant and day, over `days` and all other days that have sums.
 
-    `cells` have `variant`, `goal` (null: of no goal in particular), `day` and the sums of the aggregates.
+    `cells` have `variant`, `goal` (null for visitors), `day` and the sums of the aggregates.
     """
     variants, goals = len(experiment.variants), len(experiment.goals)
     counted = cells.filter(pl.col("variant") < variants)
     days = _covering(days, counted["day"])
-    there = counted.filter(pl.col("goal").is_null()).with_columns(pl.lit(0, pl.UInt8).alias("goal"))
-    done = counted.filter(pl.col("goal") < goals)
+    exposed = counted.filter(pl.col("goal").is_null()).with_columns(pl.lit(0, pl.UInt8).alias("goal"))
+    outcomes = counted.filter(pl.col("goal") < goals)
     daily = DailyEvidence(
         days=tuple(from_epoch_days(day) for day in days),
-        visitors=_by_day(there, "visitors", days, 1, variants)[:, 0, :],
-        conversions=_by_day(done, "conversions", days, goals, variants),
-        revenue_cents=_by_day(done, "cents", days, goals, variants),
+        visitors=_by_day(exposed, "visitors", days, 1, variants)[:, 0, :],
+        conversions=_by_day(outcomes, "conversions", days, goals, variants),
+        revenue_cents=_by_day(outcomes, "cents", days, goals, variants),
     )
     visitors = daily.visitors.sum(axis=0)
     return Evidence(
         visitors=visitors,
         conversions=daily.conversions.sum(axis=0),
-        revenue=_revenue(done, visitors, goals),
+        revenue=_revenue(outcomes, visitors, goals),
         daily=daily,
-        several_variants=_aside(cells, SEVERAL_VARIANTS),
-        bots=_aside(cells, FLAGGED_AS_BOT),
+        several_variants=_marked(cells, SEVERAL_VARIANTS),
+        bots=_marked(cells, FLAGGED_AS_BOT),
     )
 
 
-def _covering(days: range, seen: pl.Series) -> range:
-    """The days, stretched to those that something happened on: imported events may be older."""
-    found = [day for day in (seen.min(), seen.max()) if isinstance(day, int)]
-    edges = [*found, *([days.start, days.stop - 1] if days else [])]
+def _covering(days: range, with_sums: pl.Series) -> range:
+    """Extend the days to those with sums: imported events may be older."""
+    outer = [day for day in (with_sums.min(), with_sums.max()) if isinstance(day, int)]
+    edges = [*outer, *([days.start, days.stop - 1] if days else [])]
     return range(min(edges), max(edges) + 1) if edges else days
 
 
@@ -118,25 +117,25 @@ def _revenue(cells: pl.DataFrame, visitors: IntArray, goals: int) -> Moments:
     )
 
 
-def _aside(cells: pl.DataFrame, mark: int) -> int:
+def _marked(cells: pl.DataFrame, mark: int) -> int:
     return int(cells.filter(pl.col("variant") == mark)["visitors"].sum())
 
 
 def follow_up_of(
     experiment: Experiment, cells: pl.DataFrame, later: pl.DataFrame, *, today: int
 ) -> FollowUp | None:
-    """Follow the visitors of `cells` up to the day before `today`, which is not over; None without a goal.
+    """Follow the visitors of `cells` up to the day before `today`; None without a primary goal.
 
-    `cells` are those of everyone, and `later` of `aggregates.read_since_exposure`; both by the positions of
-    the experiment's own variants and goals.
+    `cells` are those of all visitors, and `later` those of `aggregates.read_since_exposure`, both aligned to
+    the experiment.
     """
     goal, variants = primary_row(experiment), len(experiment.variants)
     if goal is None:
         return None
-    came = cells.filter(pl.col("goal").is_null() & (pl.col("variant") < variants))
+    exposed = cells.filter(pl.col("goal").is_null() & (pl.col("variant") < variants))
     converted = later.filter((pl.col("goal") == goal) & (pl.col("variant") < variants))
     return FollowUp.of_counts(
-        [came[name].to_numpy() for name in ("day", "variant", "visitors")],
+        [exposed[name].to_numpy() for name in ("day", "variant", "visitors")],
         [converted[name].to_numpy() for name in ("day", "days_since", "variant", "conversions")],
         variants=variants,
         today=today,

@@ -1,4 +1,4 @@
-"""What an experiment's visitors are handed out as: a file of one row each, whole before it is read."""
+"""Exports of an experiment's visitors: a file of one row each, complete before it is read."""
 
 import shutil
 from pathlib import Path
@@ -18,10 +18,10 @@ _FOLDER: Final = "exports"
 
 
 class Exports:
-    """Writes files on the store's own disk: memory stays bounded, and a slow reader holds nothing up."""
+    """Writer of export files on the store's disk: memory is bounded, and slow readers block nothing."""
 
     def __init__(self, warehouse: Warehouse, results: Results, settings: Settings) -> None:
-        """Take over the folder of exports; what a killed process left in it is removed."""
+        """Clear the folder of exports of the files that a killed process left."""
         self._warehouse = warehouse
         self._results = results
         self._folder = settings.data_dir / _FOLDER
@@ -30,9 +30,9 @@ class Exports:
     def visitors(
         self, experiment: Experiment, project: Project, filters: SegmentFilters, form: Form
     ) -> BinaryIO:
-        """The visitors who match every filter, as results count them; the caller closes the file.
+        """Write the visitors who match every filter, as results count them; the caller closes the file.
 
-        The file has no name any more: it is gone once it is closed, or its reader is.
+        The file has no name any more: it is gone once it is closed, or its process has ended.
         """
         self._results.bring_up_to_date(experiment, project)
         self._folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What was observed in an experiment, read from what is published of it."""
+"""Evidence of an experiment from its published results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -28,9 +28,9 @@ from pipeline.store.warehouse.value_sums import ValueSums, read_value_sums
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """An experiment and what is published of it; `cursor` is in a transaction, so all is of one publication.
+    """Experiment with its published results; `cursor` is in a transaction, so all reads are consistent.
 
-    `as_of` is when this was all there was to observe.
+    `as_of` is the time up to which every event is counted.
     """
 
     cursor: Cursor
@@ -39,39 +39,39 @@ class Observation:
     as_of: datetime
 
     def of_visitors(self, segment: Mapping[str, str], *, days: range, timezone: str) -> Evidence:
-        """The evidence of visitors with every value of `segment`, over at least these `days` since 1970."""
-        placed = self._placed(self._cells(segment))
-        evidence = evidence_of(self.experiment, placed, days)
+        """Read the evidence of visitors with every value of `segment`, over at least `days` since 1970."""
+        cells = self._align(self._cells(segment))
+        evidence = evidence_of(self.experiment, cells, days)
         epochs = self._epochs(segment)
-        # Means of epochs are averaged, and only counts and revenue are known of each.
+        # Epochs are analysed separately, and only counts and revenue are known of each.
         sums = [] if epochs else self._value_sums(segment)
         ids = {"variants": self.published.variants, "goals": self.published.goals}
         return replace(
             evidence,
             epochs=epochs,
-            # Sums by segment have neither other segments nor days since exposure.
+            # Within a segment there are neither other segments nor days since exposure.
             segments=None if segment else self._visitors_by_segment(),
-            follow_up=None if segment else self._followed(placed, timezone),
+            follow_up=None if segment else self._follow_up(cells, timezone),
             as_of=self.as_of,
             last_exposure_at=_moment(self.published.last_exposed_at),
             values=values_of(self.experiment, evidence, sums, **ids) if sums else None,
         )
 
     def of_segments(self) -> SegmentEvidence:
-        """The evidence of every segment that is summed up ahead; `left_out` names the others."""
+        """Read the evidence of every segment in the aggregates; `left_out` names the other dimensions."""
         cells = aggregates.read_totals(self.cursor, self.experiment.id)
         return segment_evidence_of(
             self.experiment,
-            self._placed(cells),
+            self._align(cells),
             left_out=dimensions_left_out(self.cursor, self.experiment.id, self.published),
             as_of=self.as_of,
         )
 
-    def _placed(self, cells: pl.DataFrame) -> pl.DataFrame:
+    def _align(self, cells: pl.DataFrame) -> pl.DataFrame:
         return align_to(self.experiment, cells, variants=self.published.variants, goals=self.published.goals)
 
     def _cells(self, segment: Mapping[str, str]) -> pl.DataFrame:
-        """Sums taken ahead where there are any for what is asked, and sums over visitors elsewhere."""
+        """Read the sums of a segment from the aggregates, or from visitor rows if it is not in them."""
         everyone = aggregates.EVERYONE
         (dimension, value), *others = segment.items() or [(everyone, everyone)]
         if not others and (dimension == everyone or dimension in self.published.dimensions):
@@ -79,38 +79,38 @@ class Observation:
         return read_segment(self.cursor, self.experiment.id, len(self.published.goals), segment)
 
     def _epochs(self, segment: Mapping[str, str]) -> EpochEvidence | None:
-        """Sums over visitors by what split them; None where that never changed."""
-        began = [epoch.started_at for epoch in epochs_of(self.experiment)]
-        if len(began) < 2:
+        """Read the sums by weight epoch; None while there is only one epoch."""
+        started_at = [epoch.started_at for epoch in epochs_of(self.experiment)]
+        if len(started_at) < 2:
             return None
-        starts = [(epoch_microseconds(start), epoch_microseconds(start + SETTLING)) for start in began]
+        starts = [(epoch_microseconds(start), epoch_microseconds(start + SETTLING)) for start in started_at]
         goals = len(self.published.goals)
         cells = read_epochs(self.cursor, self.experiment.id, goals, starts, segment)
-        return epochs_from(self.experiment, self._placed(cells))
+        return epochs_from(self.experiment, self._align(cells))
 
     def _visitors_by_segment(self) -> SegmentVisitors:
         cells = aggregates.read_visitors(self.cursor, self.experiment.id)
-        return segment_visitors_of(self.experiment, self._placed(cells))
+        return segment_visitors_of(self.experiment, self._align(cells))
 
     def _value_sums(self, segment: Mapping[str, str]) -> list[ValueSums]:
-        """What sums taken ahead don't tell, of goals that are judged on it; straight from the visitors."""
-        asked = goals_needing_values(self.experiment, self.published.goals)
+        """Sum up visitors' values of the goals that need more than the aggregates."""
+        summed = goals_needing_values(self.experiment, self.published.goals)
         variants = len(self.published.variants)
         return (
-            read_value_sums(self.cursor, self.experiment.id, asked, segment, variants=variants)
-            if asked
+            read_value_sums(self.cursor, self.experiment.id, summed, segment, variants=variants)
+            if summed
             else []
         )
 
-    def _followed(self, cells: pl.DataFrame, timezone: str) -> FollowUp | None:
-        """Conversions of the primary goal by days since exposure, before today, which is not over."""
+    def _follow_up(self, cells: pl.DataFrame, timezone: str) -> FollowUp | None:
+        """Read conversions of the primary goal by days since exposure, up to yesterday."""
         today = days_of(self.experiment, timezone, self.as_of)[-1]
-        later = self._placed(aggregates.read_since_exposure(self.cursor, self.experiment.id))
+        later = self._align(aggregates.read_since_exposure(self.cursor, self.experiment.id))
         return follow_up_of(self.experiment, cells, later, today=today)
 
 
 def published_at(published: Published) -> datetime:
-    """When it was brought up to date."""
+    """Return the time up to which every event is counted."""
     return from_epoch_microseconds(published.as_of)
 
 

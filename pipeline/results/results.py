@@ -1,4 +1,4 @@
-"""What an experiment's result is: of everyone, of one segment, or of those who are in several at once."""
+"""Results of experiments: reports, evidence, segments and totals."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -35,26 +35,26 @@ from pipeline.store.warehouse.visitors import CUSTOM_PREFIX, DIMENSIONS
 
 __all__ = ["FILTERS", "InvalidFilterError", "Results", "SegmentFilters"]
 
-# What the contract calls the values of each dimension.
+# Names of the values of each dimension in the API.
 _PLURALS: Final = {
     name: {"os": "operating_systems", "country": "countries", "visitor_identity": "visitor_identities"}.get(
         name, f"{name}s"
     )
     for name in DIMENSIONS
 }
-# What stands in totals as of lately.
+# The window of recent visitors in totals.
 RECENTLY: Final = timedelta(days=30)
 _NO_FILTERS: Final = SegmentFilters()
 
 
 class Results:
-    """Answers from what is published, brought up to date first where that is quick."""
+    """Results from published sums, brought up to date first where that is quick."""
 
     def __init__(self, warehouse: Warehouse, rollup: Rollup, settings: Settings) -> None:
         """Read `warehouse`, which `rollup` keeps up to date."""
         self._warehouse = warehouse
         self._rollup = rollup
-        self._patience = settings.fresh_read_seconds
+        self._fresh_read_seconds = settings.fresh_read_seconds
 
     def report(
         self,
@@ -64,7 +64,7 @@ class Results:
         *,
         now: datetime,
     ) -> Report:
-        """Judge the visitors who match every filter, as of `now` or of the report's `as_of`."""
+        """Analyse the visitors who match every filter, as of `now` or of the report's `as_of`."""
         evidence = self.evidence(experiment, project, filters, now=now)
         return analyze(experiment, evidence, now=now, currency=_currency(experiment, project))
 
@@ -76,15 +76,15 @@ class Results:
         *,
         now: datetime,
     ) -> Evidence:
-        """What was observed of those visitors, with every local day from the start to the end or `now`.
+        """Read the evidence of those visitors, with every local day from the start to the end or `now`.
 
-        `as_of` is when this was all there was to observe; None while nothing was ever published.
+        `as_of` is the time up to which every event is counted; None before the first rollup.
         """
         days = days_of(experiment, project.timezone, now)
-        with self._observing(experiment, project, now) as seen:
-            if seen is None:
+        with self._observing(experiment, project, now) as observation:
+            if observation is None:
                 return evidence_of(experiment, aggregates.no_cells(), days)
-            return seen.of_visitors(filters.segment, days=days, timezone=project.timezone)
+            return observation.of_visitors(filters.segment, days=days, timezone=project.timezone)
 
     def segments(
         self,
@@ -95,57 +95,57 @@ class Results:
         goal_id: str | None = None,
         dimension: str | None = None,
     ) -> SegmentReport:
-        """Judge every segment on every goal; `goal_id` and `dimension` narrow what is told.
+        """Analyse every segment on every goal; `goal_id` and `dimension` narrow the report.
 
-        Raises InvalidFilterError for what can't be a dimension.
+        Raises InvalidFilterError for an invalid dimension.
         """
         validate_dimension(dimension)
         evidence = self.segment_evidence(experiment, project, now=now)
         return analyze_segments(experiment, evidence, goal_id=goal_id, dimension=dimension)
 
     def segment_evidence(self, experiment: Experiment, project: Project, *, now: datetime) -> SegmentEvidence:
-        """What was observed in every segment that is summed up ahead, all read at once.
+        """Read the evidence of every segment in the aggregates at once.
 
-        `left_out` names the dimensions that are not; `as_of` is that of `evidence`.
+        `left_out` names the other dimensions; `as_of` is that of `evidence`.
         """
-        with self._observing(experiment, project, now) as seen:
-            if seen is None:
+        with self._observing(experiment, project, now) as observation:
+            if observation is None:
                 return segment_evidence_of(experiment, aggregates.no_totals())
-            return seen.of_segments()
+            return observation.of_segments()
 
     def available_segments(self, experiment: Experiment) -> dict[str, Any]:
-        """The values visitors can be filtered by, at most 200 a dimension, under the contract's names."""
+        """List the values to filter by, at most 200 per dimension, under the API's names."""
         with self._warehouse.transaction() as cursor:
             published = published_rollups.find(cursor, experiment.id)
-            found = segment_choices(cursor, experiment.id, published) if published else {}
+            choices = segment_choices(cursor, experiment.id, published) if published else {}
         return {
-            **{plural: found.get(name, []) for name, plural in _PLURALS.items()},
+            **{plural: choices.get(name, []) for name, plural in _PLURALS.items()},
             "custom_dimensions": [
                 {"key": key, "label": _label(key), "values": values}
-                for name, values in sorted(found.items())
+                for name, values in sorted(choices.items())
                 if (key := name.removeprefix(CUSTOM_PREFIX)) != name
             ],
         }
 
     def totals(self, project: Project, experiments: Iterable[Experiment], *, now: datetime) -> Totals:
-        """The people counted in any of a project's experiments, in all and in the 30 days up to `now`."""
-        self._rollup.refresh_within(project.id, self._patience)
+        """Count the distinct visitors of a project's experiments, in total and in the 30 days up to `now`."""
+        self._rollup.refresh_within(project.id, self._fresh_read_seconds)
         with self._warehouse.transaction() as cursor:
             known = [(one, found) for one in experiments if (found := published_rollups.find(cursor, one.id))]
             counted = [_counted(one, found) for one, found in known]
             return read_totals(cursor, counted, since_us=epoch_microseconds(now - RECENTLY))
 
     def bring_up_to_date(self, experiment: Experiment, project: Project) -> bool:
-        """Wait for newer events to be counted, if there are any; whether nothing is missing then."""
+        """Count newer events, within a limited time; return whether every event is counted."""
         return self._rollup.is_fresh(experiment, project) or self._rollup.refresh_within(
-            project.id, self._patience
+            project.id, self._fresh_read_seconds
         )
 
     @contextmanager
     def _observing(
         self, experiment: Experiment, project: Project, now: datetime
     ) -> Iterator[Observation | None]:
-        """What is published, after newer events were waited for; None while nothing is."""
+        """Bring the experiment up to date, and open its published results; None without any."""
         if experiment.started_at is None:
             yield None
             return
@@ -161,7 +161,7 @@ class Results:
 
 def _counted(experiment: Experiment, published: Published) -> CountedExperiment:
     goal = experiment.primary_goal
-    # A goal that is new since the last count has no place in the tables yet.
+    # A goal added since the last count has no position in the tables yet.
     place = published.goals.index(goal.id) if goal and goal.id in published.goals else None
     return CountedExperiment(experiment.id, len(published.variants), place)
 
@@ -171,6 +171,6 @@ def _label(key: str) -> str:
 
 
 def _currency(experiment: Experiment, project: Project) -> str:
-    """The money of the goal that is decided on, where it names one, or the project's."""
+    """Return the currency of the primary goal, or of the project."""
     goal = experiment.primary_goal
     return str(goal.tracking.get("currency", project.revenue_currency)) if goal else project.revenue_currency

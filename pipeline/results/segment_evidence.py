@@ -1,4 +1,4 @@
-"""Sums by segment as the evidence of every segment."""
+"""Evidence of segments from their sums."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -23,10 +23,10 @@ def segment_evidence_of(
     left_out: Mapping[str, str] | None = None,
     as_of: datetime | None = None,
 ) -> SegmentEvidence:
-    """Lay sums out over the experiment's goals and variants, a row a segment, in order of their names.
+    """Arrange sums by segment, goal and variant, segments in order of their names.
 
-    `cells` are those of `aggregates.read_totals` by the experiment's own positions. A segment of which
-    nobody is counted is none.
+    `cells` are those of `aggregates.read_totals`, aligned to the experiment. Segments without visitors are
+    left out.
     """
     counted = cells.filter(pl.col("variant") < len(experiment.variants))
     names = _segments(counted)
@@ -34,7 +34,7 @@ def segment_evidence_of(
     return SegmentEvidence(
         segments=_named(names),
         counts=counts[:-1],
-        # Those who are in no segment in particular come after the last one.
+        # The row of all visitors comes after the last segment.
         everyone=counts[-1],
         left_out=left_out or {},
         as_of=as_of,
@@ -42,7 +42,7 @@ def segment_evidence_of(
 
 
 def segment_visitors_of(experiment: Experiment, cells: pl.DataFrame) -> SegmentVisitors:
-    """Only the visitors, from the `cells` of `aggregates.read_visitors`."""
+    """Arrange visitors by segment and variant, from the `cells` of `aggregates.read_visitors`."""
     counted = cells.filter(pl.col("variant") < len(experiment.variants))
     names = _segments(counted)
     visitors = _visitors(counted.join(names, on=["dimension", "value"]), names.height, experiment)
@@ -50,13 +50,15 @@ def segment_visitors_of(experiment: Experiment, cells: pl.DataFrame) -> SegmentV
 
 
 def _segments(cells: pl.DataFrame) -> pl.DataFrame:
-    """Every segment that has a visitor, and its row."""
-    seen = cells.filter((pl.col("dimension") != EVERYONE) & (pl.col("visitors") > 0))
-    return seen.select("dimension", "value").unique().sort("dimension", "value").with_row_index("row")
+    """Number the segments that have visitors."""
+    with_visitors = cells.filter((pl.col("dimension") != EVERYONE) & (pl.col("visitors") > 0))
+    return (
+        with_visitors.select("dimension", "value").unique().sort("dimension", "value").with_row_index("row")
+    )
 
 
 def _counts(experiment: Experiment, cells: pl.DataFrame, names: pl.DataFrame) -> Counts:
-    """The counts of every segment, and everybody's after them."""
+    """Arrange the counts of every segment, with those of all visitors in the last row."""
     goals = len(experiment.goals)
     everyone = pl.DataFrame(
         {"dimension": [EVERYONE], "value": [EVERYONE], "row": [names.height]},

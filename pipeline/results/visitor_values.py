@@ -1,4 +1,4 @@
-"""Sums over visitors' values as the moments that an analysis takes."""
+"""Moments of visitors' values, from sums."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from pipeline.store.warehouse.value_sums import SummedGoal, ValueSums
 
 
 def goals_needing_values(experiment: Experiment, counted: Sequence[str]) -> list[SummedGoal]:
-    """The goals that are judged on more than counts and revenue, by their places among those counted."""
+    """List the goals whose analysis needs more than counts and revenue, by position among those counted."""
     return [
         SummedGoal(
             place=counted.index(goal.id),
@@ -22,7 +22,7 @@ def goals_needing_values(experiment: Experiment, counted: Sequence[str]) -> list
             cap_percentile=goal.tracking.get("cap_percentile"),
         )
         for goal in experiment.goals
-        if goal.id in counted and (experiment.statistics.uses_pre_period or _is_special(goal))
+        if goal.id in counted and (experiment.statistics.uses_pre_period or _needs_values(goal))
     ]
 
 
@@ -34,9 +34,9 @@ def values_of(
     variants: Sequence[str],
     goals: Sequence[str],
 ) -> VisitorValues:
-    """Lay sums out over the experiment's goals and variants; `variants` and `goals` are ids by their places.
+    """Arrange sums by goal and variant; `variants` and `goals` are the counted ids by position.
 
-    Goals without sums have the values that the evidence tells of.
+    Goals without sums have the values of the evidence.
     """
     places = {one.id: place for place, one in enumerate(experiment.variants)}
     by_goal: dict[str, dict[int, ValueSums]] = {}
@@ -51,7 +51,7 @@ def values_of(
     )
 
 
-def _is_special(goal: Goal) -> bool:
+def _needs_values(goal: Goal) -> bool:
     return goal.tracking.get("cap_percentile") is not None or goal.tracking.get("per") == "order"
 
 
@@ -62,13 +62,13 @@ def _plain(goal: Goal, evidence: Evidence, place: int) -> VisitorValues:
 
 
 def _of_goal(sums: dict[int, ValueSums], plain: VisitorValues) -> VisitorValues:
-    """One goal, its variants by place; as `plain` where nobody was seen."""
+    """Arrange the sums of one goal by variant; `plain` without sums."""
     if not sums:
         return plain
     some = next(iter(sums.values()))
 
     def column(name: str) -> AnyArray:
-        """One of the sums by variant, 0 for variants that nobody saw."""
+        """Return one of the sums by variant, 0 for variants without visitors."""
         places = range(plain.value.n.shape[1])
         values = [getattr(sums[place], name) if place in sums else 0 for place in places]
         return np.array([values], object)

@@ -1,6 +1,6 @@
 import threading
-import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from engine.design.project import Project
 from pipeline.results.filters import InvalidFilterError, SegmentFilters
 from tests.builders import NOW, STARTED
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
+from tests.waiting import wait_until
 
 MONDAY = 60 * 24
 
@@ -198,8 +199,14 @@ def test_read_that_would_wait_too_long_says_how_old_its_answer_is(tmp_path: Path
     assert (fresh.visitors.tolist(), fresh.as_of) == ([1, 1], NOW + timedelta(hours=1))
 
 
-def test_readers_who_wait_share_one_run(tmp_path: Path) -> None:
+def test_readers_who_wait_share_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[datetime] = []
+    waiting: list[object] = []
+    result = Future.result
+
+    def counted_result(run: Future[object], timeout: float | None = None) -> object:
+        waiting.append(run)
+        return result(run, timeout)
 
     def clock() -> datetime:
         looks.append(NOW)
@@ -210,17 +217,16 @@ def test_readers_who_wait_share_one_run(tmp_path: Path) -> None:
         experiment = store.add_experiment(project)
         store.write(project, an_exposure(experiment))
         readers = [threading.Thread(target=store.observe, args=(experiment, project)) for _ in range(8)]
+        monkeypatch.setattr(Future, "result", counted_result)
         with store.rollup.pause():
             for reader in readers:
                 reader.start()
-            # Each reader looks at the clock once, to find that something is due.
-            while len(looks) < len(readers):
-                time.sleep(0.01)
-            time.sleep(0.1)
+            wait_until(lambda: len(waiting) == len(readers))
         for reader in readers:
             reader.join()
-    runs = len(looks) - len(readers)
-    assert runs == 1
+    assert len(set(waiting)) == 1
+    # Each reader looks at the clock once, to find that something is due.
+    assert len(looks) == len(readers) + 1
 
 
 def test_reader_never_sees_half_of_a_publication(
