@@ -1,4 +1,4 @@
-"""The store that version 0.1 wrote: the questions asked of it, and the answers that it gave."""
+"""The store that version 0.1 wrote: requests to it, and their stored answers and sentences."""
 
 import io
 import json
@@ -33,6 +33,7 @@ FOLDER: Final = Path(__file__).parent / "data" / "store_0_1"
 ARCHIVE: Final = FOLDER / "store.tar.gz"
 FACTS: Final = FOLDER / "facts.json"
 ANSWERS: Final = FOLDER / "answers"
+SENTENCES: Final = FOLDER / "sentences"
 TABLE: Final = FOLDER / "visitors.csv"
 # The time of every request.
 NOW: Final = datetime(2026, 3, 15, 15, 0, tzinfo=UTC)
@@ -40,6 +41,15 @@ RELATIVE_TOLERANCE: Final = 1e-9
 ABSOLUTE_TOLERANCE: Final = 1e-12
 # Fields that differ from one request to the next.
 VOLATILE: Final = frozenset({"request_id", "last_used_at"})
+# Fields with sentences, which may be reworded without any change of a number.
+SENTENCE_FIELDS: Final = frozenset(
+    {
+        *("confidence_assessment", "description", "explanation", "headline", "hint", "message", "next_step"),
+        *("reason", "recommendation_label", "score_description", "score_label", "summary", "text"),
+    }
+)
+# Takes the place of a sentence in an answer.
+SENTENCE: Final = "(sentence)"
 # Wording of schemas, which may change without changing what a tool takes.
 WORDING: Final = frozenset({"description", "title"})
 MCP_HEADERS: Final = {
@@ -49,13 +59,15 @@ MCP_HEADERS: Final = {
 REPEATED_REQUEST: Final = {"baseline_rate": 5, "effect": 10}
 
 Answers = dict[str, Any]
+# Each sentence, and the places in an answer that have it.
+Sentences = dict[str, list[str]]
 # Query strings of filtered results, by the test key of the experiment.
 ONE_FILTER: Final = {"device_type": "mobile"}
 TWO_FILTERS: Final = {"country": "US", "browser": "Chrome"}
 CUSTOM_FILTER: Final = {"custom_dimension_key": "plan", "custom_dimension_value": "pro"}
 UTM_FILTERS: Final = {"utm_source": "newsletter", "visitor_type": "returning"}
 MAIN_FILTERS: Final[tuple[dict[str, str], ...]] = ({}, ONE_FILTER, TWO_FILTERS, CUSTOM_FILTER, UTM_FILTERS)
-OTHER_FILTERS: Final[tuple[dict[str, str], ...]] = ({}, ONE_FILTER, TWO_FILTERS)
+OTHER_FILTERS: Final[tuple[dict[str, str], ...]] = ({}, TWO_FILTERS)
 MAIN_EXPERIMENT: Final = "checkout"
 
 ANALYSES: Final = (
@@ -164,8 +176,9 @@ def result_answers(client: TestClient, key: str) -> Answers:
 
 def recounted_answers(client: TestClient, key: str) -> Answers:
     """The reads of one experiment that between them show every number, by path and query."""
-    exports = _query("/results/export", format="csv")
-    wanted = {"/results", _query("/results", **TWO_FILTERS), "/results/segments", exports}
+    wanted = {"/results", "/results/segments", _query("/results/export", format="csv")}
+    if key == MAIN_EXPERIMENT:
+        wanted |= {_query("/results", **TWO_FILTERS), _query("/results/segments", dimension="country")}
     return {query: read_results(client, key, query) for query in _queries(key) if query in wanted}
 
 
@@ -179,16 +192,14 @@ def _queries(key: str) -> Iterator[str]:
     is_main = key == MAIN_EXPERIMENT
     for filters in MAIN_FILTERS if is_main else OTHER_FILTERS:
         yield _query("/results", **filters)
-    for filters in ({}, TWO_FILTERS) if is_main else ({},):
-        yield _query("/results/summary", **filters)
-    for filters in ({}, UTM_FILTERS) if is_main else ({},):
-        yield _query("/results/timeseries", **filters)
+    yield _query("/results/summary", **(TWO_FILTERS if is_main else {}))
+    yield _query("/results/timeseries", **(UTM_FILTERS if is_main else {}))
     goals = facts()["goals"][key]
-    # Revenue, and of the main experiment also revenue per order and a value of an event.
-    for goal in (goals[1], goals[3], goals[7]) if is_main else goals[1:2]:
+    # Revenue, revenue per order and a value of an event.
+    for goal in (goals[1], goals[3], goals[7]) if is_main else ():
         yield _query("/results/timeseries", goal_id=goal)
     yield from _segment_queries(goals) if is_main else ("/results/segments",)
-    for filters in ({}, TWO_FILTERS, UTM_FILTERS) if is_main else ({}, ONE_FILTER):
+    for filters in ({}, TWO_FILTERS) if is_main else ({},):
         yield _query("/results/export", format="csv", **filters)
 
 
@@ -248,18 +259,18 @@ def assignment_answers(client: TestClient) -> Answers:
 
     Asking stores the assignments of new visitors.
     """
-    known, browser = facts()["assigned_visitors"][:20], {"X-SDK-Key": facts()["sdk_key"]}
-    fresh = [f"fresh-{number:02d}" for number in range(20)]
+    known, browser = facts()["assigned_visitors"][:10], {"X-SDK-Key": facts()["sdk_key"]}
+    fresh = [f"fresh-{number:02d}" for number in range(10, 20)]
     found = {}
     for visitor in [*known, *fresh]:
         body = {"visitor_id": visitor, "url": "https://shop.example/", "attributes": {"country": "US"}}
         answer = client.post("/api/v1/sdk/init", json=body, headers=browser).json()
-        found[visitor] = [_assignment(one) for one in answer["assignments"]]
+        found[visitor] = {one["test_key"]: _assignment(one) for one in answer["assignments"]}
     return {"last_visitor": normalized(answer), **found}
 
 
-def _assignment(shown: Mapping[str, Any]) -> str:
-    return f"{shown['test_key']}: {shown['variant_name']} ({shown['status']}: {shown['reason']})"
+def _assignment(shown: Mapping[str, Any]) -> Answers:
+    return {name: shown[name] for name in ("variant_name", "status", "reason")}
 
 
 def repeated_answer(client: TestClient) -> Answers:
@@ -273,8 +284,17 @@ def command_answers() -> Answers:
     """The lines that `truelift analyze` prints for a file."""
     named = ("analyze", TABLE, "--variant", "group", "--control", "A", "--goal", "converted")
     return {
-        " ".join(options) or "plain": truelift(*named, "--goal", "spend:revenue", *options).splitlines()
+        " ".join(options) or "plain": _printed(truelift(*named, "--goal", "spend:revenue", *options))
         for options in ANALYSES
+    }
+
+
+def _printed(text: str) -> Answers:
+    """Tables, whose lines are indented, apart from the sentences around them."""
+    lines = [line.rstrip() for line in text.splitlines()]
+    return {
+        "table": [line for line in lines if line.startswith(" ")],
+        "text": "\n".join(line for line in lines if line and not line.startswith(" ")),
     }
 
 
@@ -367,9 +387,48 @@ def all_answers() -> dict[str, Answers]:
 
 
 def stored_answers(name: str) -> Answers:
-    """The answers of version 0.1 in one file."""
+    """The answers of version 0.1 in one file, without their sentences."""
     found: Answers = json.loads((ANSWERS / f"{name}.json").read_text())
     return found
+
+
+def stored_sentences(name: str) -> Sentences:
+    """The sentences of the present version in the same answers."""
+    found: Sentences = json.loads((SENTENCES / f"{name}.json").read_text())
+    return found
+
+
+def without_sentences(answer: Any) -> Any:
+    """The same answer with `SENTENCE` in the place of each sentence."""
+    if isinstance(answer, list):
+        return [without_sentences(item) for item in answer]
+    if not isinstance(answer, dict):
+        return answer
+    return {
+        key: SENTENCE if _is_sentence(key, value) else without_sentences(value)
+        for key, value in answer.items()
+    }
+
+
+def sentences(answer: Any) -> Sentences:
+    """Each sentence of an answer, and its places."""
+    found: Sentences = {}
+    for place, sentence in _sentences(answer, ""):
+        found.setdefault(sentence, []).append(place)
+    return found
+
+
+def _sentences(answer: Any, place: str) -> Iterator[tuple[str, str]]:
+    entries = enumerate(answer) if isinstance(answer, list) else answer.items()
+    for key, value in entries:
+        if _is_sentence(key, value):
+            yield f"{place}/{key}", value
+        elif isinstance(value, dict | list):
+            yield from _sentences(value, f"{place}/{key}")
+
+
+def _is_sentence(key: object, value: object) -> bool:
+    return key in SENTENCE_FIELDS and isinstance(value, str)
 
 
 def differences(then: Any, now: Any, place: str = "") -> Iterator[str]:

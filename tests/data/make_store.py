@@ -1,12 +1,16 @@
-"""The making of a small store by the version that it is named after.
+"""A small store, made by the version that it is named after.
 
 Run once, with that version, from the root of the repository:
 
     python -m tests.data.make_store
 
 Later versions open what this version wrote, so a folder that exists is never written again. Where a
-later version changes an answer on purpose, `python -m tests.data.make_store answers` asks the stored
-store anew; each changed line of the answers belongs in the same commit as its reason.
+later version changes an answer on purpose, record it with one of
+
+    python -m tests.data.make_store sentences
+    python -m tests.data.make_store answers
+
+The first writes the sentences only, the second everything. Commit a changed answer with its reason.
 """
 
 import gzip
@@ -440,12 +444,17 @@ def make_table() -> pl.DataFrame:
     )
 
 
-def write_answers() -> None:
-    """Ask the packed store everything, and write the answers."""
+def write_answers(*, only_sentences: bool = False) -> None:
+    """Read everything from the packed store, and write the answers and their sentences."""
     for name, answers in old_store.all_answers().items():
-        old_store.ANSWERS.mkdir(exist_ok=True)
-        text = json.dumps(answers, indent=1, ensure_ascii=False)
-        (old_store.ANSWERS / f"{name}.json").write_text(text + "\n")
+        write_json(old_store.SENTENCES / f"{name}.json", old_store.sentences(answers))
+        if not only_sentences:
+            write_json(old_store.ANSWERS / f"{name}.json", old_store.without_sentences(answers))
+
+
+def write_json(path: Path, value: Any) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
 
 def make_store() -> None:
@@ -460,6 +469,6 @@ def make_store() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] != ["answers"]:
+    if sys.argv[1:] not in (["answers"], ["sentences"]):
         make_store()
-    write_answers()
+    write_answers(only_sentences=sys.argv[1:] == ["sentences"])
