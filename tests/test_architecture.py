@@ -37,6 +37,7 @@ SHARED_NAMES = {
     "guardrails": "goals that must not get worse",
     "lifecycle": "start, pause, completion",
     "pages": "pages: of a site in the design, of a listing in the catalog",
+    "power": "the power of a test, and the check of it",
     "quantiles": "quantiles of a metric",
     "reader": "the one reader of a format",
     "report": "a report and its charts",
@@ -126,7 +127,7 @@ def test_architecture_lists_the_import_contracts() -> None:
 
 
 def test_architecture_says_why_each_dependency_is_there() -> None:
-    required = [re.split(r"[\[<>=]", one)[0] for one in CONFIG["project"]["dependencies"]]
+    required = [re.split(r"[\[<>=;]", one)[0] for one in CONFIG["project"]["dependencies"]]
     assert required
     assert list(rows_under("Dependencies")) == required
 
