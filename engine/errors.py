@@ -1,4 +1,4 @@
-"""What can go wrong in the engine, as facts a caller can act on."""
+"""Errors of the engine, with the facts that a caller needs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class EngineError(Exception):
 
 
 class InvalidDesignError(EngineError):
-    """An experiment that would be wrong: every problem found, not only the first."""
+    """An invalid experiment, with every problem found."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         """Keep the problems in the order they were found; there is at least one."""
@@ -26,10 +26,10 @@ class InvalidDesignError(EngineError):
 
 
 class TransitionError(EngineError):
-    """A lifecycle rule said no: `code` names which one, `problems` the fields that it is about, if any."""
+    """A change that the lifecycle does not allow: `code` names the rule, `problems` the fields, if any."""
 
     def __init__(self, code: str, message: str, problems: Iterable[Problem] = ()) -> None:
-        """Take a stable code (`invalid_transition`, `field_locked`, …) and a sentence for people."""
+        """Take a stable code (`invalid_transition`, `field_locked`, …) and a message."""
         self.code = code
         self.message = message
         self.problems = tuple(problems)
@@ -41,19 +41,19 @@ class InvalidEvidenceError(EngineError, ValueError):
 
 
 class MissingChartsError(EngineError, ImportError):
-    """Something is to be drawn, and what draws is not installed."""
+    """A chart without Altair installed."""
 
 
 class MissingSamplerError(EngineError, ImportError):
-    """A model is to be sampled, and what samples is not installed."""
+    """A model to be sampled without a sampler installed."""
 
 
 class SamplingError(EngineError, RuntimeError):
-    """The process that samples broke off, or was not done in time."""
+    """The sampler process failed, or exceeded its time limit."""
 
 
 class NotConvergedError(EngineError):
-    """Chains of draws do not agree, so that nothing can be read off them: `reasons` say why."""
+    """Chains that did not converge, with the `reasons`."""
 
     def __init__(self, reasons: Iterable[str], remedy: str) -> None:
         """Keep the reasons in the order they were found, and what to do about them."""

@@ -1,7 +1,7 @@
-"""Which local calendar day a moment falls on, by one time zone database: the tzdata package.
+"""Local calendar days by the tzdata package, and conversions of times since 1970.
 
-Operating systems and libraries carry others, of different age, and they disagree about days in zones whose
-rules changed lately. The package is locked with the program, so every answer comes from one source.
+Operating systems and libraries have time zone databases of different age, which disagree about zones whose
+rules changed lately. The package is locked with the program, so every result comes from one source.
 """
 
 from datetime import UTC, date, datetime, timedelta
@@ -21,14 +21,14 @@ _SECOND = timedelta(seconds=1)
 _MICROSECOND = timedelta(microseconds=1)
 _DAY_SECONDS = 86_400
 _SECOND_MICROSECONDS = 1_000_000
-# A bounded calendar keeps a single absurd moment from costing a search through millennia of rules.
+# A bounded calendar keeps one absurd moment from a search through millennia of rules.
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
 LATEST = datetime(2200, 1, 1, tzinfo=UTC)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class UnknownTimezoneError(EngineError, LookupError):
-    """A name that the time zone database does not have."""
+    """A name that is not in the time zone database."""
 
 
 class OutsideCalendarError(EngineError, ValueError):
@@ -37,12 +37,12 @@ class OutsideCalendarError(EngineError, ValueError):
 
 @cache
 def all_zones() -> frozenset[str]:
-    """Every name of a zone, aliases such as US/Pacific included."""
+    """List every name of a zone, aliases such as US/Pacific included."""
     return frozenset(resources.files("tzdata").joinpath("zones").read_text(encoding="ascii").split())
 
 
 def is_timezone(name: str) -> bool:
-    """Whether a zone of this name exists; names are case-sensitive, as in the database."""
+    """Check that a zone of this name exists; names are case-sensitive, as in the database."""
     return name in all_zones()
 
 
@@ -58,12 +58,12 @@ def zone(name: str) -> ZoneInfo:
 
 
 def local_days(timestamps_us: npt.ArrayLike, timezone: str) -> DayArray:
-    """Days since 1970-01-01 on which moments fall in a zone.
+    """Convert moments to local days since 1970-01-01.
 
     `timestamps_us` are microseconds since the epoch in UTC, of any shape; the days have the same shape.
     Raises UnknownTimezoneError, and OutsideCalendarError for a moment before EARLIEST or from LATEST on.
     """
-    # Whole seconds: no zone changes its offset in between.
+    # Whole seconds: zones change their offset at whole seconds only.
     seconds = np.asarray(timestamps_us, np.int64) // _SECOND_MICROSECONDS
     zone(timezone)
     if seconds.size == 0:
@@ -83,7 +83,7 @@ def _year(seconds: int) -> int:
 
 @lru_cache(maxsize=256)
 def _offsets_between(timezone: str, first: int, last: int) -> tuple[IntArray, IntArray]:
-    """From which second on which offset holds, both in seconds, over whole years."""
+    """Starts and offsets of a zone over whole years, both in seconds."""
     parts = [part for year in range(first, last + 1) for part in _offsets_of_year(timezone, year)]
     starts, offsets = zip(*parts, strict=True)
     return np.array(starts, np.int64), np.array(offsets, np.int64)
@@ -123,12 +123,12 @@ def _offset(timezone: str, moment: datetime) -> int:
 
 
 def local_day(moment: datetime, timezone: str) -> date:
-    """The calendar day that an aware moment falls on in a zone."""
+    """Convert an aware moment to its calendar day in a zone."""
     return moment.astimezone(zone(timezone)).date()
 
 
 def are_weekends(days: npt.ArrayLike) -> BoolArray:
-    """Whether days since 1970-01-01 are Saturdays or Sundays, elementwise."""
+    """Flag days since 1970-01-01 that are Saturdays or Sundays, elementwise."""
     # 1970-01-01 was a Thursday, the fourth day of a week that begins on Monday.
     weekend: BoolArray = (np.asarray(days, np.int64) + 3) % 7 >= 5
     return weekend

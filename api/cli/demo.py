@@ -99,11 +99,11 @@ def _store_events(
     now: datetime,
 ) -> None:
     """Simulate the visitors, and store their events."""
-    from engine.simulation.demo_shop import CHUNK_VISITORS, open_shop, shop_events
+    from engine.simulation.demo_shop import CHUNK_VISITORS, shop_events, simulate_shop
     from pipeline.imports.event_rows import event_batch
 
     with err.status(f"Simulating {visitors:,} visitors"):
-        shop = open_shop(experiments, visitors=visitors, until=now, seed=SEED)
+        shop = simulate_shop(experiments, visitors=visitors, until=now, seed=SEED)
     stored = 0
     with progress() as bar:
         task = bar.add_task("Storing events of visitors", total=visitors)

@@ -86,12 +86,12 @@ class ErrorRates:
 
     @property
     def keeps_error_rate(self) -> bool:
-        """Whether false positives are no more frequent than promised, beyond simulation error."""
+        """True if false positives are no more frequent than promised, beyond simulation error."""
         return self.false_positives.value <= self.method.error_rate + self._allowance(self.method.error_rate)
 
     @property
     def keeps_coverage(self) -> bool:
-        """Whether intervals cover as often as promised, beyond simulation error; True without a promise."""
+        """True if intervals cover as often as promised, beyond simulation error, or without a promise."""
         covers = self.method.promised_coverage(self.setting.arms - 1)
         if covers is None or self.coverage is None:
             return True
@@ -99,7 +99,7 @@ class ErrorRates:
 
     @property
     def keeps_promise(self) -> bool:
-        """Whether both the error rate and the coverage are as promised."""
+        """True if both the error rate and the coverage are as promised."""
         return self.keeps_error_rate and self.keeps_coverage
 
     def _allowance(self, promised: float) -> float:

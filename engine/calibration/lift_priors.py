@@ -7,7 +7,7 @@ import numpy as np
 from engine.calibration.method import FAMILY, Method, MethodOutcome
 from engine.stats.arrays import FloatArray, IntArray
 from engine.stats.bayesian import posteriors
-from engine.stats.bayesian.priors import prior_of_past, update_lift
+from engine.stats.bayesian.priors import pre_period_prior, update_lift
 from engine.stats.contingency import Tables
 from engine.stats.estimates import Estimate
 from engine.stats.moments import Moments
@@ -86,7 +86,7 @@ def _with_pre_period_prior(sample: LiftPriorSample) -> MethodOutcome:
     """Compare Beta posteriors under a prior from the pre-period."""
     n, hits = sample.moments.n[:, None], sample.moments.total[:, None]
     tables = Tables.of(hits[..., :1], n[..., :1], hits[..., 1:], n[..., 1:])
-    shapes = np.array([prior_of_past(float(each), float(sample.case.visitors)) for each in sample.past])
+    shapes = np.array([pre_period_prior(float(each), float(sample.case.visitors)) for each in sample.past])
     prior = shapes[:, 0, None, None], shapes[:, 1, None, None]
     low, high = posteriors.share_lift(tables, FAMILY, prior)
     observed_lift = (tables.share - tables.control_share) / sample.case.rate

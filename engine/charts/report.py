@@ -1,4 +1,4 @@
-"""A report as pictures: which lifts are possible, how rates settled, and where the effect differs."""
+"""Charts of a report: improvements with intervals, rates by day, weights by epoch."""
 
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -26,14 +26,14 @@ STATUS_COLOURS = {
     "inconclusive": "#5b7aa6",
     "insufficient_data": "#a0a0a0",
 }
-# What a report holds of one goal.
+# Results of one goal.
 OfGoal = TypeVar("OfGoal", GoalReport, GoalSegments)
 _WIDTH = 520
 _ROW_HEIGHT = 34
 
 
 def goal_of(goals: Sequence[OfGoal], goal_id: str | None) -> OfGoal:
-    """What a report holds of the goal named, or of the primary one; ValueError where there is none."""
+    """Find the results of a goal by id, or of the primary goal; ValueError where there is none."""
     for one in goals:
         if one.goal.is_primary if goal_id is None else one.goal.id == goal_id:
             return one
@@ -41,7 +41,7 @@ def goal_of(goals: Sequence[OfGoal], goal_id: str | None) -> OfGoal:
 
 
 def load_altair() -> Any:  # noqa: ANN401  # a module
-    """Altair, which the engine does without until something is to be drawn.
+    """Import Altair, on first use.
 
     Raises MissingChartsError where it is not installed.
     """
@@ -54,9 +54,9 @@ def load_altair() -> Any:  # noqa: ANN401  # a module
 
 
 def draw_in_notebooks() -> None:
-    """Have notebooks keep a chart as its own data, which Jupyter and VS Code draw, and no script.
+    """Make notebooks store charts as Vega-Lite data, which Jupyter and VS Code render, without a script.
 
-    The same as Altair's "mimetype", but by the name that a notebook's format allows: JSON ends in +json.
+    Equals Altair's renderer "mimetype", but with a MIME type that ends in +json, as the format requires.
     """
     renderers = load_altair().renderers
 
@@ -68,9 +68,9 @@ def draw_in_notebooks() -> None:
 
 
 def chart_improvements(report: Report) -> "FacetChart":
-    """Every variant's change against the control with its interval, a row of panels by goal.
+    """Chart every variant's change against the control with its interval, a row of panels by goal.
 
-    A variant whose change is not known has no mark; an interval is drawn where both its ends are.
+    A variant without a change has no mark; an interval is drawn where both its ends are known.
     """
     rows = [_change(goal, variant) for goal in report.goals for variant in goal.variants]
     return _forest(
@@ -83,7 +83,7 @@ def chart_improvements(report: Report) -> "FacetChart":
 
 
 def chart_rates(report: Report, goal_id: str | None = None) -> "Chart":
-    """What each variant's visitors did by the end of each day, all days before it counted in.
+    """Chart each variant's cumulative rate by the end of each day.
 
     The conversion rate, or revenue per visitor in major units; of the primary goal unless another is named.
     Raises ValueError for a goal that the report does not have.
@@ -93,7 +93,7 @@ def chart_rates(report: Report, goal_id: str | None = None) -> "Chart":
     is_revenue = goal.goal.goal_type == "revenue"
     title = "revenue per visitor so far" if is_revenue else "conversion rate so far"
     chart: Chart = (
-        alt.Chart(alt.Data(values=list(_so_far(goal))), title=f"{goal.goal.name}: {title}", width=_WIDTH)
+        alt.Chart(alt.Data(values=list(_cumulative(goal))), title=f"{goal.goal.name}: {title}", width=_WIDTH)
         .mark_line(point=True)
         .encode(
             x=alt.X("day:T", title="day"),
@@ -108,7 +108,7 @@ def chart_rates(report: Report, goal_id: str | None = None) -> "Chart":
 
 
 def chart_weights(report: Report) -> "Chart":
-    """Which share of new visitors each variant got, from one change of the weights to the next.
+    """Chart each variant's share of new visitors, from one change of the weights to the next.
 
     Raises ValueError where weights never changed.
     """
@@ -148,8 +148,8 @@ def _change(goal: GoalReport, variant: VariantResult) -> dict[str, Any]:
     }
 
 
-def _so_far(goal: GoalReport) -> Iterator[dict[str, Any]]:
-    """A row a day and variant, once the variant has visitors."""
+def _cumulative(goal: GoalReport) -> Iterator[dict[str, Any]]:
+    """Yield a row per day and variant, once the variant has visitors."""
     is_revenue = goal.goal.goal_type == "revenue"
     visitors, amounts = ({variant.variant_id: 0.0 for variant in goal.variants} for _ in range(2))
     for day, by_variant in goal.days:
@@ -174,7 +174,7 @@ def _so_far(goal: GoalReport) -> Iterator[dict[str, Any]]:
 def _forest(
     rows: list[dict[str, Any]], *, label: str, panel: str, title: str, coloured: bool
 ) -> "FacetChart":
-    """Intervals as bars, estimates as dots, and a line where nothing changes."""
+    """Forest plot: intervals as bars, estimates as dots, and a line at 0."""
     alt = load_altair()
     colour = alt.value(STATUS_COLOURS["inconclusive"])
     if coloured:

@@ -1,4 +1,4 @@
-"""Every segment of a report as a picture: what was observed in it, and what to believe of it."""
+"""Chart of a segment report: observed and shrunk change of every segment."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -19,14 +19,14 @@ SEGMENT_COLOURS = {
 }
 _WIDTH = 460
 _ROW_HEIGHT = 26
-# Beyond this many a dimension is no picture any more.
+# A dimension with more values is not readable.
 MOST_VALUES = 30
 
 
 def chart_segment_report(
     report: SegmentReport, goal_id: str | None = None, *, most_values: int = MOST_VALUES
 ) -> "FacetChart":
-    """A forest plot: each segment's shrunk change with its interval, and what was observed as a ring.
+    """Chart each segment's shrunk change with its interval, and the observed change as a ring.
 
     A row of panels by dimension and a column by variant, of the primary goal unless another is named. A
     dimension shows its `most_values` largest segments; those without enough data are not drawn. Raises
@@ -44,16 +44,16 @@ def chart_segment_report(
         x=alt.X("low:Q", title="change").axis(**percent), x2="high:Q"
     )
     numbers = ("observed", "shrunk", "low", "high")
-    told = [
+    tooltip = [
         *(f"{name}:N" for name in ("value", "status")),
         *(alt.Tooltip(f"{name}:Q", **percent) for name in numbers),
         alt.Tooltip("visitors:Q", format=","),
     ]
-    believed = base.mark_point(filled=True, size=90, opacity=1).encode(x="shrunk:Q", tooltip=told)
-    observed = base.mark_point(filled=False, size=60, opacity=0.9).encode(x="observed:Q", tooltip=told)
+    shrunk = base.mark_point(filled=True, size=90, opacity=1).encode(x="shrunk:Q", tooltip=tooltip)
+    observed = base.mark_point(filled=False, size=60, opacity=0.9).encode(x="observed:Q", tooltip=tooltip)
     nothing = alt.Chart().mark_rule(strokeDash=[4, 4], color="#888").encode(x=alt.datum(0))
     chart: FacetChart = (
-        alt.layer(nothing, bars, observed, believed, data=alt.Data(values=rows))
+        alt.layer(nothing, bars, observed, shrunk, data=alt.Data(values=rows))
         .properties(width=_WIDTH, height=alt.Step(_ROW_HEIGHT))
         .facet(
             row=alt.Row("dimension:N", title=None, sort=None),
@@ -66,7 +66,7 @@ def chart_segment_report(
 
 
 def _rows(goal: GoalSegments, most_values: int) -> Iterator[dict[str, Any]]:
-    """A row a segment and variant, of segments with a shrunk change, the largest of a dimension first."""
+    """Yield a row per segment and variant with a shrunk change, the largest of a dimension first."""
     drawn: dict[str, int] = {}
     by_size = sorted(
         goal.segments, key=lambda one: (one.dimension, -sum(arm.visitors for arm in one.variants))

@@ -1,7 +1,4 @@
-"""The verdict on an experiment that lies in a DataFrame: the same report that the service gives.
-
-The experiment that a DataFrame tells of: its variants and goals, over once the data end.
-"""
+"""Analysis of an experiment in a DataFrame, with the same report as the service."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -20,118 +17,24 @@ from engine.errors import InvalidEvidenceError
 from engine.frames.counts import count, moment
 from engine.frames.epochs import WeightEpochs, with_epochs
 from engine.frames.rows import (
-    NO_MORE,
+    NO_VALUE_COLUMNS,
     Columns,
     GoalKind,
     ValueColumns,
+    kinds_of,
     read_rows,
 )
 from engine.local_days import EPOCH
 
 __all__ = ["Columns", "GoalKind", "analyze_frame"]
 
-
-# When everything happened where no column says so.
 _DEFAULTS = Statistics()
-# Variants that are looked for one by one.
+# Up to this many variants are found one by one.
 _FEW = 4
 
 
-def experiment_of(  # noqa: PLR0913  # what the caller of a notebook's function may say
-    rows: pl.DataFrame,
-    *,
-    control: str,
-    kinds: Mapping[str, GoalKind],
-    weights: Mapping[str, float] | None,
-    less_is_better: Collection[str],
-    analysis_method: AnalysisMethod,
-    confidence_level: int,
-    name: str,
-    traffic_strategy: TrafficStrategy = "fixed",
-    statistics: Statistics = _DEFAULTS,
-    more: ValueColumns = NO_MORE,
-) -> Experiment:
-    """The experiment behind `read_rows`: the control first, the other variants by name, goals as given.
-
-    Raises InvalidEvidenceError where the control, a weight or a goal is not in the data, and
-    InvalidDesignError where there can be no such experiment.
-    """
-    arms = _arms(_seen(rows["variant"]), control)
-    first, last = (moment(rows["at"].min()) or EPOCH, moment(rows["at"].max()) or EPOCH)
-    return Experiment(
-        id="frame",
-        project_id="frame",
-        name=name,
-        test_key="frame",
-        salt="frame",
-        url="https://frame.invalid/",
-        created_at=first,
-        updated_at=last,
-        # The data is all there will be.
-        status="completed",
-        started_at=first,
-        completed_at=last,
-        analysis_method=analysis_method,
-        confidence_level=confidence_level,
-        traffic_strategy=traffic_strategy,
-        variants=_variants(arms, weights),
-        statistics=statistics,
-        goals=_goals(kinds, less_is_better, more),
-    )
-
-
-def _seen(variants: pl.Series) -> list[str]:
-    """Every variant once. Setting the rows of one aside is quicker than a table of them all."""
-    seen: list[str] = []
-    while len(variants) and len(seen) < _FEW:
-        seen.append(variants[0])
-        variants = variants.filter(variants != seen[-1])
-    return [*seen, *variants.unique().to_list()]
-
-
-def _arms(seen: Sequence[str], control: str) -> list[str]:
-    """The control first, the others by name."""
-    if control not in seen:
-        arms = ", ".join(map(repr, sorted(seen)[:20]))
-        raise InvalidEvidenceError(f"the control {control!r} is none of the variants seen: {arms}")
-    return [control, *sorted(set(seen) - {control})]
-
-
-def _variants(arms: Sequence[str], weights: Mapping[str, float] | None) -> tuple[Variant, ...]:
-    if weights is not None and set(weights) != set(arms):
-        raise InvalidEvidenceError(f"weights must be of the variants seen, {', '.join(map(repr, arms))}")
-    return tuple(
-        Variant(
-            id=f"variant_{i}", name=arm, is_control=i == 0, weight=1.0 if weights is None else weights[arm]
-        )
-        for i, arm in enumerate(arms)
-    )
-
-
-def _goals(
-    kinds: Mapping[str, GoalKind], less_is_better: Collection[str], more: ValueColumns
-) -> tuple[Goal, ...]:
-    if unknown := set(less_is_better) - set(kinds):
-        raise InvalidEvidenceError(f"less_is_better names no goals: {', '.join(map(repr, sorted(unknown)))}")
-    return tuple(
-        Goal(
-            id=f"goal_{i}",
-            name=name,
-            goal_type=kind,
-            is_primary=i == 0,
-            config={
-                "event_name": name,
-                "direction": "decrease" if name in less_is_better else "increase",
-                **({"cap_percentile": more.caps[name]} if name in more.caps else {}),
-                **({"per": "order"} if name in more.orders else {}),
-            },
-        )
-        for i, (name, kind) in enumerate(kinds.items())
-    )
-
-
-def analyze_frame(  # noqa: PLR0913  # what a test needs told; all but the control and the goals have defaults
-    df: Any,  # noqa: ANN401  # any frame that narwhals knows
+def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have defaults
+    df: Any,  # noqa: ANN401  # any frame that narwhals supports
     *,
     control: object,
     goals: Mapping[str, GoalKind] | Sequence[str],
@@ -152,34 +55,32 @@ def analyze_frame(  # noqa: PLR0913  # what a test needs told; all but the contr
     currency: str = "USD",
     name: str = "Data frame",
 ) -> Report:
-    """Judge the experiment in a DataFrame.
+    """Analyze the experiment in a DataFrame.
 
-    `df` is a Polars frame (eager or lazy), a pandas frame, a PyArrow table, a DuckDB relation or whatever
-    else narwhals knows. It has one row per visitor; or several, where `visitor` names the column that
-    tells visitors apart: a visitor converts if any row says so, revenue adds up, and visitors seen in
-    several variants are set aside. `variant` names the column with the variant seen, `control` one of its
-    values. `goals` are columns: a list of conversions (1 or 0, true or false), or a mapping to
-    `custom_event` for those and `revenue` for amounts in major units; the first is the primary goal.
-    `timestamp` gives days, in `timezone`, and with them the impact in a year. `weights` say how visitors
-    were meant to be split, by variant: evenly by default. Where weights changed, `weight_epochs` say since
-    when there were which, as by a bandit (`traffic_strategy`). `less_is_better` names goals to be lowered.
-    `covariates` map goals to columns with what the same visitor did beforehand (null where that is not
-    known), by which they are adjusted (CUPED). `orders` map revenue goals to columns that count the orders
-    in a row: they are judged on revenue per order. `caps` cut revenue at a percentile (50 to 100) of the
-    visitors who paid.
+    `df` is a Polars frame (eager or lazy), a pandas frame, a PyArrow table, a DuckDB relation or any other
+    frame that narwhals supports. It has one row per visitor; or several, where `visitor` names the column of
+    visitor ids: a visitor converts if any row does, revenue adds up, and visitors seen in several variants
+    are excluded. `variant` names the column with the variant, `control` one of its values. `goals` are
+    columns: a list of conversions (1 or 0, true or false), or a mapping to `custom_event` for those and
+    `revenue` for amounts in major units; the first is the primary goal.
+    `timestamp` gives days, in `timezone`, and with them the impact in a year. `weights` are the planned
+    weights by variant: equal by default. Where weights changed, `weight_epochs` are their start times with
+    the weights, as of a bandit (`traffic_strategy`). `less_is_better` names goals to be lowered.
+    `covariates` map goals to columns with the visitor's pre-experiment value (null where unknown), used for
+    CUPED. `orders` map revenue goals to columns that count the orders in a row: their metric is revenue per
+    order. `caps` cap revenue at a percentile (50 to 100) of the visitors with revenue.
 
-    Raises InvalidEvidenceError where a column is missing or holds what it can't mean, and
-    InvalidDesignError where there can be no such experiment, as with more than 20 variants.
+    Raises InvalidEvidenceError for a missing column or an invalid value, and InvalidDesignError for an
+    invalid experiment, as with more than 20 variants.
     """
-    kinds: Mapping[str, GoalKind] = (
-        goals if isinstance(goals, Mapping) else dict.fromkeys(goals, "custom_event")
-    )
-    more = ValueColumns(covariates=covariates, orders=orders, caps=caps)
-    more.validate(kinds)
-    if more.goals and len(weight_epochs):
+    kinds = kinds_of(goals)
+    extra = ValueColumns(covariates=covariates, orders=orders, caps=caps)
+    extra.validate(kinds)
+    if extra.goals and len(weight_epochs):
         raise InvalidEvidenceError("where weights changed there can be no covariates, orders or caps")
     rows = read_rows(
-        df, Columns(variant=variant, goals=kinds, visitor=visitor, timestamp=timestamp, more=more)
+        df,
+        Columns(variant=variant, goals=kinds, visitor=visitor, timestamp=timestamp, extra=extra),
     )
     experiment = experiment_of(
         rows,
@@ -191,11 +92,104 @@ def analyze_frame(  # noqa: PLR0913  # what a test needs told; all but the contr
         confidence_level=confidence_level,
         traffic_strategy=traffic_strategy,
         statistics=replace(statistics, cuped=True) if covariates else statistics,
-        more=more,
+        extra=extra,
         name=name,
     )
     arms = [one.name for one in experiment.variants]
     count_rows = partial(count, variants=arms, goals=kinds, timezone=timezone, is_distinct=visitor is None)
-    observed = count_rows(rows, more=more)
+    observed = count_rows(rows, extra=extra)
     evidence = with_epochs(observed, rows, weight_epochs, variants=arms, count=count_rows)
     return analyze(experiment, evidence, now=experiment.updated_at, currency=currency)
+
+
+def experiment_of(  # noqa: PLR0913  # keyword arguments of a notebook function
+    rows: pl.DataFrame,
+    *,
+    control: str,
+    kinds: Mapping[str, GoalKind],
+    weights: Mapping[str, float] | None,
+    less_is_better: Collection[str],
+    analysis_method: AnalysisMethod,
+    confidence_level: int,
+    name: str,
+    traffic_strategy: TrafficStrategy = "fixed",
+    statistics: Statistics = _DEFAULTS,
+    extra: ValueColumns = NO_VALUE_COLUMNS,
+) -> Experiment:
+    """Build the experiment of the rows: the control first, the other variants by name, goals as given.
+
+    Raises InvalidEvidenceError where the control, a weight or a goal is not in the data, and
+    InvalidDesignError for an invalid experiment.
+    """
+    arms = _arms(_seen(rows["variant"]), control)
+    first, last = (moment(rows["at"].min()) or EPOCH, moment(rows["at"].max()) or EPOCH)
+    return Experiment(
+        id="frame",
+        project_id="frame",
+        name=name,
+        test_key="frame",
+        salt="frame",
+        url="https://frame.invalid/",
+        created_at=first,
+        updated_at=last,
+        # The data are complete.
+        status="completed",
+        started_at=first,
+        completed_at=last,
+        analysis_method=analysis_method,
+        confidence_level=confidence_level,
+        traffic_strategy=traffic_strategy,
+        variants=_variants(arms, weights),
+        statistics=statistics,
+        goals=_goals(kinds, less_is_better, extra),
+    )
+
+
+def _seen(variants: pl.Series) -> list[str]:
+    """Find every distinct variant; filtering them out one by one is faster than a group-by."""
+    seen: list[str] = []
+    while len(variants) and len(seen) < _FEW:
+        seen.append(variants[0])
+        variants = variants.filter(variants != seen[-1])
+    return [*seen, *variants.unique().to_list()]
+
+
+def _arms(seen: Sequence[str], control: str) -> list[str]:
+    """Order the variants: the control first, the others by name."""
+    if control not in seen:
+        arms = ", ".join(map(repr, sorted(seen)[:20]))
+        raise InvalidEvidenceError(f"the control {control!r} is none of the variants seen: {arms}")
+    return [control, *sorted(set(seen) - {control})]
+
+
+def _variants(arms: Sequence[str], weights: Mapping[str, float] | None) -> tuple[Variant, ...]:
+    if weights is not None and set(weights) != set(arms):
+        raise InvalidEvidenceError(f"weights must be of the variants seen, {', '.join(map(repr, arms))}")
+    return tuple(
+        Variant(
+            id=f"variant_{i}", name=arm, is_control=i == 0, weight=1.0 if weights is None else weights[arm]
+        )
+        for i, arm in enumerate(arms)
+    )
+
+
+def _goals(
+    kinds: Mapping[str, GoalKind], less_is_better: Collection[str], extra: ValueColumns
+) -> tuple[Goal, ...]:
+    if unknown := set(less_is_better) - set(kinds):
+        raise InvalidEvidenceError(f"less_is_better names no goals: {', '.join(map(repr, sorted(unknown)))}")
+    return tuple(
+        Goal(
+            id=f"goal_{i}",
+            name=name,
+            goal_type=kind,
+            is_primary=i == 0,
+            config={
+                "event_name": name,
+                "direction": "decrease" if name in less_is_better else "increase",
+                **({"cap_percentile": extra.caps[name]} if name in extra.caps else {}),
+                **({"per": "order"} if name in extra.orders else {}),
+            },
+        )
+        for i, (name, kind) in enumerate(kinds.items())
+    )

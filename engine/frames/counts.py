@@ -1,4 +1,4 @@
-"""Rows of a DataFrame as evidence: every visitor counted once, in the one variant that they saw."""
+"""Evidence from rows of a DataFrame: every visitor counted once, in one variant."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -9,26 +9,26 @@ import polars as pl
 
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.totals import DailyEvidence, Evidence
-from engine.frames.rows import NO_MORE, GoalKind, ValueColumns
+from engine.frames.rows import NO_VALUE_COLUMNS, GoalKind, ValueColumns
 from engine.frames.values import values_of
 from engine.local_days import from_epoch_days, from_epoch_microseconds, local_days
 from engine.stats.arrays import IntArray
 from engine.stats.moments import Moments
 
 
-def count(  # noqa: PLR0913  # what the caller of a notebook's function may say
+def count(  # noqa: PLR0913  # keyword arguments of a notebook function
     rows: pl.DataFrame,
     *,
     variants: Sequence[str],
     goals: Mapping[str, GoalKind],
     timezone: str,
-    more: ValueColumns = NO_MORE,
+    extra: ValueColumns = NO_VALUE_COLUMNS,
     is_distinct: bool = False,
 ) -> Evidence:
-    """Count what `read_rows` read, for these variants and goals; `more` says what else is asked for.
+    """Count the rows of `read_rows` by variant and goal; `extra` are covariates, orders and caps.
 
     A visitor converts if any row says so, on the day of the first one that does; revenue adds up.
-    Visitors seen in several variants are set aside. Without times there are no days. `is_distinct` where
+    Visitors seen in several variants are excluded. Without times there are no days. `is_distinct` where
     each row is a visitor.
     """
     as_of = moment(rows["at"].max())
@@ -57,19 +57,21 @@ def count(  # noqa: PLR0913  # what the caller of a notebook's function may say
         as_of=as_of,
         last_exposure_at=moment(rows["at"].max()),
         follow_up=follow_up,
-        values=values_of(arms, goals, more, _plain(kinds, revenue, Moments.of_shares(conversions, visitors))),
+        values=values_of(
+            arms, goals, extra, _plain(kinds, revenue, Moments.of_shares(conversions, visitors))
+        ),
     )
 
 
 def _plain(kinds: Sequence[GoalKind], revenue: Moments, shares: Moments) -> Moments:
-    """What each goal is judged on, goals by variants."""
+    """Moments of each goal's plain metric, goals by variants."""
     return Moments.concatenate(
         [(revenue if kind == "revenue" else shares)[place : place + 1] for place, kind in enumerate(kinds)]
     )
 
 
 def _as_visitors(rows: pl.DataFrame, arm: str, kinds: Sequence[GoalKind]) -> pl.DataFrame:
-    """The rows of a variant, each a visitor, as `by_visitor` has them."""
+    """Select the rows of a variant, one per visitor, in the form of `by_visitor`."""
     kept = (name for name in rows.columns if name.startswith(("before_", "orders_")))
     return (
         rows.lazy()
@@ -88,7 +90,7 @@ def _as_visitors(rows: pl.DataFrame, arm: str, kinds: Sequence[GoalKind]) -> pl.
 
 
 def with_codes(rows: pl.DataFrame, variants: Sequence[str], timezone: str = "UTC") -> pl.DataFrame:
-    """The same rows with the number of their variant, and their local day."""
+    """Add the number of the variant and the local day to each row."""
     codes = {name: code for code, name in enumerate(variants)}
     return rows.with_columns(
         pl.col("variant").replace_strict(codes, return_dtype=pl.Int64), _days(rows["at"], timezone)
@@ -96,24 +98,24 @@ def with_codes(rows: pl.DataFrame, variants: Sequence[str], timezone: str = "UTC
 
 
 def of_one_variant(everyone: pl.DataFrame) -> pl.DataFrame:
-    """Those of `by_visitor` who are counted."""
+    """Keep the visitors of `by_visitor` who were seen in one variant only."""
     return everyone.filter(pl.col("variant") == pl.col("last_variant"))
 
 
 def moment(at: object) -> datetime | None:
-    """Microseconds since the epoch as a time in UTC; None for none."""
+    """Convert microseconds since 1970 to a moment in UTC; None stays None."""
     return from_epoch_microseconds(at) if isinstance(at, int) else None
 
 
 def _days(at: pl.Series, timezone: str) -> pl.Series:
-    """The local day of each row; null without times."""
+    """Compute the local day of each row; null without times."""
     if at.null_count():
         return pl.Series("day", [None] * len(at), pl.Int32)
     return pl.Series("day", local_days(at.to_numpy(), timezone))
 
 
 def by_visitor(coded: pl.DataFrame, goals: int) -> pl.DataFrame:
-    """One row a visitor: the lowest and the highest variant, the first day, and what was done."""
+    """Group rows by visitor: lowest and highest variant, first day, conversions and amounts."""
     of_goals = [
         expression
         for goal in range(goals)
@@ -139,7 +141,7 @@ def by_visitor(coded: pl.DataFrame, goals: int) -> pl.DataFrame:
 
 
 def _revenue(arms: Sequence[pl.DataFrame], goal: int, kind: GoalKind) -> Moments:
-    """Moments of cents per visitor, a column a variant; zeros for a goal that carries no money."""
+    """Moments of cents per visitor, a column per variant; zeros for a goal without revenue."""
     if kind == "revenue":
         return Moments.stack([Moments.of(arm[f"sum_{goal}"].to_numpy()) for arm in arms])[None]
     n = np.array([[float(arm.height) for arm in arms]])
@@ -149,7 +151,7 @@ def _revenue(arms: Sequence[pl.DataFrame], goal: int, kind: GoalKind) -> Moments
 def _daily(
     counted: pl.DataFrame, visitors: pl.DataFrame, kinds: Sequence[GoalKind], variants: int
 ) -> DailyEvidence:
-    """Visitors by their first day, conversions by their first, and cents by the day of the row."""
+    """Count visitors and conversions by their first day, and cents by the day of the row."""
     first, last = counted["day"].min(), counted["day"].max()
     days = range(first, last + 1) if isinstance(first, int) and isinstance(last, int) else range(0)
     shape = (len(days), len(kinds), variants)
@@ -170,10 +172,9 @@ def _daily(
 
 
 def _follow_up(visitors: pl.DataFrame, today: object, variants: int) -> FollowUp | None:
-    """The first goal's conversions by days between a visitor's first row and the one that says so.
+    """Count the first goal's conversions by days since the visitor's first row.
 
-    The last day of the frame may not be over. None without times; with one row a visitor nobody is seen
-    to convert later, and there is nothing to follow.
+    The last day of the frame may be incomplete, and is left out. None without times.
     """
     if not isinstance(today, int):
         return None
@@ -187,7 +188,7 @@ def _follow_up(visitors: pl.DataFrame, today: object, variants: int) -> FollowUp
 def _spread(
     days: pl.Series, arms: pl.Series, span: range, variants: int, amounts: pl.Series | None = None
 ) -> IntArray:
-    """How many, or how much, by day of the span and variant."""
+    """Sum counts or amounts by day of the span and variant."""
     spread = np.zeros((len(span), variants), np.int64)
     if len(span):
         amount: npt.ArrayLike = 1 if amounts is None else amounts.to_numpy()

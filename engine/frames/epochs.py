@@ -1,4 +1,4 @@
-"""Rows of a DataFrame by the weights that split their visitors."""
+"""Evidence by weight epoch from rows of a DataFrame."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from engine.errors import InvalidEvidenceError
 from engine.local_days import epoch_microseconds
 from engine.stats.moments import Moments
 
-# When new visitors began to be split by which weights, by variant.
+# Start of each weight epoch, with its weights by variant.
 WeightEpochs = Sequence[tuple[datetime, Mapping[str, float]]]
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -26,14 +26,14 @@ def with_epochs(
     variants: Sequence[str],
     count: Callable[[pl.DataFrame], Evidence],
 ) -> Evidence:
-    """Add what came of each epoch to the evidence of all `rows`, which `count` counts.
+    """Add the evidence of each weight epoch to that of all `rows`; `count` counts rows.
 
-    A visitor belongs to the epoch of the first row. Raises InvalidEvidenceError where rows tell no time,
-    epochs none of a zone or not in order, or weights are not of every variant.
+    A visitor belongs to the epoch of the first row. Raises InvalidEvidenceError for rows without times,
+    epochs without a time zone or out of order, and weights that miss a variant.
     """
     if len(epochs) < 2:
         return evidence
-    _demand_sense(rows, epochs, variants)
+    _validate(rows, epochs, variants)
     starts = pl.Series([epoch_microseconds(start) for start, _ in epochs[1:]])
     first = rows.with_columns(pl.col("at").min().over("visitor").alias("first"))
     numbered = first.with_columns(starts.search_sorted(first["first"], "right").alias("epoch"))
@@ -56,7 +56,7 @@ def with_epochs(
     )
 
 
-def _demand_sense(rows: pl.DataFrame, epochs: WeightEpochs, variants: Sequence[str]) -> None:
+def _validate(rows: pl.DataFrame, epochs: WeightEpochs, variants: Sequence[str]) -> None:
     if rows["at"].null_count():
         raise InvalidEvidenceError("weight_epochs need a timestamp column, to tell who came in which")
     starts = [start for start, _ in epochs]

@@ -22,7 +22,7 @@ __all__ = ["QuantileResult", "analyze_frame_quantiles"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantileResult:
-    """One quantile of one variant against the control's; a number that does not exist is None.
+    """One quantile of one variant against the control's; a number that is not defined is None.
 
     `value` and `control_value` are in the column's unit, `improvement` and its interval are relative.
     `visitors` have a value in this variant.
@@ -39,8 +39,8 @@ class QuantileResult:
     p_value: float | None
 
 
-def analyze_frame_quantiles(  # noqa: PLR0913  # what a comparison needs told; two have defaults
-    df: Any,  # noqa: ANN401  # any frame that narwhals knows
+def analyze_frame_quantiles(  # noqa: PLR0913  # keyword arguments of a notebook function
+    df: Any,  # noqa: ANN401  # any frame that narwhals supports
     column: str,
     shares: Sequence[float],
     *,
@@ -48,12 +48,12 @@ def analyze_frame_quantiles(  # noqa: PLR0913  # what a comparison needs told; t
     variant: str = "variant",
     confidence_level: int = 95,
 ) -> tuple[QuantileResult, ...]:
-    """Compare quantiles of `column` at `shares` (0.5 is the median), a row a visitor, with the control's.
+    """Compare quantiles of `column` at `shares` (0.5 is the median) with the control's, one row per visitor.
 
-    Who has no value is left out: where a variant changes who has one, that compares unlike visitors. The
-    estimates are those of `quantiles.estimate_quantiles`, judged as means are: Welch's test and Fieller's
-    interval. Each comparison is at the confidence level by itself. Raises InvalidEvidenceError where a
-    column is missing, holds no numbers, or the control is none of the variants.
+    Visitors without a value are left out: where a variant changes which visitors have one, the compared
+    groups differ. The estimates are those of `quantiles.estimate_quantiles`, compared by Welch's test and
+    Fieller's interval. Each comparison has the confidence level by itself. Raises InvalidEvidenceError for
+    a missing or non-numeric column, or a control that is no variant.
     """
     frame = collected(df, list(dict.fromkeys([variant, column])))
     if not frame.schema[column].is_numeric():

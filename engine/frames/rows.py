@@ -1,4 +1,4 @@
-"""What the rows of a DataFrame mean, whatever kind of frame it is."""
+"""Columns of a DataFrame of any kind, and the validation of its rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ GoalKind = Literal["custom_event", "revenue"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueColumns:
-    """Which columns say more of goals: each maps a goal's column to another one, `caps` to a percentile.
+    """Additional columns of goals, by the goal's column; `caps` maps it to a percentile.
 
-    `covariates` hold what the visitor did before the first exposure, in any unit, `orders` how many orders
-    the revenue of the row is of.
+    `covariates` hold the visitor's value before the first exposure, in any unit, and `orders` the number of
+    orders in the row.
     """
 
     covariates: Mapping[str, str] = field(default_factory=dict)
@@ -30,16 +30,16 @@ class ValueColumns:
 
     @property
     def goals(self) -> set[str]:
-        """The goals of which more is said."""
+        """Goals with additional columns or a cap."""
         return {*self.covariates, *self.orders, *self.caps}
 
     @property
     def named(self) -> list[str]:
-        """Every column that is used."""
+        """Every additional column."""
         return [*self.covariates.values(), *self.orders.values()]
 
     def validate(self, kinds: Mapping[str, GoalKind]) -> None:
-        """Raise InvalidEvidenceError where something is said of what is no goal, or not of that kind."""
+        """Raise InvalidEvidenceError for a column that is no goal, or a goal of the wrong kind."""
         for name in sorted(self.goals):
             if name not in kinds:
                 raise InvalidEvidenceError(f"{name!r} has a covariate, orders or a cap, but is no goal")
@@ -47,17 +47,16 @@ class ValueColumns:
                 raise InvalidEvidenceError(f"{name!r} is no revenue goal, so it has neither orders nor a cap")
 
 
-NO_MORE = ValueColumns()
+NO_VALUE_COLUMNS = ValueColumns()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """Which column means what.
+    """Roles of the columns of a DataFrame.
 
-    `goals` maps a column to its kind: `custom_event` (did it happen: 1 or 0, true or false) or `revenue`
-    (how much, in major units such as dollars; below 0 for money paid back). Without `visitor` each row is
-    a visitor. `timestamp` is when the row happened, in UTC unless it has a zone of its own. `segments` say
-    what kind of visitor it was.
+    `goals` maps a column to its kind: `custom_event` (1 or 0, true or false) or `revenue` (an amount
+    in major units such as dollars; below 0 for a refund). Without `visitor` each row is a visitor.
+    `timestamp` is the time of the row, in UTC unless it has a zone of its own. `segments` are dimensions.
     """
 
     variant: str
@@ -65,23 +64,28 @@ class Columns:
     visitor: str | None = None
     timestamp: str | None = None
     segments: Sequence[str] = ()
-    more: ValueColumns = NO_MORE
+    extra: ValueColumns = NO_VALUE_COLUMNS
 
     @property
     def named(self) -> list[str]:
         """Every column that is used, once."""
         optional = [name for name in (self.visitor, self.timestamp) if name is not None]
-        return list(dict.fromkeys([self.variant, *optional, *self.goals, *self.segments, *self.more.named]))
+        return list(dict.fromkeys([self.variant, *optional, *self.goals, *self.segments, *self.extra.named]))
 
 
-def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any frame that narwhals knows
-    """Take the meaning of every row.
+def kinds_of(goals: Mapping[str, GoalKind] | Sequence[str]) -> Mapping[str, GoalKind]:
+    """Map goals to their kinds; a plain list of goals is of conversions."""
+    return goals if isinstance(goals, Mapping) else dict.fromkeys(goals, "custom_event")
+
+
+def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any frame that narwhals supports
+    """Read and validate every row.
 
     Returns `visitor` (text, or the number of the row), `variant` (text), `at` (microseconds since the
     epoch in UTC; null throughout without timestamps), for each goal a whole number `goal_<i>` (1 or 0, or
     cents) and `before_<i>` and `orders_<i>` where columns hold them, and the text `segment_<i>` for each
-    segment, null where it is unknown. Raises InvalidEvidenceError where a column is missing or a value
-    means nothing.
+    segment, null where it is unknown. Raises InvalidEvidenceError for a missing column or an
+    invalid value.
     """
     if not columns.goals:
         raise InvalidEvidenceError("name at least one column as a goal")
@@ -95,13 +99,16 @@ def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any
         pl.col(columns.variant).cast(pl.String).alias("variant"),
         _microseconds(frame, columns.timestamp).alias("at"),
         *(
-            _MEANINGS[kind](frame, name).alias(f"goal_{i}")
+            _PARSERS[kind](frame, name).alias(f"goal_{i}")
             for i, (name, kind) in enumerate(columns.goals.items())
         ),
         *(_text(frame, name).alias(f"segment_{i}") for i, name in enumerate(columns.segments)),
         *(
-            _number(frame, named[name]).alias(f"{what}_{i}")
-            for what, named in (("before", columns.more.covariates), ("orders", columns.more.orders))
+            _number(frame, named[name]).alias(f"{prefix}_{i}")
+            for prefix, named in (
+                ("before", columns.extra.covariates),
+                ("orders", columns.extra.orders),
+            )
             for i, name in enumerate(columns.goals)
             if name in named
         ),
@@ -115,8 +122,8 @@ def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any
     return rows
 
 
-def collected(df: Any, names: list[str]) -> pl.DataFrame:  # noqa: ANN401  # any frame that narwhals knows
-    """The named columns, in memory."""
+def collected(df: Any, names: list[str]) -> pl.DataFrame:  # noqa: ANN401  # any frame that narwhals supports
+    """Load the named columns into memory."""
     try:
         frame = nw.from_native(df)
     except TypeError as unknown:
@@ -147,13 +154,13 @@ def _microseconds(frame: pl.DataFrame, name: str | None) -> pl.Expr:
 
 
 def _text(frame: pl.DataFrame, name: str) -> pl.Expr:
-    """Values as words; nothing written, or what is no number, is nothing known."""
+    """Values as text; empty text and NaN are null."""
     column = pl.col(name).fill_nan(None) if frame.schema[name].is_float() else pl.col(name)
     return column.cast(pl.String).replace("", None)
 
 
 def _number(frame: pl.DataFrame, name: str) -> pl.Expr:
-    """A number of any kind; null where there is none."""
+    """Values as numbers; NaN is null."""
     if not (frame.schema[name].is_numeric() or frame.schema[name] == pl.Boolean):
         raise InvalidEvidenceError(f"{name!r} holds {frame.schema[name]}, not numbers")
     numbers = frame[name].cast(pl.Float64).fill_nan(None)
@@ -163,7 +170,7 @@ def _number(frame: pl.DataFrame, name: str) -> pl.Expr:
 
 
 def _flag(frame: pl.DataFrame, name: str) -> pl.Expr:
-    """1 where it happened; nothing written is nothing done."""
+    """Conversions as 1 or 0; null is 0."""
     values = frame[name]
     if values.dtype == pl.Boolean:
         return pl.col(name).fill_null(value=False).cast(pl.Int64)
@@ -180,10 +187,10 @@ def _flag(frame: pl.DataFrame, name: str) -> pl.Expr:
 
 
 def _cents(frame: pl.DataFrame, name: str) -> pl.Expr:
-    """Amounts in major units as whole cents; nothing written is nothing spent."""
+    """Amounts in major units as whole cents; null is 0."""
     if not frame.schema[name].is_numeric():
         raise InvalidEvidenceError(f"{name!r} holds {frame.schema[name]}; revenue is a number, such as 19.95")
-    # Nothing written is not a number here.
+    # NaN stands for a missing number.
     cents = np.rint(frame[name].cast(pl.Float64).to_numpy() * 100.0)
     if np.isnan(cents).any():
         cents = np.nan_to_num(cents, nan=0.0, posinf=np.inf, neginf=-np.inf)
@@ -192,4 +199,4 @@ def _cents(frame: pl.DataFrame, name: str) -> pl.Expr:
     return pl.lit(pl.Series(cents.astype(np.int64)))
 
 
-_MEANINGS = {"custom_event": _flag, "revenue": _cents}
+_PARSERS = {"custom_event": _flag, "revenue": _cents}

@@ -1,4 +1,4 @@
-"""Every segment of an experiment that lies in a DataFrame: the same report that the service gives."""
+"""Segment analysis of an experiment in a DataFrame, with the same report as the service."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ from engine.frames.counts import (
     with_codes,
 )
 from engine.frames.epochs import WeightEpochs
-from engine.frames.rows import Columns, GoalKind, read_rows
+from engine.frames.rows import Columns, GoalKind, kinds_of, read_rows
 from engine.stats.arrays import IntArray
 from engine.stats.bayesian.pooling import by_sampling, in_closed_form
 from engine.stats.bayesian.sampling import Sampling
@@ -32,7 +32,7 @@ __all__ = ["analyze_frame_segments"]
 
 
 def analyze_frame_segments(  # noqa: PLR0913  # as `analyze_frame`
-    df: Any,  # noqa: ANN401  # any frame that narwhals knows
+    df: Any,  # noqa: ANN401  # any frame that narwhals supports
     *,
     segments: Sequence[str],
     control: object,
@@ -48,20 +48,17 @@ def analyze_frame_segments(  # noqa: PLR0913  # as `analyze_frame`
     sampling: Sampling | None = None,
     name: str = "Data frame",
 ) -> SegmentReport:
-    """Judge every value of the columns `segments`, on every goal and variant, all together.
+    """Analyze every value of the columns `segments`, on every goal and variant, as one family.
 
-    A visitor of several rows is in the segments of the earliest one, or of the first in the frame where
-    there are no times; where that says nothing, in none of that column. Everything else is as in
-    `analyze_frame`. With `sampling` the effects of segments are drawn to one another by a sampled
-    hierarchical model (PyMC, from the extra `bayes`) instead of in closed form. Raises
-    InvalidEvidenceError and InvalidDesignError as that does, and NotConvergedError, MissingSamplerError
-    and SamplingError where nothing can be said by sampling.
+    A visitor with several rows has the segments of the earliest one, or of the first in the frame without
+    times; a null is in no segment of that column. Everything else is as in `analyze_frame`. With `sampling`
+    the effects are pooled by a sampled hierarchical model (PyMC, from the extra `bayes`) instead of in
+    closed form. Raises InvalidEvidenceError and InvalidDesignError as `analyze_frame` does, and
+    NotConvergedError, MissingSamplerError and SamplingError where sampling fails.
     """
     if not segments:
         raise InvalidEvidenceError("name at least one column as a segment")
-    kinds: Mapping[str, GoalKind] = (
-        goals if isinstance(goals, Mapping) else dict.fromkeys(goals, "custom_event")
-    )
+    kinds = kinds_of(goals)
     columns = Columns(
         variant=variant,
         goals=kinds,
@@ -88,18 +85,18 @@ def analyze_frame_segments(  # noqa: PLR0913  # as `analyze_frame`
 
 
 def _epochs(experiment: Experiment, epochs: WeightEpochs) -> Iterator[WeightEpoch]:
-    """Since when there were which weights, by variant id."""
+    """Convert weight epochs to the experiment's, with weights by variant id."""
     for started_at, weights in epochs:
         by_id = {arm.id: weights[arm.name] for arm in experiment.variants if arm.name in weights}
         yield WeightEpoch(started_at=started_at, weights=by_id)
 
 
 def _count(rows: pl.DataFrame, arms: Sequence[str], columns: Columns) -> SegmentEvidence:
-    """Count every visitor of a single variant in the segments of the first row."""
+    """Count every visitor of one variant in the segments of the first row."""
     kinds = list(columns.goals.values())
     done = of_one_variant(by_visitor(with_codes(rows, arms), len(kinds)))
     texts = [f"segment_{place}" for place in range(len(columns.segments))]
-    # Rows of one time keep the order of the frame.
+    # Rows with equal times keep the order of the frame.
     first = rows.sort("at", maintain_order=True).group_by("visitor").agg(pl.col(texts).first())
     visitors = done.join(first, on="visitor")
     everyone = _counts(visitors, np.zeros(visitors.height, np.int64), 1, len(arms), kinds)
@@ -115,7 +112,7 @@ def _count(rows: pl.DataFrame, arms: Sequence[str], columns: Columns) -> Segment
 def _by_column(
     visitors: pl.DataFrame, columns: Columns, variants: int, kinds: Sequence[GoalKind]
 ) -> Iterator[tuple[list[Segment], Counts]]:
-    """The values of each column, and their counts; columns, and values, in order of their names."""
+    """Count each value of each column; columns and values in order of their names."""
     for place in np.argsort(np.array(columns.segments), kind="stable").tolist():
         known = visitors.drop_nulls(f"segment_{place}")
         values = known[f"segment_{place}"].unique().sort()
@@ -127,7 +124,7 @@ def _by_column(
 def _counts(
     visitors: pl.DataFrame, codes: IntArray, values: int, variants: int, kinds: Sequence[GoalKind]
 ) -> Counts:
-    """The counts of each value, `codes` giving the number of each visitor's."""
+    """Count visitors by value, variant and goal; `codes` has the number of each visitor's value."""
     cells, size = codes * variants + visitors["variant"].to_numpy(), values * variants
     hits = [
         np.bincount(cells[visitors[f"done_{goal}"].to_numpy()], minlength=size) for goal in range(len(kinds))

@@ -1,4 +1,4 @@
-"""What a DataFrame tells of each visitor beyond counts: amounts cut, orders, and what was done before."""
+"""Values per visitor from a DataFrame: caps, orders and covariates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +16,10 @@ from engine.stats.winsorizing import cap_of
 def values_of(
     arms: Sequence[pl.DataFrame], kinds: Mapping[str, GoalKind], columns: ValueColumns, plain: Moments
 ) -> VisitorValues | None:
-    """Take the moments of one row a visitor, a frame a variant; None where no more than counts is asked for.
+    """Take the moments of values per visitor, one frame per variant; None without covariates, orders or caps.
 
-    Each frame has of goal i `done_i` and `sum_i`, and where a column says so `before_i` (null where nothing
-    is known) and `orders_i`. `plain` are the moments of the values as they are, goals by variants.
+    Each frame has `done_i` and `sum_i` of goal i, and where columns give them `before_i` (null where
+    unknown) and `orders_i`. `plain` are the moments of the plain values, goals by variants.
     """
     if not columns.goals:
         return None
@@ -76,7 +76,7 @@ def _values_of_goal(arms: Sequence[pl.DataFrame], goal: _Goal, found: VisitorVal
 
 
 def _numbers(arms: Sequence[pl.DataFrame], column: str) -> list[FloatArray]:
-    """A column of each variant, NaN where it says nothing; none without the column."""
+    """Take a column of each variant, NaN where null; empty without the column."""
     if column not in arms[0].columns:
         return []
     return [arm[column].cast(pl.Float64).to_numpy() for arm in arms]
@@ -91,7 +91,7 @@ def _pairs(first: Sequence[FloatArray], second: Sequence[FloatArray]) -> PairedM
 
 
 def _filled(past: Sequence[FloatArray]) -> list[FloatArray]:
-    """Where nothing is known, what is known on average: that adjusts nothing."""
+    """Fill unknown covariates with the average, which adjusts nothing."""
     known = [one[~np.isnan(one)] for one in past]
     if not any(one.size for one in known):
         return []

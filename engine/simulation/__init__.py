@@ -1,1 +1,1 @@
-"""Simulated visitors, bandits and shops with known truth."""
+"""Simulated visitors, bandits and shops with known effects."""

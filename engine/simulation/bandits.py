@@ -1,4 +1,4 @@
-"""Seeded bandits with known truth: thousands of experiments at once whose weights follow what they saw."""
+"""Simulated bandits: many experiments at once, with weights that follow the results."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,8 +14,8 @@ from engine.stats.stratification import thompson_weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Steered:
-    """What came of it: E epochs, R experiments, V arms. `weights` are shares, adding up to 1 over arms."""
+class SimulatedBandits:
+    """Results of E epochs, R experiments and V arms. `weights` are shares, adding up to 1 over arms."""
 
     weights: FloatArray
     visitors: FloatArray
@@ -27,8 +27,8 @@ class Steered:
         return Moments.of_shares(self.conversions, self.visitors)
 
 
-def evidence_of(run: Steered, number: int, *, started_at: datetime, every: timedelta) -> Evidence:
-    """What one of the experiments observed of its one goal; weights moved `every` so long."""
+def evidence_of(run: SimulatedBandits, number: int, *, started_at: datetime, every: timedelta) -> Evidence:
+    """Build the evidence of one of the experiments; weights changed `every` so long."""
     visitors, conversions = (counts[:, number].astype(np.int64) for counts in (run.visitors, run.conversions))
     hits = conversions[:, None, :]
     zero = np.zeros(hits.shape)
@@ -52,8 +52,8 @@ def evidence_of(run: Steered, number: int, *, started_at: datetime, every: timed
 
 def simulate_bandits(
     rates: FloatArray, *, per_epoch: int, experiments: int, seed: int, moves: bool = True
-) -> Steered:
-    """Run experiments of `rates` (epochs by arms, shares) with `per_epoch` visitors an epoch.
+) -> SimulatedBandits:
+    """Simulate experiments of `rates` (epochs by arms, shares) with `per_epoch` visitors an epoch.
 
     The first epoch is split evenly. With `moves`, each further one by the weights that the service would
     set after those before it: the chance to be best from stratified estimates, over the floor.
@@ -68,4 +68,4 @@ def simulate_bandits(
             weights[epoch] = thompson_weights(chance_best(seen, money=False))
         visitors[epoch] = rng.multinomial(per_epoch, weights[epoch])
         conversions[epoch] = rng.binomial(visitors[epoch].astype(np.int64), rates[epoch])
-    return Steered(weights=weights, visitors=visitors, conversions=conversions)
+    return SimulatedBandits(weights=weights, visitors=visitors, conversions=conversions)

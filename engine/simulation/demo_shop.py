@@ -1,4 +1,4 @@
-"""A made-up shop with three experiments of known truth, as the events it would have sent."""
+"""Demo shop: events of three simulated experiments with known effects."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from engine.simulation.visitors import (
 
 DAYS = 28
 CHUNK_VISITORS = 20_000
-# The larger gallery fails to start in this browser for this share of its visitors, who are never counted.
+# The larger gallery fails to start in this browser for this share of its visitors, without an exposure event.
 BROKEN_BROWSER, BROKEN_SHARE = "Safari", 0.12
 REFUND_SHARE = 0.03
 CART_SHARE = 0.09
@@ -56,13 +56,13 @@ GOALS: tuple[dict[str, Any], ...] = (
     {"name": "Revenue", "goal_type": "revenue", "config": {"event_name": "purchase"}},
     {"name": "Cart viewed", "goal_type": "pageview", "config": {"url": f"{URL}/cart"}},
 )
-# Only the checkout changes anything: the banner does nothing, the gallery only loses visitors.
+# Only the checkout changes anything: the banner does nothing, and the gallery only loses visitors.
 CHECKOUT_EFFECT = Effect(conversion_lift=0.12, order_value_lift=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shop:
-    """Everyone who came by, which variant of each experiment they saw, and what they did."""
+class DemoShop:
+    """Simulated visitors with their variant of each experiment and their outcomes."""
 
     experiments: Sequence[Experiment]
     visitor_ids: list[str]
@@ -72,28 +72,30 @@ class Shop:
     seed: int
 
 
-def open_shop(experiments: Sequence[Experiment], *, visitors: int, until: datetime, seed: int) -> Shop:
-    """Let `visitors` people come by over the 28 days before `until`; the first experiment is the checkout."""
+def simulate_shop(
+    experiments: Sequence[Experiment], *, visitors: int, until: datetime, seed: int
+) -> DemoShop:
+    """Simulate `visitors` over the 28 days before `until`; the first experiment is the checkout."""
     start = until - timedelta(days=DAYS)
     population = Population(visitors=visitors, days=DAYS - 1, start_us=_midnight_us(start))
     people = simulate_visitors(population, seed=seed)
     ids = [f"v{seed}-{number:07d}" for number in range(visitors)]
     arms = np.array([[_arm(experiment, visitor) for visitor in ids] for experiment in experiments])
     outcomes = simulate_outcomes(population, people, arms[0], (Effect(), CHECKOUT_EFFECT), seed=seed + 1)
-    return Shop(
+    return DemoShop(
         experiments=experiments, visitor_ids=ids, visitors=people, arms=arms, outcomes=outcomes, seed=seed
     )
 
 
-def shop_events(shop: Shop) -> Iterator[pl.DataFrame]:
-    """The events in chunks of visitors, with the columns that each kind of event has."""
+def shop_events(shop: DemoShop) -> Iterator[pl.DataFrame]:
+    """Yield the events in chunks of visitors, with the columns of each event type."""
     rng = np.random.default_rng(shop.seed + 2)
     base = _base_frame(shop, rng)
     for chunk in base.iter_slices(CHUNK_VISITORS):
         yield pl.concat(_events_of(shop, chunk), how="diagonal")
 
 
-def _events_of(shop: Shop, visitors: pl.DataFrame) -> list[pl.DataFrame]:
+def _events_of(shop: DemoShop, visitors: pl.DataFrame) -> list[pl.DataFrame]:
     segments = list(shop.visitors.segments)
     exposures = [
         visitors.filter(~(pl.lit(number == 2) & pl.col("breaks") & (pl.col("arm_2") == 1))).select(
@@ -113,8 +115,8 @@ def _events_of(shop: Shop, visitors: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def _pageviews(visitors: pl.DataFrame) -> list[pl.DataFrame]:
-    def viewed(who: pl.DataFrame, letter: str, path: str, after_us: int) -> pl.DataFrame:
-        return who.select(
+    def viewed(visitors: pl.DataFrame, letter: str, path: str, after_us: int) -> pl.DataFrame:
+        return visitors.select(
             _event_id(letter),
             "visitor_id",
             pl.lit("pageview").alias("type"),
@@ -126,8 +128,8 @@ def _pageviews(visitors: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def _orders(visitors: pl.DataFrame) -> list[pl.DataFrame]:
-    def paid(who: pl.DataFrame, letter: str, after_us: int, *, is_refund: bool) -> pl.DataFrame:
-        return who.select(
+    def paid(visitors: pl.DataFrame, letter: str, after_us: int, *, is_refund: bool) -> pl.DataFrame:
+        return visitors.select(
             _event_id(letter),
             "visitor_id",
             pl.lit("conversion").alias("type"),
@@ -146,8 +148,8 @@ def _orders(visitors: pl.DataFrame) -> list[pl.DataFrame]:
     ]
 
 
-def _base_frame(shop: Shop, rng: np.random.Generator) -> pl.DataFrame:
-    """One row a visitor, in order of arrival."""
+def _base_frame(shop: DemoShop, rng: np.random.Generator) -> pl.DataFrame:
+    """Build one row per visitor, in order of arrival."""
     count = shop.visitors.count
     broken = (shop.visitors.segments["browser"] == BROKEN_BROWSER) & (rng.random(count) < BROKEN_SHARE)
     return pl.DataFrame(

@@ -1,4 +1,4 @@
-"""Seeded visitors with known truth: what an experiment would see if we knew its effect.
+"""Simulated visitors with known effects, from a seed.
 
 Times are epoch microseconds in UTC, money is in cents, rates and lifts are shares.
 """
@@ -40,7 +40,7 @@ SHOP_APPETITE: Mapping[str, Mapping[str, float]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Population:
-    """Who comes by: how many over how many days, what they are like, and how they buy without any change.
+    """Visitors to simulate: number, days, attributes, and outcomes without an effect.
 
     `base_rate` is the mean share that converts; `order_cents` the mean order; `order_sigma` the standard
     deviation of its logarithm (1.0 gives a heavy tail); `loyalty` how strongly a visitor's earlier
@@ -58,7 +58,7 @@ class Population:
     appetite: Mapping[str, Mapping[str, float]] = field(default_factory=lambda: SHOP_APPETITE)
 
     def __post_init__(self) -> None:
-        """Refuse plans that no population could follow."""
+        """Raise ValueError for parameters that cannot be simulated."""
         if self.visitors < 1 or self.days < 1:
             raise ValueError("a population needs at least one visitor and one day")
         if not 0 < self.base_rate < 1:
@@ -69,7 +69,7 @@ class Population:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """The truth about one arm: relative lifts over the control (0.05 is five percent more)."""
+    """True effect of one arm: relative lifts over the control (0.05 is five percent more)."""
 
     conversion_lift: float = 0.0
     order_value_lift: float = 0.0
@@ -77,9 +77,9 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visitors:
-    """N visitors: `segments` are arrays of N names; `appetite` is the log of how eagerly each buys.
+    """N visitors: `segments` are arrays of N names; `appetite` is the log of the propensity to buy.
 
-    `earlier_cents` is what each spent before the first visit: a covariate, untouched by any arm.
+    `earlier_cents` is the spend before the first visit: a covariate that no arm affects.
     """
 
     arrived_us: IntArray
@@ -89,13 +89,13 @@ class Visitors:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of visitors."""
         return len(self.arrived_us)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcomes:
-    """What N visitors did: `order_cents` and `converted_us` are 0 where `converted` is false."""
+    """Outcomes of N visitors: `order_cents` and `converted_us` are 0 where `converted` is false."""
 
     converted: BoolArray
     converted_us: IntArray
@@ -103,7 +103,7 @@ class Outcomes:
 
 
 def simulate_visitors(population: Population, *, seed: int) -> Visitors:
-    """Draw everyone who comes by, in order of arrival; the same seed gives the same people."""
+    """Draw visitors in order of arrival; the same seed gives the same visitors."""
     rng = np.random.default_rng(seed)
     count = population.visitors
     segments = {
@@ -122,7 +122,7 @@ def simulate_visitors(population: Population, *, seed: int) -> Visitors:
 def simulate_outcomes(
     population: Population, visitors: Visitors, arms: IntArray, effects: Sequence[Effect], *, seed: int
 ) -> Outcomes:
-    """Let each visitor of arm `arms[i]` respond as `effects[arms[i]]` says.
+    """Draw the outcomes of visitors with arm `arms[i]` under the effect `effects[arms[i]]`.
 
     The mean conversion share of an arm is `base_rate * (1 + conversion_lift)` and the mean order
     `order_cents * (1 + order_value_lift)`, up to sampling; orders are lognormal.
@@ -134,7 +134,7 @@ def simulate_outcomes(
     chance = np.clip(population.base_rate * eagerness / eagerness.mean() * (1.0 + lift), 0.0, 1.0)
     converted = rng.random(visitors.count) < chance
     sigma = population.order_sigma
-    # The lognormal's mean is exp(mu + sigma^2 / 2): mu is chosen so that the mean is what was asked for.
+    # The lognormal's mean is exp(mu + sigma^2 / 2): mu is chosen to match the mean.
     mu = np.log(population.order_cents) - sigma**2 / 2
     cents = np.exp(mu + sigma * rng.standard_normal(visitors.count)) * (1.0 + value_lift)
     delay = rng.exponential(30 * 60 * 1_000_000, visitors.count)
@@ -146,7 +146,7 @@ def simulate_outcomes(
 
 
 def _arrivals(population: Population, rng: np.random.Generator) -> IntArray:
-    """Arrival times over whole days: quieter weekends, busier evenings."""
+    """Draw arrival times over whole days: quieter weekends, busier evenings."""
     weekday = (np.arange(population.days) + population.start_us // DAY_US + 3) % 7
     day_weight = np.where(weekday >= 5, 0.8, 1.0)
     day = rng.choice(population.days, size=population.visitors, p=day_weight / day_weight.sum())
@@ -166,7 +166,7 @@ def _log_appetite(population: Population, segments: Mapping[str, npt.NDArray[Any
 
 
 def _earlier_spending(population: Population, latent: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Spending before the first visit: zero for most, and larger for those with the greater appetite."""
+    """Draw the spend before the first visit: 0 for most, and larger with the propensity to buy."""
     noise = rng.standard_normal(population.visitors) * np.sqrt(1.0 - population.loyalty**2)
     drive = latent * population.loyalty + noise
     spent = np.where(drive > 0.5, population.order_cents * np.exp(drive - 1.0), 0.0)

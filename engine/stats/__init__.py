@@ -1,1 +1,1 @@
-"""Statistics of arrays: moments, estimates and tests that know no experiment."""
+"""Statistics of arrays: moments, estimates and tests, independent of experiments."""

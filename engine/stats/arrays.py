@@ -41,11 +41,11 @@ class ArrayRecord:
         """Take the cells of `first` where the condition holds, and of `second` elsewhere."""
         return cls.combine(lambda arrays: np.where(condition, *arrays), [first, second])
 
-    def __getitem__(self, key: Any) -> Self:  # noqa: ANN401  # whatever indexes an array
+    def __getitem__(self, key: Any) -> Self:  # noqa: ANN401  # any index of an array
         """Take the cells that `key` picks from an array."""
         return self.map(lambda array: np.asarray(array[key]))
 
-    def __setitem__(self, key: Any, values: Self) -> None:  # noqa: ANN401  # whatever indexes an array
+    def __setitem__(self, key: Any, values: Self) -> None:  # noqa: ANN401  # any index of an array
         """Overwrite, in place, the cells that `key` picks from an array."""
         for field in fields(self):
             getattr(self, field.name)[key] = getattr(values, field.name)

@@ -1,7 +1,4 @@
-"""Conversions of a control and a variant side by side: the two-by-two table that share tests look at.
-
-Effects of segments on scales where they compare, and everybody who is not in a segment.
-"""
+"""Two-by-two tables of conversions, odds ratios, and complements of segments."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -43,8 +40,8 @@ class Tables(ArrayRecord):
         return cls(*np.broadcast_arrays(*counts))
 
     @property
-    def both_seen(self) -> BoolArray:
-        """Where both arms have visitors."""
+    def have_visitors(self) -> BoolArray:
+        """True where both arms have visitors."""
         return (self.n > 0) & (self.control_n > 0)
 
     @property
@@ -70,23 +67,23 @@ def _share(hits: FloatArray, n: FloatArray) -> FloatArray:
 
 
 def log_odds_ratios(tables: Tables) -> Estimate:
-    """Log odds ratio of variant over control, for shares.
+    """Estimate the log odds ratio of variant over control.
 
-    log((a + ½)(d + ½) / ((b + ½)(c + ½))) with variance 1/(a + ½) + … : the half added to each cell takes
-    away the first-order bias and keeps cells of zero finite: Gart (1966), Biometrika 53.
+    log((a + ½)(d + ½) / ((b + ½)(c + ½))) with variance 1/(a + ½) + … : the half added to each cell removes
+    the first-order bias and keeps empty cells finite: Gart (1966), Biometrika 53.
     """
     cells = (tables.hits, tables.n - tables.hits, tables.control_hits, tables.control_n - tables.control_hits)
     hit, miss, control_hit, control_miss = (cell + 0.5 for cell in cells)
     value = np.log(hit / miss) - np.log(control_hit / control_miss)
     variance = 1.0 / hit + 1.0 / miss + 1.0 / control_hit + 1.0 / control_miss
-    seen, n = tables.both_seen, tables.n + tables.control_n
+    seen, n = tables.have_visitors, tables.n + tables.control_n
     return Estimate(np.where(seen, value, np.nan), np.where(seen, variance, np.nan), n)
 
 
 def relative_effects(control: Moments, variant: Moments, *, base: FloatArray) -> Estimate:
-    """Difference of means in units of `base`, the mean of everybody: effects of goals that compare.
+    """Estimate the difference of means relative to `base`, the mean of all visitors.
 
-    One base for all segments, or small segments would divide by their own noise. Not defined where base
+    One base for all segments keeps the noise of small ones out of the denominator. Not defined where base
     is not above 0 or an arm has fewer than two visitors.
     """
     change = Estimate.of(variant).minus(Estimate.of(control))
@@ -95,16 +92,16 @@ def relative_effects(control: Moments, variant: Moments, *, base: FloatArray) ->
 
 
 def lift_of_log_odds(log_odds_ratio: FloatArray, control_share: FloatArray) -> FloatArray:
-    """The relative lift that a log odds ratio means where the control converts at `control_share`.
+    """Convert a log odds ratio to a relative lift over a conversion rate of `control_share`.
 
-    NaN where nobody or everybody converts.
+    NaN where that rate is 0 or 1.
     """
     base = np.where((control_share > 0) & (control_share < 1), control_share, np.nan)
     return np.asarray(special.expit(special.logit(base) + log_odds_ratio) / base - 1.0)
 
 
 def tables_without(part: Tables, whole: Tables) -> Tables:
-    """Everybody of `whole` who is not in `part`."""
+    """Subtract the tables of a segment from those of all visitors."""
     return Tables(
         whole.control_hits - part.control_hits,
         whole.control_n - part.control_n,
@@ -114,7 +111,7 @@ def tables_without(part: Tables, whole: Tables) -> Tables:
 
 
 def moments_without(part: Moments, whole: Moments) -> Moments:
-    """Moments of everybody of `whole` who is not in `part`: `merge` (Chan et al., 1979) the other way."""
+    """Subtract the moments of a segment from those of all visitors: `Moments.merge` inverted."""
     n = whole.n - part.n
     some = n > 0
     total = whole.n * whole.mean - part.n * part.mean

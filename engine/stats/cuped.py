@@ -1,4 +1,4 @@
-"""What is left of a metric once what visitors did before the experiment is taken into account."""
+"""CUPED: variance reduction with a pre-experiment covariate."""
 
 from dataclasses import dataclass
 
@@ -15,9 +15,8 @@ from engine.stats.moments import Moments, PairedMoments
 class Adjusted:
     """A metric after adjustment: `moments` compare like any other, with less variance.
 
-    `theta` is how much of the metric goes with one unit of the covariate and `reduction` the share of the
-    variance within arms that is gone, in [0, 1]; both without the axis of arms, 0 where there is nothing
-    to gain.
+    `theta` is the slope of the metric on the covariate and `reduction` the share of the variance within arms
+    that is removed, in [0, 1]; both without the axis of arms, and 0 where the covariate explains nothing.
     """
 
     moments: Moments
@@ -34,9 +33,9 @@ def adjust(paired: PairedMoments, *, axis: int = -1, without: Moments | None = N
     Walker (2013), "Improving the sensitivity of online controlled experiments by utilizing pre-experiment
     data", WSDM. The slope costs one degree of freedom, which widens m2.
 
-    x has to be fixed before the first exposure. `without` are the moments of y of visitors who have no x
-    (new ones): they stay as they are and are merged with the adjusted. The uncertainty of the mean of x
-    itself is left out: it moves all arms together, and a lift only by lift times that.
+    x has to be fixed before the first exposure. `without` are the moments of y of visitors without x (new
+    ones): they are merged unadjusted. The uncertainty of the mean of x itself is left out: it shifts all
+    arms together, and a lift only by lift times that.
     """
     co, m2_x = paired.co.sum(axis=axis), paired.m2_x.sum(axis=axis)
     theta = np.divide(co, m2_x, out=np.zeros_like(co), where=m2_x > 0)
@@ -44,7 +43,7 @@ def adjust(paired: PairedMoments, *, axis: int = -1, without: Moments | None = N
     centre = np.expand_dims(paired.sum_over(axis).mean_x, axis)
     mean = np.where(paired.n > 0, paired.mean_y - slope * (paired.mean_x - centre), 0.0)
     m2 = np.maximum(paired.m2_y - 2.0 * slope * paired.co + slope**2 * paired.m2_x, 0.0)
-    adjusted, raw = Moments(paired.n, mean, m2 * _for_the_slope(paired.n, axis)), paired.y
+    adjusted, raw = Moments(paired.n, mean, m2 * _slope_correction(paired.n, axis)), paired.y
     if without is not None:
         adjusted, raw = adjusted.merge(without), raw.merge(without)
     before, after = raw.m2.sum(axis=axis), adjusted.m2.sum(axis=axis)
@@ -53,13 +52,13 @@ def adjust(paired: PairedMoments, *, axis: int = -1, without: Moments | None = N
 
 
 def log_p_before(paired: PairedMoments, *, control: int = 0, axis: int = -1) -> FloatArray:
-    """Whether the arms differed before anybody saw anything: log p of each arm's x against the control's.
+    """Test the covariate for a difference before exposure: log p of each arm's x against the control's.
 
     An A/A test on the covariate, two-sided; NaN for the control itself and where nothing varies. Ones and
     zeros are tested as conversions are, exactly where they are few; other values by the score
-    z = difference / sqrt(s² (1/n + 1/n_c)), s² of both arms together. Not each by its own: a small arm in
-    which next to nobody did anything would be the surest of all. A small p means that the arms were not
-    alike to begin with, so the adjusted result is suspect.
+    z = difference / sqrt(s² (1/n + 1/n_c)) with the pooled variance s²: its own variance would make a small
+    arm with hardly any values above 0 the most significant. A small p means that the arms differed before
+    exposure, so the adjusted result is suspect.
     """
     x = paired.x.map(lambda part: np.moveaxis(part, axis, -1))
     baseline = x[..., [control]].broadcast_to(x.n.shape)
@@ -77,14 +76,14 @@ def log_p_before(paired: PairedMoments, *, control: int = 0, axis: int = -1) -> 
 
 
 def _are_shares(x: Moments) -> BoolArray:
-    """Where all arms along the last axis hold ones and zeros only: such values equal their squares."""
+    """Flag rows whose arms hold ones and zeros only: such values equal their squares."""
     squares = x.m2 + x.n * x.mean**2
     alike = np.isclose(squares, x.total, rtol=1e-9, atol=1e-9) & (x.mean >= 0) & (x.mean <= 1)
     whole = np.isclose(x.total, np.rint(x.total), rtol=0.0, atol=1e-6)
     return np.asarray((alike & whole).all(axis=-1, keepdims=True))
 
 
-def _for_the_slope(n: FloatArray, axis: int) -> FloatArray:
-    """Degrees of freedom before over after estimating one slope: N - arms over N - arms - 1."""
+def _slope_correction(n: FloatArray, axis: int) -> FloatArray:
+    """Ratio of the degrees of freedom before and after estimating one slope: N - arms over N - arms - 1."""
     left: FloatArray = (n - (n > 0)).sum(axis=axis, keepdims=True)
     return np.divide(left, left - 1.0, out=np.ones_like(left), where=left > 1)

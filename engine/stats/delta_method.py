@@ -1,6 +1,6 @@
-"""What a ratio of two sums over visitors says, such as orders per session or cents per order.
+"""Ratio metrics by the delta method, such as orders per session or cents per order.
 
-A ratio is turned into one number per visitor, so that everything that works on means works on it.
+A ratio is linearized to one number per visitor, so that any method for means applies to it.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from engine.stats.moments import Moments, PairedMoments
 
 @dataclass(frozen=True, slots=True)
 class RatioMoments:
-    """Three values of the same visitors, pair by pair: numerator y, denominator x and covariate z.
+    """Moments of numerator y, denominator x and covariate z of the same visitors, pair by pair.
 
     `xy` pairs x with y; `zy` and `zx` pair z, the first, with each.
     """
@@ -23,11 +23,11 @@ class RatioMoments:
 
 
 def linearize(xy: PairedMoments) -> Moments:
-    """Moments of each visitor's share in the ratio R = sum y / sum x: mean R, and the spread around it.
+    """Linearize the ratio R = sum y / sum x: moments per visitor with mean R.
 
     A visitor counts as R + (y - R x) / mean x, whose variance over n is the delta method's of R:
     (s_y² - 2 R s_xy + R² s_x²) / (n mean_x²); Deng, Knoblich and Lu (2018), "Applying the delta method in
-    metric analytics", KDD. Visitors stay the unit, however many sessions each has. A cell whose mean x is
+    metric analytics", KDD. The unit is the visitor, however many sessions each has. A cell whose mean x is
     not above 0 has no ratio and comes back empty, with n = 0.
     """
     defined = (xy.n > 0) & (xy.mean_x > 0)
@@ -38,7 +38,7 @@ def linearize(xy: PairedMoments) -> Moments:
 
 
 def linearize_with_covariate(moments: RatioMoments) -> PairedMoments:
-    """Pairs of the covariate and each visitor's share in the ratio, for `cuped.adjust`.
+    """Pair the covariate with each visitor's linearized ratio, for `cuped.adjust`.
 
     The co-moment of z with R + (y - R x) / mean x is (co_zy - R co_zx) / mean x: CUPED of a ratio in Deng,
     Knoblich and Lu (2018), section 4.3.

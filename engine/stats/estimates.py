@@ -1,4 +1,4 @@
-"""A mean per arm and how sure it is: what a comparison needs, however the mean was estimated."""
+"""Estimates: a value per arm with its variance."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -13,7 +13,7 @@ from engine.stats.moments import Moments
 class Estimate(ArrayRecord):
     """Approximately normal estimates, elementwise over arrays of one shape.
 
-    `value` is in the metric's unit, `variance` its squared standard error, `n` the visitors behind it.
+    `value` is in the metric's unit, `variance` its squared standard error, `n` the number of visitors.
     Where `defined` is False there is no estimate, and value and variance are NaN.
     """
 
@@ -23,7 +23,7 @@ class Estimate(ArrayRecord):
 
     @classmethod
     def of(cls, moments: Moments) -> Self:
-        """Sample means; not defined with fewer than two visitors, where no spread is known."""
+        """Estimate means from moments; not defined with fewer than two visitors."""
         enough = moments.n > 1
         value = np.where(enough, moments.mean, np.nan)
         variance = np.divide(moments.variance, moments.n, out=np.full(moments.n.shape, np.nan), where=enough)
@@ -31,11 +31,11 @@ class Estimate(ArrayRecord):
 
     @property
     def defined(self) -> BoolArray:
-        """Where there is an estimate."""
+        """True where there is an estimate."""
         return np.isfinite(self.value) & np.isfinite(self.variance)
 
     def minus(self, control: Self) -> Self:
-        """The difference from `control`, an independent estimate; `n` is of both together."""
+        """Subtract an independent estimate; `n` is of both together."""
         return type(self)(self.value - control.value, self.variance + control.variance, self.n + control.n)
 
     @property

@@ -1,4 +1,4 @@
-"""How improbable a statistic is when nothing differs, on the log scale so that nothing underflows."""
+"""Log p values of z and t statistics, without underflow."""
 
 import numpy as np
 from scipy import special
@@ -11,13 +11,13 @@ _LAGUERRE_NODES, _LAGUERRE_WEIGHTS = np.polynomial.laguerre.laggauss(48)
 
 
 def log_p_normal(z: FloatArray) -> FloatArray:
-    """Log of the two-sided p of a standard normal statistic; finite for every finite z."""
+    """Compute the log of the two-sided p of a standard normal statistic; finite for every finite z."""
     log_p: FloatArray = np.log(2.0) + special.log_ndtr(-np.abs(z))
     return log_p
 
 
 def log_p_student(t: FloatArray, df: FloatArray) -> FloatArray:
-    """Log of the two-sided p of Student's t with `df` degrees of freedom; finite for every finite t."""
+    """Compute the log of the two-sided p of Student's t with `df` degrees of freedom; finite for finite t."""
     t, df = np.broadcast_arrays(np.abs(t), df)
     p = 2.0 * special.stdtr(df, -t)
     log_p: FloatArray = np.log(p, out=np.full(p.shape, np.nan), where=p > 0)

@@ -1,7 +1,4 @@
-"""How many, the mean, and the centred sum of squares: all that a test of means needs, mergeable exactly.
-
-How two values of a visitor go together: all that adjusting one by the other needs, mergeable exactly.
-"""
+"""Moments of one value per visitor and of pairs of values: counts, means and centred sums, mergeable."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +18,7 @@ class Moments(ArrayRecord):
     `n` is the number of visitors, `mean` the mean per visitor in the metric's unit (a share for
     conversions, cents for revenue), `m2` the sum of squared deviations from the mean. An empty cell is
     `n = 0, mean = 0, m2 = 0`. Raw sums of squares cancel at large means; centred ones do not.
-    Raises InvalidEvidenceError for numbers that no sample has.
+    Raises InvalidEvidenceError for numbers that no sample can have.
     """
 
     n: FloatArray
@@ -51,7 +48,7 @@ class Moments(ArrayRecord):
 
     @classmethod
     def of_shares(cls, successes: npt.ArrayLike, n: npt.ArrayLike) -> Self:
-        """Moments of values that are 0 or 1: `successes` ones among `n`."""
+        """Take the moments of `n` values of which `successes` are 1 and the others 0."""
         ones, total = np.broadcast_arrays(np.asarray(successes, np.float64), np.asarray(n, np.float64))
         if ((ones < 0) | (ones > total)).any():
             raise InvalidEvidenceError("successes must lie between 0 and n")
@@ -60,9 +57,9 @@ class Moments(ArrayRecord):
 
     @classmethod
     def of_sums(cls, n: npt.ArrayLike, total: npt.ArrayLike, squares: npt.ArrayLike) -> Self:
-        """Moments of `n` whole numbers from their sum and the sum of their squares.
+        """Take the moments of `n` whole numbers from their sum and the sum of their squares.
 
-        Exact up to one last division, so that nothing cancels. Sums beyond 64 bits are Python's own
+        Exact up to one last division, so that nothing cancels. Sums beyond 64 bits are Python's
         integers, in arrays of objects.
         """
         counts, sums, squared = _integers(n, total, squares)
@@ -72,7 +69,7 @@ class Moments(ArrayRecord):
 
     @classmethod
     def of_groups(cls, values: npt.ArrayLike, groups: npt.NDArray[np.integer], count: int) -> Self:
-        """Moments of the `values` of each of `count` groups, `groups` giving the number of each value's."""
+        """Take the moments of each of `count` groups; `groups` has the group number of each value."""
         array = np.asarray(values, np.float64)
         n = np.bincount(groups, minlength=count).astype(np.float64)
         mean = np.divide(np.bincount(groups, array, count), n, out=np.zeros(count), where=n > 0)
@@ -91,7 +88,7 @@ class Moments(ArrayRecord):
         return variance
 
     def merge(self, other: Self) -> Self:
-        """Moments of both samples together.
+        """Merge with the moments of another sample.
 
         Chan, Golub and LeVeque (1979), "Updating formulae and a pairwise algorithm for computing
         sample variances".
@@ -102,7 +99,7 @@ class Moments(ArrayRecord):
         return type(self)(n, self.mean + delta * share, self.m2 + other.m2 + delta**2 * self.n * share)
 
     def sum_over(self, axis: int | Sequence[int]) -> Self:
-        """Merge all cells along `axis`: the same as merging them one after another."""
+        """Merge all cells along `axis`."""
         axes = axis if isinstance(axis, int) else tuple(axis)
         n = np.asarray(self.n.sum(axis=axes))
         mean = np.divide((self.n * self.mean).sum(axis=axes), n, out=np.zeros_like(n), where=n > 0)
@@ -115,7 +112,7 @@ class PairedMoments(ArrayRecord):
     """Count, means, centred second moments and co-moment of pairs (x, y), elementwise over one shape.
 
     `m2_x` and `m2_y` are sums of squared deviations, `co` the sum of products of deviations; all are 0 in
-    an empty cell. Centred, so that large means cancel nothing.
+    an empty cell. Centred sums do not cancel at large means.
     """
 
     n: FloatArray
@@ -151,7 +148,7 @@ class PairedMoments(ArrayRecord):
         yy: npt.ArrayLike,
         xy: npt.ArrayLike,
     ) -> Self:
-        """Moments of `n` pairs of whole numbers from sums of values, squares and products; exact.
+        """Take the moments of `n` pairs of whole numbers from sums of values, squares and products; exact.
 
         The sums are as in `Moments.of_sums`.
         """
@@ -164,7 +161,7 @@ class PairedMoments(ArrayRecord):
     def of_groups(
         cls, x: npt.ArrayLike, y: npt.ArrayLike, groups: npt.NDArray[np.integer], count: int
     ) -> Self:
-        """Moments of the pairs of each of `count` groups, `groups` giving the number of each pair's."""
+        """Take the moments of each of `count` groups; `groups` has the group number of each pair."""
         first, second = np.asarray(x, np.float64), np.asarray(y, np.float64)
         of_x, of_y = Moments.of_groups(first, groups, count), Moments.of_groups(second, groups, count)
         products = (first - of_x.mean[groups]) * (second - of_y.mean[groups])
@@ -173,16 +170,16 @@ class PairedMoments(ArrayRecord):
 
     @property
     def x(self) -> Moments:
-        """The first value alone."""
+        """Moments of the first value."""
         return Moments(self.n, self.mean_x, self.m2_x)
 
     @property
     def y(self) -> Moments:
-        """The second value alone."""
+        """Moments of the second value."""
         return Moments(self.n, self.mean_y, self.m2_y)
 
     def merge(self, other: Self) -> Self:
-        """Moments of both samples together.
+        """Merge with the moments of another sample.
 
         Co-moments merge as second moments do: Pébay (2008), "Formulas for robust, one-pass parallel
         computation of covariances and arbitrary-order statistical moments", Sandia report 2008-6212.
@@ -193,7 +190,7 @@ class PairedMoments(ArrayRecord):
         return type(self)(x.n, x.mean, y.mean, x.m2, y.m2, self.co + other.co + apart * self.n * share)
 
     def sum_over(self, axis: int | Sequence[int]) -> Self:
-        """Merge all cells along `axis`: the same as merging them one after another."""
+        """Merge all cells along `axis`."""
         axes = axis if isinstance(axis, int) else tuple(axis)
         x, y = self.x.sum_over(axis), self.y.sum_over(axis)
         apart = (self.mean_x - np.expand_dims(x.mean, axes)) * (self.mean_y - np.expand_dims(y.mean, axes))
@@ -201,5 +198,5 @@ class PairedMoments(ArrayRecord):
 
 
 def _integers(*sums: npt.ArrayLike) -> tuple[AnyArray, ...]:
-    """Broadcast sums together, as Python's own integers, which have no largest one."""
+    """Broadcast sums together, as Python's integers, which do not overflow."""
     return tuple(np.broadcast_arrays(*(np.asarray(values).astype(object) for values in sums)))

@@ -1,7 +1,4 @@
-"""Where falling functions cross zero, many at once.
-
-Where falling functions cross zero when nothing but their order is known.
-"""
+"""Elementwise roots of falling functions: false position and bisection."""
 
 from collections.abc import Callable
 
@@ -17,9 +14,9 @@ _ITERATIONS = 100
 
 
 def falling_root(function: Function, low: FloatArray, high: FloatArray) -> FloatArray:
-    """The x at which `function`, falling and finite elementwise, is 0.
+    """Find the root of `function`, falling and finite elementwise, by false position.
 
-    The search starts between `low` and `high`; a side on which the root is not is widened first, by
+    The search starts between `low` and `high`; an end that does not bracket the root is moved first, by
     doubling steps. False position with the step of Anderson and Björck (1973), BIT 13.
     """
     low, at_low = _widen(function, low, low - high, 1.0)
@@ -35,15 +32,15 @@ def falling_root(function: Function, low: FloatArray, high: FloatArray) -> Float
         if np.all(close | (at_middle == 0)):
             break
         above = at_middle > 0
-        # The end that stays is pulled towards zero, or it would stay for ever.
-        pulled_low, pulled_high = at_low * _pull(at_middle, at_high), at_high * _pull(at_middle, at_low)
-        low, at_low = np.where(above, middle, low), np.where(above, at_middle, pulled_low)
-        high, at_high = np.where(above, high, middle), np.where(above, pulled_high, at_middle)
+        # The value at the kept end is scaled towards zero, or that end would never move.
+        scaled_low, scaled_high = at_low * _scale(at_middle, at_high), at_high * _scale(at_middle, at_low)
+        low, at_low = np.where(above, middle, low), np.where(above, at_middle, scaled_low)
+        high, at_high = np.where(above, high, middle), np.where(above, scaled_high, at_middle)
     return root
 
 
-def _pull(at_middle: FloatArray, replaced: FloatArray) -> FloatArray:
-    """How much the value at the kept end shrinks once `at_middle` replaces the value at the other end."""
+def _scale(at_middle: FloatArray, replaced: FloatArray) -> FloatArray:
+    """Factor on the value at the kept end, by Anderson and Björck."""
     ratio = np.divide(at_middle, replaced, out=np.zeros_like(at_middle), where=replaced != 0)
     return np.where(ratio < 1, 1.0 - ratio, 0.5)
 
@@ -66,9 +63,9 @@ def _widen(
 def bisect(
     falling: Callable[[FloatArray], FloatArray], low: npt.ArrayLike, high: npt.ArrayLike
 ) -> FloatArray:
-    """The x in [`low`, `high`] where `falling` passes from positive to not, elementwise.
+    """Find the root of `falling` in [`low`, `high`] by halving until neighbouring floats, elementwise.
 
-    An end of the interval where the function keeps its sign. Halving until neighbouring floats.
+    Returns an end of the interval where the function keeps its sign.
     """
     low, high = (np.array(end, np.float64) for end in np.broadcast_arrays(low, high))
     while True:

@@ -1,4 +1,4 @@
-"""What a test whose weights moved has shown, and how to move them.
+"""Post-stratification by weight epoch, and Thompson weights.
 
 An epoch is a stretch of time with constant weights. Arrays have epochs along the first axis.
 """
@@ -12,9 +12,9 @@ from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.estimates import Estimate
 from engine.stats.moments import Moments
 
-# What an arm keeps at least, as a share of an even split: less, and its intervals miss more than they say.
+# The least weight of an arm, as a share of an even split: below it intervals cover less than promised.
 FLOOR = 0.2
-# With fewer visitors who did something, or did not, an epoch says little of how much they differ.
+# With fewer conversions, or non-conversions, the variance within an epoch is too noisy.
 FEW_ACTIVE = 25
 
 
@@ -31,15 +31,15 @@ class Stratified:
 
 
 def stratify(control: Moments, variant: Moments) -> Stratified:
-    """Compare within epochs and average over them, so that moving weights favour nobody.
+    """Compare within epochs and average over them, so that changing weights favour no arm.
 
-    What is estimated: the mean of each arm had every visitor of the covered epochs seen it. Each epoch's
+    Estimates the mean of each arm had every visitor of the covered epochs been assigned to it. Each epoch's
     means count by its share of visitors, w_e = n_e / sum n, whatever the arms' shares in it: mean = sum w_e
     mean_e, variance = sum w_e² s_e² / n_e (post-stratification, Cochran (1977), "Sampling Techniques",
-    section 5A.9). Pooling over epochs instead would mix up a good arm with a good day, as in Simpson's
-    paradox. Within an epoch the split does not depend on its outcomes, so the estimate is unbiased though
-    weights follow earlier ones; with a floor under the weights it is asymptotically normal: Zhang, Janson
-    and Murphy (2020), "Inference for batched bandits", NeurIPS 33.
+    section 5A.9). Pooling over epochs would confound arms with days, as in Simpson's paradox. Within an
+    epoch the split does not depend on its outcomes, so the estimate is unbiased though weights follow
+    earlier ones; with a floor under the weights it is asymptotically normal: Zhang, Janson and Murphy
+    (2020), "Inference for batched bandits", NeurIPS 33.
     """
     usable = (control.n > 1) & (variant.n > 1)
     share, covered = _shares(control.n + variant.n, usable)
@@ -47,10 +47,10 @@ def stratify(control: Moments, variant: Moments) -> Stratified:
 
 
 def stratify_arms(arms: Moments) -> tuple[Estimate, FloatArray]:
-    """The same of all arms at once, along the last axis, over the epochs in which each had visitors.
+    """Post-stratify all arms along the last axis, over the epochs in which each had visitors.
 
-    With each arm's effective size: that of the plain sample which would be as sure, 1 / sum(w_e² / n_e), as
-    in Kish (1965), "Survey Sampling", section 11.7.
+    Also returns each arm's effective sample size, 1 / sum(w_e² / n_e), as in Kish (1965), "Survey
+    Sampling", section 11.7.
     """
     usable = np.broadcast_to((arms.n > 1).all(axis=-1, keepdims=True), arms.n.shape)
     share, _ = _shares(np.broadcast_to(arms.n.sum(axis=-1, keepdims=True), arms.n.shape), usable)
@@ -60,10 +60,10 @@ def stratify_arms(arms: Moments) -> tuple[Estimate, FloatArray]:
 
 
 def thompson_weights(chance_best: npt.ArrayLike, *, floor: float = FLOOR) -> FloatArray:
-    """The next epoch's weights, adding up to 1: each arm's chance to be best, over a floor.
+    """Compute the next weights, adding up to 1: each arm's probability to be best, over a floor.
 
     w_k = f/K + (1 - f) · chance_k over K arms along the last axis: Thompson (1933), Biometrika 25, mixed
-    with an even split of share `floor`, so that no arm is starved and inference stays possible.
+    with an even split of share `floor`, so that every arm keeps visitors and inference stays possible.
     """
     if not 0 <= floor <= 1:
         raise ValueError(f"floor is a share of an even split, from 0 to 1; got {floor}")
@@ -75,7 +75,7 @@ def thompson_weights(chance_best: npt.ArrayLike, *, floor: float = FLOOR) -> Flo
 
 
 def _shares(visitors: FloatArray, usable: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Each usable epoch's share of the visitors of such epochs, and the share of all who came in these."""
+    """Share of each usable epoch among the visitors of usable epochs, and of these among all visitors."""
     counted = np.where(usable, visitors, 0.0)
     total, everyone = counted.sum(axis=0), visitors.sum(axis=0)
     share = np.divide(counted, total, out=np.zeros_like(counted), where=total > 0)
@@ -93,12 +93,12 @@ def _averaged(arm: Moments, share: FloatArray, usable: BoolArray) -> Estimate:
 
 
 def _spread(arm: Moments, usable: BoolArray) -> FloatArray:
-    """The variance of a visitor in each epoch, or within all of the arm's epochs where one says too little.
+    """Variance per visitor in each epoch, or within all epochs where an epoch has too few events.
 
-    Too little is an epoch in which next to nobody did anything, or all but a few; the larger one counts.
-    Ten visitors of whom none converts do not show that nobody does, and an epoch counts by all who came,
-    however few of them saw this arm. How many did something: (sum y)² / sum y², for ones and zeros their
-    sum (Kish (1965), "Survey Sampling", section 11.7).
+    An epoch with few conversions, or few non-conversions, takes the larger of the two variances: ten visitors
+    without a conversion do not show a variance of 0, and an epoch is weighted by the visitors of both arms.
+    The number of active visitors is (sum y)² / sum y², for ones and zeros their sum (Kish (1965), "Survey
+    Sampling", section 11.7).
     """
     squares = arm.m2 + arm.n * arm.mean**2
     active = np.divide(arm.total**2, squares, out=np.zeros_like(squares), where=squares > 0)

@@ -1,4 +1,4 @@
-"""Where large values are cut off, so that one whale does not decide a test."""
+"""Winsorizing: caps at a percentile."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from engine.stats.moments import Moments
 
 @dataclass(frozen=True, slots=True)
 class Winsorized:
-    """Moments per arm of values cut at `cap`, which is None where there was nothing to cut.
+    """Moments per arm of values capped at `cap`, which is None without values above 0.
 
-    `capped` visitors an arm had more; `removed` is the share of the arm's total that was cut off.
+    `capped` is the number of visitors above the cap; `removed` is the share of the arm's total that was cut.
     """
 
     moments: Moments
@@ -24,13 +24,13 @@ class Winsorized:
 
 
 def winsorize(arms: Sequence[npt.ArrayLike], percentile: float) -> Winsorized:
-    """Cut the values per visitor of all arms at the `percentile` (0 to 100) of those above 0 of all arms.
+    """Cap the values per visitor of all arms at the `percentile` (0 to 100) of those above 0 of all arms.
 
-    One cap for all arms, blind to which is which, so that an A/A test stays one: Kohavi, Tang and Xu
-    (2020), "Trustworthy Online Controlled Experiments", chapter 22. Zeros don't count, or a shop where few
-    buy would be cut to nothing. The percentile is the smallest value with at least that share at or below
+    One cap for all arms, blind to the assignment, keeps an A/A test valid: Kohavi, Tang and Xu
+    (2020), "Trustworthy Online Controlled Experiments", chapter 22. Zeros do not count, or a shop with few
+    buyers would have a cap of 0. The percentile is the smallest value with at least that share at or below
     it, an observed one (Hyndman and Fan (1996), American Statistician 50, definition 1), so cents stay
-    whole. What is then estimated is the difference of capped means.
+    whole. The estimand is the difference of capped means.
     """
     if not 0 < percentile <= 100:
         raise ValueError(f"percentile is above 0 and at most 100; got {percentile}")
@@ -48,6 +48,6 @@ def winsorize(arms: Sequence[npt.ArrayLike], percentile: float) -> Winsorized:
 
 
 def cap_of(values: FloatArray, percentile: float) -> float | None:
-    """Where `winsorize` cuts: the percentile of the values above 0; None without any."""
+    """Find the cap of `winsorize`: the percentile of the values above 0; None without any."""
     positive = values[values > 0]
     return float(np.percentile(positive, percentile, method="inverted_cdf")) if positive.size else None

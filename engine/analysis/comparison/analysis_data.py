@@ -10,7 +10,7 @@ from engine.analysis.comparison.stratified import Pairs, moments_by_epoch, pair_
 from engine.analysis.evidence.totals import Evidence
 from engine.design.experiment import Experiment
 from engine.stats.arrays import BoolArray, FloatArray
-from engine.stats.bayesian.priors import prior_of_past
+from engine.stats.bayesian.priors import pre_period_prior
 from engine.stats.moments import Moments
 
 
@@ -86,7 +86,7 @@ def _beta_priors(plan: AnalysisPlan, evidence: Evidence) -> FloatArray:
         before = evidence.values.before.x
         totals = zip(before.total.sum(axis=-1), before.n.sum(axis=-1), strict=True)
         for goal, (converted, visitors) in enumerate(totals):
-            shapes[goal] = prior_of_past(min(float(converted), float(visitors)), float(visitors))
+            shapes[goal] = pre_period_prior(min(float(converted), float(visitors)), float(visitors))
     return shapes
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.significance import MIN_CONVERSIONS, MIN_PAYING_VISITORS, imbalance_factor
-from engine.stats.frequentist.noninferiority import judge_guardrail
+from engine.stats.frequentist.noninferiority import noninferiority_test
 
 
 def broken_guardrails(data: AnalysisData) -> dict[str, tuple[str, ...]]:
@@ -18,7 +18,7 @@ def broken_guardrails(data: AnalysisData) -> dict[str, tuple[str, ...]]:
     guards = ~np.isnan(plan.margins)
     if plan.control is None or data.pairs is None or not guards.any():
         return {}
-    test = judge_guardrail(
+    test = noninferiority_test(
         data.pairs.control[guards],
         data.pairs.variant[guards],
         margin=plan.margins[guards, None],

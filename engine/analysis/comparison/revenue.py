@@ -55,8 +55,8 @@ def compare_revenue(data: AnalysisData) -> RevenueEffects:
     if control is None:
         return RevenueEffects(nothing, nothing, nothing)
     base, mean = revenue_means(control, evidence)
-    both_seen = np.minimum(evidence.visitors, evidence.visitors[control]) > 0
-    difference = np.where(both_seen, mean - base, np.nan)
+    have_visitors = np.minimum(evidence.visitors, evidence.visitors[control]) > 0
+    difference = np.where(have_visitors, mean - base, np.nan)
     allocation = data.experiment.traffic_allocation
     yearly = nothing
     if data.days > 0 and allocation > 0:

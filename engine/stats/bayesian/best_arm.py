@@ -1,7 +1,7 @@
-"""Which of several arms is best, and what choosing another would cost.
+"""Probability to be best and expected loss of several arms.
 
 Arms run along the last axis of every array, rows along the others. By quadrature, so that the same data
-always give the same answer.
+always give the same result.
 """
 
 from collections.abc import Callable
@@ -16,13 +16,13 @@ from engine.stats.arrays import BoolArray, FloatArray
 # Standard normal positions, in each arm, of the ends of the panels that are integrated one by one.
 _EDGES = np.array([-9.0, -7.0, -5.5, -4.5, -3.5, -2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 7.0, 9.0])
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
-# Nothing is certain to the last bit: logs of probabilities stay finite.
+# Keeps logs of probabilities finite.
 _NEARLY_ONE = 1.0 - 2.0**-53
 # Widths below this share of the largest mean are beyond the precision of numbers.
 _RESOLUTION = 1e-12
-# Nothing is left of a density this many deviations away.
+# A density is negligible beyond this many deviations.
 _FAR = 1e3
-# So many densities are worked through at once, to bound memory.
+# Densities per block, to bound the memory.
 _AT_ONCE = 2_000_000
 
 # From nodes, with an axis for arms after them, to the log density of each arm up to a constant.
@@ -31,10 +31,10 @@ LogDensity = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """`chance` of each arm to have the highest mean, adding up to 1 over a row, and `loss`, its price.
+    """`chance` of each arm to have the highest mean, adding up to 1 over a row, and its expected `loss`.
 
-    The loss is E[max of all means - this mean], in the metric's unit: what choosing the arm costs on
-    average. NaN for arms about which nothing is known; they compete with nobody.
+    The loss is E[max of all means - this mean], in the metric's unit: the expected cost of choosing the
+    arm. NaN for arms without data, which are left out.
     """
 
     chance: FloatArray
@@ -42,7 +42,7 @@ class Best:
 
 
 def best_of_shares(hits: npt.ArrayLike, n: npt.ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0)) -> Best:
-    """Beta posteriors of conversion rates after `hits` of `n`, with `prior` shapes of at least 1."""
+    """Compare Beta posteriors of conversion rates after `hits` of `n`, with `prior` shapes of at least 1."""
     if min(prior) < 1.0:
         raise ValueError(f"prior shapes are at least 1 (flat is 1 and 1); got {prior}")
     first, visitors = np.broadcast_arrays(np.asarray(hits, np.float64), np.asarray(n, np.float64))
@@ -50,13 +50,13 @@ def best_of_shares(hits: npt.ArrayLike, n: npt.ArrayLike, *, prior: tuple[float,
 
 
 def best_of_means(mean: npt.ArrayLike, variance: npt.ArrayLike) -> Best:
-    """Normal posteriors of means, such as revenue per visitor, with the variances of the means."""
+    """Compare normal posteriors of means, such as revenue per visitor, with the variances of the means."""
     centre, spread = np.broadcast_arrays(np.asarray(mean, np.float64), np.asarray(variance, np.float64))
     return _by_blocks(_means, centre, spread)
 
 
 def _shares(a: FloatArray, b: FloatArray) -> Best:
-    """Rows of Beta(a, b). Panels are laid out on the log odds, which are more nearly normal."""
+    """Compare rows of Beta(a, b). Panels are on the log odds, which are more nearly normal."""
     centre = special.digamma(a) - special.digamma(b)
     deviation = np.sqrt(special.polygamma(1, a) + special.polygamma(1, b))
     inner = special.expit(centre[..., None] + deviation[..., None] * _EDGES)
@@ -71,12 +71,12 @@ def _shares(a: FloatArray, b: FloatArray) -> Best:
 
 
 def _means(centre: FloatArray, variance: FloatArray) -> Best:
-    """Rows of normal means. An arm about which nothing is known borrows numbers, and is not asked."""
+    """Compare rows of normal means. An arm without data gets placeholder numbers, and is left out."""
     known = np.isfinite(centre) & np.isfinite(variance) & (variance > 0)
     lender = known.argmax(axis=-1)[..., None]
     middle = np.where(known, centre, np.nan_to_num(np.take_along_axis(centre, lender, axis=-1)))
     spread = np.where(known, variance, np.take_along_axis(np.where(known, variance, 1.0), lender, axis=-1))
-    # Panels below the spacing of numbers have no width: nothing this close is told apart.
+    # Panels below the spacing of floats have no width.
     closest = _RESOLUTION * np.abs(middle).max(axis=-1, keepdims=True)
     deviation = np.maximum(np.sqrt(spread), closest)
 
@@ -109,14 +109,14 @@ def _compete(edges: FloatArray, log_density: LogDensity, known: BoolArray) -> Be
 
 
 def _beyond(density: FloatArray, weights: FloatArray, half: FloatArray) -> FloatArray:
-    """The chance that an arm lies above each node: the rest of its panel and all panels after it."""
+    """Compute the probability that an arm lies above each node, in its panel and all later ones."""
     masses = (density * weights).sum(axis=2)
     after = np.cumsum(masses[:, ::-1], axis=1)[:, ::-1] - masses
     return np.asarray(after[:, :, None] + half * (_TO_THE_END @ density))
 
 
 def _to_the_end() -> FloatArray:
-    """From a polynomial's values at the nodes to its integrals from each node to 1."""
+    """Matrix from values at the nodes to integrals from each node to 1."""
     legendre = np.polynomial.legendre
     values = legendre.legvander(_NODES, len(_NODES) - 1)
     integrals = [legendre.legint(row) for row in np.eye(len(_NODES))]
@@ -128,7 +128,7 @@ _TO_THE_END = _to_the_end()
 
 
 def _by_blocks(rows: Callable[[FloatArray, FloatArray], Best], first: FloatArray, second: FloatArray) -> Best:
-    """Answer blocks of rows one after another, for arrays of any shape."""
+    """Process blocks of rows one after another, for arrays of any shape."""
     shape = first.shape
     flat = first.reshape(-1, shape[-1]), second.reshape(-1, shape[-1])
     block = max(1, _AT_ONCE // (shape[-1] ** 2 * len(_EDGES) * len(_NODES)))

@@ -1,4 +1,4 @@
-"""Which arm is best where the lifts of all variants have a prior."""
+"""Probability to be best under a normal prior on every variant's lift."""
 
 import numpy as np
 
@@ -7,28 +7,28 @@ from engine.stats.bayesian.best_arm import best_of_means
 from engine.stats.estimates import Estimate
 
 # The control's mean is searched for among so many steps within eight standard errors of its estimate, and
-# integrated over by Gauss and Hermite's nodes around what is believed of it then: so many, or fewer where
-# there are so many goals and pairs of arms that somebody would wait for seconds.
+# integrated over by Gauss-Hermite nodes around its posterior: so many, or fewer where
+# many goals and pairs of arms would take seconds.
 _STEPS, _FAR = 401, 8.0
 _MOST_NODES, _FEWEST_NODES = 24, 4
 _NODES_TIMES_PAIRS = 12_000
-# The control has a lift of 0 for certain: a deviation so much below that of the surest variant.
+# The control has a lift of exactly 0: its deviation is this much below the smallest of the variants.
 _CERTAIN = 1e-6
-# Standard errors below this share of the control's mean are none.
+# Standard errors below this share of the control's mean count as 0.
 _LEAST_ERROR = 1e-9
 
 
 def best_of_lifts(
     arms: Estimate, control: int, *, prior_mean: float, prior_deviation: float, wanted: FloatArray
 ) -> FloatArray:
-    """The chance of each arm, along the last axis, to have the highest lift; the control's is 0.
+    """Compute each arm's probability, along the last axis, to have the highest lift; the control's lift is 0.
 
     The model of `priors.update_lift` for several variants: lift_i ~ N(prior) each by itself, and the
     control's mean c flat. Given c every lift is normal, its precision 1/deviation² + c²/v_i; c is
     integrated out. Flat in c and in lifts would draw c towards 0 by a factor 1/c a variant; of several
     variants the geometric mean of these counts, so that it is the same however many there are.
     `wanted` is a column of 1, or -1 where the lowest lift is best. NaN where the control is not above 0 or
-    nothing varies, and for arms without an estimate, who compete with nobody.
+    nothing varies, and for arms without an estimate, which are left out.
     """
     base, noise = arms.value[:, [control]], arms.variance[:, [control]]
     others = (np.arange(arms.value.shape[1]) != control) & arms.defined
@@ -53,7 +53,7 @@ def best_of_lifts(
 
 
 class _Family:
-    """Variants' means and what is believed of their lifts beforehand; rows of goals, columns of arms."""
+    """Variants' means and the prior on their lifts; rows of goals, columns of arms."""
 
     def __init__(
         self, value: FloatArray, variance: FloatArray, there: FloatArray, mean: float, deviation: float

@@ -1,4 +1,4 @@
-"""Beta distributions with whole shapes, whose densities lose no digits however large the shapes."""
+"""Beta distributions with whole shapes, with densities to full precision at any size."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -28,7 +28,7 @@ class Beta:
         return deviation
 
     def __getitem__(self, where: BoolArray | slice) -> Self:
-        """The distributions that a mask or a slice picks."""
+        """Take the distributions that a mask or a slice picks."""
         return type(self)(self.a[where], self.b[where])
 
     def density(self, x: FloatArray) -> FloatArray:
@@ -38,7 +38,7 @@ class Beta:
         return np.where(x <= 1.0, density, 0.0)
 
     def smooth_density(self, x: FloatArray) -> FloatArray:
-        """The same with fewer cases to tell apart; both shapes above 1 and `x` inside (0, 1)."""
+        """Density without the edge cases: both shapes above 1 and `x` inside (0, 1)."""
         n, hits, misses = self.a + self.b - 2.0, self.a - 1.0, self.b - 1.0
         log_scale = stirling_error(n) - stirling_error(hits) - stirling_error(misses)
         log_scale += np.log(n + 1.0) + 0.5 * np.log(n / (2.0 * np.pi * hits * misses))

@@ -1,4 +1,4 @@
-"""How likely one Beta variable is to exceed another, or a multiple of it."""
+"""Probability that one Beta variable exceeds another, or a multiple of it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ EXACT_SHAPE = 50
 # Nodes of the quadrature: over densities that are all but normal, and over skewed ones.
 _SMOOTH_NODES = 48
 _BOUNDED_NODES = 64
-# Standard deviations to either side that the quadrature covers; beyond them a density counts for nothing.
+# Standard deviations to either side that the quadrature covers; beyond them the density is negligible.
 _REACH = 9.0
 _TINY = 1e-17
-# Rows taken at once, so that what is known of their nodes stays in the processor's cache.
+# Rows per block, so that the nodes stay in the processor's cache.
 _ROWS = 256
 
 
 def chance(x: Beta, y: Beta) -> FloatArray:
-    """P(X > Y): a finite sum where a shape is small, else by Gauss-Legendre quadrature. In [0, 1]."""
+    """Compute P(X > Y): a finite sum where a shape is small, else by Gauss-Legendre quadrature. In [0, 1]."""
     small = is_small(x, y)
     above = np.empty(x.a.shape)
     above[small] = _exact_sum(x[small], y[small])
@@ -35,13 +35,13 @@ def chance(x: Beta, y: Beta) -> FloatArray:
 
 
 def is_small(x: Beta, y: Beta) -> BoolArray:
-    """Where a shape is so small that a density may be skewed, or pressed against 0 or 1."""
+    """True where a shape is so small that a density may be skewed, or close to 0 or 1."""
     small: BoolArray = np.minimum(np.minimum(x.a, x.b), np.minimum(y.a, y.b)) <= EXACT_SHAPE
     return small
 
 
 def blocks(count: int) -> Iterator[slice]:
-    """Slices of that many rows, a few at a time."""
+    """Yield slices of so many rows, a block at a time."""
     return (slice(first, first + _ROWS) for first in range(0, count, _ROWS))
 
 
@@ -54,11 +54,11 @@ def _smooth_chance(x: Beta, y: Beta) -> FloatArray:
 
 
 def _exact_sum(x: Beta, y: Beta) -> FloatArray:
-    """P(X > Y) as a finite sum with as many terms as the smallest shape.
+    """Compute P(X > Y) as a finite sum with as many terms as the smallest shape.
 
     With X ~ Beta(a, b) and Y ~ Beta(c, d) it is Σ B(c+i, b+d) / ((b+i) B(1+i, b) B(c, d)) over i < a:
     Miller (2015), "Formulas for Bayesian A/B testing". Swapping X and Y, or putting 1 - X and 1 - Y in
-    their place, turns the question round; one or both of these bring the smallest shape to the front.
+    their place, gives the complement; one or both of these bring the smallest shape to the front.
     """
     shapes = np.stack([x.a, x.b, y.a, y.b])
     smallest = shapes.argmin(axis=0)
@@ -103,7 +103,7 @@ class Smooth:
         return cls(over_x, wide, low, at, mass, half[:, None] * (mass @ integral))
 
     def chance(self, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The chance at these ratios, and how fast it falls with the log of the ratio."""
+        """Compute the probability at these ratios, and its rate of decrease with the log of the ratio."""
         stretch = np.where(self.over_x, 1.0 / ratio, ratio)
         inside = np.minimum(self.at * stretch[:, None], 1.0 - 1e-15)
         density = self.wide.smooth_density(inside)
@@ -115,10 +115,9 @@ class Smooth:
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """The same from quantile to quantile of the narrower density, up to where the other's range ends.
+    """P(X > r · Y) by quadrature between quantiles of the narrower density, within the other's range.
 
-    Right for skewed densities, of which there are few: the other's distribution function is asked at
-    every node.
+    For skewed densities, which are rare: the other's distribution function is evaluated at every node.
     """
 
     over_x: BoolArray
@@ -137,7 +136,7 @@ class Bounded:
         return cls(over_x, narrow, wide, low, high)
 
     def chance(self, ratio: FloatArray) -> FloatArray:
-        """The chance at these ratios."""
+        """Compute the probability at these ratios."""
         nodes, weights, _ = _gauss_legendre(_BOUNDED_NODES)
         stretch = np.where(self.over_x, 1.0 / ratio, ratio)
         end = np.clip(1.0 / stretch, self.low, self.high)

@@ -1,4 +1,4 @@
-"""Which multiple of one Beta variable another exceeds with a given chance: what lifts may be."""
+"""Quantiles of the ratio of two Beta variables, for credible intervals of the lift."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _NEWTON_TOLERANCE = 1e-4
 
 
 def ratios_with_chance(x: Beta, y: Beta, chances: Sequence[float]) -> list[FloatArray]:
-    """For each of the chances, the ratio r at which P(X > r · Y) is that chance."""
+    """Find the ratio r with P(X > r · Y) equal to each of the chances."""
     small = is_small(x, y)
     ratios = [np.empty(x.a.shape) for _ in chances]
     for part, search in ((small, _search_bounded), (~small, _search_smooth)):
@@ -34,7 +34,7 @@ def ratios_with_chance(x: Beta, y: Beta, chances: Sequence[float]) -> list[Float
 
 
 def _search_bounded(x: Beta, y: Beta, chances: Sequence[float]) -> Iterator[FloatArray]:
-    """By false position."""
+    """Find the ratios by false position."""
     bounded = Bounded.of(x, y, x.mean / y.mean)
     for target in special.ndtri(chances):
         start, spread = _first_guess(x, y, target)
@@ -47,7 +47,7 @@ def _search_bounded(x: Beta, y: Beta, chances: Sequence[float]) -> Iterator[Floa
 
 
 def _search_smooth(x: Beta, y: Beta, chances: Sequence[float]) -> list[FloatArray]:
-    """By Newton's method, on the normal scale: there the chance falls almost in a straight line."""
+    """Find the ratios by Newton's method on the normal scale, where the chance is nearly linear."""
     ratios = [np.empty(x.a.shape) for _ in chances]
     for rows in blocks(x.a.size):
         smooth = Smooth.of(x[rows], y[rows], x[rows].mean / y[rows].mean)
@@ -58,13 +58,13 @@ def _search_smooth(x: Beta, y: Beta, chances: Sequence[float]) -> list[FloatArra
 
 
 def _newton(smooth: Smooth, target: float, shape: "_Skewed") -> FloatArray:
-    """The log ratios at which the chance is that of a normal variable to be below `target`."""
+    """Find the log ratios at which the chance equals the normal probability below `target`."""
     log_ratio, spread = shape.quantile(-target), shape.spread
     for _ in range(_NEWTON_STEPS):
         above, fall = smooth.chance(np.exp(log_ratio))
         z = special.ndtri(np.clip(above, 1e-300, 1.0 - 1e-16))
         step = (z - target) * np.exp(-0.5 * z * z) / (np.sqrt(2.0 * np.pi) * np.maximum(fall, 1e-300))
-        # What skewness bends the line by.
+        # Curvature from skewness.
         step += spread * shape.skewness / 6.0 * np.clip(z - target, -1.0, 1.0) ** 2
         log_ratio = log_ratio + np.clip(step, -spread, spread)
         if np.all(np.abs(step) <= _NEWTON_TOLERANCE * spread):
@@ -73,14 +73,14 @@ def _newton(smooth: Smooth, target: float, shape: "_Skewed") -> FloatArray:
 
 
 def _first_guess(x: Beta, y: Beta, target: float) -> tuple[FloatArray, FloatArray]:
-    """The log ratio with a normal chance `target`, and its standard deviation, by the delta method."""
+    """Approximate the log ratio at the normal chance `target`, and its deviation, by the delta method."""
     spread = np.hypot(x.deviation / x.mean, y.deviation / y.mean)
     return np.log(x.mean / y.mean) - target * spread, spread
 
 
 @dataclass(frozen=True, slots=True)
 class _Skewed:
-    """How the log ratio is distributed, by its first four cumulants; no shape may be small."""
+    """Distribution of the log ratio by its first four cumulants; no shape may be small."""
 
     centre: FloatArray
     spread: FloatArray
@@ -89,7 +89,7 @@ class _Skewed:
 
     @classmethod
     def of(cls, x: Beta, y: Beta) -> Self:
-        """Of log X - log Y."""
+        """Take the cumulants of log X - log Y."""
         of_x, of_y = x.log_cumulants, y.log_cumulants
         variance = of_x[1] + of_y[1]
         spread = np.sqrt(variance)
@@ -97,11 +97,11 @@ class _Skewed:
         return cls(of_x[0] - of_y[0], spread, skewness, excess)
 
     def quantile(self, z: float) -> FloatArray:
-        """About where a normal variable would be at `z`.
+        """Approximate the quantile at the normal position `z`.
 
         Cornish and Fisher (1938), "Moments and cumulants in the specification of distributions".
         """
-        bent = (z * z - 1.0) / 6.0 * self.skewness
-        bent += (z**3 - 3.0 * z) / 24.0 * self.excess - (2.0 * z**3 - 5.0 * z) / 36.0 * self.skewness**2
-        quantile: FloatArray = self.centre + self.spread * (z + bent)
+        shift = (z * z - 1.0) / 6.0 * self.skewness
+        shift += (z**3 - 3.0 * z) / 24.0 * self.excess - (2.0 * z**3 - 5.0 * z) / 36.0 * self.skewness**2
+        quantile: FloatArray = self.centre + self.spread * (z + shift)
         return quantile

@@ -1,4 +1,4 @@
-"""Whether chains of draws agree with one another, and how many independent draws they are worth.
+"""Convergence diagnostics: rank-normalized R-hat and effective sample sizes.
 
 Chains are arrays of (chains, draws, quantities). Vehtari et al. (2021), "Rank-normalization, folding, and
 localization: an improved R-hat for assessing convergence of MCMC", Bayesian Analysis 16.
@@ -11,40 +11,39 @@ from engine.stats.arrays import FloatArray
 
 
 def r_hat(chains: FloatArray) -> FloatArray:
-    """How much wider all chains together are than each: near 1 where they found the same distribution.
+    """Compute the rank-normalized R-hat: near 1 where the chains have the same distribution.
 
-    The larger of R-hat of the ranks (do they agree on where?) and of the folded ranks (on how wide?).
-    NaN where a quantity never moved.
+    The larger of R-hat of the ranks (location) and of the folded ranks (scale). NaN for a constant quantity.
     """
     folded = np.abs(chains - np.median(chains, axis=(0, 1)))
     return np.fmax(_r_hat(_normal_scores(_split(chains))), _r_hat(_normal_scores(_split(folded))))
 
 
 def bulk_size(chains: FloatArray) -> FloatArray:
-    """Effective sample size of the middle of the distribution, such as its mean."""
+    """Compute the effective sample size of the bulk of the distribution, such as its mean."""
     return _effective_size(_normal_scores(_split(chains)))
 
 
 def tail_size(chains: FloatArray) -> FloatArray:
-    """Effective sample size of the tails, such as the ends of an interval: the lesser of 5% and 95%."""
+    """Compute the effective sample size of the tails, such as interval ends: the smaller of 5% and 95%."""
     low, high = np.quantile(chains, [0.05, 0.95], axis=(0, 1))
     sizes = [_effective_size(_split((chains <= end).astype(np.float64))) for end in (low, high)]
     return np.minimum(*sizes)
 
 
 def error_of_mean(chains: FloatArray) -> FloatArray:
-    """Monte-Carlo standard error of the mean of all draws."""
+    """Compute the Monte-Carlo standard error of the mean of all draws."""
     return np.asarray(chains.std(axis=(0, 1), ddof=1) / np.sqrt(_effective_size(_split(chains))))
 
 
 def _split(chains: FloatArray) -> FloatArray:
-    """Each chain as two, so that one that drifts disagrees with itself."""
+    """Split each chain in two, so that drift within a chain shows."""
     half = chains.shape[1] // 2
     return np.concatenate([chains[:, :half], chains[:, -half:]])
 
 
 def _normal_scores(chains: FloatArray) -> FloatArray:
-    """Normal quantiles of the ranks among all chains, ties sharing theirs: heavy tails can't hide a shift."""
+    """Convert ranks among all chains to normal quantiles, so that heavy tails cannot hide a shift."""
     flat = chains.reshape(-1, chains.shape[-1])
     ranks = np.empty_like(flat)
     for quantity in range(flat.shape[1]):
@@ -62,10 +61,10 @@ def _r_hat(chains: FloatArray) -> FloatArray:
 
 
 def _effective_size(chains: FloatArray) -> FloatArray:
-    """All draws over the time that the chains take to forget where they were.
+    """Compute the number of draws over the integrated autocorrelation time.
 
     Autocorrelations are summed in pairs until a pair is not above 0, and never rise: Geyer (1992),
-    "Practical Markov chain Monte Carlo", Statistical Science 7. NaN where a quantity never moved.
+    "Practical Markov chain Monte Carlo", Statistical Science 7. NaN for a constant quantity.
     """
     count, draws = chains.shape[:2]
     covariance = _autocovariance(chains).mean(axis=0)

@@ -1,6 +1,6 @@
-"""What to believe about each of many effects, by sampling: checks the closed form, exact for few conversions.
+"""Hierarchical models by sampling: exact for few conversions, and a check of the closed form.
 
-Segments lie along the last axis, families of them along the others, as in `shrinkage` and `segments`.
+Segments lie along the last axis, families of them along the others, as in `shrinkage`.
 """
 
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ from engine.stats.estimates import Estimate
 
 __all__ = ["Diagnostics", "Sampled", "Sampling", "Summary", "sample_effects", "sample_shares"]
 
-# Vehtari et al. (2021), section 4: chains agree below this, and 100 draws a chain are worth judging by.
+# Vehtari et al. (2021), section 4: R-hat below this, and 100 effective draws per chain.
 MOST_R_HAT = 1.01
 FEWEST_DRAWS_A_CHAIN = 100
-# Draws that left the path of the sampler point at places it can't reach; a stray one does no harm.
+# Divergent draws indicate regions that the sampler misses; single ones do no harm.
 MOST_DIVERGENT = 0.001
 
 # Weak priors of the shares' model, deviations on the log-odds scale: no segment converts fewer than one in
@@ -38,7 +38,7 @@ CENTRE_DEVIATION = 2.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostics:
-    """How well the sampling went: the worst of all quantities, and how it was done.
+    """Convergence diagnostics: the worst over all quantities, and the settings of the sampler.
 
     `r_hat` is near 1 where the chains agree; `bulk_size` and `tail_size` are the effective sample sizes of
     means and of the ends of intervals; `divergences` counts draws, out of `chains` times `draws`.
@@ -55,10 +55,10 @@ class Diagnostics:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """What speaks against believing the draws; nothing where they converged."""
+        """Reasons why the chains did not converge; empty where they did."""
         fewest, all_draws = FEWEST_DRAWS_A_CHAIN * self.chains, self.chains * self.draws
         found = (
-            # The other way round, so that what is not a number is not fine either.
+            # Negated, so that NaN fails too.
             (not self.r_hat <= MOST_R_HAT, f"R-hat is {self.r_hat:.3f}, above {MOST_R_HAT}"),
             (
                 not min(self.bulk_size, self.tail_size) >= fewest,
@@ -77,7 +77,7 @@ class Diagnostics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A posterior in numbers: its mean, standard deviation and an interval, elementwise; NaN where none."""
+    """Summary of a posterior: its mean, standard deviation and an interval, elementwise; NaN where none."""
 
     mean: FloatArray
     deviation: FloatArray
@@ -107,11 +107,11 @@ def sample_effects(
     spread_scale: float = SPREAD_SCALE,
     sampling: Sampling | None = None,
 ) -> Sampled:
-    """The model of `shrinkage.shrink`, sampled: what comes out differs by Monte-Carlo error alone.
+    """Sample the model of `shrinkage.shrink`; results differ from its by Monte-Carlo error alone.
 
     effect_i ~ N(theta_i, v_i), theta_i ~ N(mu, tau²), mu flat, tau half-normal. Raises InvalidEvidenceError
-    where no family has two effects of known variance, NotConvergedError where the draws can't be believed,
-    MissingSamplerError without PyMC, and SamplingError where the process breaks off.
+    where no family has two effects of known variance, NotConvergedError where the chains did not converge,
+    MissingSamplerError without PyMC, and SamplingError where the process fails.
     """
     segments = _Segments(effects, spread_scale)
     data = {"error": np.sqrt(effects.variance[segments.defined])}
@@ -125,7 +125,7 @@ def sample_shares(
     spread_scale: float = SPREAD_SCALE,
     sampling: Sampling | None = None,
 ) -> Sampled:
-    """Log odds ratios of variant over control from the counts themselves, exact for few conversions.
+    """Sample log odds ratios of variant over control from the counts, exact for few conversions.
 
     hits_i ~ Binomial(n_i, p_i) in either arm, logit(p_variant,i) - logit(p_control,i) = theta_i ~
     N(mu, tau²), tau half-normal, mu and each segment's base weakly normal: model 4 of Jackson et al. (2018),
@@ -152,7 +152,7 @@ def sample_shares(
 
 
 class _Segments:
-    """Which segments have a family, which one, and what each says by itself, at least roughly."""
+    """Segments with a family, the number of their family, and their rough estimates."""
 
     def __init__(self, rough: Estimate, spread_scale: float) -> None:
         known = rough.defined & (rough.variance > 0)
@@ -230,7 +230,7 @@ def _summarize(chains: FloatArray, alpha: float, where: BoolArray) -> Summary:
 
 
 def _placed(values: FloatArray, where: BoolArray) -> FloatArray:
-    """Values in the places that `where` marks, NaN elsewhere."""
+    """Place values where `where` is True, NaN elsewhere."""
     placed = np.full(where.shape, np.nan)
     placed[where] = values
     return placed

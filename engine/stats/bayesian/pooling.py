@@ -1,4 +1,4 @@
-"""How effects of one family learn from each other: in closed form, or by sampling."""
+"""Partial pooling of families of effects: in closed form, or by sampling."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _AT_A_TIME = 20_000
 class Families:
     """Effects, families along the first axis; of those flagged by `is_share` the `tables` behind them too.
 
-    Tables without visitors stand where there is no effect to learn from.
+    Tables are without visitors where an effect is not defined.
     """
 
     effects: Estimate
@@ -29,7 +29,7 @@ class Families:
 
 @dataclass(frozen=True, slots=True)
 class Pooled(ArrayRecord):
-    """What to believe of each effect: its mean, an interval, and the chance to be above 0; NaN where none."""
+    """Posterior of each effect: mean, interval, and chance to be above 0; NaN where not defined."""
 
     mean: FloatArray
     low: FloatArray
@@ -37,23 +37,23 @@ class Pooled(ArrayRecord):
     chance: FloatArray
 
 
-# From families and alpha to what to believe of them.
+# From families and alpha to posteriors.
 Pool = Callable[[Families, float], Pooled]
 
 
 def in_closed_form(families: Families, alpha: float) -> Pooled:
-    """By `shrinkage.shrink`, all families on the same scale of approximately normal effects."""
+    """Pool by `shrinkage.shrink`, on a scale of approximately normal effects."""
     return Pooled.concatenate([_pooled(shrink(block, alpha=alpha)) for block in _blocks(families.effects)])
 
 
 def by_sampling(sampling: Sampling) -> Pool:
-    """By the hierarchical models of `hierarchical`: exact for few conversions, and takes a minute.
+    """Return a `Pool` by the models of `hierarchical`: exact for few conversions, and takes a minute.
 
-    Raises NotConvergedError where the draws can't be believed, and MissingSamplerError without PyMC.
+    The pool raises NotConvergedError where the chains did not converge, and MissingSamplerError without PyMC.
     """
 
     def pool(families: Families, alpha: float) -> Pooled:
-        from engine.stats.bayesian.hierarchical import sample_effects, sample_shares  # noqa: PLC0415  # rarely asked for
+        from engine.stats.bayesian.hierarchical import sample_effects, sample_shares  # noqa: PLC0415  # rarely used
 
         found = Pooled.full(families.effects.value.shape, np.nan)
         shares, others = families.is_share, ~families.is_share

@@ -1,4 +1,4 @@
-"""How likely a variant is to be better, and what choosing it wrongly would cost: flat priors by default."""
+"""Posteriors of two arms: chance to beat the control, expected loss, credible intervals."""
 
 from dataclasses import dataclass
 
@@ -22,10 +22,10 @@ FLAT: Shapes = (1.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """What is believed about a variant against its control, elementwise; NaN where there is no number.
+    """Posterior of a variant against its control, elementwise; NaN where not defined.
 
-    `chance` is that of the variant's mean being the higher one; `loss` what choosing the variant costs on
-    average, E[max(control - variant, 0)], in the metric's unit, and `change` is E[variant - control].
+    `chance` is the probability that the variant's mean is higher; `loss` the expected loss of choosing the
+    variant, E[max(control - variant, 0)], in the metric's unit, and `change` is E[variant - control].
     """
 
     chance: FloatArray
@@ -34,14 +34,14 @@ class Posterior:
 
 
 def compare_shares(tables: Tables, prior: Shapes = FLAT) -> Posterior:
-    """Beta posteriors of two shares under one `prior` for both, the shapes of a Beta distribution.
+    """Compare Beta posteriors of two shares under one `prior` for both, the shapes of a Beta distribution.
 
     The loss in closed form: with g the chance that the control C ~ Beta(c, d) is above the variant
     T ~ Beta(a, b), and h = B(a+c, b+d) / (B(a, b) B(c, d)), it is
     (E[C] - E[T]) g + h (1/(a+b) + 1/(c+d)), from the recurrences of g in Cook (2005), "Exact calculation
     of beta inequalities".
     """
-    seen = tables.both_seen
+    seen = tables.have_visitors
     chance, loss, change = (np.full(seen.shape, np.nan) for _ in range(3))
     if seen.any():
         variant, control = _posteriors(tables, prior, seen)
@@ -54,11 +54,11 @@ def compare_shares(tables: Tables, prior: Shapes = FLAT) -> Posterior:
 
 
 def share_lift(tables: Tables, tail: float, prior: Shapes = FLAT) -> tuple[FloatArray, FloatArray]:
-    """Credible interval of the relative lift of a share that leaves out `tail` on each side.
+    """Compute the credible interval of the relative lift of a share that leaves out `tail` on each side.
 
     It excludes 0 exactly where the chance to beat is above 1 - tail or below tail. NaN without visitors.
     """
-    seen = tables.both_seen
+    seen = tables.have_visitors
     low, high = (np.full(seen.shape, np.nan) for _ in range(2))
     if seen.any():
         bounds = ratios_with_chance(*_posteriors(tables, prior, seen), (1.0 - tail, tail))
@@ -67,7 +67,7 @@ def share_lift(tables: Tables, tail: float, prior: Shapes = FLAT) -> tuple[Float
 
 
 def compare_means(control: Estimate, treatment: Estimate) -> Posterior:
-    """Normal posteriors of two means per visitor under a flat prior, each with its own variance.
+    """Compare normal posteriors of two means per visitor under a flat prior, each with its own variance.
 
     NaN where a mean is not defined (fewer than two visitors) or neither arm's values differ.
     """
@@ -80,7 +80,7 @@ def compare_means(control: Estimate, treatment: Estimate) -> Posterior:
 
 
 def mean_lift(control: Estimate, treatment: Estimate, tail: float) -> tuple[FloatArray, FloatArray]:
-    """Credible interval of the relative lift of a mean, leaving out `tail` on each side.
+    """Compute the credible interval of the relative lift of a mean, leaving out `tail` on each side.
 
     T - r C is normal for each r, so Fieller's bounds with the normal quantile are those of the posterior.
     """
@@ -89,7 +89,7 @@ def mean_lift(control: Estimate, treatment: Estimate, tail: float) -> tuple[Floa
 
 
 def _posteriors(tables: Tables, prior: Shapes, where: BoolArray) -> tuple[Beta, Beta]:
-    """The variant's and the control's, of the tables that a mask picks."""
+    """Posteriors of variant and control, for the tables that a mask picks."""
     a, b = (np.broadcast_to(shape, where.shape)[where] for shape in prior)
     chosen = tables[where]
     variant = Beta(chosen.hits + a, chosen.n - chosen.hits + b)

@@ -1,4 +1,4 @@
-"""What was known before the data, and what it makes of them."""
+"""Priors: from pre-period conversions, and on the relative lift."""
 
 from dataclasses import dataclass
 
@@ -17,10 +17,9 @@ _SQRT_TWO_PI = np.sqrt(2.0 * np.pi)
 
 @dataclass(frozen=True, slots=True)
 class LiftPosterior:
-    """Beliefs about the relative lift, a share, elementwise; NaN where `defined` is False.
+    """Posterior of the relative lift, a share, elementwise; NaN where `defined` is False.
 
-    `chance` that it is above 0, and `loss`: what choosing the variant costs on average, as a lift,
-    E[max(-lift, 0)].
+    `chance` that it is above 0, and the expected `loss` of choosing the variant, as a lift, E[max(-lift, 0)].
     """
 
     mean: FloatArray
@@ -31,8 +30,8 @@ class LiftPosterior:
     defined: BoolArray
 
 
-def prior_of_past(conversions: float, visitors: float, *, worth: float = 100.0) -> tuple[float, float]:
-    """The shapes of a Beta prior that is centred on the conversion rate before the experiment.
+def pre_period_prior(conversions: float, visitors: float, *, worth: float = 100.0) -> tuple[float, float]:
+    """Compute the shapes of a Beta prior centred on the conversion rate before the experiment.
 
     It weighs as much as `worth` visitors (fewer, if there were fewer) on top of the flat prior, and is the
     same for every arm, so it favours none: Gelman et al. (2013), "Bayesian Data Analysis", section 2.4.
@@ -47,7 +46,7 @@ def prior_of_past(conversions: float, visitors: float, *, worth: float = 100.0) 
 def update_lift(
     control: Estimate, variant: Estimate, *, prior_mean: float, prior_deviation: float, alpha: float = 0.05
 ) -> LiftPosterior:
-    """The lift under a normal prior, such as "most changes move this metric by less than 5%".
+    """Update a normal prior on the lift, such as "most changes move this metric by less than 5%".
 
     lift ~ N(prior), control mean flat: with the means normal, the variant's given the lift l is
     N((1 + l) c, v_t + (1 + l)² v_c), c the observed control mean: the likelihood of Fieller's problem
@@ -56,7 +55,7 @@ def update_lift(
     """
     known = control.defined & variant.defined & (control.value > 0)
     defined = known & (np.where(known, control.variance + variant.variance, 0.0) > 0)
-    belief = _Belief(
+    density = _LiftDensity(
         control=np.where(defined, control.value, 1.0),
         variant=np.where(defined, variant.value, 1.0),
         control_variance=np.where(defined, control.variance, 1.0),
@@ -64,11 +63,11 @@ def update_lift(
         prior_mean=prior_mean,
         prior_deviation=prior_deviation,
     )
-    below, shortfall = belief.below(np.zeros(defined.shape))
+    below, shortfall = density.below(np.zeros(defined.shape))
     return LiftPosterior(
-        mean=np.where(defined, belief.mean(), np.nan),
-        low=np.where(defined, belief.quantile(alpha / 2.0), np.nan),
-        high=np.where(defined, belief.quantile(1.0 - alpha / 2.0), np.nan),
+        mean=np.where(defined, density.mean(), np.nan),
+        low=np.where(defined, density.quantile(alpha / 2.0), np.nan),
+        high=np.where(defined, density.quantile(1.0 - alpha / 2.0), np.nan),
         chance=np.where(defined, 1.0 - below, np.nan),
         loss=np.where(defined, shortfall, np.nan),
         defined=defined,
@@ -76,7 +75,7 @@ def update_lift(
 
 
 @dataclass(frozen=True, slots=True)
-class _Belief:
+class _LiftDensity:
     """The posterior of the lift, known up to a constant."""
 
     control: FloatArray
@@ -87,7 +86,7 @@ class _Belief:
     prior_deviation: float
 
     def bell(self) -> tuple[FloatArray, FloatArray]:
-        """Centre and deviation of the normal that prior and data would make if the lift were linear."""
+        """Centre and deviation of the normal approximation, linear in the lift."""
         ratio = self.variant / self.control
         data = (self.variant_variance + ratio**2 * self.control_variance) / self.control**2
         precision = 1.0 / self.prior_deviation**2 + 1.0 / data
@@ -123,13 +122,13 @@ class _Belief:
         return np.asarray((lift * weight).sum(axis=-1))
 
     def below(self, at: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The chance of a lift below `at`, and how far below it is on average, counting others as 0."""
+        """Compute the probability of a lift below `at`, and the expected shortfall, E[max(at - lift, 0)]."""
         lift, weight, _ = self.panels(at)
         short = np.maximum(at[..., None] - lift, 0.0)
         return (weight * (short > 0)).sum(axis=-1), (weight * short).sum(axis=-1)
 
     def quantile(self, share: float) -> FloatArray:
-        """The lift below which `share` lies, by Newton's method on the normal scale."""
+        """Find the lift below which `share` lies, by Newton's method on the normal scale."""
         centre, deviation = self.bell()
         _, _, log_total = self.panels(centre)
         target = special.ndtri(share)

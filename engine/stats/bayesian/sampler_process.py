@@ -1,7 +1,7 @@
-"""The process that samples: data come in on standard input, draws go out on standard output.
+"""Sampler process: data from standard input, draws to standard output.
 
 A family of effects is drawn from one normal distribution, and each segment belongs to one family. Inputs and
-outputs are archives of NumPy arrays without pickles; `engine.stats.bayesian.sampling` says what is in them.
+outputs are archives of NumPy arrays without pickles; `engine.stats.bayesian.sampling` documents them.
 """
 
 import faulthandler
@@ -19,12 +19,12 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 def main() -> None:
-    """Answer one request. What libraries print goes to standard error, so that it can't mix with draws."""
+    """Process one request; library output goes to standard error, apart from the draws."""
     answer_to = os.dup(1)
     os.dup2(2, 1)
     with np.load(io.BytesIO(sys.stdin.buffer.read()), allow_pickle=False) as archive:
         request = dict(archive)
-    # Whoever asked may be gone: then nobody else would end this process.
+    # The calling process may be gone: then nothing else would end this one.
     faulthandler.dump_traceback_later(float(request["timeout_seconds"]) + 5.0, exit=True)
     answer = io.BytesIO()
     np.savez(answer, **draw(request))
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def draw(request: Arrays) -> dict[str, Any]:
-    """`effect`, `centre` and `spread` as (chains, draws, quantities), and how many draws diverged."""
+    """Draw `effect`, `centre` and `spread` as (chains, draws, quantities), and count divergent draws."""
     pymc = import_module("pymc")
     model = build_model(pymc, request)
     settings = {
@@ -48,7 +48,7 @@ def draw(request: Arrays) -> dict[str, Any]:
         compiled = nutpie.compile_pymc_model(model)
         trace = nutpie.sample(compiled, seed=seed, progress_bar=False, **settings)
     else:
-        # One core: PyMC would fork for more, and who ends this process would not end those.
+        # One core: PyMC would fork for more, and those would outlive this process.
         with model:
             trace = pymc.sample(
                 cores=1,
@@ -64,7 +64,7 @@ def draw(request: Arrays) -> dict[str, Any]:
 
 
 def build_model(pymc: Any, data: Arrays) -> Any:  # noqa: ANN401  # a module, and a model of its
-    """The model: effect = centre + spread * a with a ~ N(0, 1), and a normal or a binomial likelihood.
+    """Build the model: effect = centre + spread * a with a ~ N(0, 1), and a normal or a binomial likelihood.
 
     What is sampled are `from_rough_centre` and `from_rough_effect`: centre and a in units of how well they
     are known given the spread, were each segment's `rough` value normal. Those are near to standard normal
@@ -101,7 +101,7 @@ def build_model(pymc: Any, data: Arrays) -> Any:  # noqa: ANN401  # a module, an
 
 
 def _add_shares(pymc: Any, effect: Any, data: Arrays) -> None:  # noqa: ANN401  # a module and a variable
-    """Conversions of both arms. The base lies between them, where it says least about their difference."""
+    """Add the conversions of both arms; the base lies between them, to decorrelate it from the effect."""
     start, unit = data["base_start"], data["base_unit"]
     # In units of its own uncertainty: a change of variable, not of the prior.
     scaled = pymc.Normal("base", -start / unit, float(data["base_deviation"]) / unit, shape=len(start))

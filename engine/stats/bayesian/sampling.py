@@ -1,4 +1,4 @@
-"""Draws from a hierarchical model, by a process of its own: PyMC forks, and a threaded service must not.
+"""Sampling of hierarchical models in a separate process: PyMC forks, and a threaded service must not.
 
 The process is started afresh and fed through pipes, which works from a script without a main guard and from
 a notebook too, where multiprocessing would import the caller's main module again.
@@ -26,7 +26,7 @@ _PROCESS = "engine.stats.bayesian.sampler_process"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """How to sample: `chains` of `draws`, each after `warmup`, within `timeout_seconds` all told.
+    """Settings of the sampler: `chains` of `draws`, each after `warmup`, within `timeout_seconds` in total.
 
     `sampler` None is nutpie where it is installed, and PyMC's own otherwise. The same seed gives the same
     draws by the same sampler, on the same machine with the same packages; the two samplers differ.
@@ -41,7 +41,7 @@ class Sampling:
     timeout_seconds: float = 300.0
 
     def __post_init__(self) -> None:
-        """Refuse what no sampler could follow, or what no convergence could be seen from."""
+        """Raise ValueError for settings that cannot be sampled or show no convergence."""
         if self.draws < 4 or self.warmup < 1 or self.chains < 2:
             raise ValueError("sampling needs at least 4 draws, 1 for warmup and 2 chains to compare")
         if not 0 <= self.seed < 2**32:
@@ -55,7 +55,7 @@ class Sampling:
 
 
 def choose_sampler(wanted: Sampler | None) -> Sampler:
-    """The sampler that is wanted, or the best that is installed.
+    """Choose the sampler asked for, or the best one installed.
 
     Raises MissingSamplerError where it is not installed.
     """
@@ -72,15 +72,15 @@ def choose_sampler(wanted: Sampler | None) -> Sampler:
 
 
 def is_installed(package: str) -> bool:
-    """Whether a package could be imported, without importing it."""
+    """Check that a package can be imported, without importing it."""
     return find_spec(package) is not None
 
 
 def draw(data: dict[str, Any], how: Sampling, sampler: Sampler) -> dict[str, npt.NDArray[Any]]:
-    """Sample the model of `data` in a process that ends before this returns, whatever happens.
+    """Sample the model of `data` in a process that always ends before this returns.
 
     `effect`, `centre` and `spread` are (chains, draws, quantities), `divergences` a count. Raises
-    SamplingError where the process breaks off or takes longer than it may.
+    SamplingError where the process fails or exceeds the time limit.
     """
     request = io.BytesIO()
     settings: dict[str, Any] = {**asdict(how), "sampler": sampler}
@@ -100,7 +100,7 @@ def draw(data: dict[str, Any], how: Sampling, sampler: Sampler) -> dict[str, npt
 
 
 def _run(request: bytes, timeout_seconds: float) -> tuple[int, bytes, bytes]:
-    """How the process ended, what it answered, and what it complained of."""
+    """Run the process; returns its exit status, output and error output."""
     with subprocess.Popen(  # noqa: S603  # this interpreter and a module of ours
         # -P: a file in the working folder can't take a package's place.
         [sys.executable, "-P", "-m", _PROCESS],
@@ -119,7 +119,7 @@ def _run(request: bytes, timeout_seconds: float) -> tuple[int, bytes, bytes]:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, and where this engine lies, so that the process finds the same one.
+    """Environment of the process, with this engine first on its path.
 
     Chains have a thread each: threads of the linear algebra on top of them would only wait for one another.
     """

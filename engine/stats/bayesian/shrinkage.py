@@ -1,4 +1,4 @@
-"""What to believe about each of many effects, given how much they differ from one another."""
+"""Partial pooling: shrinkage of normal effects in closed form."""
 
 from dataclasses import dataclass
 
@@ -61,7 +61,7 @@ class _Mixture:
         )
 
     def quantile(self, tail: float) -> FloatArray:
-        """The value that is exceeded with probability `tail`, by Newton's method on the normal scale.
+        """Find the value that is exceeded with probability `tail`, by Newton's method on the normal scale.
 
         There a mixture of normals is nearly a straight line, so few steps reach rounding error.
         """
@@ -76,12 +76,12 @@ class _Mixture:
 
 
 def shrink(effects: Estimate, *, alpha: float = 0.05, spread_scale: float = SPREAD_SCALE) -> Shrunk:
-    """Draw each effect towards the mean of its family, the further the less is known about it.
+    """Shrink each effect towards the mean of its family, in proportion to its uncertainty.
 
     effect_i ~ N(theta_i, v_i), theta_i ~ N(mu, tau²), mu flat, tau half-normal. Given tau everything is
     normal in closed form, and tau is integrated out on a grid: Gelman et al. (2013), "Bayesian Data
-    Analysis", section 5.4. Where the effects agree they borrow strength; where they do not, they keep what
-    they say themselves. At least two effects of known variance make a family.
+    Analysis", section 5.4. Similar effects are pooled strongly, different ones hardly.
+    A family needs at least two effects of known variance.
     """
     known = effects.defined & (effects.variance > 0)
     defined = known & (known.sum(axis=-1, keepdims=True) >= 2)

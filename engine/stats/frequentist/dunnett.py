@@ -1,4 +1,4 @@
-"""How surprising a variant is when several are compared with one control, which they share."""
+"""Dunnett's test: several variants against a shared control."""
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +14,13 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 # Nodes and weights on [0, 1], in panels.
 _UNIT_NODES = ((np.arange(_PANELS)[:, None] + 0.5 * (1.0 + _NODES)) / _PANELS).ravel()
 _UNIT_WEIGHTS = np.tile(0.5 * _WEIGHTS / _PANELS, _PANELS)
-# By how much a search starts beyond where the critical value can lie, so that rounding leaves it inside.
+# Margin of the search beyond the bounds of the critical value, for rounding.
 _MARGIN = 0.01
 _LOG_SQRT_TWO_OVER_PI = 0.5 * np.log(2.0 / np.pi)
 
 
 def shared_noise(control_variance: npt.ArrayLike, variances: FloatArray) -> FloatArray:
-    """The share of each comparison's variance that is the control's; variants along the last axis.
+    """Compute the control's share of each comparison's variance; variants along the last axis.
 
     Variances are those of the arms' means. Two comparisons correlate by the root of the product of theirs.
     NaN for a variant that has no variance.
@@ -32,11 +32,11 @@ def shared_noise(control_variance: npt.ArrayLike, variances: FloatArray) -> Floa
 
 
 def log_p_dunnett(z: FloatArray, shared: FloatArray) -> FloatArray:
-    """Log two-sided p of each variant's z, adjusted for all variants of its row.
+    """Compute the log two-sided p of each variant's z, adjusted for all variants of its row.
 
     P(max_i |Z_i| > |z|) with Z_i = sqrt(s_i) U + sqrt(1 - s_i) E_i, by integrating over the control's noise
-    U: Dunnett (1955), JASA 50, for large samples. Exact where Bonferroni is cautious; in logs, so that
-    nothing underflows. NaN where z or the variant's share of noise is; such a variant counts for nothing.
+    U: Dunnett (1955), JASA 50, for large samples. Exact where Bonferroni is conservative; in logs, without
+    underflow. NaN where z or the variant's share of noise is; such a variant does not count.
     """
     counted = np.isfinite(z) & np.isfinite(shared)
     adjusted = _log_beyond(np.where(counted, np.abs(z), 0.0), np.where(counted, shared, np.nan))
@@ -44,7 +44,7 @@ def log_p_dunnett(z: FloatArray, shared: FloatArray) -> FloatArray:
 
 
 def critical_dunnett(alpha: float, shared: FloatArray) -> FloatArray:
-    """The |z| that all variants of a row together pass with probability `alpha`; one a row.
+    """Find the |z| that any variant of a row exceeds with probability `alpha`; one per row.
 
     NaN for a row without variants.
     """

@@ -1,4 +1,4 @@
-"""Shares with too few conversions for a normal approximation: Fisher's exact mid-p, and its interval."""
+"""Fisher's exact mid-p and its interval of the lift, for few conversions."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -12,16 +12,16 @@ from engine.stats.contingency import Tables
 from engine.stats.frequentist.hypergeometric import log_hypergeometric
 from engine.stats.roots import falling_root
 
-# A table is judged exactly while its smallest cell is below this.
+# Tables with a smallest cell below this are tested exactly.
 SMALL_CELL = 10
-# Where a cell below 10 lies in a tail, its mean is below 60: nothing is left beyond this many terms.
+# Where a cell below 10 lies in a tail, its mean is below 60: further terms are negligible.
 _TERMS = 96
 # Odds beyond exp(±this) are the same to every digit, and the search ends there.
 _LOG_ODDS_LIMIT = 300.0
 
 
 def log_p_mid(tables: Tables) -> FloatArray:
-    """Log of Fisher's exact two-sided mid-p, for tables with a cell below `SMALL_CELL`.
+    """Compute the log of Fisher's exact two-sided mid-p, for tables with a cell below `SMALL_CELL`.
 
     Twice the smaller one-sided mid-p (the tail beyond the observed table, and half the table itself), at
     most 1. Lancaster (1961), JASA 56; doubling keeps it dual to a central interval.
@@ -39,7 +39,7 @@ def log_p_mid(tables: Tables) -> FloatArray:
 
 
 def lift_interval(tables: Tables, alpha: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Interval of the relative lift at level 1 - alpha that excludes 0 exactly where mid-p < alpha.
+    """Compute the interval of the relative lift that excludes 0 exactly where mid-p < alpha.
 
     The odds ratios whose one-sided mid-p given the margins is at least alpha / 2, each turned into the
     lift of the table with the observed margins and that odds ratio. Takes one row of tables and one
@@ -59,7 +59,7 @@ def lift_interval(tables: Tables, alpha: npt.ArrayLike) -> tuple[FloatArray, Flo
 
 @dataclass(frozen=True, slots=True)
 class _Corner:
-    """Tables seen from their smallest cell: its count `x`, the sums of its row and column, and the total.
+    """Tables reordered by their smallest cell: its count `x`, the sums of its row and column, and the total.
 
     `cell` is 0 for the variant's hits, 1 for its misses, 2 and 3 for the control's.
     """
@@ -83,7 +83,7 @@ class _Corner:
 
     @property
     def raises(self) -> BoolArray:
-        """Whether more in the cell means a higher lift: the variant's hits and the control's misses."""
+        """True where a larger cell means a higher lift: the variant's hits and the control's misses."""
         raises: BoolArray = (self.cell == 0) | (self.cell == 3)
         return raises
 
@@ -119,7 +119,7 @@ class _Corner:
 
 
 def _log_odds_where(tables: Tables, log_tail_odds: FloatArray, alpha: FloatArray) -> FloatArray:
-    """The log odds ratio of the smallest cell at which its lower tail, over its upper one, has these odds."""
+    """Find the log odds ratio of the smallest cell whose lower tail over its upper one has these odds."""
     seen = _Corner.of(tables)
     steps = np.cumsum(seen.log_ratios(np.zeros_like(seen.x), _TERMS), axis=-1)
     log_weights = np.concatenate([np.zeros((*seen.x.shape, 1)), steps], axis=-1)

@@ -1,4 +1,4 @@
-"""How likely a two-by-two table is given its margins, to full precision at any size."""
+"""Hypergeometric log probabilities, to full precision at any size."""
 
 import numpy as np
 from scipy import special
@@ -11,7 +11,7 @@ _SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
 
 
 def log_hypergeometric(x: FloatArray, row: FloatArray, column: FloatArray, total: FloatArray) -> FloatArray:
-    """Log probability of `x` where a row and a column of those sums meet; -inf where impossible."""
+    """Compute the log probability of cell `x` given its row and column sums; -inf where impossible."""
     p = np.divide(column, total, out=np.zeros_like(total), where=total > 0)
     q = np.divide(total - column, total, out=np.ones_like(total), where=total > 0)
     parts = log_binomial(x, row, p, q) + log_binomial(column - x, total - row, p, q)
@@ -19,7 +19,7 @@ def log_hypergeometric(x: FloatArray, row: FloatArray, column: FloatArray, total
 
 
 def log_binomial(x: FloatArray, n: FloatArray, p: FloatArray, q: FloatArray) -> FloatArray:
-    """Log probability of `x` successes in `n` trials, with q = 1 - p given so that neither loses digits.
+    """Compute the log probability of `x` successes in `n` trials; q = 1 - p is given to keep its digits.
 
     The saddle-point form, in which no large factorials cancel: Loader (2000), "Fast and accurate
     computation of binomial probabilities".
@@ -40,7 +40,7 @@ def log_binomial(x: FloatArray, n: FloatArray, p: FloatArray, q: FloatArray) -> 
 
 
 def log_overlap(a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray) -> FloatArray:
-    """Log of B(a+c, b+d) / (B(a, b) B(c, d)), without the cancellation of three log-beta functions."""
+    """Compute the log of B(a+c, b+d) / (B(a, b) B(c, d)), without cancellation between log-beta functions."""
     total = a + b + c + d
     table = log_hypergeometric(a, a + b, a + c, total)
     factors: FloatArray = (
@@ -50,7 +50,7 @@ def log_overlap(a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray) -> F
 
 
 def stirling_error(n: FloatArray) -> FloatArray:
-    """Log n! minus Stirling's approximation of it; n > 0."""
+    """Compute log n! minus Stirling's approximation; n > 0."""
     inverse = 1.0 / np.maximum(n, _SERIES_FROM)
     square = inverse * inverse
     series = np.zeros_like(inverse)

@@ -1,6 +1,6 @@
-"""How surprising a result still is when it is one of many: p values adjusted for their family.
+"""Multiple-testing adjustments: Holm, Benjamini-Hochberg, and a primary goal first.
 
-All take and give log p. NaN marks a comparison that could not be made: it counts for nothing.
+All functions take and return log p. NaN marks a comparison that could not be made, and does not count.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ from engine.stats.arrays import BoolArray, FloatArray
 
 
 def holm(log_p: FloatArray, *, axis: int = -1) -> FloatArray:
-    """No false alarm in the family but with the level's probability, whatever depends on what.
+    """Adjust p values to control the family-wise error rate, under any dependence.
 
     The k-th smallest of m p values times m - k + 1, never falling: Holm (1979), "A simple sequentially
     rejective multiple test procedure", Scandinavian Journal of Statistics 6.
@@ -20,7 +20,7 @@ def holm(log_p: FloatArray, *, axis: int = -1) -> FloatArray:
 
 
 def benjamini_hochberg(log_p: FloatArray, *, axis: int | None = -1) -> FloatArray:
-    """Among what is called, at most the level's share is false on average.
+    """Adjust p values to control the false discovery rate.
 
     The k-th smallest of m p values times m / k, never falling: Benjamini and Hochberg (1995),
     "Controlling the false discovery rate", JRSS B 57. With axis None everything is one family.
@@ -34,11 +34,10 @@ def benjamini_hochberg(log_p: FloatArray, *, axis: int | None = -1) -> FloatArra
 
 
 def prefer_primary(log_p: FloatArray, is_primary: BoolArray, *, axis: int = -1) -> FloatArray:
-    """Goals along `axis`: the primary at its own level, the others controlled among themselves.
+    """Adjust goals along `axis`: the primary keeps its own level, the others share a false discovery rate.
 
-    The experiment was made to answer the primary goal, so it pays nothing for being looked at with
-    others; those are discoveries, and their rate of false ones is controlled (Benjamini and Hochberg,
-    1995). `is_primary` has one flag a goal.
+    The primary goal is the planned hypothesis and pays nothing for the others; those are discoveries
+    (Benjamini and Hochberg, 1995). `is_primary` has one flag per goal.
     """
     flags = np.expand_dims(is_primary, tuple(range(1, log_p.ndim)))
     primary = np.moveaxis(np.broadcast_to(flags, np.moveaxis(log_p, axis, 0).shape), 0, axis)
@@ -47,7 +46,7 @@ def prefer_primary(log_p: FloatArray, is_primary: BoolArray, *, axis: int = -1) 
 
 
 def _ordered(log_p: FloatArray, axis: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """P values from small to large along the last axis, their ranks from 0, and how many there are."""
+    """Sort p values along the last axis, with their ranks from 0 and their number."""
     family = np.moveaxis(log_p, axis, -1)
     ordered = np.sort(np.where(np.isnan(family), np.inf, family), axis=-1)
     count = (~np.isnan(family)).sum(axis=-1, keepdims=True).astype(np.float64)
@@ -55,7 +54,7 @@ def _ordered(log_p: FloatArray, axis: int) -> tuple[FloatArray, FloatArray, Floa
 
 
 def _restored(adjusted: FloatArray, log_p: FloatArray, axis: int) -> FloatArray:
-    """Back in the order they came, at most 1, NaN where they were."""
+    """Undo the sorting, with p at most 1 and NaN where it was."""
     family = np.moveaxis(log_p, axis, -1)
     order = np.argsort(np.where(np.isnan(family), np.inf, family), axis=-1, kind="stable")
     restored = np.empty_like(adjusted)

@@ -1,4 +1,4 @@
-"""Whether a variant is at least not much worse: what a guardrail asks."""
+"""Non-inferiority test against a margin, for guardrails."""
 
 from dataclasses import dataclass
 
@@ -12,12 +12,11 @@ from engine.stats.estimates import Estimate
 
 @dataclass(frozen=True, slots=True)
 class NonInferiority:
-    """Elementwise; NaN where `defined` is False.
+    """Result of a non-inferiority test, elementwise; NaN where `defined` is False.
 
-    `log_p` is the one-sided log p of being worse by the margin or more. `holds` where that is ruled out,
-    `broken` where it is established that the variant is worse by more than the margin; most guardrails
-    are neither, yet. `worst` is the lift, a share and in the wanted direction, that the variant is sure
-    not to be below.
+    `log_p` is the one-sided log p of being worse by the margin or more. `holds` where that is rejected, and
+    `broken` where the variant is significantly worse by more than the margin; most guardrails are neither,
+    yet. `worst` is the lower confidence bound of the lift, a share in the wanted direction.
     """
 
     log_p: FloatArray
@@ -27,7 +26,7 @@ class NonInferiority:
     defined: BoolArray
 
 
-def judge_guardrail(
+def noninferiority_test(
     control: Estimate,
     variant: Estimate,
     *,
@@ -42,7 +41,7 @@ def judge_guardrail(
     ratio and agrees with the lower bound of Fieller's two-sided interval of the lift at `alpha`. Hauschke,
     Kieser, Diletti and Burke (1999), "Sample size determination for proving equivalence based on the ratio
     of two means for normally distributed data", Statistics in Medicine 18. Not defined where the control's
-    mean is not above 0, for a share of nothing is no margin.
+    mean is not above 0: a share of it is no margin.
     """
     sign = np.sign(np.asarray(wanted, np.float64))
     kept = 1.0 - sign * np.asarray(margin, np.float64)

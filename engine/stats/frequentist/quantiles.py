@@ -1,4 +1,4 @@
-"""What a quantile of the values per visitor is, such as the median order, and how sure it is."""
+"""Quantiles of values per visitor, with Woodruff's standard errors."""
 
 import numpy as np
 import numpy.typing as npt
@@ -7,18 +7,18 @@ from scipy import special
 from engine.stats.arrays import FloatArray
 from engine.stats.estimates import Estimate
 
-# The standard error is read off an interval of this level, where it is least noisy.
+# The standard error comes from an interval of this level, where it is least noisy.
 _Z = float(special.ndtri(0.975))
 
 
 def estimate_quantiles(values: npt.ArrayLike, shares: npt.ArrayLike) -> Estimate:
-    """The quantiles of one arm's `values` (one a visitor) at `shares` (0.5 is the median).
+    """Estimate quantiles of one arm's `values` (one per visitor) at `shares` (0.5 is the median).
 
     Quantiles: Hyndman and Fan (1996), American Statistician 50, definition 8, nearly median-unbiased for
     any distribution. Standard error: half the width of Woodruff's interval (1952, JASA 47) over its z,
-    where the interval runs between the quantiles at q ± z sqrt(q (1 - q) / n); it asks for no density.
-    Not defined where that leaves 0 to 1: too few visitors for so extreme a quantile. A quantile inside a
-    heap of equal values has variance 0 and so no test: with most visitors at 0, the median is 0 and stays.
+    where the interval runs between the quantiles at q ± z sqrt(q (1 - q) / n); it needs no density.
+    Not defined where that leaves 0 to 1: too few visitors for so extreme a quantile. A quantile among
+    equal values has variance 0 and so no test: with most visitors at 0, the median is 0.
     """
     seen, q = np.asarray(values, np.float64), np.asarray(shares, np.float64)
     if ((q <= 0) | (q >= 1)).any():

@@ -1,4 +1,4 @@
-"""Whether an effect fades, or grows, as visitors get used to a change."""
+"""Trend of the effect over days since exposure: novelty and learning effects."""
 
 from dataclasses import dataclass
 
@@ -14,8 +14,8 @@ from engine.stats.log_p_values import log_p_normal
 class Novelty:
     """The effect by days since exposure, as log odds ratios; NaN where `defined` is False.
 
-    `by_day` has days along its first axis. `common` is the effect if it never changed, `first` and `last`
-    what the trend says of the first and the last day, and `log_p` asks whether there is a trend at all.
+    `by_day` has days along its first axis. `common` is the effect without a trend, `first` and `last` are
+    the fitted effects of the first and the last day, and `log_p` tests for any trend.
     """
 
     by_day: Estimate
@@ -26,28 +26,28 @@ class Novelty:
     defined: BoolArray
 
     def fades(self, alpha: float) -> BoolArray:
-        """Where the trend is established to run against the effect: towards none at all, or beyond."""
+        """True where a significant trend runs against the effect: towards 0, or beyond."""
         return self._trend(alpha) * self.common < 0
 
     def grows(self, alpha: float) -> BoolArray:
-        """Where the trend is established to run with the effect."""
+        """True where a significant trend runs with the effect."""
         return self._trend(alpha) * self.common > 0
 
     def _trend(self, alpha: float) -> FloatArray:
-        """Last day less first where that is established, 0 elsewhere."""
+        """Last day less first where significant, 0 elsewhere."""
         established = self.defined & (np.where(self.defined, self.log_p, 0.0) < np.log(alpha))
         return np.where(established, self.last - self.first, 0.0)
 
 
 def effect_by_day(tables: Tables) -> Novelty:
-    """Look for a trend in the effect over days since exposure, along the first axis of `tables`.
+    """Test for a trend in the effect over days since exposure, along the first axis of `tables`.
 
     In the table of day d, `n` are the visitors observed for at least d days who had not converted before,
-    and `hits` those of them who convert on that day: so no visitor's conversion counts twice, and days are
-    as good as independent. The trend of log odds ratios over log(1 + d) is tested by the score
+    and `hits` those of them who convert on that day: each conversion counts once, and days are nearly
+    independent. The trend of log odds ratios over log(1 + d) is tested by the score
     sum (x_d - mean x) (a_d - expected a_d), expected under the common odds ratio of Mantel and Haenszel:
-    Breslow and Day (1980), "Statistical Methods in Cancer Research I", equation 4.31. Sparse days are no
-    harm. First and last come from one step of Newton's method from there.
+    Breslow and Day (1980), "Statistical Methods in Cancer Research I", equation 4.31. Sparse days do
+    no harm. First and last come from one step of Newton's method from there.
     """
     ratio = _mantel_haenszel(tables)
     defined = np.isfinite(ratio) & (ratio > 0)
@@ -71,7 +71,7 @@ def effect_by_day(tables: Tables) -> Novelty:
 
 
 def _mantel_haenszel(tables: Tables) -> FloatArray:
-    """The common odds ratio: sum of hits · control misses / n over sum of misses · control hits / n."""
+    """Common odds ratio: sum of hits · control misses / n over sum of misses · control hits / n."""
     everyone = np.maximum(tables.n + tables.control_n, 1.0)
     above = (tables.hits * (tables.control_n - tables.control_hits) / everyone).sum(axis=0)
     below = ((tables.n - tables.hits) * tables.control_hits / everyone).sum(axis=0)
@@ -79,7 +79,7 @@ def _mantel_haenszel(tables: Tables) -> FloatArray:
 
 
 def _under(tables: Tables, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The variant's expected hits of each day given its margins, and their variance, at this odds ratio."""
+    """Expected hits of the variant on each day given its margins, and their variance, at an odds ratio."""
     hits = tables.hits + tables.control_hits
     linear = ratio * (tables.n + hits) + tables.control_n - hits
     product = ratio * tables.n * hits

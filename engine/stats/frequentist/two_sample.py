@@ -1,4 +1,4 @@
-"""Whether two arms differ by more than chance, and by how much: tests of shares and of means."""
+"""Two-sample tests of shares and means, with intervals of the lift."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ class Comparison:
 
 
 def compare_shares(tables: Tables, alpha: npt.ArrayLike) -> Comparison:
-    """Pooled score z of two shares; Fisher's exact mid-p where a cell is below 10.
+    """Test two shares by the pooled score z; by Fisher's exact mid-p where a cell is below 10.
 
     z = (p_t - p_c) / sqrt(p (1 - p) (1/n_t + 1/n_c)), p of both arms together. The interval holds the
     ratios r for which the score test of p_t = r p_c gives p >= alpha: Koopman (1984), Biometrics 40, which
@@ -41,7 +41,7 @@ def compare_shares(tables: Tables, alpha: npt.ArrayLike) -> Comparison:
     z = score_z(tables)
     log_p, low, high = log_p_shares(tables), np.full(z.shape, np.nan), np.full(z.shape, np.nan)
     small, each = _is_small(tables), np.broadcast_to(np.asarray(alpha, np.float64), z.shape)
-    large = tables.both_seen & ~small
+    large = tables.have_visitors & ~small
     if small.any():
         low[small], high[small] = fisher_exact.lift_interval(tables[small], each[small])
     if large.any():
@@ -57,7 +57,7 @@ def compare_shares(tables: Tables, alpha: npt.ArrayLike) -> Comparison:
 
 
 def log_p_shares(tables: Tables) -> FloatArray:
-    """The log p of `compare_shares`, without its intervals; NaN without visitors."""
+    """Compute the log p of `compare_shares`, without its intervals; NaN without visitors."""
     log_p, small = log_p_normal(score_z(tables)), _is_small(tables)
     if small.any():
         log_p[small] = fisher_exact.log_p_mid(tables[small])
@@ -65,18 +65,18 @@ def log_p_shares(tables: Tables) -> FloatArray:
 
 
 def score_z(tables: Tables) -> FloatArray:
-    """The pooled score statistic; 0 where nobody or everybody converted, NaN without visitors."""
+    """Compute the pooled score statistic; 0 where the pooled share is 0 or 1, NaN without visitors."""
     n = np.maximum(tables.n, 1.0)
     control_n = np.maximum(tables.control_n, 1.0)
     pooled = (tables.hits + tables.control_hits) / (n + control_n)
     spread = np.sqrt(pooled * (1.0 - pooled) * (1.0 / n + 1.0 / control_n))
     gap = tables.share - tables.control_share
-    z: FloatArray = np.divide(gap, spread, out=np.where(tables.both_seen, 0.0, np.nan), where=spread > 0)
+    z: FloatArray = np.divide(gap, spread, out=np.where(tables.have_visitors, 0.0, np.nan), where=spread > 0)
     return z
 
 
 def compare_means(control: Estimate, treatment: Estimate, alpha: npt.ArrayLike) -> Comparison:
-    """Welch's t-test of two means, with Fieller's interval of their ratio.
+    """Test two means by Welch's t-test, with Fieller's interval of their ratio.
 
     t = (m_t - m_c) / sqrt(v_t + v_c) with the variances of the means, Welch-Satterthwaite degrees of
     freedom: Welch (1947), Biometrika 34. No test where an estimate is not defined (fewer than two
@@ -101,7 +101,7 @@ def compare_means(control: Estimate, treatment: Estimate, alpha: npt.ArrayLike) 
 def fieller(
     control: FloatArray, v_c: FloatArray, treatment: FloatArray, v_t: FloatArray, critical: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Bounds of treatment / control - 1 for independent estimates with these variances.
+    """Bound treatment / control - 1 by Fieller's interval, for independent estimates.
 
     The ratios r for which |m_t - r m_c| is at most `critical` of its standard errors: Fieller (1954), JRSS
     B 16. NaN where those are no interval: where the control is not above 0 by that many standard errors.
@@ -115,8 +115,8 @@ def fieller(
 
 
 def _is_small(tables: Tables) -> BoolArray:
-    """Where a cell is too small for a normal approximation."""
-    small: BoolArray = tables.both_seen & (tables.smallest_cell < fisher_exact.SMALL_CELL)
+    """True where a cell is too small for a normal approximation."""
+    small: BoolArray = tables.have_visitors & (tables.smallest_cell < fisher_exact.SMALL_CELL)
     return small
 
 

@@ -1,4 +1,4 @@
-"""How far evidence must reach so that looking at every visitor keeps the promised error rate."""
+"""Always-valid boundary: critical values and p values of the asymptotic confidence sequence."""
 
 import numpy as np
 import numpy.typing as npt
@@ -6,12 +6,12 @@ from scipy import special
 
 from engine.stats.arrays import FloatArray
 
-# A statistic beyond this, whose square would overflow, is as sure as this one.
+# Larger statistics, whose squares would overflow, are clipped to this one.
 _LARGEST_Z = 1e150
 
 
 def tuning(alpha: npt.ArrayLike) -> FloatArray:
-    """The prior variance, in units of one planned sample, that makes the interval tightest at its end.
+    """Compute the mixture variance, per planned sample, that makes the interval tightest at its end.
 
     Minimises (x + 1)/x · log((x + 1)/alpha²), which gives x = -W₋₁(-alpha²/e) - 1 (Lambert's W):
     Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024), "Time-uniform central limit theory and
@@ -22,9 +22,9 @@ def tuning(alpha: npt.ArrayLike) -> FloatArray:
 
 
 def critical_value(fraction: npt.ArrayLike, alpha: npt.ArrayLike) -> FloatArray:
-    """Standard errors on either side of the estimate that cover the truth at every look at once.
+    """Compute the standard errors on either side of the estimate that cover the truth at all looks at once.
 
-    `fraction` is the visitors seen over those planned and may pass 1; infinite at 0. With x = tuning ·
+    `fraction` is observed over planned visitors and may exceed 1; infinite at 0. With x = tuning ·
     fraction it is sqrt((x + 1)/x · log((x + 1)/alpha²)): Waudby-Smith et al. (2024), theorem 2.2, with
     their t rho² written as x.
     """
@@ -35,7 +35,7 @@ def critical_value(fraction: npt.ArrayLike, alpha: npt.ArrayLike) -> FloatArray:
 
 
 def log_p_value(z: npt.ArrayLike, fraction: npt.ArrayLike, alpha: npt.ArrayLike) -> FloatArray:
-    """Log of the always-valid two-sided p: the smallest level whose interval leaves out zero.
+    """Compute the log of the always-valid two-sided p: the smallest level whose interval excludes 0.
 
     p = min(1, sqrt(x + 1) · exp(-z²/2 · x/(x + 1))), the inverse of the mixture likelihood ratio of
     Robbins (1970), Annals of Mathematical Statistics 41. Below log(alpha) exactly where |z| exceeds

@@ -1,4 +1,4 @@
-"""What may be said about a difference while the data still come in, however often one looks."""
+"""Confidence sequences: intervals and p values that are valid at every look."""
 
 from dataclasses import dataclass
 
@@ -10,10 +10,10 @@ from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import fieller
 from engine.stats.sequential import always_valid, obrien_fleming
 
-# Before this many conversions an arm, the normal approximation behind the sequence is not to be trusted.
+# With fewer conversions per arm, the normal approximation behind the sequence is unreliable.
 FEWEST_CONVERSIONS = 25
 
-# The visitors of a comparison that a sequence is tuned to where nobody planned any.
+# Visitors of a comparison that a sequence is tuned to without a plan.
 PLANNED_BY_DEFAULT = 20_000
 
 
@@ -35,7 +35,7 @@ class ConfidenceSequence:
     defined: BoolArray
 
 
-def confidence_sequence(  # noqa: PLR0913  # a comparison, and how it is watched
+def confidence_sequence(  # noqa: PLR0913  # a comparison and its boundary
     control: Estimate,
     variant: Estimate,
     *,
@@ -44,12 +44,12 @@ def confidence_sequence(  # noqa: PLR0913  # a comparison, and how it is watched
     planned: npt.ArrayLike = PLANNED_BY_DEFAULT,
     ends_as_planned: bool = False,
 ) -> ConfidenceSequence:
-    """The asymptotic confidence sequence of the difference and of the lift at the present sample.
+    """Compute the asymptotic confidence sequence of the difference and of the lift.
 
     Estimate ± critical value · standard error, the critical value of Waudby-Smith, Arbour, Sinha, Kennedy
     and Ramdas (2024), tuned to `planned` visitors in both arms together, which is fixed before the data.
-    With `ends_as_planned` the critical value is O'Brien and Fleming's (`continuous_looks`), which asks for
-    much early and for little more than a single look at the end, but promises nothing beyond it. The lift
+    With `ends_as_planned` the critical value is O'Brien and Fleming's (`obrien_fleming`): strict early, close
+    to that of a single look at the planned end, and without a promise beyond it. The lift
     is Fieller's interval (1954, JRSS B 16) with the critical value. Not defined before the arm
     with the fewest conversions has FEWEST_CONVERSIONS of them.
     """
@@ -77,17 +77,17 @@ def confidence_sequence(  # noqa: PLR0913  # a comparison, and how it is watched
 
 
 def wins_always_valid(sequence: ConfidenceSequence, *, wanted: npt.ArrayLike = 1) -> BoolArray:
-    """Whether the variant has won, safe to ask after every visitor.
+    """Flag variants that have won, valid after every visitor.
 
     `wanted` is 1 where more is better and -1 where less is. The whole interval lies on the wanted side
-    of 0; never where the sequence is not defined. With -`wanted` it says whether the variant has lost.
+    of 0; never where the sequence is not defined. With -`wanted` the flag means that the variant has lost.
     """
     bound = np.where(np.asarray(wanted) > 0, sequence.low, -sequence.high)
     return np.asarray(sequence.defined & (np.where(sequence.defined, bound, 0.0) > 0))
 
 
 def narrowed(sequence: ConfidenceSequence, *, axis: int = 0) -> ConfidenceSequence:
-    """Everything learnt up to each look, where looks run along `axis`.
+    """Intersect the intervals of all looks so far, along `axis`.
 
     All intervals of a confidence sequence hold together, so their intersection does: the highest low,
     the lowest high and the smallest p so far. A look that is not defined repeats the one before it.

@@ -1,6 +1,6 @@
-"""How far evidence must reach at each of a few planned looks, and how likely it is to.
+"""Group-sequential boundaries by alpha spending, and their power.
 
-A look is its information fraction: visitors seen over visitors planned. The statistic z at fractions
+A look is its information fraction: observed over planned visitors. The statistic z at fractions
 t_1 < … < t_K is that of a Brownian motion, B(t) = z sqrt(t), with drift: the expected z at t = 1.
 Crossing probabilities by recursive numerical integration: Armitage, McPherson and Rowe (1969), JRSS A 132;
 Jennison and Turnbull (2000), "Group Sequential Methods", chapter 19.
@@ -19,15 +19,15 @@ from engine.stats.roots import bisect
 
 # Two-sided tails beyond this many standard errors are below the smallest positive float.
 FARTHEST = 38.0
-# What lies beyond this many standard errors is too unlikely to be integrated.
+# Density beyond this many standard errors is negligible.
 _REACH = 30.0
-# Looks closer together than this would need a finer grid than anybody needs looks.
+# Closer looks would need a finer grid.
 CLOSEST_LOOKS = 1e-4
 _PANEL_NODES, _PANEL_WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 
 def spent(fraction: npt.ArrayLike, alpha: float) -> FloatArray:
-    """The share of A/A tests that may have been called significant by then, in either direction.
+    """Compute the alpha spent by a fraction: the share of A/A tests that may be significant by then.
 
     4 · (1 - Phi(z_{alpha/4} / sqrt(t))), the O'Brien-Fleming type: each side spends alpha/2 by
     2 · (1 - Phi(z / sqrt(t))): Lan and DeMets (1983), Biometrika 70. All of alpha from t = 1 on.
@@ -37,9 +37,9 @@ def spent(fraction: npt.ArrayLike, alpha: float) -> FloatArray:
 
 
 def obrien_fleming(fractions: npt.ArrayLike, alpha: float) -> FloatArray:
-    """Critical |z| at each look so that all of them together err with probability `alpha` at most.
+    """Compute the critical |z| at each look, so that all looks together err with probability `alpha` at most.
 
-    Solved look by look from what `spent` allows, so looks may fall when they like; capped at FARTHEST.
+    Solved look by look from `spent`, so looks may come at any fraction; capped at FARTHEST.
     Fractions rise by at least CLOSEST_LOOKS and do not pass 1; with the last at 1 the level is exact.
     """
     looks = _checked(fractions)
@@ -53,7 +53,7 @@ def obrien_fleming(fractions: npt.ArrayLike, alpha: float) -> FloatArray:
 def crossing_probability(
     fractions: npt.ArrayLike, critical: npt.ArrayLike, drift: npt.ArrayLike = 0.0
 ) -> FloatArray:
-    """The chance that |z| has reached `critical` by each look.
+    """Compute the probability that |z| has reached `critical` by each look.
 
     Shape: that of `drift` and then the looks. With drift 0 it is the error rate, with the drift of a true
     effect the power.
@@ -67,7 +67,7 @@ def crossing_probability(
 
 
 def drift_for_power(fractions: npt.ArrayLike, critical: npt.ArrayLike, power: float) -> float:
-    """The expected z at fraction 1 that makes crossing by the last look as likely as `power`."""
+    """Find the expected z at fraction 1 whose probability of crossing by the last look is `power`."""
 
     def missing(drift: FloatArray) -> FloatArray:
         return power - crossing_probability(fractions, critical, drift)[..., -1]
@@ -77,7 +77,7 @@ def drift_for_power(fractions: npt.ArrayLike, critical: npt.ArrayLike, power: fl
 
 @dataclass(frozen=True, slots=True)
 class _Undecided:
-    """Where B may stand at a look, `at`, if no earlier look has crossed: sub-density times weight, no drift.
+    """Sub-density of B without drift at the nodes `at` of a look, given no earlier crossing, times weights.
 
     The next look is at `next_look`. A drift enters by its likelihood ratio, exp(drift B - drift² t / 2).
     """
@@ -88,7 +88,7 @@ class _Undecided:
     next_look: float
 
     def crossing(self, critical: npt.ArrayLike, drift: npt.ArrayLike = 0.0) -> FloatArray:
-        """The chance of first reaching |z| >= `critical` at the next look, elementwise over both."""
+        """Compute the probability that |z| first reaches `critical` at the next look, elementwise."""
         limit = np.asarray(critical, np.float64)[..., None] * np.sqrt(self.next_look)
         theta = np.asarray(drift, np.float64)[..., None]
         step = np.sqrt(self.next_look - self.at)
@@ -116,7 +116,7 @@ def _critical_that_spends(allowance: float, before: _Undecided) -> float:
 
 
 def _walk(looks: FloatArray, critical: FloatArray) -> Iterator[_Undecided]:
-    """What is undecided before each look; reads `critical` of a look only when the next one is asked for."""
+    """Yield the undecided distribution before each look; reads `critical` of a look only for the next one."""
     state = _Undecided(np.zeros(1), np.ones(1), 0.0, float(looks[0]))
     yield state
     for k in range(1, looks.size):

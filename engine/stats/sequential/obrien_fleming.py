@@ -1,4 +1,4 @@
-"""O'Brien and Fleming's boundary for ever more looks, up to a planned sample."""
+"""O'Brien-Fleming boundary for continuous monitoring up to a planned sample."""
 
 from functools import lru_cache
 
@@ -9,18 +9,18 @@ from scipy import special
 from engine.stats.arrays import FloatArray
 from engine.stats.roots import bisect
 
-# A Brownian path stays below this with a chance that no double tells from 0.
+# The probability that a Brownian path stays below this rounds to 0.
 _HIGHEST = 40.0
-# A statistic beyond this, whose square would overflow, is as sure as this one.
+# Larger statistics, whose squares would overflow, are clipped to this one.
 _LARGEST_Z = 1e150
 _TERMS = 8
 
 
 def critical_value(fraction: npt.ArrayLike, alpha: float) -> FloatArray:
-    """The |z| asked for at this fraction of the planned sample: c / sqrt(fraction); infinite at 0.
+    """Compute the critical |z| at a fraction of the planned sample: c / sqrt(fraction); infinite at 0.
 
-    O'Brien and Fleming (1979), Biometrics 35, ask for |z| above c / sqrt(t) at each of a few looks. Here c
-    is that of looking all the time: a Brownian path leaves ±c before time 1 with probability `alpha`, so
+    O'Brien and Fleming (1979), Biometrics 35, require |z| above c / sqrt(t) at each of a few looks. Here c
+    is that of continuous looks: a Brownian path leaves ±c before time 1 with probability `alpha`, so
     the promise holds however often one looks. Beyond the plan nothing more is spent, and c stays.
     """
     with np.errstate(divide="ignore"):
@@ -28,7 +28,7 @@ def critical_value(fraction: npt.ArrayLike, alpha: float) -> FloatArray:
 
 
 def log_p_value(z: npt.ArrayLike, fraction: npt.ArrayLike) -> FloatArray:
-    """Log of the two-sided p that holds at every look: that of a path reaching |z| sqrt(fraction).
+    """Compute the log of the always-valid two-sided p: that of a path reaching |z| sqrt(fraction).
 
     Below log(alpha) exactly where |z| exceeds `critical_value(fraction, alpha)`.
     """
@@ -37,7 +37,7 @@ def log_p_value(z: npt.ArrayLike, fraction: npt.ArrayLike) -> FloatArray:
 
 
 def log_crossing(height: npt.ArrayLike) -> FloatArray:
-    """Log of the chance that a Brownian path leaves ±`height` before time 1.
+    """Compute the log probability that a Brownian path leaves ±`height` before time 1.
 
     4 sum (-1)^k (1 - Phi((2k + 1) height)) for high ones, and 1 - 4/pi sum (-1)^k/(2k + 1) exp(-(2k + 1)²
     pi²/(8 height²)) for low ones: Feller (1971), "An Introduction to Probability Theory and Its

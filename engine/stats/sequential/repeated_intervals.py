@@ -1,4 +1,4 @@
-"""What may be said at one of a few looks whose number was bounded beforehand."""
+"""Repeated confidence intervals and decisions at group-sequential looks."""
 
 from dataclasses import dataclass
 
@@ -15,8 +15,8 @@ from engine.stats.sequential.group_sequential import CLOSEST_LOOKS, obrien_flemi
 class Look:
     """A comparison at one look, elementwise; NaN where `defined` is False.
 
-    `critical` is the |z| that this look asks for; `decided` where it was reached: exactly there the
-    difference's interval [`low`, `high`] leaves out 0, and the lift's [`lift_low`, `lift_high`] too where
+    `critical` is the critical |z| of this look; `decided` where it was reached: exactly there the
+    difference's interval [`low`, `high`] excludes 0, and the lift's [`lift_low`, `lift_high`] too where
     the control is separable from 0. The intervals of all looks hold together at the planned level.
     """
 
@@ -31,11 +31,11 @@ class Look:
 
 
 def look_at(control: Estimate, variant: Estimate, *, looks: npt.ArrayLike, alpha: float) -> Look:
-    """Read a comparison at the last of `looks`, the information fractions of all looks taken so far.
+    """Test a comparison at the last of `looks`, the information fractions of all looks so far.
 
     Critical values spend alpha as O'Brien and Fleming would: Lan and DeMets (1983), Biometrika 70. The
     repeated confidence intervals, estimate ± critical · standard error, are of Jennison and Turnbull
-    (1989), JRSS B 51. The fraction is visitors seen over visitors planned; see `taken`.
+    (1989), JRSS B 51. The fraction is observed over planned visitors; see `taken`.
     """
     critical = float(obrien_fleming(looks, alpha)[-1])
     change = variant.minus(control)
@@ -57,10 +57,10 @@ def look_at(control: Estimate, variant: Estimate, *, looks: npt.ArrayLike, alpha
 
 
 def taken(visitors: npt.ArrayLike, planned: float) -> FloatArray:
-    """The information fractions of looks at these visitor counts, in order, as the boundaries take them.
+    """Convert visitor counts of looks to information fractions, in order.
 
-    Counts beyond the plan are the end of it: all of alpha is spent at the first of them, and what that
-    look said stands. Looks without new visitors are no looks. Empty where nobody has come.
+    The first count at or beyond the plan ends it: all of alpha is spent there, and its decision stands.
+    Looks without new visitors do not count. Empty without visitors.
     """
     fractions = np.minimum(np.asarray(visitors, np.float64) / planned, 1.0)
     kept: list[float] = []

@@ -1,4 +1,4 @@
-"""Whether visitors split as they should have, safe to ask after every visitor."""
+"""Sequential sample-ratio test, valid after every visitor."""
 
 from dataclasses import dataclass
 
@@ -8,16 +8,16 @@ from scipy import special
 
 from engine.stats.arrays import BoolArray, FloatArray
 
-# How close to the promised split a broken one is thought to be: as if this many visitors had shown it.
-# Larger finds smaller breaks, later.
+# Concentration of the Dirichlet alternative around the planned split, in visitors: larger values detect
+# smaller mismatches, later.
 CONCENTRATION = 10_000.0
 
 
 @dataclass(frozen=True, slots=True)
 class SplitCheck:
-    """`log_p` is the log of a p value that holds at every look at once; 0 with nobody or a single arm.
+    """Result of a sample-ratio test: `log_p` of an always-valid p; 0 without visitors or with a single arm.
 
-    `stray` where visitors came to an arm that has no weight: broken for certain, whatever the p.
+    `stray` where an arm without weight has visitors: a mismatch whatever the p.
     """
 
     log_p: FloatArray
@@ -27,7 +27,7 @@ class SplitCheck:
 def check_split(
     visitors: npt.ArrayLike, weights: npt.ArrayLike, *, concentration: float = CONCENTRATION
 ) -> SplitCheck:
-    """Compare counts with weights, arms along the last axis; arms without weight are no arms.
+    """Test counts against weights, arms along the last axis; arms without weight are left out.
 
     The Bayes factor of a multinomial with Dirichlet(c w) shares against the shares w themselves is, if
     the split is right, a martingale that starts at 1, so that its inverse is a p value at every look:
@@ -40,9 +40,9 @@ def check_split(
 def check_split_over_epochs(
     visitors: npt.ArrayLike, weights: npt.ArrayLike, *, concentration: float = CONCENTRATION
 ) -> SplitCheck:
-    """The same where weights moved: epochs along the second axis from the end, each with its own weights.
+    """Test counts by epoch, each with its own weights; epochs along the second axis from the end.
 
-    The factors of the epochs multiply, which keeps the martingale.
+    The Bayes factors of the epochs multiply, which keeps the martingale.
     """
     log_factor, stray = _log_bayes_factor(visitors, weights, concentration)
     return SplitCheck(np.minimum(-log_factor.sum(axis=-1), 0.0), np.asarray(stray.any(axis=-1)))

@@ -22,7 +22,7 @@ from engine.calibration.sample_ratio import SampleRatioCase
 from engine.calibration.segments import SegmentsCase
 from engine.calibration.trials import Setting
 from engine.stats.arrays import FloatArray
-from engine.stats.bayesian.priors import prior_of_past
+from engine.stats.bayesian.priors import pre_period_prior
 from engine.stats.estimates import Estimate
 from engine.stats.moments import Moments
 from engine.stats.sequential.sample_ratio import SplitCheck
@@ -103,7 +103,7 @@ def dunnett_as_if_alone(log_p: FloatArray, *_: object) -> tuple[FloatArray, Floa
 
 
 def as_if_every_visitor_counted(conversions: float, visitors: float) -> tuple[float, float]:
-    return prior_of_past(conversions, visitors, worth=visitors)
+    return pre_period_prior(conversions, visitors, worth=visitors)
 
 
 def sample_ratio_of_one_look(visitors: FloatArray, _: object) -> SplitCheck:
@@ -135,11 +135,13 @@ BROKEN = (
     Broken("median order", AMOUNTS, "amounts", "estimate_quantiles", too_sure),
     Broken("90% quantile order", AMOUNTS, "amounts", "estimate_quantiles", too_sure),
     Broken("prior on the lift", DRAWN, "lift_priors", "update_lift", with_too_sure_arms),
-    Broken("pre-period prior", FIXED, "lift_priors", "prior_of_past", lambda _: as_if_every_visitor_counted),
+    Broken(
+        "pre-period prior", FIXED, "lift_priors", "pre_period_prior", lambda _: as_if_every_visitor_counted
+    ),
     Broken("always valid", SPLIT, "sample_ratio", "check_split", lambda _: sample_ratio_of_one_look),
     Broken("stratified by epoch", BANDIT, "bandits", "stratify", too_sure),
-    Broken("non-inferiority", NO_HARM, "guardrails", "judge_guardrail", with_too_sure_arms),
-    Broken("guardrail broken", HARM, "guardrails", "judge_guardrail", with_too_sure_arms),
+    Broken("non-inferiority", NO_HARM, "guardrails", "noninferiority_test", with_too_sure_arms),
+    Broken("guardrail broken", HARM, "guardrails", "noninferiority_test", with_too_sure_arms),
     Broken("segment effects", ALIKE, "segments", "log_odds_ratios", too_sure),
     Broken("segment effects", ALIKE, "segments", "benjamini_hochberg", lambda _: as_if_alone),
     Broken("segment effects", MIXED, "segments", "log_odds_ratios", too_sure),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.analysis.analyze import analyze
-from engine.simulation.bandits import Steered, evidence_of, simulate_bandits
+from engine.simulation.bandits import SimulatedBandits, evidence_of, simulate_bandits
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import Comparison, compare_means
 from engine.stats.moments import Moments
@@ -20,12 +20,12 @@ TREND = np.linspace(0.5, 1.5, EPOCHS)
 ERROR = (0.05 * 0.95 / EXPERIMENTS) ** 0.5
 
 
-def steered(*lifts: float, seed: int) -> Steered:
+def steered(*lifts: float, seed: int) -> SimulatedBandits:
     rates = BASE * TREND[:, None] * (1 + np.array([0.0, *lifts]))
     return simulate_bandits(rates, per_epoch=2000, experiments=EXPERIMENTS, seed=seed)
 
 
-def read(run: Steered, *, by_epoch: bool) -> tuple[Estimate, Comparison]:
+def read(run: SimulatedBandits, *, by_epoch: bool) -> tuple[Estimate, Comparison]:
     """The difference and its test at 5%."""
     control, variant = run.moments[..., 0], run.moments[..., 1]
     if by_epoch:

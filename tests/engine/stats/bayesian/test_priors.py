@@ -4,7 +4,7 @@ import pytest
 from scipy import integrate, special
 
 from engine.stats.bayesian.best_arm import best_of_shares
-from engine.stats.bayesian.priors import prior_of_past, update_lift
+from engine.stats.bayesian.priors import pre_period_prior, update_lift
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import fieller
 
@@ -78,16 +78,17 @@ def test_a_control_of_nothing_has_no_lift() -> None:
 
 
 def test_the_past_counts_as_many_visitors_as_it_is_worth() -> None:
-    assert prior_of_past(500, 10_000, worth=100) == pytest.approx((6.0, 96.0))
-    assert prior_of_past(5, 50, worth=100) == pytest.approx((6.0, 46.0))
-    assert prior_of_past(0, 0) == (1.0, 1.0)
+    assert pre_period_prior(500, 10_000, worth=100) == pytest.approx((6.0, 96.0))
+    assert pre_period_prior(5, 50, worth=100) == pytest.approx((6.0, 46.0))
+    assert pre_period_prior(0, 0) == (1.0, 1.0)
     # With as much of a past, a lucky start is believed less.
     lucky = [1, 4], [50, 50]
     assert (
-        best_of_shares(*lucky, prior=prior_of_past(500, 10_000)).chance[1] < best_of_shares(*lucky).chance[1]
+        best_of_shares(*lucky, prior=pre_period_prior(500, 10_000)).chance[1]
+        < best_of_shares(*lucky).chance[1]
     )
 
 
 def test_an_impossible_past_is_refused() -> None:
     with pytest.raises(ValueError, match="between 0 and visitors"):
-        prior_of_past(11, 10)
+        pre_period_prior(11, 10)

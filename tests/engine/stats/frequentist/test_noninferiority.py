@@ -5,7 +5,7 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.comparison.guardrails import broken_guardrails
 from engine.stats.estimates import Estimate
-from engine.stats.frequentist.noninferiority import judge_guardrail
+from engine.stats.frequentist.noninferiority import noninferiority_test
 from engine.stats.moments import Moments
 from tests.builders import a_goal, an_experiment
 from tests.observations import observed
@@ -19,7 +19,7 @@ def shares(hits: object, n: float = N) -> Estimate:
 
 def test_a_variant_exactly_at_the_margin_is_cleared_as_rarely_as_promised() -> None:
     rng = np.random.default_rng(1)
-    judged = judge_guardrail(
+    judged = noninferiority_test(
         shares(rng.binomial(N, 0.10, 20_000)), shares(rng.binomial(N, 0.095, 20_000)), margin=0.05, alpha=0.05
     )
     # One-sided at 2.5%.
@@ -28,7 +28,7 @@ def test_a_variant_exactly_at_the_margin_is_cleared_as_rarely_as_promised() -> N
 
 def test_less_is_wanted_mirrors_more_is_wanted() -> None:
     rng = np.random.default_rng(2)
-    judged = judge_guardrail(
+    judged = noninferiority_test(
         shares(rng.binomial(N, 0.10, 20_000)),
         shares(rng.binomial(N, 0.105, 20_000)),
         margin=0.05,
@@ -41,7 +41,7 @@ def test_less_is_wanted_mirrors_more_is_wanted() -> None:
 @pytest.mark.parametrize("wanted", [1, -1])
 def test_verdict_and_worst_case_never_disagree(wanted: int) -> None:
     rng = np.random.default_rng(3)
-    judged = judge_guardrail(
+    judged = noninferiority_test(
         shares(rng.binomial(N, 0.10, 5_000)),
         shares(rng.binomial(N, rng.uniform(0.09, 0.11, 5_000))),
         margin=0.03,
@@ -54,7 +54,7 @@ def test_verdict_and_worst_case_never_disagree(wanted: int) -> None:
 
 
 def test_a_clear_loss_breaks_the_guardrail_and_little_data_do_neither() -> None:
-    judged = judge_guardrail(
+    judged = noninferiority_test(
         shares([2_000, 2_000, 10], N), shares([1_500, 1_999, 10], N), margin=0.05, alpha=0.05
     )
     assert judged.broken.tolist() == [True, False, False]
@@ -64,12 +64,12 @@ def test_a_clear_loss_breaks_the_guardrail_and_little_data_do_neither() -> None:
 def test_without_a_margin_it_is_the_one_sided_z_test_of_statsmodels() -> None:
     values = [DescrStatsW(np.repeat([1.0, 0.0], [hits, N - hits])) for hits in (1_100, 1_000)]
     _, p = CompareMeans(*values).ztest_ind(alternative="larger", usevar="unequal")
-    judged = judge_guardrail(shares([1_000]), shares([1_100]), margin=0.0, alpha=0.05)
+    judged = noninferiority_test(shares([1_000]), shares([1_100]), margin=0.0, alpha=0.05)
     assert np.exp(judged.log_p[0]) == pytest.approx(p, rel=1e-9)
 
 
 def test_a_share_of_nothing_is_no_margin() -> None:
-    judged = judge_guardrail(shares([0, 5], 100), shares([5, 5], 100), margin=0.05, alpha=0.05)
+    judged = noninferiority_test(shares([0, 5], 100), shares([5, 5], 100), margin=0.05, alpha=0.05)
     assert judged.defined.tolist() == [False, True]
     assert not judged.holds[0]
     assert np.isnan(judged.log_p[0])
