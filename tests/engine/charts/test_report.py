@@ -9,10 +9,6 @@ import pytest
 
 from engine.analysis.analyze import analyze
 from engine.analysis.results.report import Report
-from engine.calibration.chart import chart_error_rates
-from engine.calibration.error_rates import calibrate
-from engine.calibration.methods import METHODS
-from engine.calibration.trials import Setting
 from engine.charts import report as charts
 from engine.errors import MissingChartsError
 from tests.builders import NOW, an_experiment
@@ -61,13 +57,6 @@ def test_the_last_day_shows_the_rates_of_the_report() -> None:
 def test_a_goal_that_the_report_does_not_have_has_no_rates() -> None:
     with pytest.raises(ValueError, match="has no goal 'goal_9'"):
         charts.chart_rates(a_report(), "goal_9")
-
-
-def test_scores_are_drawn_beside_their_promises() -> None:
-    (scores,) = calibrate([Setting(rate=0.2, visitors=280)], METHODS, runs=100, seed=1)
-    rows = rows_of(chart_error_rates(scores))
-    assert [row["false_positives"] for row in rows] == [score.false_positives.value for score in scores]
-    assert [row["promised"] for row in rows] == [score.method.error_rate for score in scores]
 
 
 def test_an_empty_report_draws_an_empty_chart() -> None:

@@ -1,0 +1,59 @@
+"""Rows of a DataFrame are read into whole numbers, or refused with the column's name."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from engine.errors import InvalidEvidenceError
+from engine.frames.rows import Columns, ValueColumns, kinds_of, read_rows
+
+FRAME = pl.DataFrame(
+    {
+        "variant": ["A", "B", "A"],
+        "bought": [1.0, float("nan"), 0.0],
+        "spent": [19.99, None, -0.5],
+        "plan": ["pro", "", None],
+        "day": ["2026-03-01", "2026-03-02T00:00:01", None],
+    }
+)
+
+
+def columns(**more: Any) -> Columns:
+    return Columns(**{"variant": "variant", "goals": {"bought": "custom_event"}, **more})
+
+
+def test_a_list_of_goals_is_of_conversions() -> None:
+    assert kinds_of(["a", "b"]) == {"a": "custom_event", "b": "custom_event"}
+    assert kinds_of({"a": "revenue"}) == {"a": "revenue"}
+
+
+def test_missing_conversions_and_amounts_are_zero() -> None:
+    rows = read_rows(FRAME, columns(goals={"bought": "custom_event", "spent": "revenue"}))
+    assert rows["goal_0"].to_list() == [1, 0, 0]
+    assert rows["goal_1"].to_list() == [1999, 0, -50]
+    assert rows["visitor"].n_unique() == 3
+
+
+def test_empty_text_is_in_no_segment() -> None:
+    rows = read_rows(FRAME, columns(segments=("plan",)))
+    assert rows["segment_0"].to_list() == ["pro", None, None]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"goals": {"spent": "custom_event"}}, "'spent' holds other numbers than 0 and 1"),
+        ({"goals": {"plan": "revenue"}}, "'plan' holds String; revenue is a number"),
+        ({"goals": {"bougth": "custom_event"}}, "there is no column 'bougth'; did you mean 'bought'"),
+        ({"timestamp": "spent"}, "'spent' holds Float64, not times"),
+    ],
+)
+def test_a_column_that_does_not_fit_its_role_is_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidEvidenceError, match=message):
+        read_rows(FRAME, columns(**wrong))
+
+
+def test_a_cap_on_what_is_no_goal_is_refused() -> None:
+    with pytest.raises(InvalidEvidenceError):
+        ValueColumns(caps={"spent": 99.0}).validate({"bought": "custom_event"})
