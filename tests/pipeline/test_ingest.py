@@ -1,8 +1,10 @@
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,22 +59,40 @@ async def submit_all(ingest: Ingest, *submitted: tuple[str, list[EventRow]]) -> 
     )
 
 
+@dataclass(frozen=True, slots=True)
+class HeldWriter:
+    """A writer that stays inside its first commit until `release` is set."""
+
+    has_begun: threading.Event = field(default_factory=threading.Event)
+    release: threading.Event = field(default_factory=threading.Event)
+
+
 @contextmanager
-def a_busy_writer(
-    warehouse: Warehouse, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[threading.Event]:
-    """Hold the writer inside its first commit until the event is set."""
-    begun, go_on = threading.Event(), threading.Event()
+def a_held_writer(monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldWriter]:
+    writer = HeldWriter()
     append = events.append
 
-    def slow_append(*arguments: object) -> None:
-        begun.set()
-        go_on.wait(10)
+    def held_append(*arguments: object) -> None:
+        writer.has_begun.set()
+        writer.release.wait(30)
         append(*arguments)  # type: ignore[arg-type]  # passed through as they came
 
-    monkeypatch.setattr(events, "append", slow_append)
-    yield go_on
-    go_on.set()
+    monkeypatch.setattr(events, "append", held_append)
+    yield writer
+    writer.release.set()
+
+
+async def queued(*submissions: Coroutine[Any, Any, None]) -> list[asyncio.Task[None]]:
+    """Start submissions; each is in the queue once its task has run to its first wait."""
+    tasks = [asyncio.create_task(submission) for submission in submissions]
+    await asyncio.sleep(0)
+    return tasks
+
+
+async def refusal_of_a_huge_request(ingest: Ingest) -> str:
+    with pytest.raises(OverloadedError) as refused:
+        await ingest.submit("prj_1", [a_row("late")], 10**12)
+    return str(refused.value)
 
 
 def test_what_is_acknowledged_is_stored(ingest: Ingest, warehouse: Warehouse) -> None:
@@ -125,13 +145,12 @@ def test_a_full_queue_refuses_and_says_when_to_come_back(
     with running(warehouse, Settings(data_dir=tmp_path, ingest_queue_bytes=3000)) as ingest:
 
         async def fill() -> list[BaseException | None]:
-            with a_busy_writer(warehouse, ingest, monkeypatch) as go_on:
-                waiting = [asyncio.create_task(ingest.submit("prj_1", [a_row()], 1000)) for _ in range(3)]
-                await asyncio.sleep(0.05)
+            with a_held_writer(monkeypatch) as writer:
+                waiting = await queued(*(ingest.submit("prj_1", [a_row()], 1000) for _ in range(3)))
                 with pytest.raises(OverloadedError) as refused:
                     await ingest.submit("prj_1", [a_row("refused")], 1000)
                 assert refused.value.retry_after >= 1
-                go_on.set()
+                writer.release.set()
                 return await asyncio.gather(*waiting, return_exceptions=True)
 
         assert asyncio.run(fill()) == [None] * 3
@@ -155,18 +174,17 @@ def test_one_projects_broken_row_loses_nothing_of_the_others(
     ingest: Ingest, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def together() -> list[BaseException | None]:
-        with a_busy_writer(warehouse, ingest, monkeypatch) as go_on:
-            first = asyncio.create_task(ingest.submit("prj_0", [a_row()]))
-            await asyncio.sleep(0.05)
-            rest = asyncio.create_task(
-                submit_all(
-                    ingest, ("prj_1", [a_row("a")]), ("prj_2", [a_row("x"), POISON]), ("prj_3", [a_row("b")])
-                )
+        with a_held_writer(monkeypatch) as writer:
+            first = await queued(ingest.submit("prj_0", [a_row()]))
+            assert await asyncio.to_thread(writer.has_begun.wait, 30)
+            rest = await queued(
+                ingest.submit("prj_1", [a_row("a")]),
+                ingest.submit("prj_2", [a_row("x"), POISON]),
+                ingest.submit("prj_3", [a_row("b")]),
             )
-            await asyncio.sleep(0.05)
-            go_on.set()
-            await first
-            return await rest
+            writer.release.set()
+            await asyncio.gather(*first)
+            return await asyncio.gather(*rest, return_exceptions=True)
 
     answers = asyncio.run(together())
     assert [type(answer) for answer in answers] == [type(None), NotStoredError, type(None)]
@@ -197,14 +215,14 @@ def test_stopping_writes_what_waits_and_refuses_what_comes(
     ingest.start()
 
     async def stop_meanwhile() -> None:
-        with a_busy_writer(warehouse, ingest, monkeypatch) as go_on:
-            waiting = [asyncio.create_task(ingest.submit("prj_1", [a_row()])) for _ in range(5)]
-            await asyncio.sleep(0.05)
+        with a_held_writer(monkeypatch) as writer:
+            waiting = await queued(*(ingest.submit("prj_1", [a_row()]) for _ in range(5)))
             stopping = asyncio.create_task(asyncio.to_thread(ingest.stop))
-            await asyncio.sleep(0.05)
-            with pytest.raises(OverloadedError, match="stopping"):
-                await ingest.submit("prj_1", [a_row("late")])
-            go_on.set()
+            async with asyncio.timeout(30):
+                # Refused either way: before for its size, then because the service is stopping.
+                while "stopping" not in await refusal_of_a_huge_request(ingest):
+                    await asyncio.to_thread(lambda: None)
+            writer.release.set()
             await asyncio.gather(stopping, *waiting)
 
     asyncio.run(stop_meanwhile())

@@ -1,7 +1,6 @@
 import json
 from typing import Any
 
-import mmh3
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +15,7 @@ from pipeline.events.decode import (
     decode_tracked,
 )
 from pipeline.events.field_checks import JUNK_IDS
-from pipeline.events.hashing import hash64, visitor_keys
+from pipeline.events.hashing import hash64
 from pipeline.events.rejections import CODES
 from tests.builders import an_experiment
 
@@ -213,13 +212,6 @@ def test_a_known_bot_is_stored_and_flagged() -> None:
     client = Client.of_headers({"user-agent": "Mozilla/5.0 (compatible; Googlebot/2.1)"})
     read = tracked(exposure(), reception=RequestContext(RECEIVED, RECEPTION.project_ids, client))
     assert [row.is_bot for row in read.rows] == [True]
-
-
-def test_a_visitor_key_is_the_first_half_of_murmur3_x64_128() -> None:
-    # From the algorithm's 16 bytes themselves, little-endian.
-    digest = mmh3.mmh3_x64_128_digest(b"visitor-1", 0)
-    assert hash64("visitor-1") == int.from_bytes(digest[:8], "little")
-    assert visitor_keys(["visitor-1", "é"]) == [hash64("visitor-1"), hash64("é")]
 
 
 @given(

@@ -1,0 +1,85 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.design.project import Project
+from pipeline.imports.importer import Imported, VisitorFile, import_events, import_visitors
+from pipeline.imports.tables import UnreadableFileError
+from pipeline.imports.visitor_rows import VisitorColumns
+from pipeline.store.warehouse import events
+from tests.pipeline.working_store import WorkingStore, a_working_store
+
+CSV = "visitor,arm,bought\nv1,A,1\nv2,B,0\nv3,B,maybe\n"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[WorkingStore]:
+    with a_working_store(tmp_path / "store") as opened:
+        yield opened
+
+
+@pytest.fixture
+def project(store: WorkingStore) -> Project:
+    return store.add_project()
+
+
+def import_csv(path: Path, store: WorkingStore, project: Project, *, control: str = "A") -> Imported:
+    columns = VisitorColumns(variant="arm", goals={"bought": "custom_event"}, visitor="visitor")
+    file = VisitorFile(path=path, columns=columns, name="Checkout", control=control)
+    return import_visitors(
+        file, project, catalog=store.catalog, ingest=store.ingest, on_progress=lambda _: None
+    )
+
+
+def test_visitors_become_a_running_experiment_with_events(
+    tmp_path: Path, store: WorkingStore, project: Project
+) -> None:
+    path = tmp_path / "visitors.csv"
+    path.write_text(CSV)
+    imported = import_csv(path, store, project)
+    assert imported.experiment is not None
+    assert (imported.experiment.status, imported.experiment.variants[0].name) == ("running", "A")
+    assert (imported.rows, imported.events) == (2, 3)
+    assert [(bad.line, bad.reason) for bad in imported.bad_rows] == [(4, "'bought' is neither 1 nor 0")]
+    assert events.count_by_type(store.warehouse, project.id) == {"conversion": 1, "exposure": 2}
+
+
+def test_a_repeated_import_finds_the_experiment_again(
+    tmp_path: Path, store: WorkingStore, project: Project
+) -> None:
+    path = tmp_path / "visitors.csv"
+    path.write_text(CSV)
+    first, second = (import_csv(path, store, project).experiment for _ in range(2))
+    assert first is not None
+    assert second is not None
+    assert first.id == second.id
+    assert store.observe(first, project).visitors.tolist() == [1, 1]
+
+
+def test_nothing_is_stored_of_a_file_without_the_control(
+    tmp_path: Path, store: WorkingStore, project: Project
+) -> None:
+    path = tmp_path / "visitors.csv"
+    path.write_text(CSV)
+    with pytest.raises(UnreadableFileError, match="no row of 'arm' is the control 'C'"):
+        import_csv(path, store, project, control="C")
+    assert store.catalog.experiments.of_project(project.id) == []
+    assert store.ingest.last_seq_of(project.id) == 0
+
+
+def test_events_are_imported_at_any_age_and_rejected_by_line(
+    tmp_path: Path, store: WorkingStore, project: Project
+) -> None:
+    path = tmp_path / "events.csv"
+    path.write_text(
+        "event_id,type,visitor_id,url,timestamp\n"
+        "e1,pageview,v1,https://shop.example/,2001-01-01T00:00:00Z\n"
+        "e2,pageview,undefined,https://shop.example/,2001-01-01T00:00:00Z\n"
+    )
+    imported = import_events(
+        path, project, catalog=store.catalog, ingest=store.ingest, on_progress=lambda _: None
+    )
+    assert (imported.experiment, imported.events) == (None, 1)
+    assert [bad.line for bad in imported.bad_rows] == [3]
+    assert imported.bad_rows[0].reason.startswith("invalid_visitor_id")
