@@ -1,0 +1,56 @@
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from pipeline.settings import Settings
+from pipeline.store.warehouse import published
+from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.published import Published
+
+RECORD = Published(
+    experiment_id="exp_1",
+    fingerprint="f",
+    rules="{}",
+    covered_seq=7,
+    as_of=5,
+    last_exposed_at=None,
+    variants=("var_0", "var_1"),
+    goals=("goal_1",),
+    dimensions=(),
+    is_final=False,
+)
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Iterator[Warehouse]:
+    opened = Warehouse.open(Settings(data_dir=tmp_path))
+    with opened.cursor() as cursor:
+        published.create_table(cursor)
+    yield opened
+    opened.close()
+
+
+def test_a_record_replaces_the_one_before(warehouse: Warehouse) -> None:
+    with warehouse.transaction() as cursor:
+        published.publish(cursor, RECORD)
+        published.publish(cursor, RECORD._replace(covered_seq=9))
+        assert published.find(cursor, "exp_1") == RECORD._replace(covered_seq=9)
+    assert published.list_experiments(warehouse) == ["exp_1"]
+
+
+def test_withdrawn_results_are_gone(warehouse: Warehouse) -> None:
+    with warehouse.transaction() as cursor:
+        published.publish(cursor, RECORD)
+        published.withdraw(cursor, "exp_1")
+        assert published.find(cursor, "exp_1") is None
+
+
+def test_the_last_night_is_kept_by_time_zone(warehouse: Warehouse) -> None:
+    with warehouse.transaction() as cursor:
+        assert published.find_last_night(cursor, "UTC") is None
+        for day in (1, 2):
+            published.record_night(cursor, "UTC", date(2026, 3, day))
+        assert published.find_last_night(cursor, "UTC") == date(2026, 3, 2)
+        assert published.find_last_night(cursor, "Europe/Berlin") is None
