@@ -1,0 +1,35 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.local_days import epoch_microseconds
+from pipeline.store.warehouse.epoch_sums import read_epochs
+from tests.builders import STARTED
+from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[WorkingStore]:
+    with a_working_store(tmp_path) as opened:
+        yield opened
+
+
+def test_visitors_are_summed_by_the_epoch_of_their_first_exposure(store: WorkingStore) -> None:
+    project = store.add_project()
+    experiment = store.add_experiment(project)
+    store.write(
+        project,
+        an_exposure(experiment, 0, "a"),
+        an_exposure(experiment, 0, "b", minute=10),
+        an_exposure(experiment, 0, "c", minute=20),
+        a_purchase("c", minute=21, cents=300),
+    )
+    store.rollup.refresh(project.id)
+    start = epoch_microseconds(STARTED)
+    minute = 60_000_000
+    starts = [(start, start), (start + 5 * minute, start + 15 * minute)]
+    with store.warehouse.transaction() as cursor:
+        sums = read_epochs(cursor, experiment.id, 1, starts, {}).sort("epoch")
+    columns = ("epoch", "visitors", "settled", "conversions", "cents", "cents_squared")
+    assert sums.select(columns).rows() == [(0, 1, 1, 0, 0, 0), (1, 2, 1, 1, 300, 90_000)]
