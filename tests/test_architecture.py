@@ -51,6 +51,82 @@ SHARED_NAMES = {
     "visitor_values": "amounts and covariates by visitor",
     "visitors": "visitors, one row each",
 }
+# Folders whose modules need no test files of their own, and why.
+TESTED_TOGETHER = {
+    "api/schemas/": "the tests of the routes check every field that is sent",
+    "pipeline/store/catalog/migrations/": "test_migrate runs them all",
+}
+# Modules whose behaviour the tests of another module cover, and where.
+TESTED_BY = {
+    "engine/analysis/automation/early_stopping.py": "tests/engine/analysis/comparison/test_monitoring.py",
+    "engine/analysis/comparison/analysis_data.py": "tests/engine/analysis/comparison/test_corrections.py",
+    "engine/analysis/comparison/guardrails.py": "tests/engine/stats/frequentist/test_noninferiority.py",
+    "engine/analysis/comparison/plan.py": "tests/engine/analysis/segments/test_effects.py",
+    "engine/analysis/comparison/power.py": "tests/engine/analysis/health/test_checks.py",
+    "engine/analysis/evidence/visitor_values.py": "tests/engine/analysis/comparison/test_metrics.py",
+    "engine/analysis/health/check.py": "tests/engine/analysis/health/test_checks.py",
+    "engine/analysis/health/power.py": "tests/engine/analysis/health/test_checks.py",
+    "engine/analysis/health/pre_period_balance.py": "tests/engine/frames/test_values.py",
+    "engine/analysis/health/sample_split.py": "tests/engine/analysis/health/test_sample_ratio.py",
+    "engine/analysis/health/several_variants.py": "tests/engine/analysis/health/test_checks.py",
+    "engine/analysis/health/unweighted_arms.py": "tests/engine/analysis/health/test_sample_ratio.py",
+    "engine/analysis/health/weekdays.py": "tests/engine/analysis/health/test_checks.py",
+    "engine/analysis/report/decision_context.py": "tests/engine/analysis/report/test_decision.py",
+    "engine/analysis/report/estimand.py": "tests/engine/analysis/comparison/test_stratified.py",
+    "engine/analysis/report/goal_reports.py": "tests/engine/analysis/test_analyze.py",
+    "engine/analysis/report/messages.py": "tests/engine/analysis/report/test_decision.py",
+    "engine/analysis/report/missing_reasons.py": "tests/engine/analysis/test_analyze.py",
+    "engine/analysis/report/score_labels.py": "tests/engine/analysis/test_analyze.py",
+    "engine/analysis/report/variant_details.py": "tests/engine/frames/test_values.py",
+    "engine/analysis/report/variant_results.py": "tests/engine/analysis/test_analyze.py",
+    "engine/analysis/results/numbers.py": "tests/engine/analysis/test_analyze.py",
+    "engine/analysis/results/report.py": "tests/engine/analysis/test_analyze.py",
+    "engine/analysis/results/segment_report.py": "tests/engine/analysis/segments/test_analyze.py",
+    "engine/analysis/segments/result_rows.py": "tests/engine/analysis/segments/test_analyze.py",
+    "engine/analysis/segments/summary.py": "tests/engine/analysis/segments/test_analyze.py",
+    "engine/calibration/method.py": "tests/engine/calibration/test_methods.py",
+    "engine/design/invariants.py": "tests/engine/design/test_experiment.py",
+    "engine/design/project_settings.py": "tests/engine/design/test_project.py",
+    "engine/design/variants.py": "tests/engine/design/test_experiment.py",
+    "engine/design/vocabulary.py": "tests/api/routes/test_capabilities.py",
+    "engine/design/weight_epochs.py": "tests/engine/design/test_reweighting.py",
+    "pipeline/assignment/decide.py": "tests/api/sdk/test_init.py",
+    "pipeline/assignment/request.py": "tests/api/sdk/test_init.py",
+    "pipeline/clock.py": "tests/pipeline/rollup/test_run.py",
+    "pipeline/events/field_checks.py": "tests/pipeline/events/test_decode.py",
+    "pipeline/events/hashing.py": "tests/pipeline/events/test_decode.py",
+    "pipeline/events/rejections.py": "tests/pipeline/events/test_decode.py",
+    "pipeline/imports/importer.py": "tests/api/cli/test_importing.py",
+    "pipeline/requests/api_keys.py": "tests/api/routes/test_api_keys.py",
+    "pipeline/requests/experiments.py": "tests/api/routes/test_experiments.py",
+    "pipeline/results/exports.py": "tests/api/routes/test_exports.py",
+    "pipeline/results/filters.py": "tests/pipeline/results/test_results.py",
+    "pipeline/results/observation.py": "tests/pipeline/results/test_evidence.py",
+    "pipeline/rollup/goal_matching.py": "tests/pipeline/rollup/test_run.py",
+    "pipeline/rollup/read_events.py": "tests/pipeline/rollup/test_run_property.py",
+    "pipeline/rollup/segment_values.py": "tests/pipeline/rollup/test_aggregates.py",
+    "pipeline/rollup/visitors.py": "tests/pipeline/rollup/test_run_property.py",
+    "pipeline/services.py": "tests/api/test_services.py",
+    "pipeline/settings.py": "tests/test_docs.py",
+    "pipeline/snapshots/experiments.py": "tests/pipeline/snapshots/test_writer.py",
+    "pipeline/snapshots/manifest.py": "tests/pipeline/snapshots/test_reader.py",
+    "pipeline/store/catalog/audit.py": "tests/pipeline/store/catalog/test_experiments.py",
+    "pipeline/store/catalog/catalog.py": "tests/pipeline/store/catalog/test_experiments.py",
+    "pipeline/store/catalog/documents.py": "tests/pipeline/store/catalog/test_experiments.py",
+    "pipeline/store/catalog/errors.py": "tests/pipeline/store/catalog/test_experiments.py",
+    "pipeline/store/catalog/pages.py": "tests/pipeline/store/catalog/test_projects.py",
+    "pipeline/store/catalog/plans.py": "tests/pipeline/store/catalog/test_accounts.py",
+    "pipeline/store/catalog/schema.py": "tests/pipeline/store/catalog/test_migrate.py",
+    "pipeline/store/warehouse/epoch_sums.py": "tests/pipeline/results/test_epochs.py",
+    "pipeline/store/warehouse/first_assignments.py": "tests/pipeline/assignment/test_first_assignments.py",
+    "pipeline/store/warehouse/goal_events.py": "tests/pipeline/rollup/test_run_property.py",
+    "pipeline/store/warehouse/parquet.py": "tests/pipeline/snapshots/test_writer.py",
+    "pipeline/store/warehouse/published.py": "tests/pipeline/rollup/test_due.py",
+    "pipeline/store/warehouse/segment_sums.py": "tests/pipeline/results/test_segment_evidence.py",
+    "pipeline/store/warehouse/value_sums.py": "tests/pipeline/results/test_visitor_values.py",
+    "pipeline/store/warehouse/visitor_export.py": "tests/api/routes/test_exports.py",
+    "pipeline/store/warehouse/visitor_totals.py": "tests/api/routes/test_projects_stats.py",
+}
 
 
 def modules() -> Iterator[Path]:
@@ -118,6 +194,20 @@ def test_a_name_has_one_meaning() -> None:
         stem for stem, places in folders_of.items() if len(places) > 1 and not places <= RESOURCE_FOLDERS
     }
     assert shared == set(SHARED_NAMES), "rename the module, or add the one meaning of its name here"
+
+
+def test_every_module_has_a_test_file_of_its_own_or_a_named_one() -> None:
+    missing = set()
+    for path in modules():
+        tests = {found.stem for found in (ROOT / "tests" / path.parent).glob("test_*.py")}
+        own = f"test_{path.stem}"
+        if own not in tests and not any(name.startswith(f"{own}_") for name in tests):
+            missing.add(path.as_posix())
+    assert {path for path in missing if not path.startswith(tuple(TESTED_TOGETHER))} == set(TESTED_BY)
+
+
+def test_tests_that_cover_other_modules_are_there() -> None:
+    assert [path for path in TESTED_BY.values() if not (ROOT / path).is_file()] == []
 
 
 def test_architecture_lists_the_import_contracts() -> None:
