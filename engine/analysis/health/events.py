@@ -21,11 +21,13 @@ def bots(check_input: CheckInput) -> CheckResult:
     part = flagged / everyone if everyone else 0.0
     details = {"visitors": flagged, "share": part}
     if flagged == 0:
-        return CheckResult("ok", "No bots were seen.", details)
-    message = f"{flagged:,} of {everyone:,} visitors ({share(part)}) are known bots and left out."
+        return CheckResult("ok", "No bots were detected.", details)
+    message = f"{flagged:,} of {everyone:,} visitors ({share(part)}) are known bots and excluded."
     if part < BOTS_WARNING:
         return CheckResult("ok", message, details)
-    return CheckResult("warning", message + " So many may hide others: check what calls the page.", details)
+    return CheckResult(
+        "warning", message + " Undetected bots are likely, too: check which clients call the page.", details
+    )
 
 
 def freshness(check_input: CheckInput) -> CheckResult:
@@ -47,13 +49,13 @@ def goals_fire(check_input: CheckInput) -> CheckResult:
     days = check_input.evidence.daily.days
     if check_input.experiment.status != "running" or len(days) < 2:
         return CheckResult(
-            "not_applicable", "There are no whole days of a running experiment to look at.", {}
+            "not_applicable", "There are no complete days of a running experiment to check.", {}
         )
     silent = _silent_goals(check_input)
     if not silent:
         return CheckResult("ok", "Every goal that had conversions still has them.", {"last_conversion": {}})
     names = ", ".join(f"{name} (last on {day})" for name, day in silent.items())
-    message = f"No conversions any more: {names}. Check that the event is still sent."
+    message = f"Conversions stopped: {names}. Check that the event is still sent."
     return CheckResult("warning", message, {"last_conversion": silent})
 
 

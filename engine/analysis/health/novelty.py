@@ -33,13 +33,11 @@ def novelty(check_input: CheckInput) -> CheckResult:
     obstacle = _obstacle(check_input)
     control, follow_up = check_input.plan.control, check_input.evidence.follow_up
     if obstacle is not None or control is None or follow_up is None:
-        return _not_applicable(
-            obstacle or "When visitors converted after their first exposure is not known here."
-        )
+        return _not_applicable(obstacle or "The days from exposure to conversion are not known.")
     variants = _variants_with_enough(follow_up, control)
     if len(follow_up.at_risk) < MIN_DAYS or not variants:
         return _not_applicable(
-            "Too few days since exposure, or conversions on them, to see whether the effect lasts."
+            "Too few days since exposure, or conversions on them, to test whether the effect lasts."
         )
     trends = _Trends.of(follow_up, control, variants)
     names = [check_input.experiment.variants[variant].name for variant in variants]
@@ -60,9 +58,9 @@ def _obstacle(check_input: CheckInput) -> str | None:
     """Say why days since exposure tell nothing of this experiment; None where they do."""
     plan = check_input.plan
     if plan.primary is None or plan.is_revenue[plan.primary]:
-        return "Only conversions of a primary goal are followed by days since exposure."
+        return "Only conversions of a primary goal are tested by days since exposure."
     if plan.is_bandit or check_input.evidence.epochs is not None:
-        return "Weights have changed, so those who came early and late are not split alike."
+        return "Weights changed, so early and late visitors are not split alike."
     return None
 
 
@@ -120,17 +118,17 @@ class _Trends:
         """Sum up all variants: those whose effect fades, else those whose effect grows."""
         if fading.any():
             return (
-                f"The effect fades as visitors get used to the change: {self._changes(names, fading)}. Judge "
-                "by what lasts, and let visitors be in the experiment for longer."
+                f"The effect fades over the days since exposure: {self._changes(names, fading)}. Rely on the "
+                "lasting effect, and keep visitors in the experiment for longer."
             )
         if growing.any():
-            return f"The effect grows as visitors get used to the change: {self._changes(names, growing)}."
-        return "The effect shows no trend over the days since first exposure."
+            return f"The effect grows over the days since exposure: {self._changes(names, growing)}."
+        return "The effect shows no trend over the days since exposure."
 
     def _changes(self, names: Sequence[str], which: BoolArray) -> str:
         first, last = self._lift(self.trend.first), self._lift(self.trend.last)
         return "; ".join(
-            f"'{names[i]}' changed conversions by about {signed(first[i])} on the day of the first exposure, "
+            f"'{names[i]}' changed conversions by about {signed(first[i])} on the day of first exposure, "
             f"and by {signed(last[i])} {len(self.tables.n) - 1} days later"
             for i in np.flatnonzero(which).tolist()
         )

@@ -9,8 +9,8 @@ def underpowered(check_input: CheckInput) -> CheckResult:
     """Warn where the power to detect a change of 10% in the primary metric is below 80%."""
     change = check_input.power.detectable_change
     if change is None:
-        return CheckResult("not_applicable", "Not enough data yet to say which change would be found.", {})
-    message = f"With the visitors so far, a change of {share(change)} would be found four times in five."
+        return CheckResult("not_applicable", "Not enough data yet to compute the power.", {})
+    message = f"{POWER:.0%} power to detect a change of {share(change)} with the visitors so far."
     return CheckResult(
         "ok" if change <= RELEVANT_CHANGE else "warning",
         message,

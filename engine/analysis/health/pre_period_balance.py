@@ -16,20 +16,20 @@ def alike_before(check_input: CheckInput) -> CheckResult:
     """
     values, control = check_input.evidence.values, check_input.plan.control
     if values is None or control is None or not values.before.n.any():
-        return CheckResult("not_applicable", "Nothing is known of the time before the first exposure.", {})
+        return CheckResult("not_applicable", "There is no data from before the first exposure.", {})
     log_p = log_p_before(values.before, control=control)
     tested = ~np.isnan(log_p)
     if not tested.any():
-        return CheckResult("not_applicable", "Nobody did anything before the first exposure.", {})
+        return CheckResult("not_applicable", "No visitor was active before the first exposure.", {})
     goal, variant = np.unravel_index(int(np.nanargmin(log_p)), log_p.shape)
     smallest = float(np.exp(log_p[goal, variant]))
     details = {"p_value": smallest, "comparisons": int(tested.sum())}
     if smallest >= IMBALANCE_ALARM / tested.sum():
-        return CheckResult("ok", "The variants were alike before the experiment.", details)
+        return CheckResult("ok", "The variants were balanced before the experiment.", details)
     variant_name = check_input.experiment.variants[variant].name
     message = (
-        f"'{variant_name}' and the control differed on {check_input.experiment.goals[goal].name} before"
-        " anybody saw a change. Chance does this less than once in 1,000 tests, so the visitors of the two"
-        " are not comparable."
+        f"'{variant_name}' and the control differed on {check_input.experiment.goals[goal].name} before the"
+        " first exposure. By chance this happens in fewer than 1 of 1,000 tests, so their visitors are not"
+        " comparable."
     )
     return CheckResult("alarm", message, details)

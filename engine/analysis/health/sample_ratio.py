@@ -22,7 +22,7 @@ def sample_ratio(check_input: CheckInput) -> CheckResult:
     """
     split, epochs = check_input.split, check_input.evidence.epochs
     if not split.test.tested.any():
-        return CheckResult("not_applicable", "Too few visitors yet to test how they are split.", {})
+        return CheckResult("not_applicable", "Too few visitors yet for a sample ratio test.", {})
     chi_square = float(split.test.statistic.sum())
     p = float(special.chdtrc(int(split.test.df.sum()), chi_square))
     visitors = _by_name(check_input, check_input.evidence.visitors.tolist())
@@ -42,7 +42,7 @@ def sample_ratio(check_input: CheckInput) -> CheckResult:
         return CheckResult("alarm", message, details)
     # Assigned on arrival, counted when the trigger comes, which may be after weights have changed.
     return CheckResult(
-        "warning", f"{message} Visitors who met the trigger late may be part of that.", details
+        "warning", f"{message} Visitors who met the trigger late may explain part of it.", details
     )
 
 
@@ -54,9 +54,10 @@ def _mismatch_message(check_input: CheckInput) -> str:
     worst = int(np.abs(visitors - shares * visitors.sum()).argmax())
     since = "" if epochs is None else f" since {epochs.started_at[epoch]:%Y-%m-%d %H:%M} UTC"
     return (
-        f"Visitors are not split as planned: '{check_input.experiment.variants[worst].name}' has"
-        f" {share(visitors[worst] / visitors.sum())} of them{since} instead of {share(shares[worst])}. Chance"
-        " does this less than once in 1,000 tests, so something sends, loses or counts visitors unevenly."
+        f"Sample ratio mismatch: '{check_input.experiment.variants[worst].name}' has"
+        f" {share(visitors[worst] / visitors.sum())} of visitors{since} instead of {share(shares[worst])}. By"
+        " chance this happens in fewer than 1 of 1,000 tests, so visitors are assigned, lost or counted"
+        " unevenly."
     )
 
 

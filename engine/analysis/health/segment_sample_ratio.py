@@ -22,12 +22,12 @@ CONCENTRATION = 1_000.0
 BEFORE_ANY_VARIANT = frozenset({"device_type", "os", "browser", "country", "region", "day_of_week"})
 MOST_NAMED, MOST_LISTED = 3, 20
 _FAULT = (
-    "Look for what loses or adds visitors of a variant there, such as a page that fails in one browser; if"
-    " the variant itself decides who is in such a segment, only effects by that segment mislead."
+    "Check what loses or adds visitors of a variant there, such as a page that fails in one browser. If the"
+    " variant itself changes which visitors are in the segment, only effects by that segment are misleading."
 )
 _MAYBE_ITS_OWN = (
-    "If the variant itself decides who is in such a segment, as a redirect that drops campaign tags does,"
-    " only effects by that segment mislead; otherwise visitors of a variant are lost there."
+    "If the variant itself changes which visitors are in the segment, as a redirect that drops campaign tags"
+    " does, only effects by that segment are misleading. Otherwise visitors of a variant are lost there."
 )
 
 
@@ -74,10 +74,10 @@ def sample_ratio_by_segment(check_input: CheckInput) -> CheckResult:
     """
     counted, plan = check_input.evidence.segments, check_input.plan
     if plan.have_weights_changed:
-        message = "Weights move, and segments are not counted by what split them, so they are not tested."
+        message = "Weights changed, and segments are not counted by weights, so they are not tested."
         return CheckResult("not_applicable", message, {})
     if counted is None or not counted.segments or not plan.is_split_by_weight:
-        return CheckResult("not_applicable", "There are no segments here to look at.", {})
+        return CheckResult("not_applicable", "There are no segments to test.", {})
     splits = check_splits(plan, counted)
     rows = np.flatnonzero(splits.alarm)
     worst = rows[np.argsort(splits.log_p_always_valid[rows], kind="stable")].tolist()
@@ -110,7 +110,7 @@ def _mismatch(
     faults = [row for row in worst if counted.segments[row].dimension in BEFORE_ANY_VARIANT]
     named = [_describe(check_input, counted, row) for row in (faults or worst)[:MOST_NAMED]]
     more = f"; and {len(worst) - len(named)} more" if len(worst) > len(named) else ""
-    message = f"Visitors are not split as planned in some segments: {'; '.join(named)}{more}. "
+    message = f"Sample ratio mismatch in some segments: {'; '.join(named)}{more}. "
     if faults:
         return CheckResult("alarm", message + _FAULT, details)
     return CheckResult("warning", message + _MAYBE_ITS_OWN, details)

@@ -17,9 +17,9 @@ def several_variants(check_input: CheckInput) -> CheckResult:
     part = aside / everyone if everyone else 0.0
     details = {"visitors": aside, "share": part}
     if aside == 0:
-        return CheckResult("ok", "Nobody saw several variants.", details)
-    message = f"{aside:,} of {everyone:,} visitors ({share(part)}) saw several variants and are set aside."
+        return CheckResult("ok", "No visitor saw several variants.", details)
+    message = f"{aside:,} of {everyone:,} visitors ({share(part)}) saw several variants and are excluded."
     if aside <= SEVERAL_VARIANTS_FEW or part < SEVERAL_VARIANTS_WARNING:
         return CheckResult("ok", message, details)
-    advice = " Those left may not be comparable: check that visitors keep the variant they got first."
+    advice = " The others may not be comparable: check that visitors keep their first variant."
     return CheckResult("alarm" if part > SEVERAL_VARIANTS_ALARM else "warning", message + advice, details)

@@ -23,7 +23,7 @@ def unweighted_arms(check_input: CheckInput) -> CheckResult:
     names = [variant.name for variant in check_input.experiment.variants]
     wrong = {name: count for name, count in zip(names, counts, strict=True) if count > 0}
     if not wrong:
-        return CheckResult("ok", "Only variants that get traffic have visitors.", {})
+        return CheckResult("ok", "Only variants with traffic have visitors.", {})
     arms = ", ".join(f"'{arm}' ({count:,})" for arm, count in wrong.items())
-    message = f"Visitors were counted in variants that get no traffic: {arms}."
+    message = f"Visitors were counted in variants without traffic: {arms}."
     return CheckResult("alarm", message, {"visitors": wrong})

@@ -1,4 +1,4 @@
-"""The sentences of a decision that takes more into account than the numbers of its goal."""
+"""Messages of recommendations with a caveat: guardrails, early looks, several goals."""
 
 from collections.abc import Callable, Mapping
 from typing import Literal
@@ -24,8 +24,8 @@ def _breaks_guardrail(context: DecisionContext) -> Message:
         headline=f"'{leader.variant_name}' wins on {context.goal.name}{by_how_much(leader)}"
         f" but harms {harmed}",
         explanation=comparison(context, leader, control)
-        + f" Yet {harmed} is worse by more than you said you would accept.",
-        next_step=f"Weigh the gain against the harm to {harmed}, or mend that and test again.",
+        + f" However, {harmed} is worse by more than the allowed margin.",
+        next_step=f"Weigh the gain against the harm to {harmed}, or fix that and test again.",
     )
 
 
@@ -38,7 +38,7 @@ def _harms_only(context: DecisionContext) -> Message:
         tone="negative",
         headline=f"'{leader.variant_name}' harms {harmed} and does not win on {context.goal.name}",
         explanation=comparison(context, leader, control)
-        + f" Meanwhile {harmed} is worse by more than you said you would accept.",
+        + f" {harmed} is worse by more than the allowed margin.",
         next_step=f"K{action}" if context.has_ended else f"Complete the experiment and k{action}",
     )
 
@@ -53,9 +53,9 @@ def _too_early(context: DecisionContext) -> Message:
         headline=f"'{leader.variant_name}' is ahead on {context.goal.name}{by_how_much(leader)},"
         " too early to call",
         explanation=comparison(context, leader, control)
-        + f" This is {share(seen / planned)} of the {planned:,} planned visitors, and tests that end as soon"
-        " as they look good are wrong far more often than they say.",
-        next_step=f"Keep the experiment running until it has its {planned:,} visitors{_in_days(context)}.",
+        + f" {share(seen / planned)} of the {planned:,} planned visitors are in; stopping a test as soon as"
+        " it looks good causes many more false positives.",
+        next_step=f"Keep the experiment running until it has {planned:,} visitors{_in_days(context)}.",
     )
 
 
@@ -65,9 +65,9 @@ def _one_of_many(context: DecisionContext) -> Message:
     return Message(
         label="Your call" if context.has_ended else "Keep running",
         tone="warning" if context.has_ended else "neutral",
-        headline=f"A change on {context.goal.name}{by_how_much(leader)} that may well be chance",
+        headline=f"The change on {context.goal.name}{by_how_much(leader)} may be due to chance",
         explanation=comparison(context, leader, control)
-        + f" Among {goals} secondary goals some differ this much by chance alone.",
+        + f" Among {goals} secondary goals, some differ this much by chance alone.",
         next_step=f"Decide by the primary goal, or test again with {context.goal.name} as the primary goal.",
     )
 
@@ -87,4 +87,4 @@ def _listed(names: tuple[str, ...]) -> str:
 def _in_days(context: DecisionContext) -> str:
     if not context.days_left:
         return ""
-    return f", in about {context.days_left} day{'s' if context.days_left > 1 else ''} at the present pace"
+    return f", in about {context.days_left} day{'s' if context.days_left > 1 else ''} at the current pace"

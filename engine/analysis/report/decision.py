@@ -8,7 +8,7 @@ from engine.analysis.report.decision_context import DecisionContext
 from engine.analysis.report.messages import assess_confidence, message_for
 from engine.analysis.results.report import DecisionSummary, GoalSummary, Recommendation, VariantResult
 
-SECONDARY = " This is a secondary goal: it informs the decision that the primary goal makes."
+SECONDARY = " This is a secondary goal: the decision rests on the primary goal."
 
 
 @dataclass(frozen=True, slots=True)

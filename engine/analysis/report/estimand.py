@@ -14,12 +14,12 @@ def describe_estimand(data: AnalysisData) -> Estimand | None:
     if epochs is None:
         return None
     compared = compared_share(data.plan.control, data.evidence)
-    left_out = "" if compared is None or compared == 1.0 else f" {share(compared)} of them are compared."
+    left_out = "" if compared is None or compared == 1.0 else f" {share(compared)} of visitors are compared."
     description = (
-        f"Weights changed {len(epochs) - 1:,} times, so visitors are compared with those who came under the"
-        " same weights, and these comparisons are averaged by how many visitors came. Improvements, intervals"
-        " and scores are of the mean had every visitor of the epochs compared seen the variant; rates are of"
-        f" the visitors who did.{left_out}{_unused_settings(data.experiment)}"
+        f"Weights changed {len(epochs) - 1:,} times, so variants are compared within each period of equal"
+        " weights, and these comparisons are averaged by the visitors of each period. Improvements, intervals"
+        " and scores estimate the mean if every visitor of the compared periods had seen the variant; rates"
+        f" are of the visitors who did.{left_out}{_unused_settings(data.experiment)}"
     )
     return Estimand(
         description=description.replace("changed 1 times", "changed once"),
@@ -45,9 +45,9 @@ def _unused_settings(experiment: Experiment) -> str:
     """Name the settings that apply to all visitors together only."""
     settings = [goal.tracking for goal in experiment.goals]
     unused = {
-        "what visitors did before": experiment.statistics.uses_pre_period,
+        "pre-period activity": experiment.statistics.uses_pre_period,
         "caps": any(setting.get("cap_percentile") is not None for setting in settings),
-        "orders as the unit": any(setting.get("per") == "order" for setting in settings),
+        "revenue per order": any(setting.get("per") == "order" for setting in settings),
     }
     names = ", ".join(name for name, is_set in unused.items() if is_set)
-    return f" Not known by epoch, and so not used: {names}." if names else ""
+    return f" Not available by period, and so not used: {names}." if names else ""

@@ -1,13 +1,12 @@
-"""The sentences of a decision, for someone who runs a product and not statistics.
-
-What two arms did beside each other, in a sentence.
-"""
+"""Messages of recommendations, and the comparison of two variants in a sentence."""
 
 from collections.abc import Callable, Mapping
 
 from engine.analysis.report.decision_context import DecisionContext, Message
 from engine.analysis.results.formatting import chance, money, share, signed
 from engine.analysis.results.report import Recommendation, VariantResult
+
+DAYS_A_WEEK = 7
 
 
 def leader_and_control(context: DecisionContext) -> tuple[VariantResult, VariantResult]:
@@ -18,23 +17,23 @@ def leader_and_control(context: DecisionContext) -> tuple[VariantResult, Variant
 
 
 def by_how_much(leader: VariantResult) -> str:
-    """The relative change in brackets; nothing where there is none."""
+    """Format the relative change in brackets; nothing where there is none."""
     return f" ({signed(leader.improvement)})" if leader.improvement is not None else ""
 
 
 def comparison(context: DecisionContext, leader: VariantResult, control: VariantResult) -> str:
-    """What each arm did, the change, and its range; with what was done to the values before."""
+    """Describe the metric of both variants, the change, its interval and the adjustments."""
     if context.goal.goal_type == "revenue":
-        did = f"'{leader.variant_name}' brought {_brought(leader, context)}"
+        result = f"'{leader.variant_name}' brought {_brought(leader, context)}"
         against = f"'{control.variant_name}' {_brought(control, context).partition(' per ')[0]}"
     else:
         rate = f"{share(leader.conversion_rate)} of {leader.visitors:,} visitors"
-        did = f"{rate} converted with '{leader.variant_name}'"
+        result = f"{rate} converted with '{leader.variant_name}'"
         against = f"{share(control.conversion_rate)} of {control.visitors:,} with '{control.variant_name}'"
     if leader.improvement is None:
-        return f"{did}, and {against}."
-    change = f"{signed(leader.improvement)}{_range(leader)}{_adjustments(context, leader)}"
-    return f"{did}, and {against}: a change of {change}."
+        return f"{result}, and {against}."
+    change = f"{signed(leader.improvement)}{_precision(context, leader)}"
+    return f"{result}, and {against}: a change of {change}."
 
 
 def _brought(variant: VariantResult, context: DecisionContext) -> str:
@@ -43,24 +42,18 @@ def _brought(variant: VariantResult, context: DecisionContext) -> str:
     return f"{money(variant.revenue_per_visitor_cents, context.currency)} per visitor"
 
 
-def _range(leader: VariantResult) -> str:
-    interval = leader.improvement_interval
-    if interval is None or interval.low is None or interval.high is None:
-        return ""
-    return f", most likely between {signed(interval.low)} and {signed(interval.high)}"
-
-
-def _adjustments(context: DecisionContext, leader: VariantResult) -> str:
-    """Why the change need not be that of the figures before it."""
-    ways = []
+def _precision(context: DecisionContext, leader: VariantResult) -> str:
+    """Describe the interval of the change and the adjustments of its metric, in brackets."""
+    facts, interval = [], leader.improvement_interval
+    if interval is not None and interval.low is not None and interval.high is not None:
+        kind = "credible" if context.experiment.analysis_method == "bayesian" else "confidence"
+        bounds = f"{signed(interval.low)} to {signed(interval.high)}"
+        facts.append(f"{share(interval.level)} {kind} interval {bounds}")
     if leader.unadjusted is not None:
-        ways.append("what visitors did before is taken into account")
+        facts.append("adjusted for pre-period activity")
     if leader.capped is not None:
-        ways.append(f"amounts above {money(leader.capped.cap_cents, context.currency)} count as that")
-    return f" ({', and '.join(ways)})" if ways else ""
-
-
-DAYS_A_WEEK = 7
+        facts.append(f"amounts capped at {money(leader.capped.cap_cents, context.currency)}")
+    return f" ({'; '.join(facts)})" if facts else ""
 
 
 def message_for(
@@ -73,11 +66,11 @@ def message_for(
 
 
 def assess_confidence(context: DecisionContext) -> str:
-    """How sure one can be, and how sure one has to be."""
+    """Compare the confidence reached with the confidence required."""
     leader, control = context.leader, context.control
-    unknown = "How sure this is can't be said yet."
+    unknown = "Not enough data to assess the confidence yet."
     if context.alarms:
-        return "These numbers prove nothing until the data can be trusted."
+        return "These results are not reliable until the data problem is fixed."
     if leader is None or control is None or leader.status == "insufficient_data":
         return unknown
     if leader.score_value is None or leader.p_value is None:
@@ -86,15 +79,21 @@ def assess_confidence(context: DecisionContext) -> str:
     if context.experiment.analysis_method == "bayesian":
         pair = f"'{leader.variant_name}' is better than '{control.variant_name}'"
         return (
-            f"The chance that {pair} is {chance(leader.score_value)}."
-            f" It counts as better from {share(context.threshold)} on, and as worse up to {allowed}."
+            f"{_capitalized(chance(leader.score_value))} chance that {pair}."
+            f" A variant counts as better from {share(context.threshold)}, and as worse up to {allowed}."
         )
-    rarity = f"a gap at least this large would still show up in {chance(leader.p_value)} of tests"
     if leader.p_value <= 1.0 - context.threshold:
-        meaning = f"That is within the {allowed} set for a verdict, so the gap is very likely real."
+        meaning = f"below the significance level of {allowed}, so the difference is statistically significant"
     else:
-        meaning = f"That is more than the {allowed} set for a verdict, so the gap may well be chance."
-    return f"If the two were equally good, {rarity}. {meaning}"
+        meaning = f"above the significance level of {allowed}, so the difference may be due to chance"
+    return (
+        f"{_capitalized(chance(leader.p_value))} of tests without a true difference would show one at least"
+        f" this large (p-value). That is {meaning}."
+    )
+
+
+def _capitalized(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
 
 
 def _ship(context: DecisionContext) -> Message:
@@ -107,21 +106,21 @@ def _ship(context: DecisionContext) -> Message:
         tone="positive",
         headline=f"'{leader.variant_name}' wins on {context.goal.name}{by_how_much(leader)}",
         explanation=comparison(context, leader, control) + _yearly(context, leader),
-        next_step=_first_a_whole_week(context) + action[0].upper() + action[1:],
+        next_step=_first_a_whole_week(context) + _capitalized(action),
     )
 
 
 def _rollback(context: DecisionContext) -> Message:
     leader, control = leader_and_control(context)
     several = len(context.challengers) > 1
-    who = (
+    subject = (
         f"No variant is as good as '{control.variant_name}'" if several else f"'{leader.variant_name}' loses"
     )
     action = f"eep '{control.variant_name}' for everyone."
     return Message(
         label="Roll back",
         tone="negative",
-        headline=f"{who} on {context.goal.name}{by_how_much(leader)}",
+        headline=f"{subject} on {context.goal.name}{by_how_much(leader)}",
         explanation=("The best of them: " if several else "")
         + comparison(context, leader, control)
         + _yearly(context, leader),
@@ -134,35 +133,35 @@ def _keep_running(context: DecisionContext) -> Message:
     return Message(
         label="Keep running",
         tone="neutral",
-        headline=f"No verdict on {context.goal.name} yet",
-        explanation=comparison(context, leader, control)
-        + " That leaves room for a gain as well as for a loss.",
+        headline=f"No clear result on {context.goal.name} yet",
+        explanation=comparison(context, leader, control) + " Both a gain and a loss are still possible.",
         next_step=_how_long(context),
     )
 
 
 def _how_long(context: DecisionContext) -> str:
     if context.days_left is None:
-        return "Keep the experiment running: more visitors narrow the range."
+        return "Keep the experiment running: more visitors narrow the interval."
     if context.days_left == 0:
         return (
-            "It has the visitors that it needs: complete the experiment, or go on to find a smaller change."
+            "The required sample size is reached: complete the experiment, or keep it running to detect a"
+            " smaller change."
         )
-    days = "a day" if context.days_left == 1 else f"{context.days_left} days"
-    return f"Keep the experiment running for about {days} more: by then it has the visitors that it needs."
+    days = "1 more day" if context.days_left == 1 else f"{context.days_left} more days"
+    return f"Keep the experiment running for about {days} to reach the required sample size."
 
 
 def _no_difference(context: DecisionContext) -> Message:
     leader, control = leader_and_control(context)
     visitors = leader.visitors + control.visitors
-    action = f"eep '{control.variant_name}', or choose by cost and taste, and test a bolder idea next."
+    action = f"eep '{control.variant_name}', or choose by cost, and test a bolder change next."
     pair = f"'{leader.variant_name}' and '{control.variant_name}'"
     return Message(
         label="No difference",
         tone="neutral",
-        headline=f"No real difference on {context.goal.name} between {pair}",
+        headline=f"No relevant difference on {context.goal.name} between {pair}",
         explanation=comparison(context, leader, control)
-        + f" {visitors:,} visitors make that a clear answer: whatever difference there is, it is small.",
+        + f" With {visitors:,} visitors this is a clear result: any difference is small.",
         next_step=f"K{action}" if context.has_ended else f"Complete the experiment and k{action}",
     )
 
@@ -172,9 +171,8 @@ def _review(context: DecisionContext) -> Message:
     return Message(
         label="Your call",
         tone="warning",
-        headline=f"The experiment ended without a clear answer on {context.goal.name}",
-        explanation=comparison(context, leader, control)
-        + " That leaves room for a gain as well as for a loss.",
+        headline=f"The experiment ended without a clear result on {context.goal.name}",
+        explanation=comparison(context, leader, control) + " Both a gain and a loss are still possible.",
         next_step=f"Keep '{control.variant_name}', or run the test again with more visitors.",
     )
 
@@ -193,8 +191,8 @@ def _insufficient_data(context: DecisionContext) -> Message:
     return Message(
         label="Not enough data",
         tone="neutral",
-        headline=f"Not enough data to judge {context.goal.name}",
-        explanation=f"A comparison would mislead: {reason}.",
+        headline=f"Not enough data on {context.goal.name}",
+        explanation=f"No reliable comparison yet: {reason}.",
         next_step=next_step,
     )
 
@@ -203,9 +201,9 @@ def _fix_data(context: DecisionContext) -> Message:
     return Message(
         label="Fix the data",
         tone="warning",
-        headline=f"The data can't be trusted: don't decide on {context.goal.name} yet",
+        headline=f"Data problem: do not decide on {context.goal.name} yet",
         explanation=" ".join(context.alarms),
-        next_step="Find and mend the cause (often redirects, caching, bots, or scripts that load too late),"
+        next_step="Find and fix the cause (often redirects, caching, bots, or scripts that load too late),"
         " then run the test again.",
     )
 
@@ -225,11 +223,11 @@ def _yearly(context: DecisionContext, leader: VariantResult) -> str:
     if not impact:
         return ""
     word = "more" if impact > 0 else "less"
-    return f" At the traffic seen so far that is about {money(abs(impact), context.currency)} {word} a year."
+    return f" At current traffic this is about {money(abs(impact), context.currency)} {word} a year."
 
 
 def _first_a_whole_week(context: DecisionContext) -> str:
     if context.has_ended or not 0 < context.days < DAYS_A_WEEK:
         return ""
     days = "a single day" if context.days == 1 else f"{context.days} days"
-    return f"The data covers {days}: where you can, finish a whole week first, as weekends differ. "
+    return f"The data covers {days}: if possible, complete a full week first, because weekends differ. "

@@ -1,4 +1,4 @@
-"""Reasons for a missing number or decision; each completes the sentence 'a comparison would mislead: '."""
+"""Reasons for a missing number or decision; each completes 'No reliable comparison yet: '."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ def _too_few_visitors(cell: _Comparison) -> str | None:
         if count == 0:
             return f"{cell.name(column)} has no visitors yet"
         if count < MIN_VISITORS:
-            return f"{cell.name(column)} has {count} of the {MIN_VISITORS} visitors that a verdict needs"
+            return f"{cell.name(column)} has {count} of the {MIN_VISITORS} visitors required"
     return None
 
 
@@ -80,7 +80,7 @@ def _too_few_conversions(cell: _Comparison) -> str | None:
     if together >= needed:
         return None
     counted = "paying visitors" if cell.is_revenue else "conversions"
-    return f"{cell.both_names} together have {together} of the {needed} {counted} that a verdict needs"
+    return f"{cell.both_names} together have {together} of the {needed} {counted} required"
 
 
 def _too_few_for_monitoring(cell: _Comparison) -> str | None:
@@ -88,23 +88,22 @@ def _too_few_for_monitoring(cell: _Comparison) -> str | None:
     is_monitored = cell.data.plan.statistics.sequential != "none"
     if not is_monitored or not cell.lacks("log_p") or fewest >= FEWEST_CONVERSIONS:
         return None
-    kind = "paying visitors" if cell.is_revenue else "visitors who convert, and who do not,"
-    return f"looking at any time needs {FEWEST_CONVERSIONS} {kind} in each variant, and one has {fewest:.0f}"
+    least = FEWEST_CONVERSIONS
+    kind = "paying visitors" if cell.is_revenue else f"visitors who convert and {least} who do not"
+    return f"continuous monitoring requires {least} {kind} in each variant; one has {fewest:.0f}"
 
 
 def _no_common_epoch(cell: _Comparison) -> str | None:
     epochs = cell.data.evidence.epochs
     if epochs is None or (epochs.visitors[:, [cell.control, cell.variant]] > 1).all(axis=1).any():
         return None
-    return (
-        f"{cell.both_names} never had visitors under the same weights, so there is nothing to compare them by"
-    )
+    return f"{cell.both_names} never had visitors under the same weights, so they can't be compared"
 
 
 def _no_variation(cell: _Comparison) -> str | None:
     if not cell.lacks("log_p"):
         return None
-    return "every visitor of a variant brought the same, so chance can't be measured"
+    return "all visitors of a variant have the same value, so no test is possible"
 
 
 def _no_base(cell: _Comparison) -> str | None:
@@ -119,7 +118,7 @@ def _base_near_zero(cell: _Comparison) -> str | None:
         return None
     metric = "revenue" if cell.is_revenue else "conversion rate"
     name = cell.name(cell.control)
-    return f"the {metric} of {name} can't be told from zero, so the relative change has no limits"
+    return f"the {metric} of {name} is not significantly above zero, so the relative change has no interval"
 
 
 def _other_variant_leads(cell: _Comparison) -> str | None:

@@ -5,11 +5,11 @@ from engine.design.vocabulary import AnalysisMethod
 _SCORES: dict[AnalysisMethod, tuple[str, str]] = {
     "frequentist": (
         "Significance (1-p)",
-        "How rarely a difference at least this large would show up if the two were equally good.",
+        "1 minus the p-value: how rarely a difference this large would occur without a true difference.",
     ),
     "bayesian": (
         "Chance to beat control",
-        "How likely it is, given the data, that the variant is truly better than the control.",
+        "Probability, given the data, that the variant is better than the control.",
     ),
 }
 

@@ -1,25 +1,25 @@
-"""How figures read in a sentence: percents, changes and money."""
+"""Formatting of percents, changes and money in sentences."""
 
 
 def chance(value: float) -> str:
-    """A probability as a percent: never quite none, never certain."""
+    """Format a probability as a percent, never as 0% or 100%."""
     if value < 0.0001:
         return "less than 0.01%"
     return "more than 99.99%" if value > 0.9999 else share(value)
 
 
 def share(value: float) -> str:
-    """A share as a percent, to three digits or so."""
+    """Format a share as a percent, to about three digits."""
     return _trimmed(f"{value:.2%}" if value < 0.1 or value > 0.99 else f"{value:.1%}")
 
 
 def signed(value: float) -> str:
-    """A relative change in percent, with its sign."""
+    """Format a relative change in percent, with its sign."""
     return _with_minus(_trimmed(f"{value:+.1%}"))
 
 
 def money(cents: float, currency: str) -> str:
-    """An amount of money with its currency, whole where it is large."""
+    """Format an amount of money with its currency, whole where it is large."""
     amount = cents / 100
     return _with_minus(f"{amount:,.0f} {currency}" if abs(amount) >= 1000 else f"{amount:,.2f} {currency}")
 

@@ -128,15 +128,21 @@ def _reasons(plan: AnalysisPlan, evidence: SegmentEvidence, effects: SegmentEffe
     ordered = (
         (
             ~effects.enough & is_revenue,
-            _too_few(f"{MIN_PAYING_VISITORS} paying visitors, more where they are unequal"),
+            _too_few(f"{MIN_PAYING_VISITORS} paying visitors, more where the variants are of unequal size"),
         ),
         (~effects.enough, _too_few(f"{MIN_CONVERSIONS} conversions")),
-        (np.isnan(effects.log_p), "every visitor of a variant brought the same, so chance can't be measured"),
-        (np.isnan(effects.improvement), "the control has nothing here to take a relative change of"),
-        (has_no_rest, "everybody is in this segment, so there is no rest to compare it with"),
-        (~effects.enough_rest, "the rest of the visitors are too few to compare it with"),
-        (np.isnan(effects.log_p_differs), "chance can't be measured in the rest of the visitors"),
-        (np.isnan(effects.shrunk), "no other value of the dimension has enough data to learn from"),
+        (
+            np.isnan(effects.log_p),
+            "all visitors of a variant have the same value, so no test is possible",
+        ),
+        (
+            np.isnan(effects.improvement),
+            "the control has nothing in this segment, so there is no relative change",
+        ),
+        (has_no_rest, "all visitors are in this segment, so there is no rest to compare it with"),
+        (~effects.enough_rest, "the rest has too few visitors to compare it with"),
+        (np.isnan(effects.log_p_differs), "no test is possible in the rest of the visitors"),
+        (np.isnan(effects.shrunk), "no other value of the dimension has enough data to estimate from"),
     )
     reasons = np.full(shape, None, object)
     for applies, reason in reversed(ordered):
@@ -146,4 +152,4 @@ def _reasons(plan: AnalysisPlan, evidence: SegmentEvidence, effects: SegmentEffe
 
 
 def _too_few(conversions: str) -> str:
-    return f"both variants need {MIN_VISITORS} visitors here, and together {conversions}"
+    return f"both variants require {MIN_VISITORS} visitors in this segment, and together {conversions}"

@@ -10,10 +10,10 @@ from engine.design.experiment import Goal
 # So many segments are named; the others are in the list below the sentence.
 MOST_NAMED = 3
 _WEIGHTS_CHANGED = (
-    "Weights moved while visitors came in, so the variants of a segment saw different days: part of what"
-    " looks like an effect may be the time."
+    "Weights changed while visitors came in, so the variants of a segment cover different days: part of an"
+    " apparent effect may be due to time."
 )
-_ADVICE = "This was found by looking at many segments: test it again on its own before acting on it."
+_ADVICE = "This is exploratory, one of many segments: confirm it in a test of its own before acting on it."
 
 
 def summarize(
@@ -26,9 +26,9 @@ def summarize(
 ) -> str:
     """Name the segments whose effect on a goal differs from the rest: those `differing`, largest first."""
     if not evidence.segments:
-        return "No segments are known of the visitors so far."
+        return "There are no segments yet."
     if not is_tested:
-        return f"No segment has enough data yet to say whether the effect on {goal.name} differs in it."
+        return f"No segment has enough data yet to test whether the effect on {goal.name} differs in it."
     sentences = (
         _differences(goal, _without_mirrored(differing, evidence)) if differing else _no_difference(goal)
     )
@@ -39,15 +39,15 @@ def summarize(
 def _metric_caveats(goal: Goal) -> Iterator[str]:
     """Name the settings of the goal that do not apply by segment."""
     if goal.tracking.get("per") == "order":
-        yield "By segment it is judged per visitor, not per order."
+        yield "By segment it is measured per visitor, not per order."
     if goal.tracking.get("cap_percentile", 100) < 100:
         yield "By segment large amounts are not capped."
 
 
 def _no_difference(goal: Goal) -> str:
     return (
-        f"No segment differs more than chance explains: what holds of {goal.name} for all visitors holds"
-        " for each kind of them, as far as these data can tell."
+        f"No segment differs significantly: as far as the data show, the effect on {goal.name} is the same in"
+        " every segment."
     )
 
 
@@ -74,7 +74,7 @@ def _differences(goal: Goal, differing: Sequence[SegmentResult]) -> str:
     more = len(differing) - MOST_NAMED
     others = f" And {more} more." if more > 0 else ""
     count = "1 segment" if len(differing) == 1 else f"{len(differing)} segments"
-    return f"The effect on {goal.name} differs in {count} from that elsewhere. {named}{others} {_ADVICE}"
+    return f"The effect on {goal.name} differs from the rest in {count}. {named}{others} {_ADVICE}"
 
 
 def _describe(result: SegmentResult) -> str:
@@ -84,7 +84,7 @@ def _describe(result: SegmentResult) -> str:
         if not variant.differs_from_rest:
             continue
         if variant.improvement is None or variant.rest_improvement is None:
-            parts.append(f"'{variant.variant_name}' does otherwise than elsewhere")
+            parts.append(f"'{variant.variant_name}' has a different effect than elsewhere")
         else:
             here, elsewhere = signed(variant.improvement), signed(variant.rest_improvement)
             parts.append(f"'{variant.variant_name}' changes it by {here}, elsewhere by {elsewhere}")

@@ -41,9 +41,9 @@ def test_verdict_is_printed_and_nothing_is_stored(run: Run, file: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        (("--covariate", "spend=before"), "is taken into account"),
+        (("--covariate", "spend=before"), "pre-period activity"),
         (("--orders", "spend=orders"), "per order"),
-        (("--cap", "spend=95"), "count as that"),
+        (("--cap", "spend=95"), "capped at"),
     ],
 )
 def test_what_is_said_of_a_goal_changes_its_verdict(

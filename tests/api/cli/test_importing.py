@@ -119,7 +119,7 @@ def test_the_landing_page_test_made_no_difference(
     run: Run, tmp_path: Path, landing_page: LandingPage
 ) -> None:
     ran = run("import", landing_page.path, "--data-dir", tmp_path, *LANDING_PAGE)
-    assert "No real difference" in ran.out
+    assert "No relevant difference" in ran.out
     with opened_store(tmp_path) as store:
         report = read(store)
         by_country = [read(store, country=country) for country in ("US", "UK", "CA")]

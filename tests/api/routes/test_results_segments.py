@@ -153,7 +153,7 @@ def test_draft_and_an_experiment_without_events_have_no_segments(customer: Custo
         data = read(customer, experiment)
         assert [goal["segments"] for goal in data["goals"]] == [[]]
         assert (data["sample_ratios"], data["comparisons"]) == ([], 0)
-        assert data["goals"][0]["summary"] == "No segments are known of the visitors so far."
+        assert data["goals"][0]["summary"] == "There are no segments yet."
         customer.post(f"{experiment}/start")
 
 

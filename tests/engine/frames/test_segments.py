@@ -64,7 +64,7 @@ def test_a_segment_by_itself_is_the_frame_of_its_visitors() -> None:
 
 def test_the_planted_difference_is_told_in_words() -> None:
     report = analyze_frame_segments(drawn(), segments=["device", "plan"], control="old", goals=["bought"])
-    assert "differs in 1 segment from that elsewhere. In device '" in report.goals[0].summary
+    assert "differs from the rest in 1 segment. In device '" in report.goals[0].summary
     assert "plan" not in report.goals[0].summary
 
 

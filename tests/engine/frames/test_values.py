@@ -256,7 +256,7 @@ def test_the_words_say_what_was_done_to_the_values() -> None:
     more: dict[str, Any] = {"covariates": {"spent": "before"}, "caps": {"spent": 95}}
     report = analyze_frame(df, control="old", goals={"spent": "revenue"}, **more)
     said = report.goals[0].decision.explanation
-    assert "(what visitors did before is taken into account, and amounts above" in said
+    assert "; adjusted for pre-period activity; amounts capped at" in said
     assert "per visitor" in said
     per_order = analyze_frame(df, control="old", goals={"spent": "revenue"}, orders={"spent": "orders"})
     assert "per order, and 'old'" in per_order.goals[0].decision.explanation

@@ -106,7 +106,7 @@ def test_looking_at_any_time_waits_for_25_conversions_and_says_so() -> None:
         None,
     )
     assert variant.reason == (
-        "looking at any time needs 25 visitors who convert, and who do not, in each variant, and one has 24"
+        "continuous monitoring requires 25 visitors who convert and 25 who do not in each variant; one has 24"
     )
 
 

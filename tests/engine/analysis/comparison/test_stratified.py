@@ -99,7 +99,9 @@ def test_the_report_says_what_is_estimated() -> None:
     estimand = report_of(observed_by_epoch(WEIGHTS, VISITORS, HITS)).estimand
     assert estimand is not None
     assert estimand.compared_share == 1.0
-    assert estimand.description.startswith("Weights changed once, so visitors are compared with those who")
+    assert estimand.description.startswith(
+        "Weights changed once, so variants are compared within each period"
+    )
     assert estimand.epochs[1].weights == {"var_0": 1.0, "var_1": 9.0}
     assert estimand.epochs[1].visitors == {"var_0": 2_000, "var_1": 18_000}
 
@@ -110,7 +112,7 @@ def test_epochs_of_one_arm_only_are_not_compared_and_said_so() -> None:
     assert variant_of(report).improvement == pytest.approx(0.2)
     assert report.estimand is not None
     assert report.estimand.compared_share == 0.5
-    assert report.estimand.description.endswith("50% of them are compared.")
+    assert report.estimand.description.endswith("50% of visitors are compared.")
 
 
 def test_settings_that_are_not_used_are_named() -> None:
@@ -119,7 +121,7 @@ def test_settings_that_are_not_used_are_named() -> None:
     report = report_of(evidence, goals=goals, statistics=Statistics(cuped=True), traffic_strategy="fixed")
     assert report.estimand is not None
     assert report.estimand.description.endswith(
-        "Not known by epoch, and so not used: what visitors did before, caps."
+        "Not available by period, and so not used: pre-period activity, caps."
     )
 
 
@@ -134,8 +136,7 @@ def test_arms_that_never_met_have_no_comparison_and_a_reason() -> None:
     result = variant_of(report_of(evidence, weights=(0, 1)))
     assert (result.improvement, result.p_value, result.status) == (None, None, "insufficient_data")
     assert result.reason == (
-        "'Control' and 'Treatment 1' never had visitors under the same weights, so there is nothing to"
-        " compare them by"
+        "'Control' and 'Treatment 1' never had visitors under the same weights, so they can't be compared"
     )
 
 
@@ -146,7 +147,7 @@ def test_a_prior_from_before_that_is_not_used_is_named() -> None:
         statistics=Statistics(prior="pre_period"),
     )
     assert report.estimand is not None
-    assert report.estimand.description.endswith("and so not used: what visitors did before.")
+    assert report.estimand.description.endswith("and so not used: pre-period activity.")
 
 
 def test_nobody_yet_is_nothing_to_compare() -> None:

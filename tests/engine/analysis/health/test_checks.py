@@ -42,7 +42,7 @@ def test_a_broken_split_alarms_and_names_the_worst_arm() -> None:
     check = found("sample_ratio", observed([821_588, 815_482], [1, 1]))
     assert check.status == "alarm"
     assert check.details["p_value"] == pytest.approx(1.8e-6, rel=0.05)
-    assert "'Control' has 50.2% of them instead of 50%" in check.message
+    assert "'Control' has 50.2% of visitors instead of 50%" in check.message
 
 
 def test_uneven_weights_are_the_expected_split() -> None:

@@ -51,7 +51,7 @@ def test_an_effect_that_wears_off_is_a_warning_that_says_how_it_was_and_is() -> 
     first, last = (
         f"{100 * treatment[day]:+.1f}%".replace("-", "\N{MINUS SIGN}") for day in ("first_day", "last_day")
     )
-    assert f"about {first} on the day of the first exposure" in finding.message
+    assert f"about {first} on the day of first exposure" in finding.message
     assert f"by {last} 13 days later" in finding.message
 
 

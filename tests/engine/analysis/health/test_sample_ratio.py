@@ -61,7 +61,7 @@ def test_a_broken_epoch_alarms_and_is_named() -> None:
     evidence = of_epochs([[1, 1], [9, 1]], [[5000, 5040], [8500, 1500]])
     check = found("sample_ratio", evidence, weights=(9, 1))
     assert check.status == "alarm"
-    assert "'Control' has 85% of them since 2026-03-01 10:00 UTC instead of 90%" in check.message
+    assert "'Control' has 85% of visitors since 2026-03-01 10:00 UTC instead of 90%" in check.message
 
 
 def test_a_bandit_that_has_not_moved_is_held_against_its_only_weights() -> None:
@@ -78,7 +78,7 @@ def test_triggers_that_come_late_warn_only() -> None:
     evidence = of_epochs([[1, 1], [9, 1]], [[5000, 5040], [8500, 1500]])
     check = found("sample_ratio", evidence, weights=(9, 1), trigger="manual")
     assert check.status == "warning"
-    assert check.message.endswith("Visitors who met the trigger late may be part of that.")
+    assert check.message.endswith("Visitors who met the trigger late may explain part of it.")
 
 
 def test_epochs_that_are_too_small_are_passed_over() -> None:

@@ -30,7 +30,7 @@ def test_a_browser_that_loses_visitors_alarms_and_is_named() -> None:
     finding = found({("browser", "Chrome"): SOUND, ("browser", "Safari"): BROKEN})
     assert finding.status == "alarm"
     assert "in browser 'Safari', 'Control' has 57.8% of the visitors instead of 50%" in finding.message
-    assert "if the variant itself decides who is in such a segment" in finding.message
+    assert "If the variant itself changes which visitors are in the segment" in finding.message
     worst: Any = finding.details["worst"]
     assert len(worst) == 1
     assert worst[0]["visitors"] == {"Control": 2_600, "Treatment 1": 1_900}

@@ -102,7 +102,7 @@ CASES = {
         fields={"goals": (BUY, *others(10))},
         goal=1,
         recommendation="keep_running",
-        headline="A change on Goal 2 (+8.9%) that may well be chance",
+        headline="The change on Goal 2 (+8.9%) may be due to chance",
     ),
     "one of ten secondary goals, by far": Case(
         conversions=[[1000, 1010], [1000, 1250], *[[1000, 1000]] * 9],
@@ -137,20 +137,20 @@ def test_sentences_are_whole(case: str) -> None:
 
 def test_secondary_goals_are_called_so() -> None:
     case = CASES["one of ten secondary goals, by far"]
-    assert case.decision().explanation.endswith("it informs the decision that the primary goal makes.")
+    assert case.decision().explanation.endswith("the decision rests on the primary goal.")
 
 
 def test_too_early_says_how_long_it_takes() -> None:
     # 20,000 of 50,000 visitors in 14 days: 21 more.
     assert CASES["ahead before the planned sample"].decision().next_step == (
-        "Keep the experiment running until it has its 50,000 visitors, in about 21 days at the present pace."
+        "Keep the experiment running until it has 50,000 visitors, in about 21 days at the current pace."
     )
 
 
 def test_open_question_says_how_many_days_are_left() -> None:
     case = Case(conversions=[[500, 510]], recommendation="keep_running", headline="")
-    # 31,234 visitors an arm find 5% against 5.5% four times in five, by Fleiss, Levin and Paik (2003), as R's
+    # 31,234 visitors an arm find 5% against 5.5% with 80% power, by Fleiss, Levin and Paik (2003), as R's
     # power.prop.test has it: 62,468 in all, and 20,000 came in 14 days.
     assert case.decision().next_step == (
-        "Keep the experiment running for about 30 days more: by then it has the visitors that it needs."
+        "Keep the experiment running for about 30 more days to reach the required sample size."
     )

@@ -14,10 +14,8 @@ from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed
 
 METHODS = pytest.mark.parametrize("method", ["frequentist", "bayesian"])
-# Words of the trade that a product manager should not need.
-JARGON = re.compile(
-    r"p.value|null hypothesis|significan|posterior|credible|interval|\bSRM\b|chi.square|variance|\bnan\b|None"
-)
+# Terms that a product manager should not need; those on every dashboard of tests are fine.
+JARGON = re.compile(r"null hypothesis|posterior|\bSRM\b|chi.square|variance|log.odds|\bnan\b|None")
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -73,14 +71,14 @@ CASES = {
         conversions=[500, 400, 490],
         recommendation="keep_running",
         tone="neutral",
-        headline="No verdict on Purchase yet",
+        headline="No clear result on Purchase yet",
     ),
     "too early to say": Expected(
         visitors=[1000, 1000],
         conversions=[100, 110],
         recommendation="keep_running",
         tone="neutral",
-        headline="No verdict on Purchase yet",
+        headline="No clear result on Purchase yet",
     ),
     "ended undecided": Expected(
         visitors=[1000, 1000],
@@ -88,14 +86,14 @@ CASES = {
         more={"status": "completed"},
         recommendation="review",
         tone="warning",
-        headline="The experiment ended without a clear answer on Purchase",
+        headline="The experiment ended without a clear result on Purchase",
     ),
     "many and no difference": Expected(
         visitors=[28_806, 28_798],
         conversions=[3516, 3421],
         recommendation="review",
         tone="neutral",
-        headline="No real difference on Purchase between 'Treatment 1' and 'Control'",
+        headline="No relevant difference on Purchase between 'Treatment 1' and 'Control'",
     ),
     "nobody yet": Expected(
         visitors=[0, 0],
@@ -103,21 +101,21 @@ CASES = {
         more={"days": 0},
         recommendation="insufficient_data",
         tone="neutral",
-        headline="Not enough data to judge Purchase",
+        headline="Not enough data on Purchase",
     ),
     "three conversions": Expected(
         visitors=[900, 900],
         conversions=[1, 2],
         recommendation="insufficient_data",
         tone="neutral",
-        headline="Not enough data to judge Purchase",
+        headline="Not enough data on Purchase",
     ),
     "a broken split": Expected(
         visitors=[10_000, 9000],
         conversions=[1000, 1100],
         recommendation="fix_data",
         tone="warning",
-        headline="The data can't be trusted: don't decide on Purchase yet",
+        headline="Data problem: do not decide on Purchase yet",
     ),
     "many in several variants": Expected(
         visitors=[10_000, 10_000],
@@ -125,7 +123,7 @@ CASES = {
         more={"aside": 500},
         recommendation="fix_data",
         tone="warning",
-        headline="The data can't be trusted: don't decide on Purchase yet",
+        headline="Data problem: do not decide on Purchase yet",
     ),
 }
 
@@ -153,25 +151,25 @@ def test_no_difference_gives_the_numbers_that_make_it_one() -> None:
     decision = decided([28_806, 28_798], [3516, 3421])
     assert decision.explanation == (
         "11.9% of 28,798 visitors converted with 'Treatment 1', and 12.2% of 28,806 with 'Control': a change"
-        f" of {MINUS}2.7%, most likely between {MINUS}6.9% and +1.7%. 57,604 visitors make that a"
-        " clear answer: whatever difference there is, it is small."
+        f" of {MINUS}2.7% (95% confidence interval {MINUS}6.9% to +1.7%). With 57,604 visitors this is a"
+        " clear result: any difference is small."
     )
     assert decision.confidence_assessment == (
-        "If the two were equally good, a gap at least this large would still show up in 22.9% of tests. That"
-        " is more than the 5% set for a verdict, so the gap may well be chance."
+        "22.9% of tests without a true difference would show one at least this large (p-value). That is above"
+        " the significance level of 5%, so the difference may be due to chance."
     )
     assert decision.recommendation_label == "No difference"
 
 
 def test_a_wide_range_is_not_called_no_difference() -> None:
-    assert "room for a gain as well as for a loss" in decided([1000, 1000], [100, 100]).explanation
+    assert "Both a gain and a loss are still possible" in decided([1000, 1000], [100, 100]).explanation
 
 
 def test_bayesian_confidence_is_a_chance() -> None:
     decision = decided([10_000] * 3, [1000, 1030, 990], analysis_method="bayesian")
     assert decision.confidence_assessment == (
-        "The chance that 'Treatment 1' is better than 'Control' is 75.9%."
-        " It counts as better from 97.5% on, and as worse up to 2.5%."
+        "75.9% chance that 'Treatment 1' is better than 'Control'."
+        " A variant counts as better from 97.5%, and as worse up to 2.5%."
     )
 
 
@@ -187,14 +185,14 @@ def test_a_completed_experiment_is_not_told_to_complete() -> None:
 
 def test_nothing_is_called_sure_while_the_data_is_not_trusted() -> None:
     assert decided([10_000, 9000], [1000, 1400]).confidence_assessment == (
-        "These numbers prove nothing until the data can be trusted."
+        "These results are not reliable until the data problem is fixed."
     )
 
 
 def test_missing_data_is_explained_by_its_reason() -> None:
     assert (
         decided([0, 0], [0, 0], days=0).explanation
-        == "A comparison would mislead: 'Control' has no visitors yet."
+        == "No reliable comparison yet: 'Control' has no visitors yet."
     )
 
 

@@ -38,20 +38,18 @@ def test_opposite_effects_are_found_named_and_told_in_words() -> None:
     assert mobile.chance_to_beat is not None
     assert mobile.chance_to_beat < 0.001
     summary = report.goals[0].summary
-    assert summary.startswith(
-        "The effect on Purchase differs in 1 segment from that elsewhere. In device type "
-    )
+    assert summary.startswith("The effect on Purchase differs from the rest in 1 segment. In device type ")
     # Mobile has more visitors, and that desktop differs from it says nothing new.
     assert "'mobile', 'Treatment 1' changes it by \N{MINUS SIGN}22.7%, elsewhere by +22.9%" in summary
     assert "desktop" not in summary
-    assert "test it again on its own" in summary
+    assert "confirm it in a test of its own" in summary
     assert "os" not in summary.split()
 
 
 def test_segments_that_agree_are_said_to() -> None:
     agree: Tree = {"os": {"iOS": ([4_000, 4_000], [400, 440]), "Android": ([5_000, 5_000], [500, 552])}}
     report = analyze_segments(an_experiment(), segmented(agree))
-    assert report.goals[0].summary.startswith("No segment differs more than chance explains: ")
+    assert report.goals[0].summary.startswith("No segment differs significantly: ")
     assert {the_variant(report, "os", value).status for value in agree["os"]} == {"inconclusive"}
 
 
@@ -59,9 +57,9 @@ def test_only_some_of_many_that_differ_are_named_and_the_others_are_counted() ->
     values = {str(n): ([9_000 + n] * 2, [900, 900 + (-1) ** n * 250]) for n in range(8)}
     report = analyze_segments(an_experiment(), segmented({"country": values}))
     summary = report.goals[0].summary
-    assert "differs in 8 segments" in summary
+    assert "differs from the rest in 8 segments" in summary
     assert [f"In country '{n}', " in summary for n in range(8)] == [False] * 5 + [True] * 3
-    assert " And 5 more. This was found" in summary
+    assert " And 5 more. This is exploratory" in summary
 
 
 def test_an_effect_that_differs_without_being_one_says_so() -> None:
@@ -104,12 +102,12 @@ def test_whoever_is_of_unknown_value_is_the_rest_of_a_lone_value() -> None:
     alone = the_variant(analyze_segments(an_experiment(), segmented(lone)), "custom:plan", "pro")
     assert alone.status == "better"
     assert (alone.adjusted_p_value_vs_rest, alone.differs_from_rest) == (None, None)
-    assert alone.reason == "everybody is in this segment, so there is no rest to compare it with"
+    assert alone.reason == "all visitors are in this segment, so there is no rest to compare it with"
     others = segmented(lone, unknown=([3_000, 3_000], [300, 301]))
     known = the_variant(analyze_segments(an_experiment(), others), "custom:plan", "pro")
     assert known.differs_from_rest is True
     assert known.shrunk_improvement is None
-    assert known.reason == "no other value of the dimension has enough data to learn from"
+    assert known.reason == "no other value of the dimension has enough data to estimate from"
 
 
 def test_too_little_data_is_said_to_be_and_tells_what_was_seen() -> None:
@@ -118,9 +116,9 @@ def test_too_little_data_is_said_to_be_and_tells_what_was_seen() -> None:
     assert small.status == "insufficient_data"
     assert small.improvement == pytest.approx(0.5)
     assert small.adjusted_p_value is None
-    assert small.reason == "both variants need 100 visitors here, and together 5 conversions"
+    assert small.reason == "both variants require 100 visitors in this segment, and together 5 conversions"
     big = the_variant(analyze_segments(an_experiment(), segmented(tree)), "os", "Android")
-    assert big.reason == "the rest of the visitors are too few to compare it with"
+    assert big.reason == "the rest has too few visitors to compare it with"
 
 
 def test_nobody_nothing_and_no_control_are_answers() -> None:
@@ -131,7 +129,7 @@ def test_nobody_nothing_and_no_control_are_answers() -> None:
     nothing = replace(segmented(nobody), segments=(), counts=counts_of(np.zeros((0, 2)), np.zeros((0, 1, 2))))
     report = analyze_segments(an_experiment(), nothing)
     assert (report.goals[0].segments, report.splits, report.comparisons) == ((), (), 0)
-    assert report.goals[0].summary == "No segments are known of the visitors so far."
+    assert report.goals[0].summary == "There are no segments yet."
     lone = segmented({"os": {"iOS": ([50], [5])}})
     report = analyze_segments(
         an_experiment(variants=(replace(variants_of((1,))[0], is_control=False),)), lone
@@ -149,7 +147,7 @@ def test_revenue_that_nobody_brings_has_reasons_and_no_numbers() -> None:
     report = analyze_segments(an_experiment(goals=goals), segmented(PLANTED))
     found = the_variant(report, "os", "iOS")
     assert (found.improvement, found.shrunk_improvement, found.adjusted_p_value) == (None, None, None)
-    assert found.reason == "every visitor of a variant brought the same, so chance can't be measured"
+    assert found.reason == "all visitors of a variant have the same value, so no test is possible"
 
 
 def test_a_goal_that_segments_judge_in_another_way_says_so() -> None:
@@ -166,7 +164,7 @@ def test_a_goal_that_segments_judge_in_another_way_says_so() -> None:
         .summary
         for config in configs
     ]
-    said = " By segment it is judged per visitor, not per order. By segment large amounts are not capped."
+    said = " By segment it is measured per visitor, not per order. By segment large amounts are not capped."
     assert summaries[1] == summaries[0] + said
 
 
@@ -178,7 +176,7 @@ def test_refunds_beyond_what_was_bought_leave_no_relative_change() -> None:
     report = analyze_segments(an_experiment(goals=goals), of_visitors({"plan": plans}, arms, cents))
     found = the_variant(report, "plan", "a")
     assert (found.improvement, found.shrunk_improvement) == (None, None)
-    assert found.reason == "the control has nothing here to take a relative change of"
+    assert found.reason == "the control has nothing in this segment, so there is no relative change"
 
 
 def test_control_and_challengers_carry_their_counts() -> None:
@@ -224,7 +222,7 @@ def test_where_weights_move_splits_are_not_judged_and_effects_come_with_a_warnin
         report = analyze_segments(experiment, segmented(PLANTED))
         assert (report.splits, report.split_alarms) == ((), ())
         assert report.comparisons == 4
-        assert "Weights moved while visitors came in" in report.goals[0].summary
+        assert "Weights changed while visitors came in" in report.goals[0].summary
 
 
 def test_three_variants_are_each_compared_with_the_control() -> None:

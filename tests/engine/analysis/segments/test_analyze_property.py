@@ -52,7 +52,7 @@ def makes_sense(found: SegmentVariant) -> bool:
     for p in (found.adjusted_p_value, found.adjusted_p_value_vs_rest, found.chance_to_beat):
         if p is not None and not 0 <= p <= 1:
             return False
-    if (found.status == "insufficient_data") != (found.reason or "").startswith("both variants need"):
+    if (found.status == "insufficient_data") != (found.reason or "").startswith("both variants require"):
         return False
     interval, believed = found.shrunk_interval, found.shrunk_improvement
     if interval is None or interval.low is None or interval.high is None or believed is None:
