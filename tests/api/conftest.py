@@ -16,7 +16,10 @@ from tests.api.shops import Shop
 def client(
     tmp_path_factory: pytest.TempPathFactory, new_catalog_url: Callable[[], str | None]
 ) -> Iterator[TestClient]:
-    settings = Settings(data_dir=tmp_path_factory.mktemp("store"), catalog_url=new_catalog_url())
+    # Results wait for the rollup as long as a busy machine takes for it.
+    settings = Settings(
+        data_dir=tmp_path_factory.mktemp("store"), catalog_url=new_catalog_url(), fresh_read_seconds=60
+    )
     # What the program does not foresee is to be answered, not raised into the test.
     with TestClient(create_app(settings), raise_server_exceptions=False) as opened:
         yield opened
