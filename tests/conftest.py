@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is about the other database."""
+    """Leave out tests of the other database."""
     database = config.getoption("catalog")
     others = [
         item for item in items if any(database not in mark.args for mark in item.iter_markers("only_on"))
@@ -82,13 +82,13 @@ def _reason(longrepr: Any) -> str:
 
 @pytest.fixture(scope="session")
 def new_catalog_url(pytestconfig: pytest.Config) -> Callable[[], str | None]:
-    """Make the URL of an empty catalog; None for the one in the store's own folder."""
+    """Return a function that makes an empty catalog and returns its URL; None for the file in the store."""
 
     def new_url() -> str | None:
         if pytestconfig.getoption("catalog") == "sqlite":
             return None
         if _SOCKET not in os.environ:
-            pytest.skip("needs PostgreSQL's server: apt-get install postgresql")
+            pytest.skip("needs PostgreSQL: apt-get install postgresql")
         return postgresql.new_database(os.environ[_SOCKET])
 
     return new_url
@@ -96,7 +96,7 @@ def new_catalog_url(pytestconfig: pytest.Config) -> Callable[[], str | None]:
 
 @pytest.fixture(autouse=True)
 def _catalog_of_its_own(request: pytest.FixtureRequest, new_catalog_url: Callable[[], str | None]) -> None:
-    """Let a test that opens a store of its own find an empty catalog, also on PostgreSQL."""
+    """Set the URL of an empty catalog for a test that opens a store of its own."""
     url = new_catalog_url() if "tmp_path" in request.fixturenames else None
     if url is not None:
         request.getfixturevalue("monkeypatch").setenv("TRUELIFT_CATALOG_URL", url)

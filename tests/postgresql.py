@@ -1,11 +1,10 @@
-"""A real PostgreSQL server for the tests, from Debian's packages, and empty databases on it."""
+"""PostgreSQL server for tests, and empty databases on it."""
 
 import os
 import pwd
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,9 +13,11 @@ from uuid import uuid4
 
 import psycopg
 
+from tests.waiting import wait_until
+
 USER = "truelift"
 INITIAL = ("--auth", "trust", "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync")
-# What is written here is thrown away: nothing need survive a crash.
+# Its data are deleted at the end, so nothing need survive a crash.
 SETTINGS = {
     "listen_addresses": "",
     "fsync": "off",
@@ -34,9 +35,9 @@ class MissingServerError(RuntimeError):
 
 @contextmanager
 def served() -> Iterator[str]:
-    """Start a server on a socket of its own; yields the socket's folder, and removes it all at the end."""
+    """Start a server on a socket of its own; yields the socket's folder, and removes it at the end."""
     programs = _programs()
-    # Not pytest's own folder: nobody but its owner could enter it, and a socket's path is short.
+    # Not pytest's own folder: only its owner may enter it, and its path is too long for a socket.
     folder = Path(tempfile.mkdtemp(prefix="truelift-postgresql-"))
     identity = _identity(folder)
     data = folder / "data"
@@ -58,7 +59,7 @@ def served() -> Iterator[str]:
 
 
 def new_database(socket_folder: str) -> str:
-    """The URL of a new and empty database, written as people write it."""
+    """Create an empty database, and return its URL."""
     name = f"catalog_{uuid4().hex}"
     with _connected(socket_folder) as connection:
         connection.execute(f"CREATE DATABASE {name}")
@@ -79,7 +80,7 @@ def _programs() -> Path:
 
 
 def _identity(folder: Path) -> dict[str, Any]:
-    """As whom it runs: the server refuses to be root."""
+    """Return the user that the server runs as, since it refuses to be root."""
     if os.geteuid() != 0:
         return {}
     names = {entry.pw_name: entry for entry in pwd.getpwall()}
@@ -89,13 +90,13 @@ def _identity(folder: Path) -> dict[str, Any]:
 
 
 def _wait_for(folder: Path, server: subprocess.Popen[Any]) -> None:
-    for _ in range(600):
+    def postgresql_answers() -> bool:
         if server.poll() is not None:
             raise RuntimeError(f"PostgreSQL ended at once with status {server.returncode}")
         try:
             _connected(str(folder)).close()
         except psycopg.OperationalError:
-            time.sleep(0.05)
-        else:
-            return
-    raise RuntimeError("PostgreSQL did not answer within half a minute")
+            return False
+        return True
+
+    wait_until(postgresql_answers)

@@ -106,7 +106,7 @@ def requests_of_pixel(folder: Path, pixel: str, visitor: str = "v1") -> list[dic
     script.write_text(SANDBOX.format(pixel=pixel, visitor=json.dumps(visitor), checkout=json.dumps(CHECKOUT)))
     node = shutil.which("node")
     if node is None:
-        pytest.skip("needs node to run JavaScript")
+        pytest.skip("needs Node.js: apt-get install nodejs")
     run = subprocess.run([node, script], capture_output=True, text=True, check=True, timeout=30)
     requests: list[dict[str, Any]] = json.loads(run.stdout)
     return requests

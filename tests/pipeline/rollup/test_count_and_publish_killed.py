@@ -1,14 +1,13 @@
 import random
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.pipeline.working_store import a_purchase, a_working_store, an_exposure
 
-# Works on one store until it is killed: new events, and everything counted anew, over and over.
+# Stores events and counts everything anew until it is killed; prints a line after each step.
 WORKER = """
 import sys
 from pathlib import Path
@@ -18,8 +17,11 @@ with a_working_store(Path(sys.argv[1])) as store:
     print("ready", flush=True)
     while True:
         store.rollup.rebuild(project.id)
+        print("step", flush=True)
         store.write(project, an_event("identify", "v1", user_id="u1"))
+        print("step", flush=True)
         store.rollup.refresh(project.id)
+        print("step", flush=True)
 """
 
 
@@ -31,9 +33,9 @@ def test_rollup_killed_at_any_moment_leaves_whole_results(tmp_path: Path) -> Non
         visitors = [an_exposure(experiment, number % 2, f"v{number}") for number in range(400)]
         store.write(project, *visitors, *(a_purchase(f"v{number}", minute=1) for number in range(100)))
         store.rollup.refresh(project.id)
-    delays = random.Random(4)  # noqa: S311 (moments, not secrets)
+    moments = random.Random(4)  # noqa: S311 (moments, not secrets)
     for _ in range(4):
-        _work_and_be_killed(tmp_path, project.id, delays.uniform(0, 1.5))
+        _work_and_be_killed(tmp_path, project.id, moments.randint(0, 9))
         with a_working_store(tmp_path) as store:
             evidence = store.observe(experiment, project)
             assert evidence.visitors.tolist() == [200, 200]
@@ -41,10 +43,12 @@ def test_rollup_killed_at_any_moment_leaves_whole_results(tmp_path: Path) -> Non
             assert store.rollup.rebuild(project.id).drifted == ()
 
 
-def _work_and_be_killed(folder: Path, project_id: str, delay: float) -> None:
+def _work_and_be_killed(folder: Path, project_id: str, steps: int) -> None:
+    """Kill a worker after so many steps, in the middle of the next one."""
     command = [sys.executable, "-c", WORKER, str(folder), project_id]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as worker:
         assert worker.stdout is not None
         assert worker.stdout.readline() == "ready\n"
-        time.sleep(delay)
+        for _ in range(steps):
+            assert worker.stdout.readline() == "step\n"
         worker.kill()

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 
 from engine.errors import MissingSamplerError, SamplingError
 from engine.stats.bayesian.sampling import Sampling, choose_sampler, draw
+from tests.waiting import wait_until
 
 NO_DATA = {"family": np.zeros(0)}
 # No main guard: multiprocessing would run all of it again.
@@ -57,9 +57,9 @@ def test_interrupting_a_script_leaves_no_process_behind(tmp_path: Path) -> None:
         [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as asking:
         watched = psutil.Process(asking.pid)
-        while not (children := watched.children()):
-            assert asking.poll() is None
-            time.sleep(0.05)
+        wait_until(lambda: watched.children() or asking.poll() is not None)
+        children = watched.children()
+        assert children
         asking.send_signal(signal.SIGINT)
         printed, complaints = asking.communicate()
     assert asking.returncode != 0

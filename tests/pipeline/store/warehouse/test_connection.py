@@ -11,7 +11,7 @@ from pipeline.store.warehouse.connection import Warehouse, WarehouseBusyError
 
 # A process of its own that opens a warehouse, does something, and says so.
 OPEN = """
-import sys, time
+import signal, sys
 from pathlib import Path
 from pipeline.settings import Settings
 from pipeline.store.warehouse.connection import Warehouse
@@ -78,7 +78,7 @@ with warehouse.transaction() as cursor:
 with warehouse.transaction() as cursor:
     cursor.execute("INSERT INTO numbers VALUES (8)")
     print("ready", flush=True)
-    time.sleep(60)
+    signal.pause()
 """
     with a_process(settings.data_dir, script):
         pass
@@ -89,7 +89,7 @@ with warehouse.transaction() as cursor:
 
 
 def test_a_second_process_is_told_what_to_do(settings: Settings) -> None:
-    script = "print('ready', flush=True); time.sleep(60)"
+    script = "print('ready', flush=True); signal.pause()"
     told = "stop it first, or use another data folder"
     with a_process(settings.data_dir, script), pytest.raises(WarehouseBusyError, match=told):
         Warehouse.open(settings)
