@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self, TypeAlias
 
@@ -11,6 +10,7 @@ import duckdb
 import polars as pl
 
 from pipeline.settings import Settings
+from pipeline.store.warehouse.arrow_streams import FrameStream, QueryStream
 
 Cursor: TypeAlias = duckdb.DuckDBPyConnection
 # Errors of writing a file, such as a full disk or missing permissions.
@@ -126,28 +126,15 @@ def copy_to_file(cursor: Cursor, query: str, path: Path, options: str, **values:
     return int(cursor.execute(statement, {"path": str(path), **values}).fetchall()[0][0])
 
 
-@dataclass(frozen=True, slots=True)
-class ArrowStream:
-    """Frame that offers only an Arrow C stream: to read a Polars frame directly DuckDB needs PyArrow."""
-
-    frame: pl.DataFrame
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Export the rows anew for every query."""
-        # DuckDB refuses columns without a type, which have nulls and no bitmap of them.
-        typed = self.frame.cast({pl.Null: pl.Int8}) if pl.Null in self.frame.dtypes else self.frame
-        return typed.__arrow_c_stream__(requested_schema)
-
-
 def fetch_frame(cursor: Cursor, query: str, parameters: Sequence[object] | None = None) -> pl.DataFrame:
     """Run a query and return its rows as a frame."""
-    return pl.DataFrame(cursor.sql(query, params=parameters))
+    return pl.DataFrame(QueryStream(cursor.sql(query, params=parameters)))
 
 
 @contextmanager
 def registered(cursor: Cursor, name: str, rows: pl.DataFrame) -> Iterator[None]:
     """Make a frame available to queries under a name, inside the block."""
-    cursor.register(name, ArrowStream(rows))
+    cursor.register(name, FrameStream(rows))
     try:
         yield
     except BaseException:

@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 import duckdb
 import polars as pl
 
-from pipeline.store.warehouse.connection import ArrowStream, Warehouse
+from pipeline.store.warehouse.arrow_streams import FrameStream
+from pipeline.store.warehouse.connection import Warehouse
 
 _PREFIX: Final = "events_"
 # Ids come from the catalog; no other text reaches a table name.
@@ -112,7 +113,7 @@ def create_table(cursor: duckdb.DuckDBPyConnection, project_id: str) -> None:
 def append(cursor: duckdb.DuckDBPyConnection, project_id: str, events: pl.DataFrame) -> None:
     """Append a batch: EVENT_SCHEMA with `seq`; missing columns are null."""
     # The statement names the variable, which takes half the time of registering a view.
-    batch = ArrowStream(events)  # noqa: F841
+    batch = FrameStream(events)  # noqa: F841
     cursor.execute(f'INSERT INTO "{table_name(project_id)}" BY NAME SELECT * FROM batch')
 
 
