@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from engine.design import edit_locks
-from engine.design.experiment import Experiment
+from engine.design.experiment import LONGEST_SENT_KEY, Experiment
 from engine.design.project import Project, draft_project, revise_project
 from engine.design.reweighting import with_epoch
 from engine.design.validation.parsing import (
@@ -49,15 +49,13 @@ ASSIGNED_FIELDS = (
     "effective_confidence_threshold",
 )
 _TIMES = ("scheduled_start_at", "scheduled_end_at")
-# Leaves room below the limit of a test key for the number that makes it unique.
-_LONGEST_SLUG = 100
-_test_key = slug(_LONGEST_SLUG)
+_test_key = slug(LONGEST_SENT_KEY)
 
 
 def slug_of(name: str, *, otherwise: str = "experiment") -> str:
     """Return a name in lower-case ASCII letters, digits and hyphens; `otherwise` if none are left."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    return "-".join(re.findall(r"[a-z0-9]+", plain))[:_LONGEST_SLUG].rstrip("-") or otherwise
+    return "-".join(re.findall(r"[a-z0-9]+", plain))[:LONGEST_SENT_KEY].rstrip("-") or otherwise
 
 
 def wanted_test_key(fields: object) -> str:

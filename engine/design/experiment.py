@@ -47,7 +47,8 @@ from engine.design.vocabulary import (
 )
 from engine.design.weight_epochs import WeightEpoch, in_order
 
-_test_key = slug(120)
+LONGEST_SENT_KEY = 100
+"""Characters of a test key that a caller sends; below the limit of 120 so that a number may be appended."""
 Code = optional(text(64 * 1024, least=0, lines=True))
 Targeting = Annotated[Mapping[str, Any], targeting_rules]
 Moment = optional(moment)
@@ -131,8 +132,12 @@ class Experiment:
     name: Name
     test_key: Annotated[
         str,
-        _test_key,
-        filled_in(optional(_test_key).described("Unique in the project; by default a slug of the name.")),
+        slug(120),
+        filled_in(
+            optional(slug(LONGEST_SENT_KEY)).described(
+                "Unique in the project; by default a slug of the name."
+            )
+        ),
     ]
     salt: Annotated[str, text(255), INTERNAL]
     type: Annotated[ExperimentType, choice(words(ExperimentType))] = "visual"
