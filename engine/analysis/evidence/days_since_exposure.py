@@ -1,4 +1,4 @@
-"""What visitors did by days since they first saw their variant: those still to convert, and who did."""
+"""Follow-up by days since first exposure: visitors at risk and conversions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class FollowUp:
 
     Day 0 is the local calendar day of the exposure. `at_risk[d, v]` visitors were observed for the whole of
     their day d and had not converted before it; `conversions[d, v]` of those did on that day. So every
-    visitor converts once at most, and a risk on a day has nobody in it who had no such day yet.
+    visitor converts once at most, and only visitors observed on that whole day are at risk on it.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 
@@ -56,7 +56,7 @@ class FollowUp:
 
     @classmethod
     def of_cohorts(cls, visitors: IntArray, converted: IntArray, whole_days: IntArray) -> Self:
-        """Lay cohorts of visitors, first exposed on the same day each, over each other.
+        """Add up cohorts of visitors, each first exposed on one day.
 
         `visitors[c, v]` are in cohort c, `converted[c, d, v]` of them first converted d days after, and
         `whole_days[c]` are over of all days that the cohort was observed for. Days after the last one with

@@ -1,4 +1,4 @@
-"""What was observed while each set of weights split the visitors: evidence by epoch."""
+"""Evidence by weight epoch."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -35,7 +35,7 @@ class EpochEvidence:
         epochs, goals, variants = self.conversions.shape
         shape = (epochs, variants)
         counts = (len(self.started_at), variants), self.visitors.shape, self.settled.shape, self.weights.shape
-        if any(one != shape for one in counts) or self.revenue.n.shape != (epochs, goals, variants):
+        if any(count != shape for count in counts) or self.revenue.n.shape != (epochs, goals, variants):
             raise InvalidEvidenceError(
                 f"evidence by epoch must be of {epochs} epochs, {goals} goals and {variants} variants"
             )
@@ -52,7 +52,7 @@ class EpochEvidence:
 
     @property
     def shares(self) -> FloatArray:
-        """The share of visitors that each variant should get in each epoch; zeros where all weights are."""
+        """Share of visitors that each variant should get in each epoch; zeros where all weights are."""
         total = self.weights.sum(axis=1, keepdims=True)
         shares: FloatArray = np.divide(self.weights, total, out=np.zeros_like(self.weights), where=total > 0)
         return shares

@@ -1,4 +1,4 @@
-"""What was observed in every segment: counts with the segments along the first axis."""
+"""Evidence by segment: counts with the segments along the first axis."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,13 +14,13 @@ from engine.stats.moments import Moments
 
 
 class Segment(NamedTuple):
-    """The visitors who have one value of one dimension."""
+    """Visitors with one value of one dimension."""
 
     dimension: str
     value: str
 
     def __str__(self) -> str:
-        """How a sentence names it."""
+        """Format its name for a sentence."""
         return f"{self.dimension.removeprefix('custom:').replace('_', ' ')} '{self.value}'"
 
 
@@ -52,7 +52,7 @@ class Counts(ArrayRecord):
 
 @dataclass(frozen=True, slots=True)
 class SegmentVisitors:
-    """How many visitors each of S segments has of each of V variants, (S, V)."""
+    """Visitors of S segments by V variants, (S, V)."""
 
     segments: tuple[Segment, ...]
     visitors: IntArray
@@ -66,7 +66,7 @@ class SegmentVisitors:
 class SegmentEvidence:
     """Totals of S segments by G goals and V variants, in the order of the experiment.
 
-    `everyone` has the visitors of unknown value too, who are in no segment of that dimension. The
+    `everyone` has the visitors of unknown value too, which are in no segment of that dimension. The
     segments of a dimension share no visitor; those of different dimensions do. `left_out` says why of
     each dimension, or kind of segment, that was seen and is not in here. Raises InvalidEvidenceError for
     a segment that is named twice or has more than everyone.
@@ -96,7 +96,7 @@ class SegmentEvidence:
 
     @property
     def rest(self) -> Counts:
-        """Everybody who is not in the segment, those of unknown value among them."""
+        """Counts of all visitors outside each segment, those of unknown value among them."""
         whole = self.everyone.revenue.broadcast_to(self.counts.revenue.n.shape)
         return Counts(
             visitors=self.everyone.visitors - self.counts.visitors,
@@ -106,11 +106,11 @@ class SegmentEvidence:
 
     @property
     def by_visitors(self) -> SegmentVisitors:
-        """Only the visitors."""
+        """Visitors of each segment by variant."""
         return SegmentVisitors(self.segments, self.counts.visitors)
 
     def largest(self, count: int) -> "SegmentEvidence":
-        """The `count` segments with most visitors, in the order they stand; all, if there are no more."""
+        """Keep the `count` segments with most visitors, in their order; all, if there are no more."""
         small = len(self.segments) - count
         if small <= 0:
             return self
@@ -127,8 +127,8 @@ class SegmentEvidence:
 
 
 def dimensions_of(segments: Sequence[Segment]) -> dict[str, IntArray]:
-    """The rows of each dimension, dimensions in order of appearance."""
+    """Group rows by dimension, dimensions in order of appearance."""
     rows: dict[str, list[int]] = {}
     for row, segment in enumerate(segments):
         rows.setdefault(segment.dimension, []).append(row)
-    return {dimension: np.array(found, np.int64) for dimension, found in rows.items()}
+    return {dimension: np.array(places, np.int64) for dimension, places in rows.items()}

@@ -1,4 +1,4 @@
-"""What was observed, as arrays: the one input of an analysis, whoever counted it."""
+"""Evidence of an experiment: totals by goal and variant, as arrays."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -31,7 +31,7 @@ class DailyEvidence:
 
     @classmethod
     def none(cls, goals: int, variants: int, days: tuple[date, ...] = ()) -> Self:
-        """Counts of nothing, on days that may be known."""
+        """Return zero counts, on days that may be known."""
         return cls(
             days=days,
             visitors=np.zeros((len(days), variants), np.int64),
@@ -40,8 +40,8 @@ class DailyEvidence:
         )
 
     def __post_init__(self) -> None:
-        _demand_shape("daily conversions", self.conversions, self.revenue_cents.shape)
-        _demand_shape("daily visitors", self.visitors, (len(self.days), *self.revenue_cents.shape[2:]))
+        _check_shape("daily conversions", self.conversions, self.revenue_cents.shape)
+        _check_shape("daily visitors", self.visitors, (len(self.days), *self.revenue_cents.shape[2:]))
         for name, counts in (("visitors", self.visitors), ("conversions", self.conversions)):
             if (counts < 0).any():
                 raise InvalidEvidenceError(f"daily {name} must not be negative")
@@ -53,11 +53,11 @@ class Evidence:
 
     `visitors[v]` is the number of distinct visitors counted; `conversions[g, v]` of those with at least
     one conversion; `revenue[g, v]` the moments of cents per visitor (every visitor counted, zeros
-    included; all zero for a goal that carries no money). `several_variants` visitors were seen in more
+    included; all zero for a goal that carries no money). `several_variants` visitors saw more
     than one variant and `bots` were flagged: neither is counted anywhere else. `epochs` are the same
-    totals by what split the visitors, where their weights changed; None where they never did. `segments`
-    are the visitors of every segment, where they are known and these are the totals of everybody. `values`
-    are there where a goal is judged on more than counts and revenue, or what visitors did before matters.
+    totals by weight epoch, where weights changed; None where they never did. `segments`
+    are the visitors of every segment, where they are known and these are the totals of all visitors. `values`
+    are there where a goal is judged on more than counts and revenue, or the pre-period matters.
     `follow_up` is of the primary goal; None where it is not known when visitors converted after exposure.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
@@ -77,18 +77,18 @@ class Evidence:
 
     def __post_init__(self) -> None:
         goals, variants = self.conversions.shape
-        _demand_same_totals(self)
+        _check_totals(self)
         if self.follow_up is not None:
-            _demand_shape("visitors followed", self.follow_up.at_risk[:0], (0, variants))
-        _demand_shape("visitors", self.visitors, (variants,))
-        _demand_shape("revenue", self.revenue.n, (goals, variants))
-        _demand_shape("daily conversions", self.daily.conversions, (len(self.daily.days), goals, variants))
+            _check_shape("visitors followed", self.follow_up.at_risk[:0], (0, variants))
+        _check_shape("visitors", self.visitors, (variants,))
+        _check_shape("revenue", self.revenue.n, (goals, variants))
+        _check_shape("daily conversions", self.daily.conversions, (len(self.daily.days), goals, variants))
         if self.segments is not None:
-            _demand_shape(
+            _check_shape(
                 "segments", self.segments.visitors, (len(self.segments.segments), len(self.visitors))
             )
         if self.values is not None:
-            _demand_shape("values", self.values.value.n, (goals, variants))
+            _check_shape("values", self.values.value.n, (goals, variants))
         if (self.visitors < 0).any() or self.several_variants < 0 or self.bots < 0:
             raise InvalidEvidenceError("numbers of visitors must not be negative")
         if ((self.conversions < 0) | (self.conversions > self.visitors)).any():
@@ -102,11 +102,11 @@ class Evidence:
 
     def check_shape(self, *, goals: int, variants: int) -> None:
         """Raise InvalidEvidenceError unless this is of so many goals and variants."""
-        _demand_shape("conversions", self.conversions, (goals, variants))
+        _check_shape("conversions", self.conversions, (goals, variants))
 
     @classmethod
     def empty(cls, goals: int, variants: int, days: tuple[date, ...] = ()) -> Self:
-        """Evidence of nothing: zeros of the right shapes."""
+        """Return evidence without visitors: zeros of the right shapes."""
         return cls(
             visitors=np.zeros(variants, np.int64),
             conversions=np.zeros((goals, variants), np.int64),
@@ -115,16 +115,16 @@ class Evidence:
         )
 
 
-def _demand_same_totals(evidence: Evidence) -> None:
+def _check_totals(evidence: Evidence) -> None:
     epochs = evidence.epochs
     if epochs is None:
         return
-    _demand_shape("conversions by epoch", epochs.conversions, (len(epochs), *evidence.conversions.shape))
+    _check_shape("conversions by epoch", epochs.conversions, (len(epochs), *evidence.conversions.shape))
     for name in ("visitors", "conversions"):
         if (getattr(epochs, name).sum(axis=0) != getattr(evidence, name)).any():
             raise InvalidEvidenceError(f"{name} of the epochs must add up to the {name} of the experiment")
 
 
-def _demand_shape(name: str, array: npt.NDArray[np.generic], shape: tuple[int, ...]) -> None:
+def _check_shape(name: str, array: npt.NDArray[np.generic], shape: tuple[int, ...]) -> None:
     if array.shape != shape:
         raise InvalidEvidenceError(f"{name} must have the shape {shape}, not {array.shape}")

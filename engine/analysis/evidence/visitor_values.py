@@ -1,4 +1,4 @@
-"""What counts alone don't tell of each visitor: amounts that were cut, orders, and what was done before."""
+"""Values per visitor: capped amounts, orders and pre-period values."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -12,13 +12,13 @@ from engine.stats.moments import Moments, PairedMoments
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisitorValues(ArrayRecord):
-    """Moments per visitor of the value each goal is judged on, goals by variants.
+    """Moments per visitor of each goal's metric, goals by variants.
 
-    `value` is 1 or 0 for a conversion and cents for revenue, cut at `caps` (one a goal, in cents; NaN where
-    nothing is cut); `capped` visitors had more. For goals judged per order `orders` pairs the number of
+    `value` is 1 or 0 for a conversion and cents for revenue, capped at `caps` (one a goal, in cents; NaN
+    without a cap); `capped` visitors had more. For goals measured per order `orders` pairs the number of
     orders, x, with the value, y. `before` pairs the same value in the time before the first exposure, x,
     with the value, y; `before_orders` pairs it with the number of orders. `without_before` are values of
-    visitors of whom nothing is known before, which `before` leaves out. A cell of a pair with n = 0 says
+    visitors without a known pre-period, which `before` leaves out. A cell of a pair with n = 0 says
     that the goal has no such pair.
     """
 
@@ -47,7 +47,7 @@ class VisitorValues(ArrayRecord):
 
     @classmethod
     def of(cls, value: Moments) -> Self:
-        """Values without a cap, orders or a past."""
+        """Return values without caps, orders or a pre-period."""
         nothing = no_pairs(value.n.shape)
         return cls(
             value=value,
@@ -60,11 +60,11 @@ class VisitorValues(ArrayRecord):
         )
 
     def without_covariate(self) -> Self:
-        """The same, but nothing known of the time before the first exposure."""
+        """Return the values without the pre-period."""
         nothing = no_pairs(self.value.n.shape)
         return replace(self, before=nothing, before_orders=nothing, without_before=nothing.x)
 
 
 def no_pairs(shape: tuple[int, ...]) -> PairedMoments:
-    """Moments of no pairs at all."""
+    """Return moments of no pairs."""
     return PairedMoments.full(shape, 0.0)

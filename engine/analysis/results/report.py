@@ -1,4 +1,4 @@
-"""What a report holds: numbers, statuses and sentences, with None where there is no number.
+"""Report of an experiment: numbers, statuses and sentences, with None where there is no number.
 
 Shares, cents and unrounded numbers; percent, rounding and JSON are the API's business.
 """
@@ -26,7 +26,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unadjusted:
-    """The comparison without what visitors did before: shares, and the interval of `improvement`.
+    """The comparison without the pre-period: shares, and the interval of `improvement`.
 
     `variance_reduction` is the share of the variance within arms that the adjustment takes away.
     """
@@ -61,8 +61,8 @@ class VariantResult:
 
     Both intervals are of `improvement`. `improvement_interval` holds for one look at the end,
     `sequential_interval` for all looks together; it is None for Bayesian experiments and bandits, and
-    before both arms have the conversions it needs. `unadjusted` stands beside a comparison from which the
-    past was taken away, `capped` where amounts are cut. Revenue is conversion rate times revenue per
+    before both arms have the conversions it needs. `unadjusted` goes with a comparison adjusted by the
+    pre-period, `capped` where amounts are cut. Revenue is conversion rate times revenue per
     converted visitor: `conversion_part` and `spending_part` say which of them changed.
     """
 
@@ -129,7 +129,7 @@ class GoalSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionSummary:
-    """What to do about one goal, in words for a product manager. Shares are 0 to 1."""
+    """Recommendation on one goal, in sentences for a product manager. Shares are 0 to 1."""
 
     goal_id: str
     goal_name: str
@@ -157,7 +157,7 @@ class DecisionSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthCheck:
-    """What one check found. `details` are JSON-ready facts."""
+    """Result of one check. `details` are JSON-ready facts."""
 
     check: str
     status: CheckStatus
@@ -178,7 +178,7 @@ class DayResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoalReport:
-    """Everything about one goal; variants in the experiment's order, days keyed by variant id."""
+    """Results, decision and days of one goal; variants in order, days keyed by variant id."""
 
     goal: Goal
     variants: tuple[VariantResult, ...]
@@ -198,9 +198,9 @@ class WeightEpochResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimand:
-    """What is estimated where weights changed, in words, and which share of visitors is compared.
+    """Estimand where weights changed, in words, and the share of visitors compared.
 
-    `compared_share` is the least of all variants'; None where nobody is compared.
+    `compared_share` is the least of all variants'; None where no visitor is compared.
     """
 
     description: str

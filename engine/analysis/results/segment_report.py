@@ -1,4 +1,4 @@
-"""What a segment report holds: numbers, statuses and sentences, with None where there is no number."""
+"""Segment report: numbers, statuses and sentences, with None where there is no number."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ SegmentStatus = Literal["better", "worse", "differs", "inconclusive", "insuffici
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentArm:
-    """What one variant's visitors in a segment did about one goal; `conversion_rate` is a share."""
+    """Counts of one variant in a segment on one goal; `conversion_rate` is a share."""
 
     variant_id: str
     variant_name: str
@@ -26,10 +26,10 @@ class SegmentArm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentVariant(SegmentArm):
-    """The same of a challenger, against the control's visitors in that segment. Shares are 0 to 1.
+    """A challenger in a segment against the control in that segment. Shares are 0 to 1.
 
-    `improvement` is observed, `rest_improvement` that of everybody else. `shrunk_improvement`, with its
-    interval, is what to believe of it given the other values of its dimension, and `chance_to_beat` goes
+    `improvement` is observed, `rest_improvement` that of all other visitors. `shrunk_improvement`, with its
+    interval, is its posterior mean given the other values of its dimension, and `chance_to_beat` goes
     with that. Both p values are adjusted for every comparison of the report; `adjusted_p_value_vs_rest`
     is of the effect being another than in the rest, which `differs_from_rest` calls. `reason` says what is
     in the way of the first number that is missing.
@@ -68,7 +68,7 @@ class GoalSegments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentSplit:
-    """How the visitors of a segment, by variant id, fit the weights; see `check_splits` for the p values."""
+    """Visitors of a segment by variant id, against the weights; see `check_splits` for the p values."""
 
     dimension: str
     value: str

@@ -1,0 +1,16 @@
+from engine.analysis.automation.early_stopping import early_winner
+from tests.builders import NOW, an_experiment
+from tests.observations import observed
+
+
+def test_a_win_at_every_look_stops_and_one_at_a_single_look_does_not() -> None:
+    experiment = an_experiment(status="running")
+    winner = early_winner(experiment, observed([5_000, 5_000], [500, 650]), now=NOW)
+    assert winner is not None
+    assert winner.id == "var_1"
+    assert early_winner(experiment, observed([5_000, 5_000], [500, 570]), now=NOW) is None
+
+
+def test_a_sample_ratio_mismatch_stops_nothing() -> None:
+    experiment = an_experiment(status="running")
+    assert early_winner(experiment, observed([5_000, 6_000], [500, 900]), now=NOW) is None
