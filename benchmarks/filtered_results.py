@@ -31,7 +31,7 @@ from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.published import Published
-from pipeline.store.warehouse.visitors import CUSTOM, DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
 
 Column = npt.NDArray[Any]
 EXPERIMENT = EXPERIMENTS[0]

@@ -9,8 +9,8 @@ import numpy as np
 from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.comparison.power import assess_power
 from engine.analysis.evidence.epochs import EpochEvidence
-from engine.analysis.evidence.totals import DailyEvidence, Evidence
-from engine.analysis.health.check import CheckInput
+from engine.analysis.evidence.evidence import DailyEvidence, Evidence
+from engine.analysis.health.check_result import CheckInput
 from engine.analysis.health.checks import check_health
 from engine.analysis.results.report import HealthCheck
 from engine.design.experiment import Experiment

@@ -65,7 +65,7 @@ TESTED_BY = {
     "engine/analysis/comparison/plan.py": "tests/engine/analysis/segments/test_effects.py",
     "engine/analysis/comparison/power.py": "tests/engine/analysis/health/test_checks.py",
     "engine/analysis/evidence/visitor_values.py": "tests/engine/analysis/comparison/test_metrics.py",
-    "engine/analysis/health/check.py": "tests/engine/analysis/health/test_checks.py",
+    "engine/analysis/health/check_result.py": "tests/engine/analysis/health/test_checks.py",
     "engine/analysis/health/power.py": "tests/engine/analysis/health/test_checks.py",
     "engine/analysis/health/pre_period_balance.py": "tests/engine/frames/test_values.py",
     "engine/analysis/health/sample_split.py": "tests/engine/analysis/health/test_sample_ratio.py",

@@ -8,7 +8,7 @@ from datetime import datetime
 from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.comparison.power import assess_power
 from engine.analysis.comparison.significance import assess_significance
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.health.checks import check_health
 from engine.analysis.report.estimand import describe_estimand
 from engine.analysis.report.goal_reports import goal_reports

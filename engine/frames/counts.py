@@ -8,7 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from engine.analysis.evidence.days_since_exposure import FollowUp
-from engine.analysis.evidence.totals import DailyEvidence, Evidence
+from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.frames.rows import NO_VALUE_COLUMNS, GoalKind, ValueColumns
 from engine.frames.values import values_of
 from engine.local_days import from_epoch_days, from_epoch_microseconds, local_days

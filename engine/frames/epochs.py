@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from engine.analysis.evidence.epochs import SETTLING, EpochEvidence
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.errors import InvalidEvidenceError
 from engine.local_days import epoch_microseconds
 from engine.stats.moments import Moments

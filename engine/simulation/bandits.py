@@ -7,7 +7,7 @@ import numpy as np
 
 from engine.analysis.comparison.best_variant import chance_best
 from engine.analysis.evidence.epochs import EpochEvidence
-from engine.analysis.evidence.totals import DailyEvidence, Evidence
+from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.stats.arrays import FloatArray
 from engine.stats.moments import Moments
 from engine.stats.stratification import thompson_weights

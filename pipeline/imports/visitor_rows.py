@@ -9,7 +9,7 @@ from engine.design.experiment import Experiment
 from pipeline.events.field_checks import JUNK_IDS
 from pipeline.imports.tables import BadRow, Chunk
 from pipeline.store.warehouse.events import EVENT_SCHEMA
-from pipeline.store.warehouse.visitors import DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import DIMENSIONS
 
 # Column names that are segments of their own; every other segment column becomes a custom dimension.
 SEGMENT_COLUMNS = frozenset(DIMENSIONS) & frozenset(EVENT_SCHEMA)

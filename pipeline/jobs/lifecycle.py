@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from engine.analysis.automation.early_stopping import early_winner
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.design import lifecycle
 from engine.design.experiment import Experiment
 from engine.design.lifecycle import (

@@ -10,7 +10,7 @@ import polars as pl
 
 from engine.analysis.comparison.plan import primary_row
 from engine.analysis.evidence.days_since_exposure import FollowUp
-from engine.analysis.evidence.totals import DailyEvidence, Evidence
+from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.design.experiment import Experiment
 from engine.local_days import epoch_days, from_epoch_days, local_day
 from engine.stats.arrays import IntArray

@@ -7,7 +7,7 @@ from typing import Final, Self
 from engine.design.validation.values import shown
 from engine.design.vocabulary import SEGMENT_VALUES
 from engine.errors import Problem
-from pipeline.store.warehouse.visitors import CUSTOM_PREFIX, DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX, DIMENSIONS
 
 CUSTOM_KEY: Final = "custom_dimension_key"
 CUSTOM_VALUE: Final = "custom_dimension_value"

@@ -8,8 +8,8 @@ import polars as pl
 
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.epochs import SETTLING, EpochEvidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.segments import SegmentEvidence, SegmentVisitors
-from engine.analysis.evidence.totals import Evidence
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
 from engine.local_days import epoch_microseconds, from_epoch_microseconds

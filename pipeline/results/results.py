@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from engine.analysis.analyze import analyze
+from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.segments import SegmentEvidence
-from engine.analysis.evidence.totals import Evidence
 from engine.analysis.results.report import Report
 from engine.analysis.results.segment_report import SegmentReport
 from engine.analysis.segments.analyze import analyze_segments
@@ -30,8 +30,8 @@ from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.published import Published
+from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX, DIMENSIONS
 from pipeline.store.warehouse.visitor_totals import CountedExperiment, Totals, read_totals
-from pipeline.store.warehouse.visitors import CUSTOM_PREFIX, DIMENSIONS
 
 __all__ = ["FILTERS", "InvalidFilterError", "Results", "SegmentFilters"]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.experiment import Experiment, Goal
 from engine.stats.arrays import AnyArray

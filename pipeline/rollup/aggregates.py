@@ -12,7 +12,7 @@ import polars as pl
 from engine.analysis.evidence.days_since_exposure import MOST_DAYS
 from pipeline.rollup.segment_values import SegmentValues
 from pipeline.store.warehouse.aggregates import EVERYONE, SINCE_EXPOSURE
-from pipeline.store.warehouse.visitors import CUSTOM, DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
 
 CELL: Final = ("dimension", "value", "variant", "goal", "day")
 # `visitors` (without a goal) and the cohort's sums are by the day of first exposure, `conversions` by the day

@@ -9,6 +9,13 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from engine.design.experiment import Experiment
+from pipeline.rollup.count_visitors import (
+    Outcomes,
+    find_first_exposures,
+    join_outcomes,
+    select_counted,
+    sum_outcomes,
+)
 from pipeline.rollup.counting_rules import (
     CountingRules,
     extra_columns,
@@ -17,13 +24,6 @@ from pipeline.rollup.counting_rules import (
 )
 from pipeline.rollup.goal_matching import match_goals, matched_fields
 from pipeline.rollup.segment_values import as_categories, with_day_of_week
-from pipeline.rollup.visitors import (
-    Outcomes,
-    find_first_exposures,
-    join_outcomes,
-    select_counted,
-    sum_outcomes,
-)
 from pipeline.store.warehouse.event_reader import Bucket, EventReader, buckets
 from pipeline.store.warehouse.goal_events import GoalEvents
 

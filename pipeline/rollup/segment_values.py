@@ -16,7 +16,7 @@ from engine.local_days import are_weekends
 from pipeline.store.warehouse import aggregates, visitors
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.published import Published
-from pipeline.store.warehouse.visitors import CUSTOM, CUSTOM_PREFIX, DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, DIMENSIONS
 
 # A dimension with more values than this is not in the aggregates.
 MOST_VALUES: Final = 200

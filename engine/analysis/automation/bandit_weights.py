@@ -9,7 +9,7 @@ from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.comparison.best_variant import chance_best
 from engine.analysis.comparison.power import assess_power
 from engine.analysis.comparison.stratified import moments_by_epoch
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.health.checks import check_health
 from engine.design.experiment import Experiment
 from engine.stats.stratification import thompson_weights

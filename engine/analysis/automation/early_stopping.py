@@ -7,7 +7,7 @@ import numpy as np
 from engine.analysis.comparison.analysis_data import AnalysisData, prepare
 from engine.analysis.comparison.power import assess_power
 from engine.analysis.comparison.significance import Significance, assess_significance
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.health.checks import check_health
 from engine.design.experiment import Experiment
 from engine.design.variants import Variant

@@ -7,7 +7,7 @@ import numpy as np
 from engine.analysis.comparison.metrics import Metrics, measure
 from engine.analysis.comparison.plan import AnalysisPlan, plan_analysis
 from engine.analysis.comparison.stratified import Pairs, moments_by_epoch, pair_with_control
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.design.experiment import Experiment
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.bayesian.priors import pre_period_prior

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.plan import AnalysisPlan, LiftPrior
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.bayesian import posteriors
 from engine.stats.bayesian.priors import update_lift

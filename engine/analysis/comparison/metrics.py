@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.analysis.comparison.plan import AnalysisPlan
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.cuped import adjust

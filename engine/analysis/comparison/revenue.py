@@ -7,7 +7,7 @@ import numpy as np
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.effects import relative_change
 from engine.analysis.comparison.stratified import revenue_means
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.bayesian import posteriors
 from engine.stats.contingency import Tables

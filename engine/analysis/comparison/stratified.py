@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.analysis.comparison.plan import AnalysisPlan
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.stats.arrays import FloatArray
 from engine.stats.estimates import Estimate
 from engine.stats.moments import Moments

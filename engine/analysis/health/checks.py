@@ -5,7 +5,7 @@ from datetime import datetime
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.power import Power
-from engine.analysis.health.check import CheckInput, CheckResult
+from engine.analysis.health.check_result import CheckInput, CheckResult
 from engine.analysis.health.events import bots, freshness, goals_fire
 from engine.analysis.health.novelty import novelty
 from engine.analysis.health.power import underpowered

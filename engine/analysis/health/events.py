@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import numpy as np
 
-from engine.analysis.health.check import CheckInput, CheckResult
+from engine.analysis.health.check_result import CheckInput, CheckResult
 from engine.analysis.results.formatting import share
 
 # From this share on, unknown bots are likely among the visitors counted, too.

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from engine.analysis.evidence.days_since_exposure import FollowUp
-from engine.analysis.health.check import CheckInput, CheckResult
+from engine.analysis.health.check_result import CheckInput, CheckResult
 from engine.analysis.results.formatting import signed
 from engine.analysis.results.numbers import number
 from engine.stats.arrays import BoolArray, FloatArray

@@ -1,7 +1,7 @@
 """Power to detect a relevant change with the visitors so far."""
 
 from engine.analysis.comparison.power import POWER, RELEVANT_CHANGE
-from engine.analysis.health.check import CheckInput, CheckResult
+from engine.analysis.health.check_result import CheckInput, CheckResult
 from engine.analysis.results.formatting import share
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engine.analysis.health.check import CheckInput, CheckResult
+from engine.analysis.health.check_result import CheckInput, CheckResult
 from engine.stats.cuped import log_p_before
 
 # Arms this different beforehand were not filled by chance: a fault, as a sample ratio mismatch is.

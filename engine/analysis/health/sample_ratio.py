@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from engine.analysis.evidence.epochs import EpochEvidence
-from engine.analysis.health.check import SAMPLE_RATIO_ALARM, CheckInput, CheckResult
+from engine.analysis.health.check_result import SAMPLE_RATIO_ALARM, CheckInput, CheckResult
 from engine.analysis.results.formatting import share
 from engine.stats.sequential.sample_ratio import check_split_over_epochs
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.evidence.segments import SegmentVisitors
-from engine.analysis.health.check import SAMPLE_RATIO_ALARM, CheckInput, CheckResult
+from engine.analysis.health.check_result import SAMPLE_RATIO_ALARM, CheckInput, CheckResult
 from engine.analysis.results.formatting import share
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.frequentist.chi_square import goodness_of_fit

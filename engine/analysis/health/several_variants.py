@@ -1,6 +1,6 @@
 """Visitors who saw several variants."""
 
-from engine.analysis.health.check import CheckInput, CheckResult
+from engine.analysis.health.check_result import CheckInput, CheckResult
 from engine.analysis.results.formatting import share
 
 # Visitors set aside are not like the others, so the rest is biased once they are this share of all.

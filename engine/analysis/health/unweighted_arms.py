@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engine.analysis.health.check import CheckInput, CheckResult
+from engine.analysis.health.check_result import CheckInput, CheckResult
 
 # Visitors may see a variant long after they were assigned to it: up to this share of an epoch's, or so many,
 # may come to one that has no weight any more.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engine.analysis.health.check import CheckInput, CheckResult
+from engine.analysis.health.check_result import CheckInput, CheckResult
 
 DAYS_OF_WEEK = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 

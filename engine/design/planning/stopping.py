@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import special
 
 from engine.stats.arrays import FloatArray
-from engine.stats.sequential import always_valid
+from engine.stats.sequential import confidence_sequence_boundary
 from engine.stats.sequential.group_sequential import crossing_probability, drift_for_power, obrien_fleming
 
 StoppingMethod = Literal["fixed", "always_valid", "group_sequential"]
@@ -23,7 +23,7 @@ def _fixed(_looks: int, alpha: float) -> tuple[FloatArray, FloatArray]:
 
 def _always_valid(looks: int, alpha: float) -> tuple[FloatArray, FloatArray]:
     fractions = np.arange(1, looks + 1) / looks
-    return fractions, always_valid.critical_value(fractions, alpha)
+    return fractions, confidence_sequence_boundary.critical_value(fractions, alpha)
 
 
 def _group_sequential(looks: int, alpha: float) -> tuple[FloatArray, FloatArray]:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import fieller
-from engine.stats.sequential import always_valid, obrien_fleming
+from engine.stats.sequential import confidence_sequence_boundary, obrien_fleming
 
 # With fewer conversions per arm, the normal approximation behind the sequence is unreliable.
 FEWEST_CONVERSIONS = 25
@@ -61,7 +61,10 @@ def confidence_sequence(  # noqa: PLR0913  # a comparison and its boundary
     if ends_as_planned:
         limits, log_p = obrien_fleming.critical_value(known, alpha), obrien_fleming.log_p_value(z, known)
     else:
-        limits, log_p = always_valid.critical_value(known, alpha), always_valid.log_p_value(z, known, alpha)
+        limits, log_p = (
+            confidence_sequence_boundary.critical_value(known, alpha),
+            confidence_sequence_boundary.log_p_value(z, known, alpha),
+        )
     critical = np.where(defined, limits, np.nan)
     reach = critical * np.sqrt(change.variance)
     lift_low, lift_high = fieller(control.value, control.variance, variant.value, variant.variance, critical)

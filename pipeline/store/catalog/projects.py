@@ -11,7 +11,7 @@ from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.documents import document_of, value_of
 from pipeline.store.catalog.errors import NotFoundError, PlanLimitError
-from pipeline.store.catalog.pages import Page, fetch_page
+from pipeline.store.catalog.pagination import Page, fetch_page
 from pipeline.store.catalog.schema import accounts, experiments, projects
 
 

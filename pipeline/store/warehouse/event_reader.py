@@ -9,7 +9,7 @@ import polars as pl
 
 from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame, registered
 from pipeline.store.warehouse.events import has_table, table_name
-from pipeline.store.warehouse.visitors import CUSTOM, DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
 
 # Segment columns of an event; the day of the week follows from its time.
 SEGMENT_COLUMNS: Final = (*(name for name in DIMENSIONS if name != "day_of_week"), CUSTOM)

@@ -9,13 +9,8 @@ import polars as pl
 
 from pipeline.store.warehouse.connection import Cursor, copy_to_file, registered
 from pipeline.store.warehouse.events import has_table, table_name
-from pipeline.store.warehouse.visitors import (
-    CUSTOM,
-    DIMENSIONS,
-    count_goals,
-    result_table,
-    segment_condition,
-)
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
+from pipeline.store.warehouse.visitors import count_goals, result_table, segment_condition
 
 Form = Literal["parquet", "csv", "ndjson"]
 

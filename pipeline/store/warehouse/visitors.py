@@ -7,28 +7,11 @@ from typing import Final
 import polars as pl
 
 from pipeline.store.warehouse.connection import Cursor, fetch_frame, registered
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, DIMENSIONS
 
 _SAFE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 # Result tables of an experiment, by the prefix of their names.
 TABLES: Final = ("visitors", "orders", "segment_values", "aggregates")
-# Segment dimensions: each has a column of value codes in the table of visitors.
-DIMENSIONS: Final = (
-    "traffic_source",
-    "device_type",
-    "visitor_type",
-    "os",
-    "day_of_week",
-    "country",
-    "region",
-    "browser",
-    "utm_source",
-    "utm_medium",
-    "utm_campaign",
-    "visitor_identity",
-)
-# The column of custom dimensions: the code of a JSON object.
-CUSTOM: Final = "custom"
-CUSTOM_PREFIX: Final = "custom:"
 # Revenue on other days than that of the visitor's first conversion; all other revenue is on that day.
 _ORDERS: Final = {
     "visitor_key": "UBIGINT",

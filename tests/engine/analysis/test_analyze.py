@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.analysis.analyze import analyze
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.report.score_labels import describe_score
 from engine.analysis.results.report import Report
 from engine.errors import InvalidEvidenceError

@@ -7,7 +7,7 @@ from polars.testing import assert_frame_equal
 
 from pipeline.rollup.aggregates import CELL, add_up, negate, sum_visitors
 from pipeline.rollup.segment_values import SegmentValues, as_categories, with_day_of_week
-from pipeline.store.warehouse.visitors import CUSTOM, DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
 
 VISITOR = st.fixed_dictionaries(
     {

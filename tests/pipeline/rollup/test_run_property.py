@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project

@@ -1,7 +1,7 @@
 import polars as pl
 
 from pipeline.rollup.segment_values import MOST_VALUES, SegmentValues
-from pipeline.store.warehouse.visitors import CUSTOM, DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
 
 
 def rows(**columns: list[str | None]) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from engine.analysis.automation.bandit_weights import (
     next_weights,
 )
 from engine.analysis.comparison.best_variant import chance_best
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.design.experiment import Experiment
 from engine.stats.moments import Moments
 from engine.stats.stratification import FLOOR, stratify, stratify_arms

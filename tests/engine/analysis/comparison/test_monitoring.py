@@ -7,7 +7,7 @@ from engine.analysis.analyze import analyze
 from engine.analysis.automation.early_stopping import LARGEST_LOSS, early_winner
 from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.comparison.monitoring import monitor
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.results.report import VariantResult
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment

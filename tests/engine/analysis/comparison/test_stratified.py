@@ -12,7 +12,7 @@ from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.comparison.guardrails import broken_guardrails
 from engine.analysis.comparison.monitoring import monitor
 from engine.analysis.comparison.stratified import compared_share
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.results.report import Report, VariantResult
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment

@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.segments import Segment, SegmentVisitors, dimensions_of
-from engine.analysis.evidence.totals import Evidence
 from engine.errors import InvalidEvidenceError
 from engine.stats.moments import Moments
 from tests.observations import observed

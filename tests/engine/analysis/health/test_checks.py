@@ -9,7 +9,7 @@ from scipy import stats
 
 from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.comparison.power import assess_power
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.health.checks import CHECKS
 from engine.analysis.results.report import HealthCheck
 from engine.design.experiment import Experiment

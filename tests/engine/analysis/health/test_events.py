@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.analysis.evidence.totals import DailyEvidence, Evidence
+from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.analysis.results.report import HealthCheck
 from engine.stats.moments import Moments
 from tests.builders import an_experiment

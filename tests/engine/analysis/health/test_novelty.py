@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from engine.analysis.evidence.days_since_exposure import FollowUp
-from engine.analysis.health.check import CheckResult
+from engine.analysis.health.check_result import CheckResult
 from engine.analysis.health.novelty import MIN_CONVERSIONS, NOVELTY_ALPHA, novelty
 from tests.builders import a_goal, an_experiment
 from tests.observations import check_input, health_of, observed

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from engine.analysis.analyze import analyze
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.results.report import HealthCheck
 from engine.stats.sequential.sample_ratio import check_split_over_epochs
 from tests.builders import NOW, an_experiment

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.analysis.evidence.segments import Segment, SegmentVisitors
-from engine.analysis.health.check import CheckResult
+from engine.analysis.health.check_result import CheckResult
 from engine.analysis.health.segment_sample_ratio import MOST_LISTED, sample_ratio_by_segment
 from tests.builders import an_experiment
 from tests.observations import check_input, observed

@@ -6,7 +6,7 @@ import pytest
 from engine.stats.arrays import IntArray
 from engine.stats.estimates import Estimate
 from engine.stats.moments import Moments
-from engine.stats.sequential import always_valid
+from engine.stats.sequential import confidence_sequence_boundary
 from engine.stats.sequential.confidence_sequence import (
     FEWEST_CONVERSIONS,
     ConfidenceSequence,
@@ -113,7 +113,9 @@ def test_power_of_daily_looks_is_what_the_plan_computes() -> None:
         planned=2 * DAYS * per_day,
     )
     drift = 0.0075 / np.sqrt((0.1 * 0.9 + 0.1075 * 0.8925) / (DAYS * per_day))
-    planned_power = crossing_probability(looks, always_valid.critical_value(looks, 0.05), drift)[-1]
+    planned_power = crossing_probability(
+        looks, confidence_sequence_boundary.critical_value(looks, 0.05), drift
+    )[-1]
     # A single look at the end would have power 0.83: safety is paid for.
     assert planned_power == pytest.approx(0.55, abs=0.01)
     assert wins_always_valid(sequence).any(axis=0).mean() == pytest.approx(planned_power, abs=0.025)

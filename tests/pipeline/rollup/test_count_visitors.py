@@ -1,7 +1,7 @@
 import polars as pl
 
+from pipeline.rollup.count_visitors import find_first_exposures
 from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, SEVERAL_VARIANTS
-from pipeline.rollup.visitors import find_first_exposures
 
 
 def test_the_first_exposure_sets_variant_and_segments() -> None:

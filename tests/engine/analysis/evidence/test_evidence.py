@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.errors import InvalidEvidenceError
 from engine.stats.moments import Moments
 from tests.observations import observed

@@ -8,7 +8,7 @@ from typing import Self
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.comparison.power import Power
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.health.sample_split import SampleSplit, split_visitors
 from engine.analysis.results.report import CheckStatus
 from engine.design.experiment import Experiment
