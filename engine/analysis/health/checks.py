@@ -35,13 +35,15 @@ CHECKS: tuple[Callable[[CheckInput], CheckResult], ...] = (
 def check_health(data: AnalysisData, power: Power, now: datetime) -> tuple[HealthCheck, ...]:
     """Run every check, in the order of `CHECKS`; each is named as its function."""
     check_input = CheckInput.of(data, power, now)
+    results = [(check.__name__, check(check_input)) for check in CHECKS]
     return tuple(
-        HealthCheck(
-            check=check.__name__,
-            status=result.status,
-            message=result.message,
-            details=dict(result.details),
-        )
-        for check in CHECKS
-        for result in [check(check_input)]
+        [
+            HealthCheck(
+                check=name,
+                status=result.status,
+                message=result.message,
+                details=dict(result.details),
+            )
+            for name, result in results
+        ]
     )
