@@ -1,6 +1,6 @@
 import pytest
 
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.health.power import underpowered
 from tests.builders import an_experiment
 from tests.observations import check_input, observed

@@ -1,6 +1,6 @@
 import pytest
 
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.health.pre_period_balance import alike_before
 from tests.builders import an_experiment
 from tests.observations import check_input, observed

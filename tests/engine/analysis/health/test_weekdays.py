@@ -1,6 +1,6 @@
 import pytest
 
-from engine.analysis.evidence.totals import Evidence
+from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.health.weekdays import day_of_week_cover
 from tests.builders import an_experiment
 from tests.observations import check_input, observed
