@@ -73,7 +73,6 @@ TESTED_BY = {
     "pipeline/results/observation.py": "tests/pipeline/results/test_evidence.py",
     "pipeline/snapshots/experiments.py": "tests/pipeline/snapshots/test_writer.py",
     "pipeline/store/catalog/catalog.py": "tests/pipeline/store/catalog/test_experiments.py",
-    "pipeline/store/catalog/errors.py": "tests/pipeline/store/catalog/test_experiments.py",
     "pipeline/store/catalog/schema.py": "tests/pipeline/store/catalog/test_migrate.py",
     "pipeline/store/warehouse/goal_events.py": "tests/pipeline/rollup/test_run_property.py",
     "pipeline/store/warehouse/parquet.py": "tests/pipeline/snapshots/test_writer.py",
