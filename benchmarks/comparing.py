@@ -1,6 +1,6 @@
 """Inputs, timing and table rows that the benchmarks of comparisons share.
 
-Processor time, so that a busy machine slows nobody down. Ours is the fastest of several runs over all
+Processor time, so that the load of the machine matters less. Ours is the fastest of several runs over all
 comparisons; a peer runs once, over all of them or, where that would take too long, over the first few.
 """
 

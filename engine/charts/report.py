@@ -123,7 +123,9 @@ def chart_weights(report: Report) -> "Chart":
     ]
     chart: Chart = (
         alt.Chart(
-            alt.Data(values=rows), title=f"{report.experiment.name}: who gets new visitors", width=_WIDTH
+            alt.Data(values=rows),
+            title=f"{report.experiment.name}: shares of new visitors by variant",
+            width=_WIDTH,
         )
         .mark_area(interpolate="step-after")
         .encode(

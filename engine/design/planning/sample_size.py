@@ -5,6 +5,7 @@ Visitors are of the control; the variant has `ratio` times as many. Effects are 
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -126,13 +127,13 @@ def visitors_needed(metric: Metric, lift: npt.ArrayLike, plan: Plan) -> FloatArr
     "Group Sequential Methods", section 2.2, for the drift where there are more looks.
     """
     # A tolerance of 1e-12, or rounding errors would round whole numbers up.
-    return np.ceil(_exact_visitors(metric, np.asarray(lift, np.float64), plan) * (1.0 - 1e-12))
+    return np.ceil(_visitors_by_lift(metric, plan)(np.asarray(lift, np.float64)) * (1.0 - 1e-12))
 
 
 def power_with(metric: Metric, lift: npt.ArrayLike, visitors: npt.ArrayLike, plan: Plan) -> FloatArray:
     """Return the power to detect a true `lift` with this many visitors in the control."""
     counted = np.asarray(visitors, np.float64)
-    effect, null, true = _effect(metric, np.asarray(lift, np.float64), plan)
+    effect, null, true = _effect_by_lift(metric, plan)(np.asarray(lift, np.float64))
     with np.errstate(divide="ignore", invalid="ignore"):
         drift = plan.critical + (effect * np.sqrt(counted) - plan.critical * null) / true
     known = np.isfinite(drift) & (counted > 0)
@@ -148,9 +149,10 @@ def detectable_lift(metric: Metric, visitors: npt.ArrayLike, plan: Plan) -> Floa
     counted, mean = np.broadcast_arrays(np.asarray(visitors, np.float64), metric.mean())
     highest = metric.highest_lift()
     lowest = -plan.margin if plan.margin is not None else 0.0
+    visitors_of = _visitors_by_lift(metric, plan)
 
     def still_missing(lift: FloatArray) -> FloatArray:
-        needed = _exact_visitors(metric, lift, plan)
+        needed = visitors_of(lift)
         missing: FloatArray = np.where(np.isnan(needed), np.inf, needed) - counted
         return missing
 
@@ -176,25 +178,43 @@ def in_whole_weeks(days: int) -> int:
     return 7 * math.ceil(days / 7)
 
 
-def _exact_visitors(metric: Metric, lift: FloatArray, plan: Plan) -> FloatArray:
-    effect, null, true = _effect(metric, lift, plan)
-    drift = plan.stopping.drift(plan.power, plan.alpha_each)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        n = np.square((plan.critical * null + (drift - plan.critical) * true) / effect)
-    return np.where((effect > 0) & np.isfinite(n), n, np.nan)
+def _visitors_by_lift(metric: Metric, plan: Plan) -> Callable[[FloatArray], FloatArray]:
+    """Return the control's visitors, unrounded, as a function of the lift; NaN where no number is enough."""
+    effect_of = _effect_by_lift(metric, plan)
+    critical = plan.critical
+    beyond = plan.stopping.drift(plan.power, plan.alpha_each) - critical
+
+    def visitors(lift: FloatArray) -> FloatArray:
+        effect, null, true = effect_of(lift)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            n = np.square((critical * null + beyond * true) / effect)
+        return np.where((effect > 0) & np.isfinite(n), n, np.nan)
+
+    return visitors
 
 
-def _effect(metric: Metric, lift: FloatArray, plan: Plan) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the effect, and its standard deviation per control visitor under no effect and under it."""
+def _effect_by_lift(
+    metric: Metric, plan: Plan
+) -> Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]:
+    """Return, as a function of the lift, the effect and its two standard deviations per control visitor.
+
+    The first holds if nothing differs, the second if the lift is true.
+    """
     control = metric.mean()
-    variant = control * (1.0 + lift)
-    if plan.margin is not None:
-        kept = 1.0 - plan.margin
-        true = np.sqrt(metric.variance(control) * kept**2 + metric.variance(variant) / plan.ratio)
-        return variant - kept * control, true, true
-    pooled: FloatArray = metric.variance((control + plan.ratio * variant) / (1.0 + plan.ratio))
-    true = np.sqrt(metric.variance(control) + metric.variance(variant) / plan.ratio)
-    return np.abs(variant - control), np.sqrt(pooled * (1.0 + 1.0 / plan.ratio)), true
+    control_variance = metric.variance(control)
+
+    def effect(lift: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        variant = control * (1.0 + lift)
+        variant_variance = metric.variance(variant) / plan.ratio
+        if plan.margin is not None:
+            kept = 1.0 - plan.margin
+            true = np.sqrt(control_variance * kept**2 + variant_variance)
+            return variant - kept * control, true, true
+        pooled: FloatArray = metric.variance((control + plan.ratio * variant) / (1.0 + plan.ratio))
+        true = np.sqrt(control_variance + variant_variance)
+        return np.abs(variant - control), np.sqrt(pooled * (1.0 + 1.0 / plan.ratio)), true
+
+    return effect
 
 
 def _left(correlation: npt.ArrayLike) -> FloatArray:
