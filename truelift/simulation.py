@@ -37,7 +37,8 @@ def simulate(  # noqa: PLR0913  # a shop has as many parameters; each has a defa
     `country`, `visitor_type`, `traffic_source`, `browser`, `os`, `utm_campaign`, `converted`,
     `converted_at` (UTC; null without a conversion), `revenue` (0 without one) and `revenue_before`, the
     spending before the experiment, in major units.
-    Raises ValueError where no visitors can be drawn so.
+    Raises ValueError for an argument out of bounds: fewer than one visitor or day, a rate that is not
+    between 0 and 1, with its lift too, or a lift below -1.
     """
     if unknown := set(order_value_lifts) - set(lifts):
         raise ValueError(f"order_value_lifts names no variants: {', '.join(map(repr, sorted(unknown)))}")
@@ -50,6 +51,13 @@ def simulate(  # noqa: PLR0913  # a shop has as many parameters; each has a defa
         base_rate=base_rate,
         order_cents=mean_order * 100,
     )
+    for name, lift in lifts.items():
+        rate = base_rate * (1.0 + lift)
+        if rate > 1.0:
+            raise ValueError(
+                f"the lift {lift} of {name!r} makes a rate of {rate:.0%}; "
+                "lifts are shares: 0.1 is ten percent more"
+            )
     drawn = simulate_visitors(population, seed=seed)
     # A stream of its own for each step, so that the effects change neither the visitors nor their split.
     split_seed, outcome_seed = np.random.SeedSequence(seed).generate_state(2).tolist()

@@ -74,8 +74,21 @@ class Columns:
 
 
 def kinds_of(goals: Mapping[str, GoalKind] | Sequence[str]) -> Mapping[str, GoalKind]:
-    """Map goals to their kinds; a plain list of goals is of conversions."""
-    return goals if isinstance(goals, Mapping) else dict.fromkeys(goals, "custom_event")
+    """Map goals to their kinds; a plain list of goals is of conversions.
+
+    Raises InvalidEvidenceError for a kind that does not exist.
+    """
+    if isinstance(goals, str):
+        raise InvalidEvidenceError(f"goals is text; give a list of columns, such as [{goals!r}]")
+    kinds: Mapping[str, GoalKind] = (
+        goals if isinstance(goals, Mapping) else dict.fromkeys(goals, "custom_event")
+    )
+    for name, kind in kinds.items():
+        if kind not in _PARSERS:
+            raise InvalidEvidenceError(
+                f"the goal {name!r} has the kind {kind!r}; kinds are {' and '.join(_PARSERS)}"
+            )
+    return kinds
 
 
 def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any frame that narwhals supports

@@ -3,6 +3,7 @@
 Times are epoch microseconds in UTC, money is in cents, rates and lifts are shares.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -73,6 +74,12 @@ class Effect:
 
     conversion_lift: float = 0.0
     order_value_lift: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a lift that leaves less than nothing."""
+        for name, lift in (("conversion", self.conversion_lift), ("order value", self.order_value_lift)):
+            if not -1.0 <= lift < math.inf:
+                raise ValueError(f"a lift of the {name} is a share of at least -1, not {lift}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,3 +74,8 @@ def test_the_report_finds_the_effect() -> None:
 def test_impossible_experiments_are_refused(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         truelift.simulate(10, seed=1, **arguments)  # type: ignore[arg-type]  # what the test is about
+
+
+def test_a_lift_in_percent_instead_of_a_share_is_refused() -> None:
+    with pytest.raises(ValueError, match="lifts are shares"):
+        truelift.simulate(100, seed=1, lifts={"control": 0.0, "treatment": 20.0})

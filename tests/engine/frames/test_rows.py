@@ -57,3 +57,13 @@ def test_a_column_that_does_not_fit_its_role_is_refused(wrong: dict[str, Any], m
 def test_a_cap_on_what_is_no_goal_is_refused() -> None:
     with pytest.raises(InvalidEvidenceError):
         ValueColumns(caps={"spent": 99.0}).validate({"bought": "custom_event"})
+
+
+def test_a_kind_of_goal_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(InvalidEvidenceError, match="the kind 'conversion'; kinds are custom_event"):
+        kinds_of({"bought": "conversion"})  # type: ignore[dict-item]
+
+
+def test_goals_as_text_are_refused() -> None:
+    with pytest.raises(InvalidEvidenceError, match=r"such as \['bought'\]"):
+        kinds_of("bought")

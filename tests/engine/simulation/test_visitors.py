@@ -62,3 +62,11 @@ def test_earlier_spending_predicts_later_spending() -> None:
 def test_an_impossible_population_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"population|base_rate|loyalty"):
         Population(**{"visitors": 10, **wrong})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("lift", [-1.5, float("nan"), float("inf")])
+def test_a_lift_that_leaves_less_than_nothing_is_refused(lift: float) -> None:
+    with pytest.raises(ValueError, match="share of at least -1"):
+        Effect(conversion_lift=lift)
+    with pytest.raises(ValueError, match="share of at least -1"):
+        Effect(order_value_lift=lift)

@@ -24,7 +24,7 @@ def test_a_draft_is_saved_with_ids_and_a_test_key_of_its_own(store: WorkingStore
     first, second = (create_draft(store.catalog, project, fields(), now=NOW, actor="test") for _ in range(2))
     assert (first.status, second.test_key) == ("draft", f"{first.test_key}-2")
     assert len({first.id, second.id, *(one.id for one in (*first.variants, *second.variants))}) == 6
-    assert [one.id for one in store.catalog.experiments.of_project(project.id)] == [first.id, second.id]
+    assert {one.id for one in store.catalog.experiments.of_project(project.id)} == {first.id, second.id}
 
 
 def test_a_revision_changes_the_given_fields_alone(store: WorkingStore) -> None:
