@@ -51,7 +51,7 @@ def zone(name: str) -> ZoneInfo:
     """Load a zone from the package; UnknownTimezoneError if there is none of this name."""
     if not is_timezone(name):
         raise UnknownTimezoneError(
-            f"{name!r} is no IANA time zone; give one such as America/New_York, or UTC"
+            f"{name!r} is not an IANA time zone; give one such as America/New_York, or UTC"
         )
     with resources.files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as file:
         return ZoneInfo.from_file(file, key=name)

@@ -24,7 +24,7 @@ class Settings(BaseSettings):
     )
 
     secrets_key: SecretStr | None = Field(
-        None, description="Key that seals kept answers; a file in the data folder by default."
+        None, description="Key that encrypts stored replies; a file in the data folder by default."
     )
     rate_limit_url: str = Field(
         "memory://", description="Where requests are counted; `redis://…` shares the counts among processes."
@@ -38,9 +38,7 @@ class Settings(BaseSettings):
     )
     ingest_commit_rows: int = Field(50_000, gt=0, description="At most this many events share one commit.")
 
-    rollup_bucket_events: int = Field(
-        2_000_000, gt=0, description="Events worked through at once; bounds memory."
-    )
+    rollup_bucket_events: int = Field(2_000_000, gt=0, description="Events processed at once; bounds memory.")
     refresh_seconds: int = Field(
         60, gt=0, description="How often running experiments are brought up to date."
     )

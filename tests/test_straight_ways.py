@@ -1,4 +1,4 @@
-"""A file analysed in a notebook, and the same file imported and served: one engine, the same numbers."""
+"""A file analyzed in a notebook, and the same file imported and served: one engine, the same numbers."""
 
 from dataclasses import asdict, replace
 from datetime import UTC, date, datetime, timedelta

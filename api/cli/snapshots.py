@@ -41,9 +41,14 @@ def snapshot(
 def _summary(written: "Manifest", folder: Path) -> str:
     events, size = sum(file.rows for file in written.events), sum(file.bytes for file in written.files)
     return (
-        f"{written.project_name}: {events:,} events and {len(written.experiments)} experiments, "
+        f"{written.project_name}: {_counted(events, 'event')} and "
+        f"{_counted(len(written.experiments), 'experiment')}, "
         f"{size / 2**20:,.1f} MB in {folder / written.project_id}"
     )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _busy_message(data_dir: Path) -> str:

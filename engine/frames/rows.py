@@ -141,7 +141,7 @@ def collected(df: Any, names: list[str]) -> pl.DataFrame:  # noqa: ANN401  # any
         frame = nw.from_native(df)
     except TypeError as unknown:
         raise InvalidEvidenceError(
-            f"{type(df).__name__} is no data frame; give one of Polars, pandas, PyArrow or DuckDB"
+            f"{type(df).__name__} is not a data frame; give one of Polars, pandas, PyArrow or DuckDB"
         ) from unknown
     known = frame.collect_schema().names()
     for name in names:

@@ -11,12 +11,12 @@ from pipeline.events.timestamps import InvalidTimestampError, TooOldError
 
 # Stable codes, and when an event gets them.
 CODES: Final = {
-    "invalid_event": "no JSON object, a field of another type, or a field missing that its type needs",
+    "invalid_event": "not a JSON object, a field of another type, or a field missing that its type needs",
     "event_too_large": "larger than 32 KiB",
-    "invalid_event_id": "event_id missing, junk such as `undefined`, or longer than 200 characters",
-    "invalid_visitor_id": "visitor_id missing, junk, or too long",
-    "invalid_user_id": "user_id junk or too long",
-    "invalid_transaction_id": "transaction_id junk or too long",
+    "invalid_event_id": "event_id missing, a placeholder such as `undefined`, or longer than 200 characters",
+    "invalid_visitor_id": "visitor_id missing, a placeholder such as `undefined`, or too long",
+    "invalid_user_id": "user_id is a placeholder such as `undefined`, or too long",
+    "invalid_transaction_id": "transaction_id is a placeholder such as `undefined`, or too long",
     "invalid_type": "type is none of the event types, or kind is neither conversion nor refund",
     "invalid_timestamp": "timestamp neither ISO 8601 nor milliseconds since 1970",
     "timestamp_too_old": "happened more than 30 days ago",
@@ -24,9 +24,9 @@ CODES: Final = {
     "unknown_variant": "an exposure to a variant that the experiment does not have",
     "unknown_goal": "a conversion of a goal that the project does not have",
     "invalid_value": "value or revenue_cents out of bounds, or a refund without revenue_cents",
-    "invalid_currency": "currency is no three-letter code",
+    "invalid_currency": "currency is not a three-letter code",
     "excluded_address": "sent from a network address that the project's settings exclude",
-    "invalid_attributes": "an attribute that is no text, number or boolean, or over 50 custom dimensions",
+    "invalid_attributes": "an attribute that is not text, number or boolean, or over 50 custom dimensions",
 }
 
 _CODE_OF_FIELD: Final = {

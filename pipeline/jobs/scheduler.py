@@ -68,7 +68,8 @@ class Scheduler:
             before = self._runs.get(job.name)
             failures = 1 + (before.failures if before else 0)
             self._runs[job.name] = JobRun(self._services.clock(), failures, repr(error))
-            logger.exception("job %s failed, %d times in a row; it is tried again", job.name, failures)
+            in_a_row = f", {failures} times in a row" if failures > 1 else ""
+            logger.exception("job %s failed%s; it is tried again", job.name, in_a_row)
         else:
             self._runs[job.name] = JobRun(self._services.clock(), 0, None)
 

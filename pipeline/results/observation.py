@@ -43,7 +43,7 @@ class Observation:
         cells = self._align(self._cells(segment))
         evidence = evidence_of(self.experiment, cells, days)
         epochs = self._epochs(segment)
-        # Epochs are analysed separately, and only counts and revenue are known of each.
+        # Epochs are analyzed separately, and only counts and revenue are known of each.
         sums = [] if epochs else self._value_sums(segment)
         ids = {"variants": self.published.variants, "goals": self.published.goals}
         return replace(

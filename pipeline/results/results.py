@@ -64,7 +64,7 @@ class Results:
         *,
         now: datetime,
     ) -> Report:
-        """Analyse the visitors who match every filter, as of `now` or of the report's `as_of`."""
+        """Analyze the visitors who match every filter, as of `now` or of the report's `as_of`."""
         evidence = self.evidence(experiment, project, filters, now=now)
         return analyze(experiment, evidence, now=now, currency=_currency(experiment, project))
 
@@ -95,7 +95,7 @@ class Results:
         goal_id: str | None = None,
         dimension: str | None = None,
     ) -> SegmentReport:
-        """Analyse every segment on every goal; `goal_id` and `dimension` narrow the report.
+        """Analyze every segment on every goal; `goal_id` and `dimension` narrow the report.
 
         Raises InvalidFilterError for an invalid dimension.
         """

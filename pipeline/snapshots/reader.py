@@ -30,8 +30,8 @@ _CENTS: Final = 100.0
 def open_snapshot(folder: str | Path, project: str | None = None) -> "Snapshot":
     """Open the newest snapshot in `folder`: of the project with the id or name `project`, or the only one.
 
-    It does not change while newer ones are written; its files stay until the next but one. Raises
-    UnreadableSnapshotError if there is none, or more than one.
+    It does not change while newer ones are written; its files stay until the second snapshot after it.
+    Raises UnreadableSnapshotError if there is none, or more than one.
     """
     folder = Path(folder)
     if (folder / MANIFEST).exists():
@@ -42,9 +42,12 @@ def open_snapshot(folder: str | Path, project: str | None = None) -> "Snapshot":
     matching = [one for one in snapshots if project in {None, one.project_id, one.project_name}]
     if len(matching) == 1:
         return matching[0]
-    there = ", ".join(f"{one.project_id} ({one.project_name})" for one in snapshots) or "none"
-    problem = "there is no such snapshot" if not matching else "there are several snapshots; name a project"
-    raise UnreadableSnapshotError(f"{problem} in {folder}: {there}")
+    if not snapshots:
+        raise UnreadableSnapshotError(f"there is no snapshot in {folder}; give the folder of the snapshots")
+    projects = ", ".join(f"{one.project_id} ({one.project_name})" for one in snapshots)
+    if matching:
+        raise UnreadableSnapshotError(f"{folder} has snapshots of several projects; name one of {projects}")
+    raise UnreadableSnapshotError(f"{folder} has no snapshot of project {project!r}; there are: {projects}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ class Snapshot:
         """Scan the visitors counted, one row each, in the order of first exposure.
 
         `variant` is the name of the variant; segments have the API's names. Each goal has the column that is
-        analysed, under its name: true for a conversion, or for a revenue goal the revenue less refunds, in
+        analyzed, under its name: true for a conversion, or for a revenue goal the revenue less refunds, in
         major units such as dollars. `<name>: revenue` or `<name>: converted` is the other of the two,
         `<name>: at` the time of the first conversion. `goal_columns` lists the names.
         """
@@ -127,7 +130,7 @@ class Snapshot:
         return counted.rename({"variant_name": "variant"}).select(*_VISITOR_COLUMNS, *of_goals, *segments)
 
     def goal_columns(self, experiment: str) -> dict[str, GoalKind]:
-        """Map the columns of `visitors` that are analysed to their kinds, the primary goal first."""
+        """Map the columns of `visitors` that are analyzed to their kinds, the primary goal first."""
         goals = self.experiment(experiment).goals
         names = _goal_names(goals)
         in_order = sorted(goals, key=lambda goal: not goal.is_primary)

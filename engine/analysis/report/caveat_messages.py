@@ -19,7 +19,7 @@ def _breaks_guardrail(context: DecisionContext) -> Message:
     leader, control = leader_and_control(context)
     harmed = _listed(context.broken_guardrails[leader.variant_id])
     return Message(
-        label="Your call",
+        label="Review",
         tone="warning",
         headline=f"'{leader.variant_name}' wins on {context.goal.name}{by_how_much(leader)}"
         f" but harms {harmed}",
@@ -63,7 +63,7 @@ def _one_of_many(context: DecisionContext) -> Message:
     leader, control = leader_and_control(context)
     goals = sum(not goal.is_primary for goal in context.experiment.goals)
     return Message(
-        label="Your call" if context.has_ended else "Keep running",
+        label="Review" if context.has_ended else "Keep running",
         tone="warning" if context.has_ended else "neutral",
         headline=f"The change on {context.goal.name}{by_how_much(leader)} may be due to chance",
         explanation=comparison(context, leader, control)

@@ -169,7 +169,7 @@ def _no_difference(context: DecisionContext) -> Message:
 def _review(context: DecisionContext) -> Message:
     leader, control = leader_and_control(context)
     return Message(
-        label="Your call",
+        label="Review",
         tone="warning",
         headline=f"The experiment ended without a clear result on {context.goal.name}",
         explanation=comparison(context, leader, control) + " Both a gain and a loss are still possible.",

@@ -28,7 +28,7 @@ class Interval:
 class Unadjusted:
     """The comparison without the pre-period: shares, and the interval of `improvement`.
 
-    `variance_reduction` is the share of the variance within arms that the adjustment takes away.
+    `variance_reduction` is the share of the variance within arms that the adjustment removes.
     """
 
     improvement: float | None
@@ -62,7 +62,7 @@ class VariantResult:
     Both intervals are of `improvement`. `improvement_interval` holds for one look at the end,
     `sequential_interval` for all looks together; it is None for Bayesian experiments and bandits, and
     before both arms have the conversions it needs. `unadjusted` goes with a comparison adjusted by the
-    pre-period, `capped` where amounts are cut. Revenue is conversion rate times revenue per
+    pre-period, `capped` where amounts are capped. Revenue is conversion rate times revenue per
     converted visitor: `conversion_part` and `spending_part` say which of them changed.
     """
 
@@ -210,7 +210,7 @@ class Estimand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The result of an experiment: the same for the API, the CLI, the dashboard and notebooks.
+    """The result of an experiment: the same for the API, the CLI and notebooks.
 
     `estimand` is None where weights never changed: there it is the plain mean of each variant's visitors.
     """

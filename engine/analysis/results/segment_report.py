@@ -31,8 +31,8 @@ class SegmentVariant(SegmentArm):
     `improvement` is observed, `rest_improvement` that of all other visitors. `shrunk_improvement`, with its
     interval, is its posterior mean given the other values of its dimension, and `chance_to_beat` goes
     with that. Both p values are adjusted for every comparison of the report; `adjusted_p_value_vs_rest`
-    is of the effect being another than in the rest, which `differs_from_rest` calls. `reason` says what is
-    in the way of the first number that is missing.
+    tests whether the effect differs from the rest, and `differs_from_rest` is the result of that test.
+    `reason` explains the first number that is missing.
     """
 
     improvement: float | None
@@ -82,10 +82,11 @@ class SegmentSplit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentReport:
-    """Every segment of an experiment, exploratory throughout: a hint what to test next, not a verdict.
+    """Effects in every segment of an experiment: exploratory, a source of ideas for tests and not a verdict.
 
-    `false_discovery_rate` is the share of what is called that is false on average; `comparisons` how many
-    there were with enough data. `left_out` says why of what was seen but not judged.
+    `false_discovery_rate` is the expected share of false positives among significant comparisons;
+    `comparisons` is the number of comparisons with enough data. `left_out` has the reason of each dimension,
+    or kind of segment, that was not analyzed.
     """
 
     experiment: Experiment

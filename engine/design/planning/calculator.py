@@ -57,13 +57,13 @@ def _one_unknown(question: Record) -> Iterator[Problem]:
         return
     known = [question[name] is not None for name in names]
     if all(known) or not any(known):
-        yield Problem("effect", "give either effect, or visitors_per_variant to learn which effect it finds")
+        yield Problem("effect", "give effect, or visitors_per_variant to compute the detectable effect")
 
 
 def _more_power_than_chance(question: Record) -> Iterator[Problem]:
     power, level = question.get("power"), question.get("confidence_level")
     if power is not None and level is not None and power <= 100 - level:
-        yield Problem("power", "must be above 100 - confidence_level: a coin would do better")
+        yield Problem("power", "must be above 100 - confidence_level; power would not exceed chance")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -100,7 +100,9 @@ class Plan:
         if not 0 < self.alpha < 1 or not 0 < self.power < 1:
             raise ValueError(f"alpha and power are shares between 0 and 1; got {self.alpha} and {self.power}")
         if self.power <= self.alpha:
-            raise ValueError(f"power {self.power} must be above alpha {self.alpha}: a coin would do better")
+            raise ValueError(
+                f"power {self.power} must be above alpha {self.alpha}; power would not exceed chance"
+            )
         if self.comparisons < 1 or not self.ratio > 0:
             raise ValueError("comparisons are 1 or more and the ratio of variant to control is above 0")
         if self.margin is not None and not 0 <= self.margin < 1:

@@ -23,7 +23,7 @@ def test_a_snapshot_is_brought_up_to_date_and_written(run: Run, tmp_path: Path) 
     project_id = a_store_in(tmp_path)
     ran = run("snapshot", "--data-dir", tmp_path)
     assert (ran.status, ran.err) == (0, "")
-    assert "Shop: 3 events and 1 experiments" in ran.out
+    assert "Shop: 3 events and 1 experiment, " in ran.out
     assert_whole(tmp_path / "snapshots" / project_id)
     assert open_snapshot(tmp_path / "snapshots").visitors("Checkout button").collect().height == 2
 

@@ -82,7 +82,8 @@ def test_failing_job_is_visible_until_it_succeeds(
     assert scheduler.failing == ["shaky"]
     run = scheduler.last_runs["shaky"]
     assert (run.ended_at, run.failures, run.error) == (NOW, 2, "RuntimeError('out of order')")
-    assert "shaky failed, 2 times in a row" in caplog.text
+    assert "job shaky failed; it is tried again" in caplog.text
+    assert "job shaky failed, 2 times in a row; it is tried again" in caplog.text
     scheduler.run_now(a_job("shaky", succeed))
     assert scheduler.failing == []
     assert scheduler.last_runs["shaky"].error is None

@@ -234,12 +234,17 @@ def test_one_of_several_projects_is_named(store: WorkingStore) -> None:
     store.snapshots.write(project.id)
     assert open_snapshot(store.snapshots.folder).project_id == project.id
     store.snapshots.write(other.id)
-    with pytest.raises(UnreadableSnapshotError, match="name a project"):
+    with pytest.raises(UnreadableSnapshotError, match="snapshots of several projects; name one of"):
         open_snapshot(store.snapshots.folder)
     assert open_snapshot(store.snapshots.folder, "Other").project_id == other.id
     assert open_snapshot(store.snapshots.folder, project.id).project_id == project.id
-    with pytest.raises(UnreadableSnapshotError, match="no such snapshot"):
+    with pytest.raises(UnreadableSnapshotError, match="has no snapshot of project 'Nowhere'; there are: "):
         open_snapshot(store.snapshots.folder, "Nowhere")
+
+
+def test_a_folder_without_snapshots_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableSnapshotError, match=r"there is no snapshot in .*nowhere; give the folder"):
+        open_snapshot(tmp_path / "nowhere")
 
 
 def test_a_snapshot_that_was_replaced_twice_says_so(store: WorkingStore) -> None:

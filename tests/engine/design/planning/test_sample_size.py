@@ -122,7 +122,7 @@ def test_too_few_visitors_can_detect_nothing() -> None:
     [{"alpha": 0.0}, {"power": 1.0}, {"power": 0.04}, {"comparisons": 0}, {"ratio": 0.0}, {"margin": 1.0}],
 )
 def test_promises_that_cannot_be_kept_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"share|coin|ratio"):
+    with pytest.raises(ValueError, match=r"share|chance|ratio"):
         Plan(**wrong)
 
 
