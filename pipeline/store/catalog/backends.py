@@ -100,7 +100,7 @@ def _open_postgresql(url: URL) -> Backend:
             url, pool_size=KEPT, max_overflow=CONNECTIONS - KEPT, pool_pre_ping=True, **JSON
         )
     except ModuleNotFoundError as error:
-        raise CatalogError("PostgreSQL needs its driver: pip install 'truelift[postgres]'") from error
+        raise CatalogError("PostgreSQL needs its driver: install the extra 'postgres'") from error
     # By default, each statement of a PostgreSQL transaction sees another state.
     reader = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
     return Backend(engine, reader, engine)
