@@ -170,7 +170,9 @@ def test_mistakes_are_explained(mistake: str) -> None:
         judged(ROWS, **arguments)
 
 
-@pytest.mark.parametrize(("frame", "message"), [([1, 2], "is no data frame"), (ROWS.clear(), "has no rows")])
+@pytest.mark.parametrize(
+    ("frame", "message"), [([1, 2], "is not a data frame"), (ROWS.clear(), "has no rows")]
+)
 def test_what_is_no_data_is_refused(frame: Any, message: str) -> None:
     with pytest.raises(InvalidEvidenceError, match=message):
         judged(frame)
