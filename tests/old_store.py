@@ -1,8 +1,7 @@
-"""The store that version 0.1 wrote: requests to it, and their stored answers and sentences."""
+"""The store that version 0.1 wrote, and requests to it."""
 
 import io
 import json
-import math
 import sys
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +9,6 @@ from contextlib import contextmanager, redirect_stdout
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
-from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -28,28 +26,15 @@ from api.schemas.results import Results
 from engine.frames.analyze import analyze_frame
 from pipeline.settings import Settings
 from pipeline.snapshots.reader import Snapshot, open_snapshot
+from tests.stored_answers import FOLDER, Answers
 
-FOLDER: Final = Path(__file__).parent / "data" / "store_0_1"
 ARCHIVE: Final = FOLDER / "store.tar.gz"
 FACTS: Final = FOLDER / "facts.json"
-ANSWERS: Final = FOLDER / "answers"
-SENTENCES: Final = FOLDER / "sentences"
 TABLE: Final = FOLDER / "visitors.csv"
 # The time of every request.
 NOW: Final = datetime(2026, 3, 15, 15, 0, tzinfo=UTC)
-RELATIVE_TOLERANCE: Final = 1e-9
-ABSOLUTE_TOLERANCE: Final = 1e-12
 # Fields that differ from one request to the next.
 VOLATILE: Final = frozenset({"request_id", "last_used_at"})
-# Fields with sentences, which may be reworded without any change of a number.
-SENTENCE_FIELDS: Final = frozenset(
-    {
-        *("confidence_assessment", "description", "explanation", "headline", "hint", "message", "next_step"),
-        *("reason", "recommendation_label", "score_description", "score_label", "summary", "text"),
-    }
-)
-# Takes the place of a sentence in an answer.
-SENTENCE: Final = "(sentence)"
 # Wording of schemas, which may change without changing what a tool takes.
 WORDING: Final = frozenset({"description", "title"})
 MCP_HEADERS: Final = {
@@ -58,9 +43,6 @@ MCP_HEADERS: Final = {
 }
 REPEATED_REQUEST: Final = {"baseline_rate": 5, "effect": 10}
 
-Answers = dict[str, Any]
-# Each sentence, and the places in an answer that have it.
-Sentences = dict[str, list[str]]
 # Query strings of filtered results, by the test key of the experiment.
 ONE_FILTER: Final = {"device_type": "mobile"}
 TWO_FILTERS: Final = {"country": "US", "browser": "Chrome"}
@@ -384,72 +366,3 @@ def all_answers() -> dict[str, Answers]:
                 "snapshot": snapshot,
                 "command_line": command_answers(),
             }
-
-
-def stored_answers(name: str) -> Answers:
-    """The answers of version 0.1 in one file, without their sentences."""
-    found: Answers = json.loads((ANSWERS / f"{name}.json").read_text())
-    return found
-
-
-def stored_sentences(name: str) -> Sentences:
-    """The sentences of the present version in the same answers."""
-    found: Sentences = json.loads((SENTENCES / f"{name}.json").read_text())
-    return found
-
-
-def without_sentences(answer: Any) -> Any:
-    """The same answer with `SENTENCE` in the place of each sentence."""
-    if isinstance(answer, list):
-        return [without_sentences(item) for item in answer]
-    if not isinstance(answer, dict):
-        return answer
-    return {
-        key: SENTENCE if _is_sentence(key, value) else without_sentences(value)
-        for key, value in answer.items()
-    }
-
-
-def sentences(answer: Any) -> Sentences:
-    """Each sentence of an answer, and its places."""
-    found: Sentences = {}
-    for place, sentence in _sentences(answer, ""):
-        found.setdefault(sentence, []).append(place)
-    return found
-
-
-def _sentences(answer: Any, place: str) -> Iterator[tuple[str, str]]:
-    entries = enumerate(answer) if isinstance(answer, list) else answer.items()
-    for key, value in entries:
-        if _is_sentence(key, value):
-            yield f"{place}/{key}", value
-        elif isinstance(value, dict | list):
-            yield from _sentences(value, f"{place}/{key}")
-
-
-def _is_sentence(key: object, value: object) -> bool:
-    return key in SENTENCE_FIELDS and isinstance(value, str)
-
-
-def differences(then: Any, now: Any, place: str = "") -> Iterator[str]:
-    """Each difference between two JSON values, one line each; floats are equal within 1e-9."""
-    if isinstance(then, dict) and isinstance(now, dict):
-        for key in sorted({*then, *now}):
-            if key not in now:
-                yield f"{place}/{key}: is gone"
-            elif key not in then:
-                yield f"{place}/{key}: is new"
-            else:
-                yield from differences(then[key], now[key], f"{place}/{key}")
-    elif isinstance(then, list) and isinstance(now, list):
-        for index, (one, other) in enumerate(zip_longest(then, now, fillvalue="(absent)")):
-            yield from differences(one, other, f"{place}/{index}")
-    elif not _are_equal(then, now):
-        yield f"{place}: was {then!r}, is {now!r}"
-
-
-def _are_equal(then: Any, now: Any) -> bool:
-    if type(then) is float and type(now) is float:
-        return math.isclose(then, now, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE)
-    # 1 is neither True nor 1.0 in JSON.
-    return type(then) is type(now) and bool(then == now)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from tests import old_store
-from tests.old_store import Answers
+from tests import old_store, stored_answers
+from tests.stored_answers import Answers
 
 # The test starts the command line on a folder, whose catalog is the SQLite file in it.
 pytestmark = pytest.mark.only_on("sqlite")
@@ -40,10 +40,10 @@ OVER = ("banner", "gallery")
 
 def assert_same(name: str, now: Answers) -> None:
     """Compare all answers of one file: first everything but the sentences, then these."""
-    stored = old_store.stored_answers(name)
+    stored = stored_answers.stored_answers(name)
     assert len(stored) == COUNTS[name]
-    assert_equal(stored, old_store.without_sentences(now))
-    assert_equal(old_store.stored_sentences(name), old_store.sentences(now))
+    assert_equal(stored, stored_answers.without_sentences(now))
+    assert_equal(stored_answers.stored_sentences(name), stored_answers.sentences(now))
 
 
 def assert_same_after_recount(client: TestClient, *keys: str) -> None:
@@ -51,12 +51,12 @@ def assert_same_after_recount(client: TestClient, *keys: str) -> None:
     for key in keys:
         now = old_store.recounted_answers(client, key)
         assert len(now) == (4 if key == "checkout" else 3)
-        stored = old_store.stored_answers(key)
-        assert_equal({query: stored[query] for query in now}, old_store.without_sentences(now))
+        stored = stored_answers.stored_answers(key)
+        assert_equal({query: stored[query] for query in now}, stored_answers.without_sentences(now))
 
 
 def assert_equal(then: object, now: object) -> None:
-    found = list(old_store.differences(then, now))
+    found = list(stored_answers.differences(then, now))
     assert not found, "\n".join([f"{len(found)} differences:", *found[:40]])
 
 
@@ -79,8 +79,8 @@ def test_a_recount_changes_no_result(tmp_path: Path) -> None:
         assert_same_after_recount(client, *(key for key in COUNTED if key not in OVER))
         # Experiments that are over are counted again in another timezone only.
         move_project(client, "Asia/Kolkata")
-        moved = old_store.without_sentences(old_store.read_results(client, "banner"))
-        assert list(old_store.differences(old_store.stored_answers("banner")["/results"], moved))
+        moved = stored_answers.without_sentences(old_store.read_results(client, "banner"))
+        assert list(stored_answers.differences(stored_answers.stored_answers("banner")["/results"], moved))
         move_project(client, "America/New_York")
         assert_same_after_recount(client, *OVER)
 
@@ -125,8 +125,8 @@ def test_the_command_line_prints_the_same_verdicts() -> None:
     [(1, 2), (1, 1.0), (1, True), (1.0, 1.0 + 1e-8), (None, 0), ("a", "b"), ([1], [1, 1]), ({"a": 1}, {})],
 )
 def test_a_difference_is_found(then: object, now: object) -> None:
-    assert len(list(old_store.differences({"place": then}, {"place": now}))) == 1
+    assert len(list(stored_answers.differences({"place": then}, {"place": now}))) == 1
 
 
 def test_floats_that_differ_in_their_last_digits_are_equal() -> None:
-    assert not list(old_store.differences([0.1 + 0.2, 0.0], [0.3, 1e-17]))
+    assert not list(stored_answers.differences([0.1 + 0.2, 0.0], [0.3, 1e-17]))

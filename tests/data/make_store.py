@@ -38,7 +38,7 @@ from fastapi.testclient import TestClient
 from api.app import create_app
 from pipeline.jobs.jobs import JOBS
 from pipeline.settings import Settings
-from tests import old_store
+from tests import old_store, stored_answers
 from tests.data.shop_designs import DESIGNS, PROJECT
 
 SEED: Final = 2026
@@ -447,9 +447,9 @@ def make_table() -> pl.DataFrame:
 def write_answers(*, only_sentences: bool = False) -> None:
     """Read everything from the packed store, and write the answers and their sentences."""
     for name, answers in old_store.all_answers().items():
-        write_json(old_store.SENTENCES / f"{name}.json", old_store.sentences(answers))
+        write_json(stored_answers.SENTENCES / f"{name}.json", stored_answers.sentences(answers))
         if not only_sentences:
-            write_json(old_store.ANSWERS / f"{name}.json", old_store.without_sentences(answers))
+            write_json(stored_answers.ANSWERS / f"{name}.json", stored_answers.without_sentences(answers))
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -460,7 +460,7 @@ def write_json(path: Path, value: Any) -> None:
 def make_store() -> None:
     """Write the archive, the facts and the file for the command line; FileExistsError where they are."""
     # A store stays as the version that it is named after wrote it.
-    old_store.FOLDER.mkdir()
+    stored_answers.FOLDER.mkdir()
     with TemporaryDirectory() as folder:
         facts = make_data_dir(Path(folder))
         old_store.ARCHIVE.write_bytes(pack(Path(folder)))
