@@ -32,15 +32,17 @@ _LEAST_SHARE = 1e-6
 class Significance:
     """Corrected effects and their significance, goals by variants.
 
-    `interval_levels` are the levels of the effects' intervals. `sequence` is the confidence sequence, None
-    where it does not apply. `status` holds a VariantStatus a cell, `gain` the difference with the sign
-    turned where less is better, `confidence` 1 - p, and `score` what the experiment's method compares with
-    its threshold. `leader[g]` is the column of the goal's best winner or, without one, of the best
-    challenger; -1 without any. `is_discovery` flags differences that hold among all secondary goals, and
-    `wins_at_any_look` wins that hold at every look.
+    `one_look_log_p` is the two-sided log p of each comparison's own test, before corrections for several
+    comparisons or looks; NaN in the control's column. `interval_levels` are the levels of the effects'
+    intervals. `sequence` is the confidence sequence, None where it does not apply. `status` holds a
+    VariantStatus a cell, `gain` the difference with the sign turned where less is better, `confidence`
+    1 - p, and `score` what the experiment's method compares with its threshold. `leader[g]` is the column
+    of the goal's best winner or, without one, of the best challenger; -1 without any. `is_discovery` flags
+    differences that hold among all secondary goals, and `wins_at_any_look` wins that hold at every look.
     """
 
     effects: Effects
+    one_look_log_p: FloatArray
     interval_levels: FloatArray
     sequence: ConfidenceSequence | None
     gain: FloatArray
@@ -56,7 +58,8 @@ def assess_significance(data: AnalysisData) -> Significance:
     """Compare every variant with the control on every goal, and find winners and losers."""
     plan, enough = data.plan, _has_enough_data(data)
     sequence = monitor(data)
-    effects, levels = correct(data, compare_with_control(data, plan.comparison_alpha), sequence)
+    plain = compare_with_control(data, plan.comparison_alpha)
+    effects, levels = correct(data, plain, sequence)
     gain, confidence = plan.wanted * effects.difference, -np.expm1(effects.log_p)
     if plan.is_bayesian:
         better, worse = effects.chance >= 1.0 - plan.decision_alpha, effects.chance <= plan.decision_alpha
@@ -68,6 +71,7 @@ def assess_significance(data: AnalysisData) -> Significance:
     nowhere = np.zeros(gain.shape, bool)
     return Significance(
         effects=effects,
+        one_look_log_p=plain.log_p,
         # A Bayesian decision is one-sided, so its interval leaves out alpha on each side and always agrees.
         interval_levels=1.0 - (2.0 * levels if plan.is_bayesian else levels),
         sequence=sequence,

@@ -14,6 +14,7 @@ from engine.analysis.comparison.significance import (
     assess_significance,
     conversions_needed,
 )
+from engine.design.analysis_settings import Statistics
 from engine.stats.moments import Moments
 from tests.builders import a_goal, an_experiment
 from tests.observations import observed
@@ -89,6 +90,22 @@ def test_judgement_is_on_unrounded_values() -> None:
     assert round(100 * found.score[0, 1], 2) == 95.0
     assert found.score[0, 1] < 0.95
     assert statuses(found)[1] == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    "statistics",
+    [
+        Statistics(),
+        Statistics(correction="holm"),
+        Statistics(correction="dunnett"),
+        Statistics(sequential="always_valid"),
+    ],
+)
+def test_the_p_of_one_look_is_kept_before_corrections(statistics: Statistics) -> None:
+    # 0.0396218 by statsmodels' proportions_ztest of 1089 and 1000 of 10,000.
+    found = judged([10_000] * 3, [1000, 1089, 1000], statistics=statistics)
+    assert np.exp(found.one_look_log_p[0, 1]) == pytest.approx(0.0396218, rel=1e-5)
+    assert np.isnan(found.one_look_log_p[0, 0])
 
 
 @METHODS
