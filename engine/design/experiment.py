@@ -14,6 +14,7 @@ from engine.design.invariants import (
     pattern_fits,
     weights_split_traffic,
 )
+from engine.design.pauses import Pause, one_after_another
 from engine.design.targeting.rules import EVERYONE, targeting_rules
 from engine.design.validation.record_fields import ASSIGNED, INTERNAL, filled_in
 from engine.design.validation.records import (
@@ -122,7 +123,8 @@ class Experiment:
 
     Variants stand in order of creation, which assignment follows. Times are aware, in UTC.
     `salt` seeds assignment (the id, unless imported) and never changes. `weight_epochs` are the weights over
-    time since the start; empty while the weights have never changed.
+    time since the start; empty while the weights have never changed. `pauses` are those since the start, the
+    last one open while the experiment is paused.
     """
 
     RULES: ClassVar[tuple[RecordRule, ...]] = EXPERIMENT_RULES
@@ -231,6 +233,11 @@ class Experiment:
     weight_epochs: Annotated[
         tuple[WeightEpoch, ...],
         records_of(WeightEpoch, in_order, at_most=10_000, name="weight epoch"),
+        INTERNAL,
+    ] = ()
+    pauses: Annotated[
+        tuple[Pause, ...],
+        records_of(Pause, one_after_another, at_most=10_000, name="pause"),
         INTERNAL,
     ] = ()
 

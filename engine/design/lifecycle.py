@@ -5,6 +5,7 @@ from datetime import datetime
 
 from engine.design.experiment import Experiment
 from engine.design.invariants import start_requirements
+from engine.design.pauses import with_pause, with_pause_ended
 from engine.design.vocabulary import LifecycleTrigger, Status
 from engine.errors import Problem, TransitionError
 
@@ -47,20 +48,26 @@ def start(experiment: Experiment, *, now: datetime) -> Experiment:
 
 def pause(experiment: Experiment, *, now: datetime) -> Experiment:
     """Pause: assign no new visitors; the others keep their variant. Raises TransitionError."""
-    return replace(experiment, status=_next_status(experiment, "pause"), updated_at=now)
+    status = _next_status(experiment, "pause")
+    # Clocks of two machines may disagree by more than the experiment ran.
+    pauses = with_pause(experiment.pauses, now=max(now, experiment.started_at or now))
+    return replace(experiment, status=status, pauses=pauses, updated_at=now)
 
 
 def resume(experiment: Experiment, *, now: datetime) -> Experiment:
     """Resume: assign new visitors again. Raises TransitionError `invalid_transition`."""
-    return replace(experiment, status=_next_status(experiment, "resume"), updated_at=now)
+    status = _next_status(experiment, "resume")
+    pauses = with_pause_ended(experiment.pauses, now=now)
+    return replace(experiment, status=status, pauses=pauses, updated_at=now)
 
 
 def complete(experiment: Experiment, *, now: datetime) -> Experiment:
     """Complete: freeze the results as of `now`. Raises TransitionError `invalid_transition`."""
     status = _next_status(experiment, "complete")
-    # Clocks of two machines may disagree by more than the experiment ran.
-    ended = max(now, experiment.started_at or now)
-    return replace(experiment, status=status, completed_at=ended, updated_at=now)
+    pauses = with_pause_ended(experiment.pauses, now=now)
+    last_pause = pauses[-1].ended_at if pauses else None
+    ended = max(now, experiment.started_at or now, last_pause or now)
+    return replace(experiment, status=status, completed_at=ended, pauses=pauses, updated_at=now)
 
 
 def archive(experiment: Experiment, *, now: datetime) -> Experiment:
