@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from engine.analysis.comparison.analysis_data import prepare
-from engine.analysis.comparison.power import assess_power
 from engine.analysis.evidence.epochs import EpochEvidence
 from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.analysis.health.check_result import CheckInput
@@ -90,10 +89,10 @@ def observed_by_epoch(
 def check_input(experiment: Experiment, evidence: Evidence, now: datetime = NOW) -> CheckInput:
     """Build the input of a health check."""
     data = prepare(experiment, evidence)
-    return CheckInput.of(data, assess_power(data), now)
+    return CheckInput.of(data, now)
 
 
 def health_of(experiment: Experiment, evidence: Evidence, now: datetime = NOW) -> dict[str, HealthCheck]:
     """Run all health checks: each result by its check's name."""
     data = prepare(experiment, evidence)
-    return {result.check: result for result in check_health(data, assess_power(data), now)}
+    return {result.check: result for result in check_health(data, now)}

@@ -60,9 +60,17 @@ class Statistics:
     planned_sample: Annotated[
         int | None,
         optional(whole(100, 10**12)).described(
-            "Planned number of visitors, all variants together. Required for group_sequential."
+            "Planned number of visitors, all variants together; null to plan by `minimum_effect_percent`. "
+            "Required for group_sequential."
         ),
     ] = None
+    minimum_effect_percent: Annotated[
+        float,
+        number(0.1, 1000).described(
+            "Smallest relevant lift, in percent of the control. Plans the sample where `planned_sample` is "
+            'null, and is the margin of "no difference". A goal\'s config may override it.'
+        ),
+    ] = 10.0
     correction: Annotated[
         Correction,
         choice(words(Correction)).described(

@@ -26,6 +26,7 @@ _SELECTOR = text(1024)
 _COMMON: dict[str, Check] = {
     "direction": choice(words(Direction)),
     "guardrail_margin_percent": number(0, 99),
+    "minimum_effect_percent": number(0.1, 1000),
 }
 
 CONFIG_KEYS: dict[str, dict[str, Check]] = {
@@ -63,7 +64,8 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 def _config_description() -> str:
     by_type = "; ".join(f"{goal_type} `{{{_own_keys(goal_type)}}}`" for goal_type in CONFIG_KEYS)
     return (
-        f"By goal type: {by_type}. All types take `direction`, `increase` or `decrease`. All goals but "
+        f"By goal type: {by_type}. All types take `direction`, `increase` or `decrease`, and "
+        "`minimum_effect_percent`, the smallest relevant lift in percent of the control. All goals but "
         "the primary one take `guardrail_margin_percent`: the acceptable loss, in percent of the control."
     )
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.comparison.best_variant import chance_best
-from engine.analysis.comparison.power import assess_power
 from engine.analysis.comparison.stratified import moments_by_epoch
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.health.checks import check_health
@@ -54,7 +53,7 @@ def next_weights(experiment: Experiment, evidence: Evidence, *, now: datetime) -
     shares = thompson_weights(chance)
     if np.abs(shares - plan.shares[arms]).max() < LEAST_CHANGE:
         return None
-    if any(check.status == "alarm" for check in check_health(data, assess_power(data), now)):
+    if any(check.status == "alarm" for check in check_health(data, now)):
         return None
     weights, chances = np.zeros(len(arms)), np.zeros(len(arms))
     weights[arms], chances[arms] = np.round(shares, _DECIMALS), chance

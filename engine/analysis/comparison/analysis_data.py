@@ -1,14 +1,19 @@
 """Analysis data: an experiment's evidence with all facts that its analysis derives from both, once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import numpy as np
 
 from engine.analysis.comparison.metrics import Metrics, measure
 from engine.analysis.comparison.plan import AnalysisPlan, plan_analysis
+from engine.analysis.comparison.sample_plan import SamplePlan, plan_sample
 from engine.analysis.comparison.stratified import Pairs, moments_by_epoch, pair_with_control
 from engine.analysis.evidence.evidence import Evidence
+from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.design.experiment import Experiment
+from engine.design.running_time import running_days
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.bayesian.priors import pre_period_prior
 from engine.stats.moments import Moments
@@ -23,7 +28,8 @@ class AnalysisData:
     goals compared as means: revenue, and adjusted conversions; `needs_mean_test` those without an exact
     test to fall back on: revenue, and every goal where weights changed. `beta_priors` are the two shapes of
     each conversion rate's prior (G, 2), `expected_shares` of all visitors each variant should have, and
-    `days` those from the first to the last with a visitor, 0 where days are not known.
+    `days` those from the first to the last with a visitor, 0 where days are not known. `sample` is the
+    plan that the experiment is judged by, and `looks` those recorded so far, in order.
     """
 
     experiment: Experiment
@@ -37,6 +43,8 @@ class AnalysisData:
     beta_priors: FloatArray
     expected_shares: FloatArray
     days: int
+    sample: SamplePlan
+    looks: tuple[RecordedLook, ...]
 
     def without_covariate(self) -> "AnalysisData":
         """Return the data without the pre-period, and so without CUPED."""
@@ -55,12 +63,32 @@ class AnalysisData:
         )
 
 
-def prepare(experiment: Experiment, evidence: Evidence) -> AnalysisData:
-    """Derive the plan of an experiment, the metrics of its goals and the pairs to compare."""
+def prepare(
+    experiment: Experiment,
+    evidence: Evidence,
+    *,
+    now: datetime | None = None,
+    looks: Sequence[RecordedLook] = (),
+    is_finished: bool = False,
+) -> AnalysisData:
+    """Derive the plan of an experiment, the metrics of its goals and the pairs to compare.
+
+    Running days are counted up to `now`; without it they are the days with visitors. `looks` are those
+    recorded so far; `is_finished` where the data are complete and judged by one look.
+    """
     plan = plan_analysis(experiment)
     metrics = measure(plan, evidence)
     by_epoch = None if evidence.epochs is None else moments_by_epoch(plan, evidence)
     control = plan.control
+    days = _observed_days(evidence)
+    sample = plan_sample(
+        plan,
+        evidence,
+        metrics,
+        running_days=_days_run(experiment, days, now),
+        looks=looks,
+        is_finished=is_finished,
+    )
     return AnalysisData(
         experiment=experiment,
         evidence=evidence,
@@ -72,7 +100,9 @@ def prepare(experiment: Experiment, evidence: Evidence) -> AnalysisData:
         needs_mean_test=plan.is_revenue | (by_epoch is not None),
         beta_priors=_beta_priors(plan, evidence),
         expected_shares=_expected_shares(plan, evidence),
-        days=_observed_days(evidence),
+        days=days,
+        sample=sample,
+        looks=tuple(looks),
     )
 
 
@@ -97,6 +127,13 @@ def _expected_shares(plan: AnalysisPlan, evidence: Evidence) -> FloatArray:
         return plan.shares
     visitors = epochs.visitors.sum(axis=1)
     return np.asarray(visitors @ epochs.shares / visitors.sum())
+
+
+def _days_run(experiment: Experiment, observed_days: int, now: datetime | None) -> float | None:
+    """Count the days that the experiment ran, without pauses; None where no day is known."""
+    if now is not None and experiment.started_at is not None:
+        return running_days(experiment, until=now)
+    return float(observed_days) if observed_days else None
 
 
 def _observed_days(evidence: Evidence) -> int:

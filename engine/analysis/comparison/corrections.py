@@ -7,25 +7,25 @@ from scipy import special
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.effects import Effects, compare_with_control
+from engine.analysis.comparison.monitoring import Monitoring
 from engine.stats.arrays import FloatArray
 from engine.stats.frequentist.dunnett import critical_dunnett, log_p_dunnett, shared_noise
 from engine.stats.frequentist.multiple_testing import holm
-from engine.stats.sequential.confidence_sequence import ConfidenceSequence
 
 
 def correct(
-    data: AnalysisData, effects: Effects, sequence: ConfidenceSequence | None
+    data: AnalysisData, effects: Effects, monitoring: Monitoring | None
 ) -> tuple[Effects, FloatArray]:
     """Adjust p values and intervals by the experiment's statistics; with the level of each interval.
 
-    `effects` are at the level that Bonferroni gives each comparison, `sequence` is the experiment's
-    confidence sequence. An adjusted p is to be compared with the plan's `decision_alpha`, and is at most
+    `effects` are at the level that Bonferroni gives each comparison, `monitoring` is
+    valid at every look. An adjusted p is to be compared with the plan's `decision_alpha`, and is at most
     that exactly where its interval leaves out 0.
     """
     plan = data.plan
     levels = np.full(effects.log_p.shape, plan.comparison_alpha)
     if plan.statistics.sequential != "none":
-        return (effects if sequence is None else _always_valid(effects, sequence)), levels
+        return (effects if monitoring is None else _always_valid(effects, monitoring)), levels
     correction = plan.statistics.correction
     if correction == "bonferroni" or plan.is_bayesian:
         return effects, levels
@@ -38,14 +38,14 @@ def correct(
     return replace(effects, log_p=log_p, low=at_levels.low, high=at_levels.high), levels
 
 
-def _always_valid(effects: Effects, sequence: ConfidenceSequence) -> Effects:
+def _always_valid(effects: Effects, monitoring: Monitoring) -> Effects:
     """Replace p values and intervals by those valid at every look."""
     compared = ~np.isnan(effects.difference)
     return replace(
         effects,
-        log_p=np.where(compared, sequence.log_p, np.nan),
-        low=np.where(compared, sequence.lift_low, np.nan),
-        high=np.where(compared, sequence.lift_high, np.nan),
+        log_p=np.where(compared, monitoring.log_p, np.nan),
+        low=np.where(compared, monitoring.lift_low, np.nan),
+        high=np.where(compared, monitoring.lift_high, np.nan),
     )
 
 

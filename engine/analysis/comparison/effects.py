@@ -88,6 +88,29 @@ def compare_with_control(data: AnalysisData, alpha: npt.ArrayLike) -> Effects:
     return effects
 
 
+def lift_intervals(data: AnalysisData, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Compute the intervals of the lift by the frequentist test at the levels `alpha`, goals by variants.
+
+    NaN where `alpha` is, and in the control's column.
+    """
+    low, high = np.full(alpha.shape, np.nan), np.full(alpha.shape, np.nan)
+    control, evidence = data.plan.control, data.evidence
+    if control is None or data.pairs is None:
+        return low, high
+    is_mean = (data.is_mean | (data.by_epoch is not None))[:, None]
+    counted = ~np.isnan(alpha) & (np.arange(alpha.shape[1]) != control)
+    shares, means = counted & ~is_mean, counted & is_mean
+    if shares.any():
+        hits, visitors = np.broadcast_arrays(evidence.conversions, evidence.visitors)
+        tables = Tables.of(hits[:, [control]], visitors[:, [control]], hits, visitors)[shares]
+        test = two_sample.compare_shares(tables, alpha[shares])
+        low[shares], high[shares] = test.low, test.high
+    if means.any():
+        test = two_sample.compare_means(data.pairs.control[means], data.pairs.variant[means], alpha[means])
+        low[means], high[means] = test.low, test.high
+    return low, high
+
+
 def relative_change(base: FloatArray, value: FloatArray) -> FloatArray:
     """Divide value by base, less 1; NaN unless base is above 0, and by enough to divide by."""
     positive = base > 0

@@ -1,52 +1,98 @@
-"""Continuous monitoring: the confidence sequence of an experiment, valid at every look."""
+"""Continuous monitoring: p values and intervals of an experiment that are valid at every look."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
 
 import numpy as np
+from scipy import special
 
 from engine.analysis.comparison.analysis_data import AnalysisData
-from engine.stats.arrays import FloatArray
-from engine.stats.sequential.confidence_sequence import (
-    PLANNED_BY_DEFAULT,
-    ConfidenceSequence,
-    confidence_sequence,
-)
+from engine.analysis.comparison.effects import lift_intervals
+from engine.stats.arrays import BoolArray, FloatArray
+from engine.stats.sequential import confidence_sequence_boundary
+from engine.stats.sequential.group_sequential import obrien_fleming
+from engine.stats.sequential.repeated_intervals import taken
+
+# With fewer expected conversions per arm, the normal approximation behind a sequence is unreliable.
+FEWEST_CONVERSIONS: Final = 25
 
 
-def monitor(data: AnalysisData) -> ConfidenceSequence | None:
-    """Compare every variant with the control, goals by variants, by intervals valid at every look.
+@dataclass(frozen=True, slots=True)
+class Monitoring:
+    """Comparisons with the control by a method valid at every look, goals by variants.
 
-    At the level of one comparison (Bonferroni), tuned to the planned sample. None without a control, for a
+    `log_p` is at most log(alpha) exactly where |z| reaches `critical`, and there the interval of the lift
+    [`lift_low`, `lift_high`], a share, leaves out 0. NaN where a comparison cannot be monitored (yet).
+    """
+
+    critical: FloatArray
+    log_p: FloatArray
+    lift_low: FloatArray
+    lift_high: FloatArray
+
+
+def monitor(data: AnalysisData, z: FloatArray) -> Monitoring | None:
+    """Compare every variant with the control, goals by variants, at the level of one comparison.
+
+    `z` are the statistics of a single look. By the confidence sequence tuned to the sample plan, or by the
+    O'Brien-Fleming boundary at the looks recorded so far and this one. None without a control, for a
     Bayesian experiment, and for a bandit: its next weights follow from earlier outcomes, so the precision
     of its estimates changes in a way that the sequence is not tuned to.
     """
     plan = data.plan
     if data.pairs is None or plan.control is None or plan.is_bayesian or plan.is_bandit:
         return None
-    return confidence_sequence(
-        data.pairs.control,
-        data.pairs.variant,
-        fewest_conversions=min_cell_counts(data, plan.control),
-        alpha=plan.comparison_alpha,
-        planned=_planned_visitors(data, plan.control),
-        ends_as_planned=plan.statistics.sequential == "group_sequential",
-    )
+    known = np.where(is_monitored(data, plan.control), z, np.nan)
+    alpha = plan.two_sided_alpha
+    if plan.statistics.sequential == "group_sequential":
+        limit = spending_limit(data)
+        # The p of one look, scaled so that it is alpha exactly on the boundary.
+        scaled = known * float(-special.ndtri(alpha / 2.0)) / limit
+        log_p = np.where(np.isnan(known), np.nan, np.log(2.0) + special.log_ndtr(-np.abs(scaled)))
+    else:
+        fraction = data.sample.fraction
+        limit = float(confidence_sequence_boundary.critical_value(fraction, alpha))
+        always_valid = confidence_sequence_boundary.log_p_value(known, fraction, alpha)
+        log_p = np.where(np.isnan(known), np.nan, always_valid)
+    critical = np.where(np.isnan(known), np.nan, limit)
+    low, high = lift_intervals(data, 2.0 * special.ndtr(-critical))
+    return Monitoring(critical=critical, log_p=log_p, lift_low=low, lift_high=high)
 
 
-def min_cell_counts(data: AnalysisData, control: int) -> FloatArray:
-    """Count the rarer outcome in the control and each variant, and take the smaller, goals by variants.
+def spending_limit(data: AnalysisData) -> float:
+    """Compute the critical |z| of this look, alpha being spent at the looks recorded so far and at this one.
 
-    Nearly all visitors converting is as hard to judge as hardly any.
+    Lan and DeMets (1983), Biometrika 70, with the O'Brien-Fleming type of spending.
     """
-    conversions = data.evidence.conversions
-    without = data.evidence.visitors - conversions
-    rarer = np.where(data.plan.is_revenue[:, None], conversions, np.minimum(conversions, without))
-    return np.minimum(rarer, rarer[:, [control]]).astype(np.float64)
+    planned = data.sample.required_visitors or max(data.sample.collected, 1)
+    recorded = [look.visitors for look in data.looks]
+    fractions = taken([*recorded, data.sample.collected], float(planned)).tolist() or [1.0]
+    return _last_limit(tuple(fractions), data.plan.two_sided_alpha)
 
 
-def _planned_visitors(data: AnalysisData, control: int) -> FloatArray | float:
-    """Divide the planned sample: the visitors of each variant and the control together."""
-    planned, weights = data.plan.statistics.planned_sample, data.plan.weights
-    if planned is None:
-        return PLANNED_BY_DEFAULT
-    # A variant without traffic gets no visitors, and no plan tunes anything to that.
-    of_pairs: FloatArray = np.maximum(planned * (weights + weights[control]) / weights.sum(), 1.0)
-    return of_pairs
+@lru_cache(maxsize=1024)
+def _last_limit(fractions: tuple[float, ...], alpha: float) -> float:
+    return float(obrien_fleming(fractions, alpha)[-1])
+
+
+def is_monitored(data: AnalysisData, control: int) -> BoolArray:
+    """Flag comparisons with FEWEST_CONVERSIONS expected in both arms if nothing differs, goals by variants.
+
+    Nearly all visitors converting is as hard to judge as hardly any. What is expected and not what is seen,
+    so that a variant that breaks conversion altogether is found.
+    """
+    return np.asarray(expected_conversions(data, control) >= FEWEST_CONVERSIONS)
+
+
+def expected_conversions(data: AnalysisData, control: int) -> FloatArray:
+    """Compute the conversions that the smaller arm would have if nothing differed, goals by variants.
+
+    Of conversion rates the rarer of converting and not converting; of revenue paying visitors.
+    """
+    conversions = data.evidence.conversions.astype(np.float64)
+    visitors = data.evidence.visitors.astype(np.float64)
+    both = visitors + visitors[control]
+    rate = (conversions + conversions[:, [control]]) / np.maximum(both, 1.0)
+    rarer = np.where(data.plan.is_revenue[:, None], rate, np.minimum(rate, 1.0 - rate))
+    return np.asarray(rarer * np.minimum(visitors, visitors[control]))

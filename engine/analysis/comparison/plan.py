@@ -30,8 +30,9 @@ class AnalysisPlan:
     `control` is the control's column, None without one; `challengers` are the columns compared with it,
     none without a control. `primary` is the primary goal's row. Per goal: `is_revenue` flags revenue per
     visitor (the others are conversion rates), `wanted` is 1 where more is better and -1 where less is
-    (as a column), `margins` are those of guardrails (shares, NaN elsewhere). `shares` are the visitors each
-    variant should get now, zeros while all weights are.
+    (as a column), `margins` are those of guardrails (shares, NaN elsewhere), `minimum_effects` the smallest
+    relevant lifts (shares). `shares` are the visitors each variant should get now, zeros while all weights
+    are.
 
     Levels are shares: `family_alpha` for all comparisons together, `comparison_alpha` for one of them by
     Bonferroni, `decision_alpha` what p values are compared with, and `threshold` the score from which a
@@ -45,6 +46,7 @@ class AnalysisPlan:
     is_revenue: BoolArray
     wanted: FloatArray
     margins: FloatArray
+    minimum_effects: FloatArray
     weights: FloatArray
     shares: FloatArray
     have_weights_changed: bool
@@ -56,6 +58,11 @@ class AnalysisPlan:
     comparison_alpha: float
     decision_alpha: float
     threshold: float
+
+    @property
+    def two_sided_alpha(self) -> float:
+        """Two-sided level of one comparison."""
+        return self.comparison_alpha
 
     @property
     def is_split_by_weight(self) -> bool:
@@ -70,6 +77,9 @@ def plan_analysis(experiment: Experiment) -> AnalysisPlan:
     columns = np.arange(len(variants))
     directions = [-1.0 if goal.config.get("direction") == "decrease" else 1.0 for goal in goals]
     margins = np.array([goal.config.get("guardrail_margin_percent") for goal in goals], np.float64) / 100
+    effects = [
+        goal.config.get("minimum_effect_percent") or statistics.minimum_effect_percent for goal in goals
+    ]
     weights = np.array([variant.weight for variant in variants], np.float64)
     is_bayesian, is_bandit = experiment.analysis_method == "bayesian", experiment.traffic_strategy == "bandit"
     return AnalysisPlan(
@@ -79,6 +89,7 @@ def plan_analysis(experiment: Experiment) -> AnalysisPlan:
         is_revenue=np.array([goal.goal_type == "revenue" for goal in goals], bool),
         wanted=np.array(directions, np.float64)[:, None],
         margins=margins,
+        minimum_effects=np.array(effects, np.float64) / 100,
         weights=weights,
         shares=weights / max(weights.sum(), np.finfo(float).tiny),
         have_weights_changed=is_bandit or len(epochs_of(experiment)) > 1,

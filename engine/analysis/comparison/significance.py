@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.corrections import correct
 from engine.analysis.comparison.effects import Effects, compare_with_control
-from engine.analysis.comparison.monitoring import monitor
+from engine.analysis.comparison.monitoring import Monitoring, monitor
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.stats.arrays import BoolArray, FloatArray, IntArray
 from engine.stats.frequentist.multiple_testing import prefer_primary
-from engine.stats.sequential.confidence_sequence import ConfidenceSequence, wins_always_valid
 
 # Below this many visitors in an arm, one conversion more moves its rate by over a percentage point.
 MIN_VISITORS = 100
@@ -44,22 +44,24 @@ class Significance:
     effects: Effects
     one_look_log_p: FloatArray
     interval_levels: FloatArray
-    sequence: ConfidenceSequence | None
+    monitoring: Monitoring | None
     gain: FloatArray
     confidence: FloatArray
     score: FloatArray
     status: npt.NDArray[np.str_]
     leader: IntArray
     is_discovery: BoolArray
-    wins_at_any_look: BoolArray
+    z: FloatArray
+    is_enough: BoolArray
 
 
 def assess_significance(data: AnalysisData) -> Significance:
     """Compare every variant with the control on every goal, and find winners and losers."""
     plan, enough = data.plan, _has_enough_data(data)
-    sequence = monitor(data)
     plain = compare_with_control(data, plan.comparison_alpha)
-    effects, levels = correct(data, plain, sequence)
+    z = one_look_z(data, plain.log_p)
+    monitoring = monitor(data, z)
+    effects, levels = correct(data, plain, monitoring)
     gain, confidence = plan.wanted * effects.difference, -np.expm1(effects.log_p)
     if plan.is_bayesian:
         better, worse = effects.chance >= 1.0 - plan.decision_alpha, effects.chance <= plan.decision_alpha
@@ -68,21 +70,30 @@ def assess_significance(data: AnalysisData) -> Significance:
         better, worse = significant & (gain > 0), significant & (gain < 0)
     if plan.statistics.sequential != "none" or data.by_epoch is not None:
         enough &= ~np.isnan(effects.log_p)
-    nowhere = np.zeros(gain.shape, bool)
     return Significance(
         effects=effects,
         one_look_log_p=plain.log_p,
         # A Bayesian decision is one-sided, so its interval leaves out alpha on each side and always agrees.
         interval_levels=1.0 - (2.0 * levels if plan.is_bayesian else levels),
-        sequence=sequence,
+        monitoring=monitoring,
         gain=gain,
         confidence=confidence,
         score=effects.chance if plan.is_bayesian else confidence,
         status=_status(plan.control, better=better, worse=worse, enough=enough),
         leader=_leader(gain, better & enough, enough),
         is_discovery=_discoveries(plan, effects.log_p),
-        wins_at_any_look=nowhere if sequence is None else wins_always_valid(sequence, wanted=plan.wanted),
+        z=plan.wanted * z,
+        is_enough=enough,
     )
+
+
+def one_look_z(data: AnalysisData, log_p: FloatArray) -> FloatArray:
+    """Convert two-sided log p of a single look to z, positive where the variant is higher; NaN where p is."""
+    if data.pairs is None:
+        return np.full(log_p.shape, np.nan)
+    higher = data.pairs.variant.value >= data.pairs.control.value
+    size = -special.ndtri_exp(np.minimum(log_p, 0.0) - np.log(2.0))
+    return np.asarray(np.where(higher, size, -size))
 
 
 def _has_enough_data(data: AnalysisData) -> BoolArray:

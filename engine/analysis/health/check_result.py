@@ -7,14 +7,14 @@ from typing import Self
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.plan import AnalysisPlan
-from engine.analysis.comparison.power import Power
+from engine.analysis.comparison.sample_plan import SamplePlan
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.health.sample_split import SampleSplit, split_visitors
 from engine.analysis.results.report import CheckStatus
 from engine.design.experiment import Experiment
 from engine.stats.arrays import FloatArray
 
-# A split this unlikely under the configured weights, however often one looks, is a fault, not chance.
+# A split this unlikely under the configured weights is a fault, not chance.
 SAMPLE_RATIO_ALARM = 0.001
 
 
@@ -23,26 +23,26 @@ class CheckInput:
     """Input of every check.
 
     The evidence of an experiment with the plan of its analysis, the shares of all visitors that variants
-    should have, its power, the split of its visitors by epoch, and the time.
+    should have, its sample plan, the split of its visitors by epoch, and the time.
     """
 
     experiment: Experiment
     evidence: Evidence
     plan: AnalysisPlan
     expected_shares: FloatArray
-    power: Power
+    sample: SamplePlan
     split: SampleSplit
     now: datetime
 
     @classmethod
-    def of(cls, data: AnalysisData, power: Power, now: datetime) -> Self:
+    def of(cls, data: AnalysisData, now: datetime) -> Self:
         """Take what checks need from the data of an analysis."""
         return cls(
             experiment=data.experiment,
             evidence=data.evidence,
             plan=data.plan,
             expected_shares=data.expected_shares,
-            power=power,
+            sample=data.sample,
             split=split_visitors(data),
             now=now,
         )

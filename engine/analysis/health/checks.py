@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import datetime
 
 from engine.analysis.comparison.analysis_data import AnalysisData
-from engine.analysis.comparison.power import Power
 from engine.analysis.health.check_result import CheckInput, CheckResult
 from engine.analysis.health.events import bots, freshness, goals_fire
 from engine.analysis.health.novelty import novelty
@@ -32,9 +31,9 @@ CHECKS: tuple[Callable[[CheckInput], CheckResult], ...] = (
 )
 
 
-def check_health(data: AnalysisData, power: Power, now: datetime) -> tuple[HealthCheck, ...]:
+def check_health(data: AnalysisData, now: datetime) -> tuple[HealthCheck, ...]:
     """Run every check, in the order of `CHECKS`; each is named as its function."""
-    check_input = CheckInput.of(data, power, now)
+    check_input = CheckInput.of(data, now)
     results = [(check.__name__, check(check_input)) for check in CHECKS]
     return tuple(
         [

@@ -1,27 +1,28 @@
 """Context of a decision on one goal, and the message it becomes."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from engine.analysis.comparison.sample_plan import SamplePlan
+from engine.analysis.decision.decide import Decision
 from engine.analysis.results.report import Tone, VariantResult
 from engine.design.experiment import Experiment, Goal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionContext:
-    """Facts that a decision on one goal rests on.
+    """Facts that the sentences on one goal rest on.
 
-    `leader` is the winner or the best challenger; `threshold` the score from which a comparison is decided;
-    `days` those from the first to the last with a visitor, 0 if they are not known; `alarms` are the
-    messages of health checks in alarm. `broken_guardrails` are the names of the guardrails that variants
-    break, by variant id; `days_left` those until the sample is reached, None if that is not known.
-    `wins_at_any_look` where the leader's win holds at every look, `is_discovery` where it holds among all
-    secondary goals. `is_too_early` where a test with a single look is looked at before its planned sample,
-    `has_ended` where no more visitors will come.
+    `decision` is the one on the experiment, `row` the goal's place in it. `leader` is, on the primary goal,
+    the variant that the action is about; on the others the winner or the best challenger. `threshold` is the
+    score from which a comparison is decided; `days` those from the first to the last with a visitor, 0 if
+    they are not known; `alarms` are the messages of health checks in alarm.
     """
 
     experiment: Experiment
     goal: Goal
+    decision: Decision
+    row: int
+    sample: SamplePlan
     variants: tuple[VariantResult, ...]
     leader: VariantResult | None
     control: VariantResult | None
@@ -30,12 +31,26 @@ class DecisionContext:
     alarms: tuple[str, ...]
     days: int
     currency: str
-    broken_guardrails: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    days_left: int | None = None
-    wins_at_any_look: bool = False
-    is_discovery: bool = True
-    is_too_early: bool = False
-    has_ended: bool = False
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether no more visitors will come."""
+        return self.experiment.status in {"completed", "archived"}
+
+    @property
+    def days_left(self) -> int | None:
+        """Days until the plan is reached; None where that is not known."""
+        return self.sample.days_left
+
+    def harmed_goals(self, variant: VariantResult) -> tuple[str, ...]:
+        """Name the guardrails that a variant breaks, or else the other goals that it harms."""
+        column = self.variants.index(variant)
+        findings, goals = self.decision.findings, self.experiment.goals
+        broken = tuple(goal.name for row, goal in enumerate(goals) if findings.broken[row, column])
+        harmed = tuple(
+            goal.name for row, goal in enumerate(goals) if findings.loses[row, column] and not goal.is_primary
+        )
+        return broken or harmed
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from datetime import date
 from typing import Any
 
 from engine.analysis.comparison.analysis_data import AnalysisData
-from engine.analysis.comparison.guardrails import broken_guardrails
 from engine.analysis.comparison.significance import Significance
-from engine.analysis.report.decision import decide
+from engine.analysis.decision.decide import Decision
+from engine.analysis.report.decision import summarize_decision
 from engine.analysis.report.decision_context import DecisionContext
 from engine.analysis.report.score_labels import describe_score
 from engine.analysis.results.report import DayResult, GoalReport, GoalSummary, HealthCheck, VariantResult
@@ -18,27 +18,25 @@ GoalDays = tuple[tuple[date, dict[str, DayResult]], ...]
 def goal_reports(  # noqa: PLR0913  # everything that is known of the goals
     data: AnalysisData,
     significance: Significance,
+    decision: Decision,
     results: Sequence[tuple[VariantResult, ...]],
     health: Sequence[HealthCheck],
     *,
-    days_left: int | None,
     currency: str,
 ) -> tuple[GoalReport, ...]:
-    """Sum up each goal's results and decide on it."""
+    """Sum up each goal's results; the decision on the experiment is one for all goals."""
     days = _days(data)
     totals = data.evidence.revenue.total.sum(axis=1).tolist()
     alarms = tuple(check.message for check in health if check.status == "alarm")
-    broken = broken_guardrails(data)
     reports = []
     for row, variants in enumerate(results):
         context = _context(
             data,
             significance,
+            decision,
             row,
             variants,
             alarms=alarms,
-            broken_guardrails=broken,
-            days_left=days_left,
             currency=currency,
         )
         reports.append(_goal_report(context, totals[row], days[row]))
@@ -48,28 +46,27 @@ def goal_reports(  # noqa: PLR0913  # everything that is known of the goals
 def _context(
     data: AnalysisData,
     significance: Significance,
+    decision: Decision,
     row: int,
     variants: tuple[VariantResult, ...],
     **of_all_goals: Any,  # noqa: ANN401  # fields that do not differ between goals
 ) -> DecisionContext:
     """Collect the facts of one goal's decision."""
     plan, leader = data.plan, int(significance.leader[row])
-    planned, has_leader = plan.statistics.planned_sample, leader >= 0
-    has_ended = data.experiment.status in {"completed", "archived"}
-    looks_once = not plan.is_bayesian and not has_ended and planned is not None
+    if data.experiment.goals[row].is_primary and decision.variant >= 0:
+        leader = decision.variant
     return DecisionContext(
         experiment=data.experiment,
         goal=data.experiment.goals[row],
         variants=variants,
-        leader=variants[leader] if has_leader else None,
+        decision=decision,
+        row=row,
+        sample=data.sample,
+        leader=variants[leader] if leader >= 0 else None,
         control=None if plan.control is None else variants[plan.control],
         challengers=tuple([variant for variant in variants if not variant.is_control]),
         threshold=plan.threshold,
         days=data.days,
-        wins_at_any_look=has_leader and bool(significance.wins_at_any_look[row, leader]),
-        is_discovery=has_leader and bool(significance.is_discovery[row, leader]),
-        is_too_early=looks_once and int(data.evidence.visitors.sum()) < (planned or 0),
-        has_ended=has_ended,
         **of_all_goals,
     )
 
@@ -80,7 +77,7 @@ def _goal_report(context: DecisionContext, revenue_cents: float, days: GoalDays)
         goal=context.goal,
         variants=context.variants,
         summary=summary,
-        decision=decide(context, summary),
+        decision=summarize_decision(context, summary),
         days=days,
     )
 

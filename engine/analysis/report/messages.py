@@ -56,13 +56,11 @@ def _precision(context: DecisionContext, leader: VariantResult) -> str:
     return f" ({'; '.join(facts)})" if facts else ""
 
 
-def message_for(
-    recommendation: Recommendation, context: DecisionContext, *, is_equivalent: bool = False
-) -> Message:
-    """Write the sentences; `is_equivalent` where a review says that there is no relevant difference."""
-    if recommendation == "review" and is_equivalent:
+def message_for(context: DecisionContext) -> Message:
+    """Write the sentences of the decision."""
+    if context.decision.reason == "no_difference":
         return _no_difference(context)
-    return _MESSAGES[recommendation](context)
+    return _MESSAGES[context.decision.recommendation](context)
 
 
 def assess_confidence(context: DecisionContext) -> str:

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.analysis.comparison.analysis_data import AnalysisData
-from engine.analysis.comparison.monitoring import min_cell_counts
+from engine.analysis.comparison.monitoring import FEWEST_CONVERSIONS, expected_conversions
 from engine.analysis.comparison.significance import MIN_VISITORS, Significance, conversions_needed
 from engine.stats.arrays import FloatArray, IntArray
-from engine.stats.sequential.confidence_sequence import FEWEST_CONVERSIONS
 
 NO_CONTROL = "there is no control to compare with"
 
@@ -51,7 +50,7 @@ def missing_reasons(data: AnalysisData, significance: Significance) -> list[list
     if control is None:
         return [[NO_CONTROL] * variants for _ in range(goals)]
     needed = conversions_needed(data.evidence.visitors, data.needs_mean_test, control)
-    rarest = min_cell_counts(data, control)
+    rarest = expected_conversions(data, control)
     reasons: list[list[str | None]] = [[None] * variants for _ in range(goals)]
     for goal in range(goals):
         for variant in data.plan.challengers.tolist():

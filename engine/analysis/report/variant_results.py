@@ -88,8 +88,8 @@ def _comparisons(
 
 
 def _sequential_intervals(data: AnalysisData, significance: Significance, compared: BoolArray) -> Nested:
-    sequence = significance.sequence
-    if sequence is None:
+    monitoring = significance.monitoring
+    if monitoring is None:
         return no_cells(significance.gain.shape)
-    levels = np.full(significance.gain.shape, 1.0 - data.plan.comparison_alpha)
-    return intervals(sequence.lift_low, sequence.lift_high, levels, where=compared)
+    levels = np.full(significance.gain.shape, 1.0 - data.plan.two_sided_alpha)
+    return intervals(monitoring.lift_low, monitoring.lift_high, levels, where=compared)

@@ -3,14 +3,19 @@
 Shares, cents and unrounded numbers; percent, rounding and JSON are the API's business.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Literal
 
+from engine.analysis.evidence.recorded_looks import PlanSource, RecordedLook
 from engine.design.experiment import Experiment, Goal
 
 VariantStatus = Literal["control", "winner", "loser", "inconclusive", "insufficient_data"]
 Recommendation = Literal["ship", "rollback", "keep_running", "review", "insufficient_data", "fix_data"]
+Reason = Literal[
+    "no_difference", "undecided", "guardrail_broken", "goal_harmed", "ended_early", "exploratory"
+]
 Tone = Literal["positive", "negative", "neutral", "warning"]
 CheckStatus = Literal["ok", "warning", "alarm", "not_applicable"]
 
@@ -135,6 +140,7 @@ class DecisionSummary:
     goal_name: str
     goal_type: str
     recommendation: Recommendation
+    reason: Reason | None
     recommendation_label: str
     tone: Tone
     headline: str
@@ -153,6 +159,30 @@ class DecisionSummary:
     visitors: int
     conversions: int
     conversion_rate: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanReport:
+    """The plan that an experiment is judged by, for all goals. Effects are relative lifts, shares.
+
+    `required_visitors` are of all variants together, None where no number of visitors is enough; `source` is
+    a given sample, blinded re-estimation, the last running day, or data that are complete. `progress` is the
+    share of them that is in, `days_left` the days to go at the pace so far. `detectable_effect` is found
+    with 80% power by the plan, `reached_at` the time of its recorded look. `detectable_harm` is, by goal id,
+    the loss beyond a guardrail's margin that is found by the plan.
+    """
+
+    source: PlanSource
+    required_visitors: int | None
+    collected_visitors: int
+    progress: float | None
+    is_reached: bool
+    reached_at: datetime | None
+    running_days: float | None
+    days_left: int | None
+    minimum_effect: float
+    detectable_effect: float | None
+    detectable_harm: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +242,7 @@ class Estimand:
 class Report:
     """The result of an experiment: the same for the API, the CLI and notebooks.
 
+    `plan` is that of its sample, and `due_look` the look that is to be recorded now, None where none is due.
     `estimand` is None where weights never changed: there it is the plain mean of each variant's visitors.
     """
 
@@ -222,6 +253,8 @@ class Report:
     goals: tuple[GoalReport, ...]
     health: tuple[HealthCheck, ...]
     as_of: datetime | None
+    plan: PlanReport
+    due_look: RecordedLook | None = None
     estimand: Estimand | None = None
 
     @property

@@ -9,9 +9,9 @@ from scipy import stats
 
 from engine.analysis.analyze import analyze
 from engine.analysis.comparison.analysis_data import prepare
-from engine.analysis.comparison.guardrails import broken_guardrails
-from engine.analysis.comparison.monitoring import monitor
+from engine.analysis.comparison.significance import assess_significance
 from engine.analysis.comparison.stratified import compared_share
+from engine.analysis.decision.decide import decide_experiment
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.results.report import Report, VariantResult
 from engine.design.analysis_settings import Statistics
@@ -208,11 +208,17 @@ def test_a_guardrail_is_judged_within_epochs() -> None:
         return observed(evidence.visitors.tolist(), hits.tolist(), epochs=both)
 
     evidence = twice(observed_by_epoch(WEIGHTS, VISITORS, HITS))
-    assert broken_guardrails(prepare(experiment, evidence)) == {}
+    assert not is_broken(experiment, evidence)
     # Pooled, the variant looks worse by 11%: it had more of the worse day.
-    assert broken_guardrails(prepare(experiment, replace(evidence, epochs=None))) == {"var_1": ("Purchase",)}
+    assert is_broken(experiment, replace(evidence, epochs=None))
     harmed = twice(observed_by_epoch(WEIGHTS, VISITORS, [[1_000, 800], [100, 720]]))
-    assert broken_guardrails(prepare(experiment, harmed)) == {"var_1": ("Purchase",)}
+    assert is_broken(experiment, harmed)
+
+
+def is_broken(experiment: Experiment, evidence: Evidence) -> bool:
+    data = prepare(experiment, evidence, is_finished=True)
+    decision = decide_experiment(data, assess_significance(data), has_alarm=False)
+    return bool(decision.findings.broken[1, 1])
 
 
 @pytest.mark.parametrize("correction", ["holm", "dunnett"])
@@ -236,11 +242,8 @@ def test_several_arms_are_corrected_over_their_epochs(correction: Any) -> None:
 def test_a_fixed_split_that_was_edited_may_be_watched_and_a_bandit_not() -> None:
     evidence = observed_by_epoch(WEIGHTS, VISITORS, HITS)
     fixed = a_bandit(traffic_strategy="fixed", statistics=Statistics(sequential="always_valid"))
-    sequence = monitor(prepare(fixed, evidence))
-    assert sequence is not None
-    control, variant, *_ = by_hand()
-    assert sequence.difference[0, 1] == pytest.approx(variant - control)
-    assert monitor(prepare(a_bandit(), evidence)) is None
+    assert assess_significance(prepare(fixed, evidence)).monitoring is not None
+    assert assess_significance(prepare(a_bandit(), evidence)).monitoring is None
     assert variant_of(analyze(fixed, evidence, now=NOW)).status == "winner"
 
 

@@ -2,13 +2,9 @@ import numpy as np
 import pytest
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
-from engine.analysis.comparison.analysis_data import prepare
-from engine.analysis.comparison.guardrails import broken_guardrails
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.noninferiority import noninferiority_test
 from engine.stats.moments import Moments
-from tests.builders import a_goal, an_experiment
-from tests.observations import observed
 
 N = 20_000
 
@@ -73,14 +69,3 @@ def test_a_share_of_nothing_is_no_margin() -> None:
     assert judged.defined.tolist() == [False, True]
     assert not judged.holds[0]
     assert np.isnan(judged.log_p[0])
-
-
-def test_a_small_arm_breaks_no_guardrail_by_bad_luck() -> None:
-    # One in ten sees the variant and 26 converted: that none of them did is chance in one of fifteen.
-    guard = a_goal(id="goal_2", is_primary=False, config={"event_name": "x", "guardrail_margin_percent": 1})
-    experiment = an_experiment(goals=(a_goal(), guard), weights=(9, 1))
-    assert broken_guardrails(prepare(experiment, observed([9_000, 1_000], [[900, 100], [26, 0]]))) == {}
-    broken = {"var_1": ("Purchase",)}
-    assert broken_guardrails(prepare(experiment, observed([9_000, 1_000], [[900, 100], [260, 5]]))) == broken
-    # Of equal arms few conversions say enough.
-    assert broken_guardrails(prepare(experiment, observed([5_000, 5_000], [[500, 500], [15, 2]]))) == broken

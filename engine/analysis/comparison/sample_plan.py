@@ -1,0 +1,225 @@
+"""Sample plan: the visitors at which an experiment is judged, their source, and how far it is."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy import special
+
+from engine.analysis.comparison.metrics import Metrics
+from engine.analysis.comparison.plan import AnalysisPlan
+from engine.analysis.evidence.evidence import Evidence
+from engine.analysis.evidence.recorded_looks import PlanSource, RecordedLook, plan_look
+from engine.design.planning import required_sample
+from engine.design.planning.required_sample import FIRST_DAY, LAST_DAY, POWER
+from engine.design.planning.stopping import Stopping
+from engine.stats.arrays import FloatArray
+
+# Daily looks that the power of sequential methods is computed for.
+_LOOKS: Final = 28
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplePlan:
+    """The plan of a test: one for all goals, by the metric of the primary one.
+
+    `required_visitors` are of all variants together, None where no number of visitors is enough; `source`
+    says where they come from: a given sample, blinded re-estimation, the last running day, or data that are
+    complete. `tuned_to` are those that the confidence sequence is tuned to. `is_reached` from the first look
+    at the plan on; then all is frozen, and `recorded` is that look once it is recorded. `minimum_effect` and
+    `detectable_effect` (by the plan, with 80% power) are relative lifts of the primary goal, as shares;
+    `detectable_now` is that of the visitors so far. By goal: `equivalence_margins` within which there is no
+    relevant difference, and `detectable_harm`, the loss of a guardrail beyond its margin that is detected
+    by the plan (NaN elsewhere). `running_days` is None where days are not known.
+    """
+
+    source: PlanSource
+    required_visitors: int | None
+    tuned_to: float
+    collected: int
+    running_days: float | None
+    is_reached: bool
+    minimum_effect: float
+    detectable_effect: float | None
+    detectable_now: float | None
+    equivalence_margins: FloatArray
+    detectable_harm: FloatArray
+    mean: float | None
+    variance: float | None
+    recorded: RecordedLook | None = None
+
+    @property
+    def progress(self) -> float | None:
+        """Visitors so far over those required, a share of at most 1; None without a required number."""
+        if self.required_visitors is None:
+            return None
+        return 1.0 if self.is_reached else min(self.collected / max(self.required_visitors, 1), 1.0)
+
+    @property
+    def fraction(self) -> float:
+        """Visitors so far over those that the confidence sequence is tuned to.
+
+        At most 1 before the plan; above it afterwards.
+        """
+        if self.recorded is not None:
+            return self.collected / max(self.recorded.visitors, 1)
+        return min(self.collected / self.tuned_to, 1.0) if self.tuned_to > 0 else 0.0
+
+    @property
+    def is_first_week_over(self) -> bool:
+        """Whether winners may be shipped: after FIRST_DAY running days, or where days are not known."""
+        return self.running_days is None or self.running_days >= FIRST_DAY
+
+    @property
+    def days_left(self) -> int | None:
+        """Days until the plan is reached at the pace so far; 0 once it is, None without a pace."""
+        if self.is_reached:
+            return 0
+        if not self.running_days or not self.collected:
+            return None
+        pace = self.collected / self.running_days
+        missing = math.inf if self.required_visitors is None else self.required_visitors - self.collected
+        days = max(missing / pace, FIRST_DAY - self.running_days)
+        if self.source != "given":
+            days = min(days, LAST_DAY - self.running_days)
+        return math.ceil(days - 1e-9) if math.isfinite(days) else None
+
+
+def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
+    plan: AnalysisPlan,
+    evidence: Evidence,
+    metrics: Metrics,
+    *,
+    running_days: float | None,
+    looks: Sequence[RecordedLook] = (),
+    is_finished: bool = False,
+) -> SamplePlan:
+    """Plan the sample, blinded; `is_finished` where the data are complete and judged by one look.
+
+    A plan that was reached stays as it was recorded.
+    """
+    pooled = _Pooled.of(plan, evidence, metrics)
+    recorded, collected = plan_look(tuple(looks)), int(evidence.visitors.sum())
+    row = plan.primary
+    required, source = _required(plan, pooled, collected, is_finished=is_finished)
+    if recorded is not None:
+        required, source = recorded.plan.required_visitors, recorded.plan.source
+    is_given = source == "given"
+    days = math.inf if running_days is None else running_days
+    unknown = np.nan if required is None else float(required)
+    is_reached = recorded is not None or (
+        bool(required_sample.is_reached(collected, days, unknown, is_given=is_given or running_days is None))
+        if not is_finished
+        else collected > 0
+    )
+    if recorded is None and source == "blinded" and is_reached and (required is None or collected < required):
+        source = "last_day"
+    reachable = float(required_sample.reachable_visitors(collected, days, unknown, is_given=is_given))
+    tuned = reachable if np.isfinite(reachable) and reachable > 0 else float(max(collected, 1))
+    at_plan = collected if is_reached and source != "given" else tuned
+    effects = pooled.detectable(at_plan)
+    now = pooled.detectable(collected)
+    return SamplePlan(
+        source=source,
+        required_visitors=required,
+        tuned_to=tuned,
+        collected=collected,
+        running_days=running_days,
+        is_reached=is_reached,
+        minimum_effect=_minimum_effect(plan),
+        detectable_effect=_finite(effects, row) if recorded is None else recorded.plan.detectable_effect,
+        detectable_now=_finite(now, row),
+        equivalence_margins=_equivalence_margins(plan, pooled),
+        detectable_harm=np.where(np.isnan(plan.margins), np.nan, effects),
+        mean=_finite(pooled.mean, row),
+        variance=_finite(pooled.variance, row),
+        recorded=recorded,
+    )
+
+
+def drift_for(plan: AnalysisPlan) -> float:
+    """Compute the mean z at the plan that gives 80% power, by the experiment's sequential method."""
+    method = plan.statistics.sequential
+    if method == "none":
+        return float(-special.ndtri(plan.two_sided_alpha / 2.0) + special.ndtri(POWER))
+    return Stopping(method, _LOOKS).drift(POWER, plan.two_sided_alpha)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pooled:
+    """Mean and variance of each goal's metric over all visitors, and what a plan needs beside them."""
+
+    mean: FloatArray
+    variance: FloatArray
+    conversion_rate: FloatArray
+    shares: FloatArray
+    drift: float
+
+    @classmethod
+    def of(cls, plan: AnalysisPlan, evidence: Evidence, metrics: Metrics) -> "_Pooled":
+        together = metrics.moments.sum_over(-1)
+        visitors = max(int(evidence.visitors.sum()), 1)
+        order = [] if plan.control is None else [plan.control, *plan.challengers.tolist()]
+        return cls(
+            mean=together.mean,
+            variance=together.variance,
+            conversion_rate=evidence.conversions.sum(axis=-1) / visitors,
+            shares=plan.shares[order],
+            drift=drift_for(plan),
+        )
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a pair of variants with traffic to plan for."""
+        return bool(len(self.shares) > 1 and self.shares[0] > 0 and (self.shares[1:] > 0).any())
+
+    def detectable(self, visitors: float) -> FloatArray:
+        """Compute each goal's detectable effect; NaN where there is none."""
+        if not self.is_known:
+            return np.full(self.mean.shape, np.nan)
+        return required_sample.detectable_effect(
+            mean=self.mean, variance=self.variance, visitors=visitors, shares=self.shares, drift=self.drift
+        )
+
+
+def _required(
+    plan: AnalysisPlan, pooled: _Pooled, collected: int, *, is_finished: bool
+) -> tuple[int | None, PlanSource]:
+    if is_finished:
+        return collected, "finished"
+    if plan.statistics.planned_sample is not None:
+        return plan.statistics.planned_sample, "given"
+    if plan.primary is None or not pooled.is_known:
+        return None, "blinded"
+    row = plan.primary
+    visitors = required_sample.required_visitors(
+        mean=pooled.mean[row],
+        variance=pooled.variance[row],
+        conversion_rate=pooled.conversion_rate[row],
+        minimum_effect=plan.minimum_effects[row],
+        shares=pooled.shares,
+        drift=pooled.drift,
+    )
+    return (int(visitors) if np.isfinite(visitors) else None), "blinded"
+
+
+def _minimum_effect(plan: AnalysisPlan) -> float:
+    if plan.primary is None:
+        return plan.statistics.minimum_effect_percent / 100
+    return float(plan.minimum_effects[plan.primary])
+
+
+def _equivalence_margins(plan: AnalysisPlan, pooled: _Pooled) -> FloatArray:
+    """Take each goal's minimum effect; with a given sample what it detects, where that is smaller."""
+    given = plan.statistics.planned_sample
+    if given is None:
+        return plan.minimum_effects
+    return np.fmin(plan.minimum_effects, pooled.detectable(given))
+
+
+def _finite(values: FloatArray, row: int | None) -> float | None:
+    if row is None or not np.isfinite(values[row]):
+        return None
+    return float(values[row])

@@ -1,0 +1,153 @@
+"""Decision on an experiment: findings of this and of recorded looks, and the action that follows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.analysis.comparison.analysis_data import AnalysisData
+from engine.analysis.comparison.monitoring import spending_limit
+from engine.analysis.comparison.significance import Significance
+from engine.analysis.decision.established import GoalRoles, established_at_any_look, established_at_plan
+from engine.analysis.decision.look_statistics import Established, LookStatistics
+from engine.analysis.decision.recording import recorded_findings
+from engine.analysis.decision.rule import RULE, RuleRow, Situation, choose_row, choose_variant
+from engine.analysis.decision.statistics import look_statistics
+from engine.analysis.evidence.recorded_looks import RecordedLook
+from engine.analysis.results.report import Reason, Recommendation
+from engine.stats.arrays import FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Action on an experiment, with what it rests on.
+
+    `variant` is the column that the action is about, -1 without any; `situation` has the flags of every
+    variant. Goals by variants: `at_any_look` is what holds at every look by now, `findings` all that is
+    established, at the plan too. `holds_at_every_look` where the action does not rest on the one look at
+    the plan.
+    """
+
+    recommendation: Recommendation
+    reason: Reason | None
+    variant: int
+    situation: Situation
+    statistics: LookStatistics
+    at_any_look: Established
+    findings: Established
+    holds_at_every_look: bool
+
+
+def decide_experiment(
+    data: AnalysisData, significance: Significance, *, has_alarm: bool, is_exploratory: bool = False
+) -> Decision:
+    """Decide on an experiment; `is_exploratory` where the data are of a segment only.
+
+    A segment is judged without the looks that were recorded of all visitors.
+    """
+    statistics = look_statistics(data, significance)
+    looks = () if is_exploratory else data.looks
+    at_any_look = _at_any_look(data, statistics, looks)
+    findings = at_any_look.also(_at_plan(data, statistics, looks))
+
+    def judge(established: Established) -> tuple[Situation, RuleRow]:
+        situation = _situation(data, significance, established, has_alarm, is_exploratory)
+        return situation, RULE[int(choose_row(situation))]
+
+    situation, row = judge(findings)
+    return Decision(
+        recommendation=row.recommendation,
+        reason=row.reason,
+        variant=int(choose_variant(situation)),
+        situation=situation,
+        statistics=statistics,
+        at_any_look=at_any_look,
+        findings=findings,
+        holds_at_every_look=judge(at_any_look)[1] == row,
+    )
+
+
+def goal_roles(data: AnalysisData) -> GoalRoles:
+    """Return the primary goal and the guardrails."""
+    rows = np.arange(len(data.plan.margins))
+    return GoalRoles(
+        is_primary=rows == (-1 if data.plan.primary is None else data.plan.primary),
+        is_guardrail=~np.isnan(data.plan.margins),
+    )
+
+
+def _at_any_look(
+    data: AnalysisData, statistics: LookStatistics, looks: Sequence[RecordedLook]
+) -> Established:
+    """Find what holds at every look by now, and what did at a recorded look."""
+    kept = Established.nothing(statistics.z.shape)
+    for look in looks:
+        if not look.is_at_plan:
+            kept = kept.also(recorded_findings(data, look))
+    if data.plan.is_bandit:
+        return kept
+    now = established_at_any_look(
+        statistics,
+        roles=goal_roles(data),
+        alpha=data.plan.two_sided_alpha,
+        fraction=np.asarray(data.sample.fraction),
+        is_first_week_over=np.asarray(data.sample.is_first_week_over),
+        primary_critical=None if data.sample.recorded else _boundary(data),
+    )
+    return kept.also(now)
+
+
+def _at_plan(data: AnalysisData, statistics: LookStatistics, looks: Sequence[RecordedLook]) -> Established:
+    """Return what the look at the plan showed, as recorded; or this look's, if it is the first one there."""
+    if data.sample.recorded is not None and looks:
+        return recorded_findings(data, data.sample.recorded)
+    if not data.sample.is_reached:
+        return Established.nothing(statistics.z.shape)
+    return established_at_plan(
+        statistics,
+        roles=goal_roles(data),
+        alpha=data.plan.two_sided_alpha,
+        tests_differences=data.plan.statistics.sequential != "always_valid",
+        primary_critical=_boundary(data),
+    )
+
+
+def _boundary(data: AnalysisData) -> FloatArray | None:
+    """Return the critical |z| of a group-sequential experiment's primary goal; None for the others."""
+    if data.plan.statistics.sequential != "group_sequential":
+        return None
+    return np.asarray(spending_limit(data))
+
+
+def _situation(
+    data: AnalysisData,
+    significance: Significance,
+    established: Established,
+    has_alarm: bool,  # noqa: FBT001  # a fact among others
+    is_exploratory: bool,  # noqa: FBT001
+) -> Situation:
+    roles, row = goal_roles(data), data.plan.primary
+    variants = len(data.plan.weights)
+    nothing = np.zeros(variants, bool)
+    compared = nothing.copy()
+    compared[data.plan.challengers] = True
+    compared &= (data.plan.weights > 0) | (data.evidence.visitors > 0)
+    gain = np.full(variants, np.nan) if row is None else significance.gain[row]
+    wins = nothing if row is None else established.wins[row]
+    if data.plan.is_bayesian:
+        wins = wins & (gain > 0)
+    secondary = ~roles.is_primary & ~roles.is_guardrail
+    return Situation(
+        is_compared=compared,
+        wins=wins,
+        loses=nothing if row is None else established.loses[row],
+        is_equivalent=nothing if row is None else established.equivalent[row],
+        is_broken=np.asarray(established.broken.any(axis=0)),
+        is_harmed=np.asarray(established.loses[secondary].any(axis=0)),
+        gain=gain,
+        has_alarm=np.asarray(has_alarm),
+        has_data=np.asarray(row is not None and bool((significance.is_enough[row] & compared).any())),
+        is_reached=np.asarray(data.sample.is_reached),
+        has_ended=np.asarray(data.experiment.status in {"completed", "archived"}),
+        is_exploratory=np.asarray(is_exploratory),
+    )

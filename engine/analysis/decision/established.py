@@ -1,0 +1,121 @@
+"""Findings of a look: what holds at every look, and what the one look at the plan shows.
+
+Arrays have any leading axes, then goals by variants. The rule and its error rates are described in
+docs/statistics.md.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy import special
+
+from engine.analysis.decision.look_statistics import Established, LookStatistics
+from engine.stats.arrays import BoolArray, FloatArray
+from engine.stats.frequentist.multiple_testing import prefer_primary
+from engine.stats.log_p_values import log_p_normal
+from engine.stats.sequential import confidence_sequence_boundary
+
+# Level of the equivalence test, and of all guardrails together (two-sided, of which one side is harm).
+EQUIVALENCE_LEVEL: Final = 0.05
+GUARDRAIL_LEVEL: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalRoles:
+    """Roles of the goals, one flag each: the primary goal and the guardrails; the others are secondary."""
+
+    is_primary: BoolArray
+    is_guardrail: BoolArray
+
+    @property
+    def guardrail_alpha(self) -> float:
+        """Two-sided level of one guardrail: the level is shared among them."""
+        return GUARDRAIL_LEVEL / max(int(self.is_guardrail.sum()), 1)
+
+
+def established_at_any_look(  # noqa: PLR0913  # a look and the terms of its boundary
+    look: LookStatistics,
+    *,
+    roles: GoalRoles,
+    alpha: float,
+    fraction: FloatArray,
+    is_first_week_over: BoolArray,
+    primary_critical: FloatArray | None = None,
+) -> Established:
+    """Find what holds at every look: what lies beyond the confidence sequence.
+
+    `alpha` is the two-sided level of one comparison, `fraction` the visitors over those that the sequence is
+    tuned to; it and `is_first_week_over` have the leading axes. A winner, or no difference, is established
+    from the second week on; a loss, or harm, on any day. Among secondary goals the false discovery rate is
+    controlled. `primary_critical` is the critical |z| of the primary goal where a group-sequential boundary
+    takes the place of the confidence sequence, with the leading axes.
+    """
+    at = np.asarray(fraction, np.float64)[..., None, None]
+    z = np.where(look.is_monitored, look.z, np.nan)
+    log_p = np.where(np.isnan(z), np.nan, confidence_sequence_boundary.log_p_value(z, at, alpha))
+    wins, loses = _calls(z, log_p, roles, alpha, primary_critical)
+    limit = confidence_sequence_boundary.critical_value(at, EQUIVALENCE_LEVEL)
+    harm_limit = confidence_sequence_boundary.critical_value(at, roles.guardrail_alpha)
+    week_over = np.asarray(is_first_week_over)[..., None, None]
+    return Established(
+        wins=wins & week_over,
+        loses=loses,
+        equivalent=_beyond(look, limit) & look.is_monitored & week_over,
+        broken=_broken(look, harm_limit, roles, monitored=look.is_monitored),
+    )
+
+
+def established_at_plan(
+    look: LookStatistics,
+    *,
+    roles: GoalRoles,
+    alpha: float,
+    tests_differences: bool = True,
+    primary_critical: FloatArray | None = None,
+) -> Established:
+    """Find what the one look at the plan shows, by ordinary tests at level `alpha`.
+
+    Without `tests_differences` winners and losers are left to the confidence sequence, as an always-valid
+    experiment wants it. `primary_critical` is as in `established_at_any_look`.
+    """
+    z = np.where(look.is_enough & tests_differences, look.z, np.nan)
+    wins, loses = _calls(z, log_p_normal(z), roles, alpha, primary_critical)
+    critical = float(-special.ndtri(EQUIVALENCE_LEVEL))
+    harm_limit = float(-special.ndtri(roles.guardrail_alpha / 2.0))
+    return Established(
+        wins=wins,
+        loses=loses,
+        equivalent=_beyond(look, np.asarray(critical)) & look.is_enough,
+        broken=_broken(look, np.asarray(harm_limit), roles, monitored=look.is_monitored),
+    )
+
+
+def _calls(
+    z: FloatArray,
+    log_p: FloatArray,
+    roles: GoalRoles,
+    alpha: float,
+    primary_critical: FloatArray | None,
+) -> tuple[BoolArray, BoolArray]:
+    """Call winners and losers; a guardrail is judged by its margin, so it takes no part."""
+    counted = np.where(roles.is_guardrail[:, None], np.nan, log_p)
+    called = prefer_primary(counted, roles.is_primary, axis=-2) <= np.log(alpha)
+    if primary_critical is not None:
+        is_beyond = np.abs(z) >= np.asarray(primary_critical)[..., None, None]
+        called = np.where(roles.is_primary[:, None], is_beyond, called)
+    return np.asarray(called & (z > 0)), np.asarray(called & (z < 0))
+
+
+def _beyond(look: LookStatistics, critical: FloatArray) -> BoolArray:
+    return np.asarray((look.above > critical) & (look.below > critical))
+
+
+def _broken(
+    look: LookStatistics, critical: FloatArray, roles: GoalRoles, *, monitored: BoolArray
+) -> BoolArray:
+    """Flag broken guardrails: by z, or by the exact test where conversions are few."""
+    few = ~np.isnan(look.log_p_margin)
+    by_count = look.log_p_margin <= np.log(roles.guardrail_alpha)
+    by_z = (look.margin_z < -critical) & monitored
+    return np.asarray(np.where(few, by_count, by_z) & roles.is_guardrail[:, None])

@@ -1,0 +1,149 @@
+"""Recording of looks: the record of a decision, the look that is due, and findings of a recorded look."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.analysis.comparison.analysis_data import AnalysisData
+from engine.analysis.comparison.significance import Significance
+from engine.analysis.decision.look_statistics import Established
+from engine.analysis.evidence.recorded_looks import RecordedComparison, RecordedLook, RecordedPlan
+from engine.stats.arrays import BoolArray, FloatArray
+from engine.stats.sequential.confidence_sequence_boundary import critical_value
+
+if TYPE_CHECKING:
+    from engine.analysis.decision.decide import Decision
+
+
+def due_look(
+    data: AnalysisData, significance: Significance, decision: "Decision", *, now: datetime
+) -> RecordedLook | None:
+    """Return the look that is to be recorded now; None where none is due.
+
+    The first look at the plan is; one in every running day; and each look at which something is newly
+    established, so that it is kept. Nothing is recorded by data with an alarm, or without visitors.
+    """
+    if decision.recommendation == "fix_data" or not data.sample.collected:
+        return None
+    is_at_plan = data.sample.is_reached and data.sample.recorded is None
+    if not is_at_plan and not _is_new_day(data) and not _is_news(data, decision):
+        return None
+    return record(data, significance, decision, now=now, is_at_plan=is_at_plan)
+
+
+def record(
+    data: AnalysisData,
+    significance: Significance,
+    decision: "Decision",
+    *,
+    now: datetime,
+    is_at_plan: bool,
+) -> RecordedLook:
+    """Record this look: its plan, the moments and statistics of each comparison, and the action."""
+    variant = data.experiment.variants[decision.variant].id if decision.variant >= 0 else None
+    return RecordedLook(
+        taken_at=now,
+        is_at_plan=is_at_plan,
+        running_days=data.sample.running_days,
+        visitors=data.sample.collected,
+        plan=_recorded_plan(data),
+        comparisons=_comparisons(
+            data, significance, decision, decision.findings if is_at_plan else decision.at_any_look
+        ),
+        recommendation=decision.recommendation,
+        reason=decision.reason,
+        variant_id=variant,
+    )
+
+
+def recorded_findings(data: AnalysisData, look: RecordedLook) -> Established:
+    """Arrange what a look established, goals by variants; nothing of goals that are newer than the look."""
+
+    def flags(of: Callable[[RecordedComparison], bool]) -> BoolArray:
+        found = np.zeros(data.evidence.conversions.shape, bool)
+        for row, goal in enumerate(data.experiment.goals):
+            by_variant = look.comparisons.get(goal.id, {})
+            for column, variant in enumerate(data.experiment.variants):
+                if variant.id in by_variant:
+                    found[row, column] = of(by_variant[variant.id])
+        return found
+
+    return Established(
+        wins=flags(lambda one: one.wins),
+        loses=flags(lambda one: one.loses),
+        equivalent=flags(lambda one: one.is_equivalent),
+        broken=flags(lambda one: one.is_broken),
+    )
+
+
+def _is_new_day(data: AnalysisData) -> bool:
+    """Whether no look was recorded on this running day, counted from 1 on."""
+    days = data.sample.running_days
+    if days is None or days < 1:
+        return False
+    last = max((look.running_days or 0.0 for look in data.looks), default=0.0)
+    return int(days) > int(last)
+
+
+def _is_news(data: AnalysisData, decision: "Decision") -> bool:
+    known = Established.nothing(decision.findings.wins.shape)
+    for look in data.looks:
+        known = known.also(recorded_findings(data, look))
+    news = Established.combine(lambda pair: pair[0] & ~pair[1], [decision.at_any_look, known])
+    return bool((news.wins | news.loses | news.equivalent | news.broken).any())
+
+
+def _recorded_plan(data: AnalysisData) -> RecordedPlan:
+    sample, goals = data.sample, data.experiment.goals
+    margins = zip(goals, sample.equivalence_margins.tolist(), strict=True)
+    return RecordedPlan(
+        source=sample.source,
+        required_visitors=sample.required_visitors,
+        tuned_to=sample.tuned_to,
+        mean=sample.mean,
+        variance=sample.variance,
+        minimum_effect=float(sample.minimum_effect),
+        detectable_effect=sample.detectable_effect,
+        equivalence_margins={goal.id: margin for goal, margin in margins},
+        alpha=data.plan.two_sided_alpha,
+        variants=len(data.plan.weights),
+    )
+
+
+def _comparisons(
+    data: AnalysisData, significance: Significance, decision: "Decision", kept: Established
+) -> dict[str, dict[str, RecordedComparison]]:
+    moments, effects = data.metrics.moments, significance.effects
+    critical = float(critical_value(data.sample.fraction, data.plan.two_sided_alpha))
+
+    def comparison(row: int, column: int) -> RecordedComparison:
+        z = _number(decision.statistics.z, row, column)
+        return RecordedComparison(
+            n=int(moments.n[row, column]),
+            mean=float(moments.mean[row, column]),
+            m2=float(moments.m2[row, column]),
+            m3=float(getattr(moments, "m3", moments.m2)[row, column]),
+            z=z,
+            critical=critical if z is not None and np.isfinite(critical) else None,
+            log_p=_number(significance.one_look_log_p, row, column),
+            lift_low=_number(effects.low, row, column),
+            lift_high=_number(effects.high, row, column),
+            wins=bool(kept.wins[row, column]),
+            loses=bool(kept.loses[row, column]),
+            is_equivalent=bool(kept.equivalent[row, column]),
+            is_broken=bool(kept.broken[row, column]),
+        )
+
+    return {
+        goal.id: {
+            variant.id: comparison(row, column) for column, variant in enumerate(data.experiment.variants)
+        }
+        for row, goal in enumerate(data.experiment.goals)
+    }
+
+
+def _number(values: FloatArray, row: int, column: int) -> float | None:
+    value = float(values[row, column])
+    return value if np.isfinite(value) else None

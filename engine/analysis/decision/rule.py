@@ -1,0 +1,126 @@
+"""Decision rule: from a situation to one action, as a table whose first matching row decides.
+
+Arrays have any leading axes, one cell an experiment at one look; variants are along the last axis.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from engine.analysis.results.report import Reason, Recommendation
+from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation(ArrayRecord):
+    """Facts that an action follows from.
+
+    Of each variant: `is_compared` flags those with a control to compare with and traffic; `wins`, `loses`
+    and `is_equivalent` are established on the primary goal, `is_broken` on any guardrail and `is_harmed` on
+    any other goal; `gain` orders winners. Of the experiment: a health check `has_alarm`, a comparison
+    `has_data`, its plan `is_reached`, it `has_ended`, or it is a segment only (`is_exploratory`).
+    """
+
+    is_compared: BoolArray
+    wins: BoolArray
+    loses: BoolArray
+    is_equivalent: BoolArray
+    is_broken: BoolArray
+    is_harmed: BoolArray
+    gain: FloatArray
+    has_alarm: BoolArray
+    has_data: BoolArray
+    is_reached: BoolArray
+    has_ended: BoolArray
+    is_exploratory: BoolArray
+
+    @property
+    def winners(self) -> BoolArray:
+        """Variants that win, and do not lose at another look."""
+        return self.is_compared & self.wins & ~self.loses
+
+    @property
+    def clean_winners(self) -> BoolArray:
+        """Winners that harm nothing."""
+        return self.winners & ~self.is_broken & ~self.is_harmed
+
+    @property
+    def failures(self) -> BoolArray:
+        """Variants that lose on the primary goal, or break a guardrail without winning."""
+        return self.is_compared & ~self.winners & ((self.loses & ~self.wins) | self.is_broken)
+
+    @property
+    def without_difference(self) -> BoolArray:
+        """Variants without a relevant difference, that neither win nor fail."""
+        return self.is_compared & self.is_equivalent & ~self.winners & ~self.failures
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    """A condition with the action that it leads to."""
+
+    applies: Callable[[Situation], BoolArray]
+    recommendation: Recommendation
+    reason: Reason | None = None
+
+
+def _any(flags: BoolArray) -> BoolArray:
+    return np.asarray(flags.any(axis=-1))
+
+
+def _all_compared(situation: Situation, flags: BoolArray) -> BoolArray:
+    return _any(situation.is_compared) & np.asarray((flags | ~situation.is_compared).all(axis=-1))
+
+
+def _is_settled_segment(situation: Situation) -> BoolArray:
+    settled = _any(situation.winners) | _all_fail(situation) | _none_differs(situation)
+    over = situation.has_data & (situation.is_reached | situation.has_ended)
+    return situation.is_exploratory & (settled | over)
+
+
+def _all_fail(situation: Situation) -> BoolArray:
+    return _all_compared(situation, situation.failures)
+
+
+def _none_differs(situation: Situation) -> BoolArray:
+    every = _all_compared(situation, situation.failures | situation.without_difference)
+    return every & _any(situation.without_difference)
+
+
+RULE: Final[tuple[RuleRow, ...]] = (
+    RuleRow(lambda s: s.has_alarm, "fix_data"),
+    RuleRow(_is_settled_segment, "review", "exploratory"),
+    RuleRow(lambda s: _any(s.clean_winners), "ship"),
+    RuleRow(lambda s: _any(s.winners & s.is_broken), "review", "guardrail_broken"),
+    RuleRow(lambda s: _any(s.winners), "review", "goal_harmed"),
+    RuleRow(_all_fail, "rollback"),
+    RuleRow(_none_differs, "review", "no_difference"),
+    RuleRow(lambda s: ~s.has_data, "insufficient_data"),
+    RuleRow(lambda s: ~s.is_reached & ~s.has_ended, "keep_running"),
+    RuleRow(lambda s: ~s.is_reached, "review", "ended_early"),
+    RuleRow(lambda s: np.ones(s.is_reached.shape, bool), "review", "undecided"),
+)
+
+
+def choose_row(situation: Situation) -> IntArray:
+    """Find the first row of RULE that applies to each situation."""
+    return np.asarray(np.stack([row.applies(situation) for row in RULE]).argmax(axis=0))
+
+
+def choose_variant(situation: Situation) -> IntArray:
+    """Choose the variant that an action is about: the best clean winner, else the best of the others.
+
+    The order is: clean winners, winners, variants that neither win nor fail, failures; by `gain` within
+    each. -1 where none is compared.
+    """
+    rank = np.where(situation.failures, 1, 2)
+    rank = np.where(situation.winners, 3, rank)
+    rank = np.where(situation.clean_winners, 4, rank)
+    rank = np.where(situation.is_compared, rank, 0)
+    first = rank == rank.max(axis=-1, keepdims=True)
+    best = np.where(first, np.nan_to_num(situation.gain, nan=-np.inf), -np.inf)
+    # All may be minus infinity, where argmax must still pick one of the first rank.
+    order = np.argmax(np.where(first, np.where(np.isfinite(best), best, -1e300), -np.inf), axis=-1)
+    return np.where(_any(situation.is_compared), order, -1)

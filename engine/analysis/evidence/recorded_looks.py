@@ -1,0 +1,78 @@
+"""Recorded looks: the results of an experiment as they were when they were judged."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+PlanSource = Literal["given", "blinded", "last_day", "finished"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedPlan:
+    """The plan that held at a look: visitors, all variants together, and how it was computed.
+
+    `required_visitors` is None where no number of visitors is enough. `tuned_to` are the visitors that the
+    confidence sequence was tuned to. `mean` and `variance` are those of the primary goal's metric over all
+    visitors; effects, margins and `alpha` (of one comparison, two-sided) are shares. `equivalence_margins`
+    are by goal id.
+    """
+
+    source: PlanSource
+    required_visitors: int | None
+    tuned_to: float | None
+    mean: float | None
+    variance: float | None
+    minimum_effect: float
+    detectable_effect: float | None
+    equivalence_margins: Mapping[str, float]
+    alpha: float
+    variants: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedComparison:
+    """One variant on one goal at a look, with what was established by then and is kept.
+
+    `n`, `mean`, `m2` and `m3` are the moments of the goal's metric per visitor. `z` has the sign of the
+    wanted direction and `critical` is its limit at every look; `log_p` and the lift's interval are those of
+    a single look. None where there was no number.
+    """
+
+    n: int
+    mean: float
+    m2: float
+    m3: float
+    z: float | None = None
+    critical: float | None = None
+    log_p: float | None = None
+    lift_low: float | None = None
+    lift_high: float | None = None
+    wins: bool = False
+    loses: bool = False
+    is_equivalent: bool = False
+    is_broken: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedLook:
+    """A look at an experiment; comparisons by goal id and variant id, the control's without a test.
+
+    `is_at_plan` marks the one look at the plan, which is judged by ordinary tests. `visitors` are of all
+    variants together, `running_days` None where they are not known.
+    """
+
+    taken_at: datetime
+    is_at_plan: bool
+    running_days: float | None
+    visitors: int
+    plan: RecordedPlan
+    comparisons: Mapping[str, Mapping[str, RecordedComparison]]
+    recommendation: str
+    reason: str | None = None
+    variant_id: str | None = None
+
+
+def plan_look(looks: tuple[RecordedLook, ...]) -> RecordedLook | None:
+    """Return the look at the plan; None before it."""
+    return next((look for look in looks if look.is_at_plan), None)

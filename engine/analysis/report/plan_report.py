@@ -1,0 +1,25 @@
+"""Report of the sample plan of an experiment."""
+
+import numpy as np
+
+from engine.analysis.comparison.analysis_data import AnalysisData
+from engine.analysis.results.report import PlanReport
+
+
+def report_plan(data: AnalysisData) -> PlanReport:
+    """Report the plan that holds, its source and progress, and what it can detect."""
+    sample = data.sample
+    harm = zip(data.experiment.goals, sample.detectable_harm.tolist(), strict=True)
+    return PlanReport(
+        source=sample.source,
+        required_visitors=sample.required_visitors,
+        collected_visitors=sample.collected,
+        progress=sample.progress,
+        is_reached=sample.is_reached,
+        reached_at=None if sample.recorded is None else sample.recorded.taken_at,
+        running_days=sample.running_days,
+        days_left=sample.days_left,
+        minimum_effect=float(sample.minimum_effect),
+        detectable_effect=sample.detectable_effect,
+        detectable_harm={goal.id: loss for goal, loss in harm if np.isfinite(loss)},
+    )

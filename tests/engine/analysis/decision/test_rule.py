@@ -1,0 +1,106 @@
+"""The decision rule, row by row."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.analysis.decision.rule import RULE, Situation, choose_row, choose_variant
+
+# A letter a variant: Wins, Loses, Equivalent, open (.); then b for a broken guardrail, h for another harm.
+CONTROL = "-"
+
+
+@dataclass(frozen=True)
+class Row:
+    variants: str
+    action: str
+    facts: str = ""
+
+
+TABLE = {
+    "nothing yet": Row(".", "keep_running"),
+    "nothing at the plan": Row(".", "review undecided", "reached"),
+    "nothing, ended before the plan": Row(".", "review ended_early", "ended"),
+    "nothing, ended after the plan": Row(".", "review undecided", "reached ended"),
+    "too little data": Row(".", "insufficient_data", "no_data"),
+    "too little data, ended": Row(".", "insufficient_data", "no_data ended"),
+    "a winner": Row("W", "ship 1"),
+    "a winner in wrong data": Row("W", "fix_data 1", "alarm"),
+    "a winner of a segment": Row("W", "review exploratory 1", "segment"),
+    "nothing yet in a segment": Row(".", "keep_running", "segment"),
+    "a segment at the plan": Row(".", "review exploratory", "segment reached"),
+    "a winner and an open variant": Row(". W", "ship 2"),
+    "a winner and a loser": Row("L W", "ship 2"),
+    "two winners, the second better": Row("W W", "ship 2"),
+    "two winners, the better breaks a guardrail": Row("W Wb", "ship 1"),
+    "two winners, the better harms a goal": Row("W Wh", "ship 1"),
+    "a winner that breaks a guardrail": Row("Wb", "review guardrail_broken 1"),
+    "a winner that harms a goal": Row("Wh", "review goal_harmed 1"),
+    "a winner that does both": Row("Wbh", "review guardrail_broken 1"),
+    "a loser": Row("L", "rollback"),
+    "a loser without enough data for a single look": Row("L", "rollback", "no_data"),
+    "a loser in wrong data": Row("L", "fix_data", "alarm"),
+    "a loser and an open variant": Row("L .", "keep_running"),
+    "a loser and an open variant at the plan": Row("L .", "review undecided", "reached"),
+    "losers only": Row("L L", "rollback"),
+    "an open variant that breaks a guardrail": Row(".b", "rollback"),
+    "an open variant that harms a goal": Row(".h", "keep_running"),
+    "a loser, and one that breaks a guardrail": Row("L .b", "rollback"),
+    "no difference": Row("E", "review no_difference"),
+    "no difference, ended early": Row("E", "review no_difference", "ended"),
+    "no difference in one of two": Row("E .", "keep_running"),
+    "no difference in all": Row("E E", "review no_difference"),
+    "no difference, and a loser": Row("E L", "review no_difference 1"),
+    "no difference, and a winner": Row("E W", "ship 2"),
+    "no difference, but a broken guardrail": Row("Eb", "rollback"),
+    "won at one look and lost at another": Row("WL", "keep_running"),
+    "no variant to compare": Row("", "insufficient_data", "no_data"),
+}
+
+
+def situation(row: Row) -> Situation:
+    variants = [CONTROL, *row.variants.split()]
+
+    def flags(letter: str) -> Any:
+        return np.array([letter in variant for variant in variants])
+
+    def fact(name: str) -> Any:
+        return np.asarray(name in row.facts.split())
+
+    return Situation(
+        is_compared=~flags(CONTROL),
+        wins=flags("W"),
+        loses=flags("L"),
+        is_equivalent=flags("E"),
+        is_broken=flags("b"),
+        is_harmed=flags("h"),
+        gain=np.array([np.nan, *range(1, len(variants))], np.float64),
+        has_alarm=fact("alarm"),
+        has_data=~fact("no_data"),
+        is_reached=fact("reached"),
+        has_ended=fact("ended"),
+        is_exploratory=fact("segment"),
+    )
+
+
+@pytest.mark.parametrize("row", TABLE.values(), ids=TABLE)
+def test_action_of_each_situation(row: Row) -> None:
+    found = RULE[int(choose_row(situation(row)))]
+    words = row.action.split()
+    assert found.recommendation == words[0]
+    assert found.reason == (words[1] if len(words) > 1 and not words[1].isdigit() else None)
+    if words[-1].isdigit():
+        assert int(choose_variant(situation(row))) == int(words[-1])
+
+
+def test_every_row_of_the_rule_is_in_the_table() -> None:
+    assert {int(choose_row(situation(row))) for row in TABLE.values()} == set(range(len(RULE)))
+
+
+def test_many_situations_at_once_are_judged_like_each_alone() -> None:
+    rows = [row for row in TABLE.values() if len(row.variants.split()) == 2]
+    together = Situation.stack([situation(row) for row in rows])
+    assert choose_row(together).tolist() == [int(choose_row(situation(row))) for row in rows]
+    assert choose_variant(together).tolist() == [int(choose_variant(situation(row))) for row in rows]
