@@ -2,6 +2,7 @@
 
 from engine.design.planning.calculator import SampleAnswer, SampleQuestion, answer
 from engine.design.planning.stopping import StoppingMethod
+from engine.design.vocabulary import Alternative
 
 __all__ = ["sample_size"]
 
@@ -15,6 +16,7 @@ def sample_size(  # noqa: PLR0913  # a plan has as many settings; each has a def
     visitors_per_variant: int | None = None,
     daily_visitors: float | None = None,
     confidence_level: int = 95,
+    alternative: Alternative = "two_sided",
     power: float = 80.0,
     variants: int = 2,
     method: StoppingMethod = "fixed",
@@ -28,6 +30,7 @@ def sample_size(  # noqa: PLR0913  # a plan has as many settings; each has a def
     `baseline_rate=4, effect=10` is a change from 4% to 4.4%. Give `baseline_rate` for a conversion goal,
     or `baseline_mean` and `standard_deviation` (in any one unit) for revenue per visitor; and either
     `effect`, or `visitors_per_variant` for the smallest effect they detect with this `power`.
+    `alternative="one_sided"` tests the wanted direction alone, at all of alpha.
     `daily_visitors` of all variants together give the days. `method` is `fixed` (one look at the end),
     `always_valid` or `group_sequential`, with `looks` evenly spaced. `margin` plans a test of
     non-inferiority. `correlation` is that of the metric with a covariate from before the test (CUPED).
@@ -45,6 +48,7 @@ def sample_size(  # noqa: PLR0913  # a plan has as many settings; each has a def
             visitors_per_variant=visitors_per_variant,
             daily_visitors=daily_visitors,
             confidence_level=confidence_level,
+            alternative=alternative,
             power=power,
             variants=variants,
             method=method,

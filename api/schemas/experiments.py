@@ -11,6 +11,7 @@ from engine.analysis.comparison.significance_level import decision_threshold
 from engine.analysis.report.score_labels import describe_score
 from engine.design import experiment
 from engine.design.vocabulary import (
+    Alternative,
     AnalysisMethod,
     ChangeAction,
     Correction,
@@ -48,6 +49,7 @@ class Statistics(BaseModel):
     sequential: SequentialMethod
     planned_sample: int | None
     correction: Correction
+    alternative: Alternative
     cuped: bool
     pre_period_days: int
     prior: Prior
@@ -140,7 +142,7 @@ class ExperimentDetail(Experiment):
 
 def described(found: experiment.Experiment) -> dict[str, Any]:
     """Return the fields of an experiment, with its score's label, description and threshold."""
-    label, description = describe_score(found.analysis_method)
+    label, description = describe_score(found.analysis_method, found.statistics.alternative)
     threshold = decision_threshold(found)
     return {
         **asdict(found),

@@ -49,7 +49,7 @@ def analyze(  # noqa: PLR0913  # all but the experiment and its evidence have de
         is_exploratory=is_segment,
     )
     results = variant_results(data, significance)
-    label, description = describe_score(experiment.analysis_method)
+    label, description = describe_score(experiment.analysis_method, experiment.statistics.alternative)
     return Report(
         experiment=experiment,
         score_label=label,

@@ -18,14 +18,23 @@ from engine.design.validation.values import (
     shown,
     whole,
 )
-from engine.design.vocabulary import Correction, Prior, SequentialMethod, words
+from engine.design.vocabulary import Alternative, Correction, Prior, SequentialMethod, words
 from engine.errors import Problem
+
+# One-sided, half of all variants without an effect reach this confidence level, in percent.
+LEVEL_OF_CHANCE = 50
 
 
 def _sequential_or_correction(statistics: Record) -> Iterator[Problem]:
     method = statistics.get("sequential", "none")
     if method != "none" and statistics.get("correction") in {"holm", "dunnett"}:
         yield Problem("correction", f"must be bonferroni where sequential is {method}; or look only once")
+
+
+def _one_sided_or_correction(statistics: Record) -> Iterator[Problem]:
+    if statistics.get("alternative") == "one_sided" and statistics.get("correction") in {"holm", "dunnett"}:
+        why = "both adjust two-sided p-values"
+        yield Problem("correction", f"must be bonferroni where alternative is one_sided: {why}")
 
 
 def _planned_end(statistics: Record) -> Iterator[Problem]:
@@ -45,6 +54,7 @@ class Statistics:
 
     RULES: ClassVar[tuple[RecordRule, ...]] = (
         _sequential_or_correction,
+        _one_sided_or_correction,
         _planned_end,
         _pre_period_used_once,
     )
@@ -78,6 +88,14 @@ class Statistics:
             "the p-values and keep the confidence level as the threshold."
         ),
     ] = "bonferroni"
+    alternative: Annotated[
+        Alternative,
+        choice(words(Alternative)).described(
+            "Alternative hypothesis. `two_sided`: the variant differs. `one_sided`: it is better, so that "
+            "the p-value is of the wanted direction alone and compared with all of alpha; a variant loses "
+            "where the opposite test is significant."
+        ),
+    ] = "two_sided"
     cuped: Annotated[
         bool,
         flag.described(
@@ -114,7 +132,8 @@ class Statistics:
 def statistics_fit(experiment: Record) -> Iterator[Problem]:
     """Check the settings against the analysis method and the traffic strategy.
 
-    Priors need a Bayesian analysis, corrections a frequentist one; sequential tests and CUPED fixed weights.
+    Priors need a Bayesian analysis, corrections and one-sided tests a frequentist one; sequential tests and
+    CUPED need fixed weights, and a one-sided test an alpha below one half.
     """
     chosen = as_mapping(experiment.get("statistics", {}))
     refused: dict[str, tuple[object, str]] = {}
@@ -123,10 +142,17 @@ def statistics_fit(experiment: Record) -> Iterator[Problem]:
         refused["cuped"] = (False, "for a bandit, which is judged epoch by epoch")
     if experiment.get("analysis_method") == "bayesian":
         why = "for a bayesian experiment, or make the experiment frequentist"
-        refused |= {"sequential": ("none", why), "correction": ("bonferroni", why)}
+        refused |= {
+            "sequential": ("none", why),
+            "correction": ("bonferroni", why),
+            "alternative": ("two_sided", why),
+        }
     else:
         why = "for a frequentist experiment, or make the experiment bayesian"
         refused["prior"] = ("flat", why)
+        if experiment.get("confidence_level") == LEVEL_OF_CHANCE:
+            why = f"at a confidence_level of {LEVEL_OF_CHANCE}: half of tests reach it by chance alone"
+            refused["alternative"] = ("two_sided", why)
     for name, (plain, why) in refused.items():
         if chosen.get(name, plain) != plain:
             word = plain if isinstance(plain, str) else shown(plain)

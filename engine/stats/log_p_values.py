@@ -16,6 +16,16 @@ def log_p_normal(z: FloatArray) -> FloatArray:
     return log_p
 
 
+def log_p_one_sided(log_p: FloatArray, gain: FloatArray) -> FloatArray:
+    """Convert two-sided log p values of symmetric tests to one-sided ones, of a `gain` above 0.
+
+    p/2 where the observed gain is above 0, and 1 - p/2 elsewhere; NaN where either is.
+    """
+    half = np.log(0.5) + log_p
+    one_sided: FloatArray = np.where(gain > 0, half, np.log1p(-np.exp(half)) + 0.0 * gain)
+    return one_sided
+
+
 def log_p_student(t: FloatArray, df: FloatArray) -> FloatArray:
     """Compute the log of the two-sided p of Student's t with `df` degrees of freedom; finite for finite t."""
     t, df = np.broadcast_arrays(np.abs(t), df)

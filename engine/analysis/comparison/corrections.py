@@ -18,12 +18,12 @@ def correct(
 ) -> tuple[Effects, FloatArray]:
     """Adjust p values and intervals by the experiment's statistics; with the level of each interval.
 
-    `effects` are at the level that Bonferroni gives each comparison, `monitoring` is
-    valid at every look. An adjusted p is to be compared with the plan's `decision_alpha`, and is at most
-    that exactly where its interval leaves out 0.
+    `effects` are at the level that Bonferroni gives each comparison, `monitoring` is valid at every look. An
+    adjusted p is to be compared with the plan's `decision_alpha` (doubled for one-sided tests: all p here
+    are two-sided), and is at most that exactly where its interval leaves out 0.
     """
     plan = data.plan
-    levels = np.full(effects.log_p.shape, plan.comparison_alpha)
+    levels = np.full(effects.log_p.shape, plan.two_sided_alpha)
     if plan.statistics.sequential != "none":
         return (effects if monitoring is None else _always_valid(effects, monitoring)), levels
     correction = plan.statistics.correction

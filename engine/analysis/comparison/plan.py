@@ -36,8 +36,8 @@ class AnalysisPlan:
 
     Levels are shares: `family_alpha` for all comparisons together, `comparison_alpha` for one of them by
     Bonferroni, `decision_alpha` what p values are compared with, and `threshold` the score from which a
-    comparison is decided, 1 - `decision_alpha`. `have_weights_changed` where visitors
-    were split by several sets of weights, or may be before long.
+    comparison is decided, 1 - `decision_alpha`. They are one-sided where tests are.
+    `have_weights_changed` where visitors were split by several sets of weights, or may be before long.
     """
 
     control: int | None
@@ -60,9 +60,14 @@ class AnalysisPlan:
     threshold: float
 
     @property
+    def is_one_sided(self) -> bool:
+        """Whether p values are of the wanted direction alone."""
+        return self.statistics.alternative == "one_sided"
+
+    @property
     def two_sided_alpha(self) -> float:
-        """Two-sided level of one comparison."""
-        return self.comparison_alpha
+        """Level of a comparison's two-sided interval: a one-sided test has alpha on each side."""
+        return self.comparison_alpha * (2.0 if self.is_one_sided else 1.0)
 
     @property
     def is_split_by_weight(self) -> bool:

@@ -3,7 +3,7 @@
 NaN stands where there is no number; a report turns it into None with a reason.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from engine.analysis.comparison.monitoring import Monitoring, monitor
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.stats.arrays import BoolArray, FloatArray, IntArray
 from engine.stats.frequentist.multiple_testing import prefer_primary
+from engine.stats.log_p_values import log_p_one_sided
 
 # Below this many visitors in an arm, one conversion more moves its rate by over a percentage point.
 MIN_VISITORS = 100
@@ -34,11 +35,13 @@ class Significance:
 
     `one_look_log_p` is the two-sided log p of each comparison's own test, before corrections for several
     comparisons or looks; NaN in the control's column. `interval_levels` are the levels of the effects'
-    intervals. `sequence` is the confidence sequence, None where it does not apply. `status` holds a
-    VariantStatus a cell, `gain` the difference with the sign turned where less is better, `confidence`
-    1 - p, and `score` what the experiment's method compares with its threshold. `leader[g]` is the column
-    of the goal's best winner or, without one, of the best challenger; -1 without any. `is_discovery` flags
-    differences that hold among all secondary goals, and `wins_at_any_look` wins that hold at every look.
+    intervals. `monitoring` are the comparisons valid at every look, None where they do not apply. `status`
+    holds a VariantStatus a cell, `gain` the difference with the sign turned where less is better,
+    `confidence` 1 - p, and `score` what the experiment's method compares with its threshold. p is
+    one-sided, as in `effects.log_p`, where the experiment's tests are. `leader[g]` is the column of the
+    goal's best winner or, without one, of the best challenger; -1 without any. `is_discovery` flags
+    differences that hold among all secondary goals, `is_enough` comparisons with enough data, and `z` is
+    that of one look in the wanted direction.
     """
 
     effects: Effects
@@ -58,16 +61,19 @@ class Significance:
 def assess_significance(data: AnalysisData) -> Significance:
     """Compare every variant with the control on every goal, and find winners and losers."""
     plan, enough = data.plan, _has_enough_data(data)
-    plain = compare_with_control(data, plan.comparison_alpha)
+    plain = compare_with_control(data, plan.two_sided_alpha)
     z = one_look_z(data, plain.log_p)
     monitoring = monitor(data, z)
     effects, levels = correct(data, plain, monitoring)
-    gain, confidence = plan.wanted * effects.difference, -np.expm1(effects.log_p)
+    gain = plan.wanted * effects.difference
+    log_p, log_p_worse = _log_p_by_direction(plan, effects.log_p, gain)
+    effects = replace(effects, log_p=log_p)
     if plan.is_bayesian:
         better, worse = effects.chance >= 1.0 - plan.decision_alpha, effects.chance <= plan.decision_alpha
     else:
-        significant = effects.log_p <= np.log(plan.decision_alpha)
-        better, worse = significant & (gain > 0), significant & (gain < 0)
+        better = (log_p <= np.log(plan.decision_alpha)) & (gain > 0)
+        worse = (log_p_worse <= np.log(plan.decision_alpha)) & (gain < 0)
+    confidence = -np.expm1(log_p)
     if plan.statistics.sequential != "none" or data.by_epoch is not None:
         enough &= ~np.isnan(effects.log_p)
     return Significance(
@@ -81,7 +87,7 @@ def assess_significance(data: AnalysisData) -> Significance:
         score=effects.chance if plan.is_bayesian else confidence,
         status=_status(plan.control, better=better, worse=worse, enough=enough),
         leader=_leader(gain, better & enough, enough),
-        is_discovery=_discoveries(plan, effects.log_p),
+        is_discovery=np.where(gain < 0, _discoveries(plan, log_p_worse), _discoveries(plan, log_p)),
         z=plan.wanted * z,
         is_enough=enough,
     )
@@ -94,6 +100,15 @@ def one_look_z(data: AnalysisData, log_p: FloatArray) -> FloatArray:
     higher = data.pairs.variant.value >= data.pairs.control.value
     size = -special.ndtri_exp(np.minimum(log_p, 0.0) - np.log(2.0))
     return np.asarray(np.where(higher, size, -size))
+
+
+def _log_p_by_direction(
+    plan: AnalysisPlan, log_p: FloatArray, gain: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the log p of being better and of being worse; one and the same where tests are two-sided."""
+    if not plan.is_one_sided:
+        return log_p, log_p
+    return log_p_one_sided(log_p, gain), log_p_one_sided(log_p, -gain)
 
 
 def _has_enough_data(data: AnalysisData) -> BoolArray:

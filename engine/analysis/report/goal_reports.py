@@ -84,7 +84,8 @@ def _goal_report(context: DecisionContext, revenue_cents: float, days: GoalDays)
 
 def _summary(context: DecisionContext, revenue_cents: float) -> GoalSummary:
     """Sum up all variants, and the leader's comparison with the control."""
-    label, description = describe_score(context.experiment.analysis_method)
+    experiment = context.experiment
+    label, description = describe_score(experiment.analysis_method, experiment.statistics.alternative)
     leader, control = context.leader, context.control
     visitors = sum(variant.visitors for variant in context.variants)
     conversions = sum(variant.conversions for variant in context.variants)

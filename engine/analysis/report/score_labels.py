@@ -1,6 +1,6 @@
 """Label and description of the score of each analysis method."""
 
-from engine.design.vocabulary import AnalysisMethod
+from engine.design.vocabulary import Alternative, AnalysisMethod
 
 _SCORES: dict[AnalysisMethod, tuple[str, str]] = {
     "frequentist": (
@@ -14,6 +14,12 @@ _SCORES: dict[AnalysisMethod, tuple[str, str]] = {
 }
 
 
-def describe_score(method: AnalysisMethod) -> tuple[str, str]:
+_ONE_SIDED = (
+    "1 minus the one-sided p-value: how rarely a gain this large would occur without a true difference."
+)
+
+
+def describe_score(method: AnalysisMethod, alternative: Alternative = "two_sided") -> tuple[str, str]:
     """Return the label and the description of a method's score."""
-    return _SCORES[method]
+    label, description = _SCORES[method]
+    return label, _ONE_SIDED if alternative == "one_sided" else description

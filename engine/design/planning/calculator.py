@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 import numpy as np
 
+from engine.design.analysis_settings import LEVEL_OF_CHANCE
 from engine.design.planning.sample_size import (
     Mean,
     Metric,
@@ -33,7 +34,7 @@ from engine.design.validation.values import (
     optional,
     whole,
 )
-from engine.design.vocabulary import words
+from engine.design.vocabulary import Alternative, words
 from engine.errors import InvalidDesignError, Problem
 
 _LARGEST = 10**12
@@ -66,6 +67,12 @@ def _more_power_than_chance(question: Record) -> Iterator[Problem]:
         yield Problem("power", "must be above 100 - confidence_level; power would not exceed chance")
 
 
+def _one_sided_above_chance(question: Record) -> Iterator[Problem]:
+    if question.get("alternative") == "one_sided" and question.get("confidence_level") == LEVEL_OF_CHANCE:
+        why = f"at a confidence_level of {LEVEL_OF_CHANCE}: half of tests reach it by chance alone"
+        yield Problem("alternative", f"must be two_sided {why}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleQuestion:
     """A metric, and either the effect to detect or the number of visitors.
@@ -73,7 +80,12 @@ class SampleQuestion:
     Rates, effects, levels and margins are percents; effects are relative to the control.
     """
 
-    RULES: ClassVar[tuple[RecordRule, ...]] = (_one_metric, _one_unknown, _more_power_than_chance)
+    RULES: ClassVar[tuple[RecordRule, ...]] = (
+        _one_metric,
+        _one_unknown,
+        _more_power_than_chance,
+        _one_sided_above_chance,
+    )
 
     baseline_rate: Annotated[
         float | None,
@@ -106,6 +118,12 @@ class SampleQuestion:
         ),
     ] = None
     confidence_level: Annotated[int, whole(50, 99).described("Confidence level, in percent.")] = 95
+    alternative: Annotated[
+        Alternative,
+        choice(words(Alternative)).described(
+            "`two_sided`, or `one_sided`: a test of the wanted direction alone, which needs fewer visitors."
+        ),
+    ] = "two_sided"
     power: Annotated[
         float, number(1, 99.9).described("Power: percent of tests that detect a true effect of that size.")
     ] = 80.0
@@ -189,4 +207,5 @@ def _plan(question: SampleQuestion) -> Plan:
         comparisons=question.variants - 1,
         stopping=Stopping(question.method, question.looks),
         margin=None if question.margin is None else question.margin / 100,
+        is_one_sided=question.alternative == "one_sided",
     )

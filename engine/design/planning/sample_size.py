@@ -82,10 +82,10 @@ class Mean:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A test plan: two-sided `alpha` over all `comparisons` with the control, and `power`.
+    """A test plan: `alpha` over all `comparisons` with the control, two-sided or one-sided, and `power`.
 
     With a `margin`, a share of the control's mean, the test is of non-inferiority: the variant is less than
-    `margin` worse. It uses the same interval, so it is one-sided at alpha/2.
+    `margin` worse. It uses the same interval, so it is one-sided at alpha/2; at alpha where `is_one_sided`.
     """
 
     alpha: float = 0.05
@@ -94,6 +94,7 @@ class Plan:
     ratio: float = 1.0
     stopping: Stopping = field(default_factory=Stopping)
     margin: float | None = None
+    is_one_sided: bool = False
 
     def __post_init__(self) -> None:
         """Raise ValueError for values out of bounds."""
@@ -108,15 +109,23 @@ class Plan:
         if self.margin is not None and not 0 <= self.margin < 1:
             raise ValueError(f"margin is a share from 0 up to but not including 1; got {self.margin}")
 
+        if self.is_one_sided and self.alpha_each >= 0.5:
+            raise ValueError(f"alpha {self.alpha} must be below 0.5 one-sided; half of all tests reach 0.5")
+
     @property
     def alpha_each(self) -> float:
         """Significance level of one comparison (Bonferroni)."""
         return self.alpha / self.comparisons
 
     @property
+    def two_sided_alpha_each(self) -> float:
+        """Level of the two-sided test with the same critical value: doubled for a one-sided test."""
+        return self.alpha_each * (2.0 if self.is_one_sided else 1.0)
+
+    @property
     def critical(self) -> float:
         """Critical |z| of a single look."""
-        return float(-special.ndtri(self.alpha_each / 2.0))
+        return float(-special.ndtri(self.two_sided_alpha_each / 2.0))
 
 
 def visitors_needed(metric: Metric, lift: npt.ArrayLike, plan: Plan) -> FloatArray:
@@ -140,7 +149,7 @@ def power_with(metric: Metric, lift: npt.ArrayLike, visitors: npt.ArrayLike, pla
         drift = plan.critical + (effect * np.sqrt(counted) - plan.critical * null) / true
     known = np.isfinite(drift) & (counted > 0)
     within = np.clip(np.where(known, drift, 0.0), 0.0, _LARGEST_DRIFT)
-    return np.where(known, plan.stopping.power(within, plan.alpha_each), np.nan)
+    return np.where(known, plan.stopping.power(within, plan.two_sided_alpha_each), np.nan)
 
 
 def detectable_lift(metric: Metric, visitors: npt.ArrayLike, plan: Plan) -> FloatArray:
@@ -184,7 +193,7 @@ def _visitors_by_lift(metric: Metric, plan: Plan) -> Callable[[FloatArray], Floa
     """Return the control's visitors, unrounded, as a function of the lift; NaN where no number is enough."""
     effect_of = _effect_by_lift(metric, plan)
     critical = plan.critical
-    beyond = plan.stopping.drift(plan.power, plan.alpha_each) - critical
+    beyond = plan.stopping.drift(plan.power, plan.two_sided_alpha_each) - critical
 
     def visitors(lift: FloatArray) -> FloatArray:
         effect, null, true = effect_of(lift)

@@ -38,6 +38,9 @@ def test_settings_are_taken_one_by_one() -> None:
         ({"planned_sample": 99}, "statistics.planned_sample"),
         ({"planned_sample": True}, "statistics.planned_sample"),
         ({"correction": "tukey"}, "statistics.correction"),
+        ({"alternative": "greater"}, "statistics.alternative"),
+        ({"alternative": "one_sided", "correction": "holm"}, "statistics.correction"),
+        ({"alternative": "one_sided", "correction": "dunnett"}, "statistics.correction"),
         ({"sequential": "always_valid", "correction": "holm"}, "statistics.correction"),
         ({"alpha": 0.05}, "statistics.alpha"),
         ({"sequential": "group_sequential"}, "statistics.planned_sample"),
@@ -61,10 +64,18 @@ def test_what_makes_no_sense_is_refused_by_its_path(statistics: Any, field: str)
     assert fields_refused(statistics=statistics) == [field]
 
 
-@pytest.mark.parametrize("statistics", [{"sequential": "always_valid"}, {"correction": "dunnett"}])
+@pytest.mark.parametrize(
+    "statistics", [{"sequential": "always_valid"}, {"correction": "dunnett"}, {"alternative": "one_sided"}]
+)
 def test_bayesian_experiments_take_no_settings_for_p_values(statistics: dict[str, str]) -> None:
     (name,) = statistics
     assert fields_refused(analysis_method="bayesian", statistics=statistics) == [f"statistics.{name}"]
+
+
+def test_a_one_sided_test_needs_a_level_above_that_of_chance() -> None:
+    one_sided = {"alternative": "one_sided"}
+    assert fields_refused(confidence_level=50, statistics=one_sided) == ["statistics.alternative"]
+    assert drafted(confidence_level=51, statistics=one_sided).statistics.alternative == "one_sided"
 
 
 def test_bandit_is_not_watched_daily() -> None:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from engine.stats.log_p_values import log_p_normal, log_p_student
+from engine.stats.log_p_values import log_p_normal, log_p_one_sided, log_p_student
 
 
 def one(value: float) -> np.ndarray:
@@ -17,6 +17,18 @@ def test_normal_p_is_scipys(z: float) -> None:
     assert log_p_normal(one(z))[0] == pytest.approx(
         np.log(2) + stats.norm.logsf(abs(z)), rel=1e-12, abs=1e-15
     )
+
+
+@pytest.mark.parametrize("z", [0.5, 1.64, 38.0, -0.5, -1.64, -38.0])
+def test_one_sided_p_is_scipys(z: float) -> None:
+    assert log_p_one_sided(log_p_normal(one(z)), one(z))[0] == pytest.approx(
+        stats.norm.logsf(z), rel=1e-12, abs=1e-15
+    )
+
+
+def test_without_a_gain_there_is_no_one_sided_p() -> None:
+    assert np.isnan(log_p_one_sided(one(-1.0), one(np.nan))[0])
+    assert np.isnan(log_p_one_sided(one(np.nan), one(1.0))[0])
 
 
 def test_a_z_of_22_has_a_p_of_its_own() -> None:

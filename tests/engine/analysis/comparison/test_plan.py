@@ -36,6 +36,13 @@ def test_levels_are_shared_by_bonferroni_unless_p_values_are_adjusted() -> None:
     assert (holm.decision_alpha, holm.threshold) == (0.05, 0.95)
 
 
+def test_a_one_sided_test_has_alpha_on_each_side_of_its_interval() -> None:
+    plain = plan_analysis(an_experiment(weights=(1, 1, 1)))
+    assert (plain.is_one_sided, plain.two_sided_alpha) == (False, 0.025)
+    plan = plan_analysis(an_experiment(weights=(1, 1, 1), statistics=Statistics(alternative="one_sided")))
+    assert (plan.is_one_sided, plan.two_sided_alpha, plan.decision_alpha) == (True, 0.05, 0.025)
+
+
 def test_a_prior_on_the_lift_is_in_shares() -> None:
     statistics = Statistics(prior="lift", prior_lift_percent=1, prior_deviation_percent=5)
     prior = plan_analysis(an_experiment(analysis_method="bayesian", statistics=statistics)).lift_prior

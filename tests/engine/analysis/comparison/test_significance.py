@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportions_ztest
 
 from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.comparison.significance import (
@@ -15,6 +16,7 @@ from engine.analysis.comparison.significance import (
     conversions_needed,
 )
 from engine.design.analysis_settings import Statistics
+from engine.design.vocabulary import SequentialMethod
 from engine.stats.moments import Moments
 from tests.builders import a_goal, an_experiment
 from tests.observations import observed
@@ -198,3 +200,48 @@ def test_goals_are_judged_each_on_its_own() -> None:
         prepare(an_experiment(goals=goals), observed([10_000] * 2, [[1000, 1250], [1000, 800]]))
     )
     assert found.status.tolist() == [["control", "winner"], ["control", "loser"]]
+
+
+ONE_SIDED = Statistics(alternative="one_sided")
+
+
+def test_a_one_sided_p_is_of_the_wanted_direction() -> None:
+    # Two-sided p is 0.066.
+    found = judged([10_000] * 2, [1000, 1079], statistics=ONE_SIDED)
+    expected = proportions_ztest([1079, 1000], [10_000] * 2, alternative="larger")[1]
+    assert np.exp(found.effects.log_p[0, 1]) == pytest.approx(expected, rel=1e-9)
+    assert found.confidence[0, 1] == found.score[0, 1] == pytest.approx(1 - expected, rel=1e-9)
+    assert statuses(found) == ["control", "winner"]
+    assert statuses(judged([10_000] * 2, [1000, 1079])) == ["control", "inconclusive"]
+
+
+def test_a_variant_loses_where_the_opposite_one_sided_test_is_significant() -> None:
+    found = judged([10_000] * 2, [1079, 1000], statistics=ONE_SIDED)
+    expected = proportions_ztest([1000, 1079], [10_000] * 2, alternative="larger")[1]
+    assert np.exp(found.effects.log_p[0, 1]) == pytest.approx(expected, rel=1e-9)
+    assert statuses(found) == ["control", "loser"]
+    less = a_goal(config={"event_name": "return", "direction": "decrease"})
+    assert statuses(judged([10_000] * 2, [1079, 1000], goals=(less,), statistics=ONE_SIDED))[1] == "winner"
+
+
+@pytest.mark.parametrize("sequential", ["none", "always_valid"])
+def test_a_one_sided_interval_never_disagrees_with_the_status(sequential: SequentialMethod) -> None:
+    statistics = Statistics(alternative="one_sided", sequential=sequential)
+    seen = set()
+    for conversions in range(850, 1180, 3):
+        found = judged([10_000] * 3, [1000, conversions, 1000], statistics=statistics)
+        low, high = found.effects.low[0, 1], found.effects.high[0, 1]
+        assert (statuses(found)[1] == "winner") == (low > 0)
+        assert (statuses(found)[1] == "loser") == (high < 0)
+        seen.add(statuses(found)[1])
+        assert found.interval_levels[0, 1] == pytest.approx(0.95)
+    assert seen == {"winner", "loser", "inconclusive"}
+
+
+def test_one_sided_tests_of_equal_variants_err_as_often_as_they_may() -> None:
+    rng = np.random.default_rng(11)
+    pairs = rng.binomial(10_000, 0.1, (2000, 2)).tolist()
+    found = [statuses(judged([10_000] * 2, pair, statistics=ONE_SIDED))[1] for pair in pairs]
+    # Three Monte-Carlo errors of 5% in 2000 are 1.5 points.
+    assert found.count("winner") / 2000 == pytest.approx(0.05, abs=0.015)
+    assert found.count("loser") / 2000 == pytest.approx(0.05, abs=0.015)

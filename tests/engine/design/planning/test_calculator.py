@@ -31,6 +31,17 @@ def test_visitors_of_a_mean_are_those_of_the_textbook() -> None:
     assert asked(baseline_mean=100, standard_deviation=100, effect=10).visitors_per_variant == 1570
 
 
+def test_a_one_sided_test_has_all_of_alpha_on_the_wanted_side() -> None:
+    # 2 (1.644854 + 0.841621)² / 0.1² = 1236.51 for an effect of a tenth of the deviation.
+    found = asked(baseline_mean=100, standard_deviation=100, effect=10, alternative="one_sided")
+    assert found.visitors_per_variant == 1237
+
+
+def test_a_one_sided_test_needs_a_level_above_that_of_chance() -> None:
+    refused_at = refused(baseline_rate=5, effect=10, confidence_level=50, alternative="one_sided")
+    assert refused_at == {"alternative"}
+
+
 def test_effect_of_given_visitors_is_the_inverse() -> None:
     found = asked(baseline_rate=5, visitors_per_variant=31_234)
     assert found.detectable_effect == pytest.approx(10, abs=1e-3)

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,24 @@ def test_documented_answers_of_r_are_ours() -> None:
 def test_a_share_of_one_in_five_needs_what_sample_size_tables_say() -> None:
     # Fleiss, Levin and Paik (2003), table A.4 without continuity correction: 0.20 against 0.25, power 0.8.
     assert visitors_needed(Share(0.2), 0.25, Plan()) == 1094
+
+
+def test_one_sided_shares_agree_with_statsmodels() -> None:
+    wanted = samplesize_proportions_2indep_onetail(0.005, 0.05, power=0.8, alpha=0.05, alternative="larger")
+    plan = Plan(is_one_sided=True)
+    # Ours counts the two in a hundred thousand tests that cross on the other side, too.
+    assert visitors_needed(Share(0.05), 0.1, plan) == pytest.approx(wanted, rel=1e-4)
+    assert power_with(Share(0.05), 0.1, wanted, plan) == pytest.approx(0.8, abs=1e-4)
+
+
+@pytest.mark.parametrize("stopping", ["fixed", "always_valid", "group_sequential"])
+def test_a_one_sided_plan_is_the_two_sided_one_of_twice_alpha(stopping: StoppingMethod) -> None:
+    one, two = Plan(alpha=0.05, is_one_sided=True), Plan(alpha=0.1)
+    sizes = [
+        float(visitors_needed(Share(0.05), 0.1, replace(plan, stopping=Stopping(stopping))))
+        for plan in (one, two)
+    ]
+    assert sizes[0] == sizes[1]
 
 
 @pytest.mark.parametrize("ratio", [0.25, 1.0, 3.0])
