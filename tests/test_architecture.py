@@ -34,9 +34,7 @@ SHARED_NAMES = {
     "evidence": "counts and moments of an experiment",
     "exports": "counted visitors as a file",
     "first_assignments": "the first variant of each visitor",
-    "guardrails": "goals that must not get worse",
     "lifecycle": "start, pause, completion",
-    "power": "the power of a test, and the check of it",
     "quantiles": "quantiles of a metric",
     "reader": "the one reader of a format",
     "report": "a report and its charts",
@@ -58,9 +56,14 @@ TESTED_TOGETHER = {
 }
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
+    "engine/analysis/evidence/recorded_looks.py": "tests/engine/analysis/decision/test_recording.py",
     "engine/analysis/evidence/visitor_values.py": "tests/engine/analysis/comparison/test_metrics.py",
+    "engine/analysis/decision/look_statistics.py": (
+        "tests/engine/analysis/decision/test_experiment_decision.py"
+    ),
     "engine/analysis/health/check_result.py": "tests/engine/analysis/health/test_checks.py",
     "engine/analysis/report/decision_context.py": "tests/engine/analysis/report/test_decision.py",
+    "engine/analysis/report/plan_report.py": "tests/engine/analysis/comparison/test_sample_plan.py",
     "engine/analysis/report/estimand.py": "tests/engine/analysis/comparison/test_stratified.py",
     "engine/analysis/report/goal_reports.py": "tests/engine/analysis/test_analyze.py",
     "engine/analysis/report/variant_details.py": "tests/engine/frames/test_values.py",

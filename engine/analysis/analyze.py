@@ -8,7 +8,7 @@ from datetime import datetime
 
 from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.comparison.significance import assess_significance
-from engine.analysis.decision.decide import decide_experiment
+from engine.analysis.decision.experiment_decision import decide_experiment
 from engine.analysis.decision.recording import due_look
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.recorded_looks import RecordedLook

@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from engine.analysis.decision.look_statistics import Established, LookStatistics
-from engine.stats.arrays import BoolArray, FloatArray
+from engine.analysis.decision.look_statistics import LookStatistics
+from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.frequentist.multiple_testing import prefer_primary
 from engine.stats.log_p_values import log_p_normal
 from engine.stats.sequential import confidence_sequence_boundary
@@ -19,6 +19,29 @@ from engine.stats.sequential import confidence_sequence_boundary
 # Level of the equivalence test, and of all guardrails together (two-sided, of which one side is harm).
 EQUIVALENCE_LEVEL: Final = 0.05
 GUARDRAIL_LEVEL: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Established(ArrayRecord):
+    """Findings that are established and kept, in the shape of the look's statistics.
+
+    `wins` and `loses` against the control, `equivalent` within the margin of no relevant difference,
+    `broken` guardrails.
+    """
+
+    wins: BoolArray
+    loses: BoolArray
+    equivalent: BoolArray
+    broken: BoolArray
+
+    @classmethod
+    def nothing(cls, shape: tuple[int, ...]) -> "Established":
+        """Return findings of no look."""
+        return cls(**{name: np.zeros(shape, bool) for name in ("wins", "loses", "equivalent", "broken")})
+
+    def also(self, other: "Established") -> "Established":
+        """Keep the findings of both."""
+        return Established.combine(lambda pair: pair[0] | pair[1], [self, other])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.analysis.comparison.analysis_data import AnalysisData
+from engine.analysis.comparison.monitoring import FEWEST_CONVERSIONS, expected_conversions, is_monitored
+from engine.analysis.comparison.significance import Significance
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
+from engine.stats.estimates import Estimate
+from engine.stats.frequentist.equivalence import equivalence, relative_z
+from engine.stats.sequential.conversion_split import log_p_split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,24 +34,51 @@ class LookStatistics(ArrayRecord):
     log_p_margin: FloatArray
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Established(ArrayRecord):
-    """Findings that are established and kept, in the shape of the look's statistics.
+def look_statistics(data: AnalysisData, significance: Significance) -> LookStatistics:
+    """Compute the statistics of this look, goals by variants; NaN in the control's column."""
+    shape = data.evidence.conversions.shape
+    control, nowhere, nothing = data.plan.control, np.zeros(shape, bool), np.full(shape, np.nan)
+    if control is None or data.pairs is None:
+        return LookStatistics(
+            z=nothing,
+            is_monitored=nowhere,
+            is_enough=nowhere,
+            above=nothing,
+            below=nothing,
+            margin_z=nothing,
+            log_p_margin=nothing,
+        )
+    compared = np.arange(shape[1]) != control
+    margin = data.sample.equivalence_margins[:, None]
+    bounds = equivalence(data.pairs.control, data.pairs.variant, margin=margin)
+    return LookStatistics(
+        z=np.where(compared, significance.z, np.nan),
+        is_monitored=is_monitored(data, control) & compared,
+        is_enough=significance.is_enough & compared,
+        above=np.where(compared, bounds.above, np.nan),
+        below=np.where(compared, bounds.below, np.nan),
+        margin_z=np.where(compared, _margin_z(data, data.pairs.control, data.pairs.variant), np.nan),
+        log_p_margin=np.where(compared, _log_p_margin(data, control), np.nan),
+    )
 
-    `wins` and `loses` against the control, `equivalent` within the margin of no relevant difference,
-    `broken` guardrails.
-    """
 
-    wins: BoolArray
-    loses: BoolArray
-    equivalent: BoolArray
-    broken: BoolArray
+def _kept(data: AnalysisData) -> FloatArray:
+    """Return the share of the control's mean at each guardrail's margin, as a column; NaN elsewhere."""
+    kept: FloatArray = 1.0 - data.plan.wanted * data.plan.margins[:, None]
+    return kept
 
-    @classmethod
-    def nothing(cls, shape: tuple[int, ...]) -> "Established":
-        """Return findings of no look."""
-        return cls(**{name: np.zeros(shape, bool) for name in ("wins", "loses", "equivalent", "broken")})
 
-    def also(self, other: "Established") -> "Established":
-        """Keep the findings of both."""
-        return Established.combine(lambda pair: pair[0] | pair[1], [self, other])
+def _margin_z(data: AnalysisData, control: Estimate, variant: Estimate) -> FloatArray:
+    return np.asarray(data.plan.wanted * relative_z(control, variant, ratio=_kept(data)))
+
+
+def _log_p_margin(data: AnalysisData, control: int) -> FloatArray:
+    """Test the split of few conversions; NaN unless it is of a conversion guardrail, in the harmful way."""
+    evidence, wanted, kept = data.evidence, data.plan.wanted, _kept(data)
+    hits, visitors = evidence.conversions, evidence.visitors
+    log_p = log_p_split(hits[:, [control]], visitors[control], hits, visitors, ratio=kept)
+    expected = kept * hits[:, [control]] * visitors / np.maximum(visitors[control], 1)
+    few = expected_conversions(data, control) < FEWEST_CONVERSIONS
+    is_counted = few & ~data.is_mean[:, None] & (data.by_epoch is None) & ~np.isnan(kept)
+    is_harm = wanted * (hits - expected) < 0
+    return np.where(is_counted, np.where(is_harm, log_p, 0.0), np.nan)

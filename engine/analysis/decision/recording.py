@@ -8,13 +8,13 @@ import numpy as np
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.significance import Significance
-from engine.analysis.decision.look_statistics import Established
+from engine.analysis.decision.established import Established
 from engine.analysis.evidence.recorded_looks import RecordedComparison, RecordedLook, RecordedPlan
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.sequential.confidence_sequence_boundary import critical_value
 
 if TYPE_CHECKING:
-    from engine.analysis.decision.decide import Decision
+    from engine.analysis.decision.experiment_decision import Decision
 
 
 def due_look(

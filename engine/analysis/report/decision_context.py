@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from engine.analysis.comparison.sample_plan import SamplePlan
-from engine.analysis.decision.decide import Decision
+from engine.analysis.decision.experiment_decision import Decision
 from engine.analysis.results.report import Tone, VariantResult
 from engine.design.experiment import Experiment, Goal
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.significance import Significance
-from engine.analysis.decision.decide import Decision
+from engine.analysis.decision.experiment_decision import Decision
 from engine.analysis.report.decision import summarize_decision
 from engine.analysis.report.decision_context import DecisionContext
 from engine.analysis.report.score_labels import describe_score

@@ -11,7 +11,7 @@ from engine.analysis.analyze import analyze
 from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.comparison.significance import assess_significance
 from engine.analysis.comparison.stratified import compared_share
-from engine.analysis.decision.decide import decide_experiment
+from engine.analysis.decision.experiment_decision import decide_experiment
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.results.report import Report, VariantResult
 from engine.design.analysis_settings import Statistics

@@ -8,11 +8,15 @@ import numpy as np
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.monitoring import spending_limit
 from engine.analysis.comparison.significance import Significance
-from engine.analysis.decision.established import GoalRoles, established_at_any_look, established_at_plan
-from engine.analysis.decision.look_statistics import Established, LookStatistics
+from engine.analysis.decision.established import (
+    Established,
+    GoalRoles,
+    established_at_any_look,
+    established_at_plan,
+)
+from engine.analysis.decision.look_statistics import LookStatistics, look_statistics
 from engine.analysis.decision.recording import recorded_findings
 from engine.analysis.decision.rule import RULE, RuleRow, Situation, choose_row, choose_variant
-from engine.analysis.decision.statistics import look_statistics
 from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.analysis.results.report import Reason, Recommendation
 from engine.stats.arrays import FloatArray

@@ -1,0 +1,94 @@
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.analysis.analyze import analyze
+from engine.analysis.comparison.analysis_data import prepare
+from engine.analysis.comparison.sample_plan import SamplePlan
+from engine.design.analysis_settings import Statistics
+from tests.builders import NOW, a_goal, an_experiment
+from tests.observations import observed
+
+
+def plan_of(visitors: list[int], conversions: Any, *, days: int = 10, **fields: Any) -> SamplePlan:
+    finished = fields.pop("is_finished", False)
+    experiment = an_experiment(**{"weights": (1,) * len(visitors), **fields})
+    return prepare(experiment, observed(visitors, conversions, days=days), is_finished=finished).sample
+
+
+def test_the_default_plan_detects_the_minimum_effect() -> None:
+    sample = plan_of([10_000] * 2, [500, 550])
+    # R: power.prop.test(p1 = .05, p2 = .055, power = .8)$n = 31,234 an arm.
+    assert sample.required_visitors == pytest.approx(2 * 31_234, rel=0.01)
+    assert (sample.source, sample.is_reached, sample.minimum_effect) == ("blinded", False, 0.1)
+    assert sample.detectable_effect == pytest.approx(0.1, rel=1e-3)
+    # 2,000 a day, and 20,000 are in.
+    assert sample.days_left == pytest.approx((sample.required_visitors or 0) / 2000 - 10, abs=1)
+
+
+def test_a_smaller_minimum_effect_of_the_primary_goal_needs_a_larger_sample() -> None:
+    goal = a_goal(config={"event_name": "purchase", "minimum_effect_percent": 5})
+    sample, default = plan_of([5_000] * 2, [250, 275], goals=(goal,)), plan_of([5_000] * 2, [250, 275])
+    assert sample.minimum_effect == 0.05
+    # (2 * 1.025 / 1.05)² = 3.81 times the sample.
+    ratio = (sample.required_visitors or 0) / (default.required_visitors or 1)
+    assert ratio == pytest.approx((0.1 * 1.025 / (0.05 * 1.05)) ** 2, rel=1e-3)
+    assert sample.equivalence_margins.tolist() == [0.05]
+
+
+def test_the_plan_does_not_depend_on_the_difference() -> None:
+    assert plan_of([5_000] * 2, [250, 275]).required_visitors == (
+        plan_of([5_000] * 2, [200, 325]).required_visitors
+    )
+
+
+def test_a_given_sample_replaces_it_and_narrows_no_difference_to_what_it_detects() -> None:
+    sample = plan_of([10_000] * 2, [500, 510], days=14, statistics=Statistics(planned_sample=500_000))
+    assert (sample.source, sample.required_visitors) == ("given", 500_000)
+    # 20,000 visitors in 14 days, so 480,000 in 336.
+    assert sample.days_left == 336
+    # a = 2.8016 sqrt(.0505 · .9495 · 4 / 500,000) / .0505 = .03437, and a / (1 - a/2) = .03497.
+    assert sample.detectable_effect == pytest.approx(0.03497, rel=1e-3)
+    assert sample.equivalence_margins[0] == pytest.approx(sample.detectable_effect)
+
+
+def test_methods_that_pay_for_their_looks_plan_more_visitors() -> None:
+    plain, always = (
+        plan_of([5_000] * 2, [250, 275], statistics=Statistics(sequential=method)).required_visitors or 0
+        for method in ("none", "always_valid")
+    )
+    assert 1.4 < always / plain < 1.8
+
+
+def test_a_plan_out_of_reach_ends_on_the_last_day_with_what_it_finds() -> None:
+    sample = plan_of([2_800] * 2, [14, 14], days=56)
+    assert (sample.is_reached, sample.source, sample.days_left) == (True, "last_day", 0)
+    assert (sample.required_visitors or 0) > 5_600
+    assert sample.detectable_effect is not None
+    assert sample.detectable_effect > 0.5
+
+
+def test_complete_data_are_their_own_plan() -> None:
+    sample = plan_of([500] * 2, [25, 30], days=0, is_finished=True)
+    assert (sample.source, sample.is_reached, sample.required_visitors) == ("finished", True, 1000)
+
+
+@pytest.mark.parametrize("hits", [[0, 0], [500, 500]])
+def test_without_variation_there_is_no_sample(hits: list[int]) -> None:
+    sample = plan_of([500] * 2, hits, days=0)
+    assert sample.required_visitors in {None, 100}
+    assert sample.detectable_effect is None
+
+
+def test_a_guardrail_states_the_harm_that_it_sees_by_the_plan() -> None:
+    goals = (
+        a_goal(),
+        a_goal(id="goal_2", is_primary=False, config={"event_name": "x", "guardrail_margin_percent": 2}),
+    )
+    evidence = observed([5_000] * 2, [[250, 275], [1000, 1000]], days=10)
+    report = analyze(an_experiment(goals=goals), evidence, now=NOW)
+    assert report.plan.detectable_harm.keys() == {"goal_2"}
+    # Four times the rate needs a quarter of the effect, by the square root of (1 - p)/p.
+    expected = 0.1 * np.sqrt((0.8 / 0.2) / (0.9475 / 0.0525))
+    assert report.plan.detectable_harm["goal_2"] == pytest.approx(expected, rel=0.05)

@@ -1,0 +1,225 @@
+"""The decision on an experiment, from its evidence and the looks recorded so far."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from engine.analysis.analyze import analyze
+from engine.analysis.results.report import Report
+from engine.design.analysis_settings import Statistics
+from tests.builders import NOW, STARTED, a_goal, an_experiment
+from tests.observations import observed
+
+GUARDRAIL = a_goal(
+    id="goal_2",
+    name="Errors",
+    is_primary=False,
+    config={"event_name": "error", "direction": "decrease", "guardrail_margin_percent": 0},
+)
+SECONDARY = a_goal(id="goal_2", name="Sign-up", is_primary=False, config={"event_name": "sign_up"})
+
+
+def report_on(
+    visitors: list[int], conversions: Any, *, day: float = 10, looks: Any = (), **fields: Any
+) -> Report:
+    analysis = {name: fields.pop(name) for name in ("is_finished", "is_segment") if name in fields}
+    experiment = an_experiment(
+        **{"weights": (1,) * len(visitors), "status": "running", "started_at": STARTED, **fields}
+    )
+    now = STARTED + timedelta(days=day)
+    evidence = observed(visitors, conversions, days=max(int(day), 1))
+    return analyze(experiment, evidence, now=now, looks=looks, **analysis)
+
+
+def action(report: Report) -> tuple[str, str | None, str | None]:
+    assert report.primary is not None
+    decision = report.primary.decision
+    return decision.recommendation, decision.reason, decision.variant_name
+
+
+SITUATIONS: dict[str, tuple[dict[str, Any], tuple[str, str | None]]] = {
+    "ahead at one look before the plan": (
+        {"visitors": [5_000] * 2, "conversions": [500, 570]},
+        ("keep_running", None),
+    ),
+    "ahead at every look": ({"visitors": [5_000] * 2, "conversions": [500, 650]}, ("ship", None)),
+    "ahead at every look in the first week": (
+        {"visitors": [5_000] * 2, "conversions": [500, 650], "day": 5},
+        ("keep_running", None),
+    ),
+    "behind at every look on day 2": (
+        {"visitors": [5_000] * 2, "conversions": [650, 500], "day": 2},
+        ("rollback", None),
+    ),
+    "ahead at the plan": ({"visitors": [20_000] * 2, "conversions": [2_000, 2_130]}, ("ship", None)),
+    "nothing at the plan": (
+        {"visitors": [16_000] * 2, "conversions": [1_600, 1_690]},
+        ("review", "undecided"),
+    ),
+    "no difference at the plan": (
+        {"visitors": [20_000] * 2, "conversions": [2_000, 2_010]},
+        ("review", "no_difference"),
+    ),
+    "ended by hand before the plan": (
+        {"visitors": [1_000] * 2, "conversions": [100, 130], "status": "completed", "completed_at": NOW},
+        ("review", "ended_early"),
+    ),
+    "complete data are judged by one look": (
+        {"visitors": [1_000] * 2, "conversions": [100, 130], "is_finished": True},
+        ("ship", None),
+    ),
+    "a segment": (
+        {"visitors": [5_000] * 2, "conversions": [500, 650], "is_segment": True},
+        ("review", "exploratory"),
+    ),
+    "Bayesian, ahead at one look": (
+        {"visitors": [5_000] * 2, "conversions": [500, 570], "analysis_method": "bayesian"},
+        ("keep_running", None),
+    ),
+    "Bayesian, ahead at every look": (
+        {"visitors": [5_000] * 2, "conversions": [500, 650], "analysis_method": "bayesian"},
+        ("ship", None),
+    ),
+    "a bandit before its plan": (
+        {"visitors": [5_000] * 2, "conversions": [500, 650], "traffic_strategy": "bandit"},
+        ("keep_running", None),
+    ),
+    "a dead variant under always-valid monitoring": (
+        {
+            "visitors": [5_000] * 2,
+            "conversions": [500, 0],
+            "statistics": Statistics(sequential="always_valid"),
+        },
+        ("rollback", None),
+    ),
+    "always valid at the plan waits for its sequence": (
+        {
+            "visitors": [27_500] * 2,
+            "conversions": [2_750, 2_926],
+            "statistics": Statistics(sequential="always_valid"),
+        },
+        ("review", "undecided"),
+    ),
+    "a guardrail that was 0 and is 40": (
+        {
+            "visitors": [10_000] * 2,
+            "conversions": [[1_000, 1_250], [0, 40]],
+            "goals": (a_goal(), GUARDRAIL),
+        },
+        ("review", "guardrail_broken"),
+    ),
+    "a guardrail that was 0 and is 200": (
+        {
+            "visitors": [10_000] * 2,
+            "conversions": [[1_000, 1_250], [0, 200]],
+            "goals": (a_goal(), GUARDRAIL),
+        },
+        ("review", "guardrail_broken"),
+    ),
+    "a broken guardrail without a win": (
+        {
+            "visitors": [10_000] * 2,
+            "conversions": [[1_000, 1_010], [0, 40]],
+            "goals": (a_goal(), GUARDRAIL),
+        },
+        ("rollback", None),
+    ),
+    "a winner that harms another goal": (
+        {
+            "visitors": [10_000] * 2,
+            "conversions": [[1_000, 1_250], [1_000, 700]],
+            "goals": (a_goal(), SECONDARY),
+        },
+        ("review", "goal_harmed"),
+    ),
+    "a secondary goal that wins decides nothing": (
+        {
+            "visitors": [10_000] * 2,
+            "conversions": [[1_000, 1_010], [1_000, 1_300]],
+            "goals": (a_goal(), SECONDARY),
+            "statistics": Statistics(planned_sample=100_000),
+        },
+        ("keep_running", None),
+    ),
+}
+
+
+@pytest.mark.parametrize(("given", "expected"), SITUATIONS.values(), ids=SITUATIONS)
+def test_action_on_evidence(given: dict[str, Any], expected: tuple[str, str | None]) -> None:
+    assert action(report_on(**given))[:2] == expected
+
+
+def test_every_goal_carries_the_one_action() -> None:
+    report = report_on([10_000] * 2, [[1_000, 1_250], [1_000, 700]], goals=(a_goal(), SECONDARY))
+    assert len({(goal.decision.recommendation, goal.decision.reason) for goal in report.goals}) == 1
+
+
+def test_the_look_at_the_plan_stays_and_only_the_sequence_adds_to_it() -> None:
+    at_plan = report_on([16_000] * 2, [1_600, 1_690])
+    assert action(at_plan)[:2] == ("review", "undecided")
+    look = at_plan.due_look
+    assert look is not None
+    assert look.is_at_plan
+    # p = 0.03 a week later is a second ordinary look, which does not count.
+    later = report_on([24_000] * 2, [2_400, 2_546], day=17, looks=[look])
+    result = later.goals[0].variants[1]
+    assert result.status == "winner"
+    assert action(later)[:2] == ("review", "undecided")
+    sure = report_on([24_000] * 2, [2_400, 2_700], day=17, looks=[look])
+    assert action(sure)[:2] == ("ship", None)
+
+
+def test_a_recorded_winner_stays_though_late_events_weaken_it() -> None:
+    look = report_on([20_000] * 2, [2_000, 2_130]).due_look
+    assert look is not None
+    assert action(report_on([20_000] * 2, [2_000, 2_100], day=12, looks=[look]))[:2] == ("ship", None)
+    # The sequence contradicts it: neither is established.
+    against = report_on([20_000] * 2, [2_400, 2_130], day=12, looks=[look])
+    assert action(against)[:2] == ("review", "undecided")
+
+
+def test_what_held_at_a_recorded_look_is_kept() -> None:
+    first = report_on([5_000] * 2, [500, 650], day=8).due_look
+    assert first is not None
+    assert not first.is_at_plan
+    assert action(report_on([6_000] * 2, [600, 700], day=9))[:2] == ("keep_running", None)
+    assert action(report_on([6_000] * 2, [600, 700], day=9, looks=[first]))[:2] == ("ship", None)
+
+
+def test_wrong_data_come_before_a_record() -> None:
+    look = report_on([20_000] * 2, [2_000, 2_130]).due_look
+    assert look is not None
+    report = report_on([20_000, 24_000], [2_000, 2_500], day=12, looks=[look])
+    assert action(report)[0] == "fix_data"
+    assert report.due_look is None
+
+
+def test_the_plan_is_frozen_by_its_look() -> None:
+    look = report_on([20_000] * 2, [2_000, 2_130]).due_look
+    assert look is not None
+    later = report_on([30_000] * 2, [6_000, 6_100], day=20, looks=[look])
+    assert later.plan.required_visitors == look.plan.required_visitors
+    assert later.plan.reached_at == look.taken_at
+    assert later.plan.detectable_effect == look.plan.detectable_effect
+
+
+def test_group_sequential_spends_alpha_at_the_looks_that_were_recorded() -> None:
+    statistics = Statistics(sequential="group_sequential", planned_sample=40_000)
+    given: dict[str, Any] = {
+        "visitors": [10_000] * 2,
+        "conversions": [1_000, 1_120],
+        "statistics": statistics,
+    }
+    once = report_on(**given)
+    assert action(once)[:2] == ("keep_running", None)
+    look = once.due_look
+    assert look is not None
+    looks = [replace(look, visitors=visitors) for visitors in range(1_000, 40_000, 1_000)]
+    last = {**given, "visitors": [20_000] * 2, "conversions": [2_000, 2_122], "day": 20}
+    # z = 2.01: enough for a single look at the end, not after 39 others.
+    assert action(report_on(**last))[:2] == ("ship", None)
+    spent = report_on(**last, looks=looks)
+    assert spent.goals[0].variants[1].status == "inconclusive"
+    assert action(spent)[0] == "review"

@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
+
+from engine.stats.estimates import Estimate
+from engine.stats.frequentist.equivalence import equivalence, relative_z
+from engine.stats.moments import Moments
+
+RNG = np.random.default_rng(5)
+CONTROL, VARIANT = RNG.normal(10, 2, 400), RNG.normal(10.1, 2, 300)
+
+
+def test_without_a_ratio_it_is_the_unpooled_z_of_statsmodels() -> None:
+    z = relative_z(Estimate.of(Moments.of(CONTROL)), Estimate.of(Moments.of(VARIANT)), ratio=1.0)
+    expected, _ = CompareMeans(DescrStatsW(VARIANT), DescrStatsW(CONTROL)).ztest_ind(usevar="unequal")
+    assert z == pytest.approx(expected, rel=1e-9)
+
+
+def test_each_bound_is_the_z_against_a_scaled_control() -> None:
+    found = equivalence(Estimate.of(Moments.of(CONTROL)), Estimate.of(Moments.of(VARIANT)), margin=0.05)
+    for ratio, sign, z in ((0.95, 1, found.above), (1.05, -1, found.below)):
+        expected, _ = CompareMeans(DescrStatsW(VARIANT), DescrStatsW(ratio * CONTROL)).ztest_ind(
+            usevar="unequal"
+        )
+        assert z == pytest.approx(sign * expected, rel=1e-9)
+
+
+def test_a_control_of_zero_has_a_margin_and_nothing_at_all_has_none() -> None:
+    control = Estimate.of(Moments.of_shares([0, 0], [10_000, 10_000]))
+    variant = Estimate.of(Moments.of_shares([100, 0], [10_000, 10_000]))
+    z = relative_z(control, variant, ratio=1.0)
+    assert z[0] == pytest.approx(10, rel=0.01)
+    assert np.isnan(z[1])
