@@ -1,4 +1,4 @@
-"""Beta distributions with whole shapes, with densities to full precision at any size."""
+"""Beta distributions, with densities to full precision at any size."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -11,7 +11,7 @@ from engine.stats.frequentist.hypergeometric import log_binomial, stirling_error
 
 @dataclass(frozen=True, slots=True)
 class Beta:
-    """Beta distributions with whole shapes `a` and `b` of at least 1, one row of them."""
+    """Beta distributions with shapes `a` and `b` of at least 1, one row of them."""
 
     a: FloatArray
     b: FloatArray
@@ -26,6 +26,12 @@ class Beta:
         """The standard deviation."""
         deviation: FloatArray = np.sqrt(self.a * self.b / (self.a + self.b + 1.0)) / (self.a + self.b)
         return deviation
+
+    @property
+    def is_whole(self) -> BoolArray:
+        """True where both shapes are whole numbers, as after counts under a flat prior."""
+        whole: BoolArray = (self.a == np.floor(self.a)) & (self.b == np.floor(self.b))
+        return whole
 
     def __getitem__(self, where: BoolArray | slice) -> Self:
         """Take the distributions that a mask or a slice picks."""

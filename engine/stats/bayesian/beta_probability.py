@@ -17,6 +17,8 @@ EXACT_SHAPE = 50
 # Nodes of the quadrature: over densities that are all but normal, and over skewed ones.
 _SMOOTH_NODES = 48
 _BOUNDED_NODES = 64
+# Standard deviations of the log odds in which the nodes of skewed densities are even; beyond, they spread.
+_EVEN = 2.0
 # Standard deviations to either side that the quadrature covers; beyond them the density is negligible.
 _REACH = 9.0
 _TINY = 1e-17
@@ -25,11 +27,16 @@ _ROWS = 256
 
 
 def chance(x: Beta, y: Beta) -> FloatArray:
-    """Compute P(X > Y): a finite sum where a shape is small, else by Gauss-Legendre quadrature. In [0, 1]."""
-    small = is_small(x, y)
+    """Compute P(X > Y), in [0, 1]: a finite sum of whole shapes if one is small, else by quadrature."""
+    small, whole = is_small(x, y), x.is_whole & y.is_whole
     above = np.empty(x.a.shape)
-    above[small] = _exact_sum(x[small], y[small])
-    above[~small] = _smooth_chance(x[~small], y[~small])
+    for rows, compute in (
+        (small & whole, _exact_sum),
+        (small & ~whole, _bounded_chance),
+        (~small, _smooth_chance),
+    ):
+        if rows.any():
+            above[rows] = compute(x[rows], y[rows])
     # Rounding errors may lead out of [0, 1].
     return np.asarray(np.clip(above, 0.0, 1.0))
 
@@ -53,8 +60,13 @@ def _smooth_chance(x: Beta, y: Beta) -> FloatArray:
     return above
 
 
+def _bounded_chance(x: Beta, y: Beta) -> FloatArray:
+    even = np.ones(x.a.shape)
+    return Bounded.of(x, y, even).chance(even)
+
+
 def _exact_sum(x: Beta, y: Beta) -> FloatArray:
-    """Compute P(X > Y) as a finite sum with as many terms as the smallest shape.
+    """Compute P(X > Y) as a finite sum with as many terms as the smallest shape; all are whole.
 
     With X ~ Beta(a, b) and Y ~ Beta(c, d) it is Σ B(c+i, b+d) / ((b+i) B(1+i, b) B(c, d)) over i < a:
     Miller (2015), "Formulas for Bayesian A/B testing". Swapping X and Y, or putting 1 - X and 1 - Y in
@@ -115,14 +127,19 @@ class Smooth:
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """P(X > r · Y) by quadrature between quantiles of the narrower density, within the other's range.
+    """P(X > r · Y) by quadrature over the narrower density's log odds, within the other's range.
 
     For skewed densities, which are rare: the other's distribution function is evaluated at every node.
+    Over the log odds a density is smooth for any shapes; its tails, which fall exponentially, are covered by
+    nodes at `centre` + `scale` · sinh(v), with v between `low` and `high`: Takahasi and Mori (1974), "Double
+    exponential formulas for numerical integration".
     """
 
     over_x: BoolArray
     narrow: Beta
     wide: Beta
+    centre: FloatArray
+    scale: FloatArray
     low: FloatArray
     high: FloatArray
 
@@ -131,24 +148,42 @@ class Bounded:
         """Prepare for ratios not far from `near`."""
         over_x = x.deviation < y.deviation * near
         narrow, wide = _choose(over_x, x, y), _choose(over_x, y, x)
-        low = np.asarray(special.betaincinv(narrow.a, narrow.b, _TINY), np.float64)
-        high = np.asarray(special.betainccinv(narrow.a, narrow.b, _TINY), np.float64)
-        return cls(over_x, narrow, wide, low, high)
+        centre = np.log(narrow.a / narrow.b)
+        scale = _EVEN * np.sqrt(1.0 / narrow.a + 1.0 / narrow.b)
+        lowest = special.logit(special.betaincinv(narrow.a, narrow.b, _TINY))
+        highest = -special.logit(special.betaincinv(narrow.b, narrow.a, _TINY))
+        low, high = (np.asarray(np.arcsinh((end - centre) / scale)) for end in (lowest, highest))
+        return cls(over_x, narrow, wide, centre, scale, low, high)
 
     def chance(self, ratio: FloatArray) -> FloatArray:
         """Compute the probability at these ratios."""
-        nodes, weights, _ = _gauss_legendre(_BOUNDED_NODES)
         stretch = np.where(self.over_x, 1.0 / ratio, ratio)
-        end = np.clip(1.0 / stretch, self.low, self.high)
-        half = 0.5 * (end - self.low)
-        at = self.low[:, None] + half[:, None] * (1.0 + nodes)
+        # From 1 / stretch on the other variable lies below for certain.
+        reached = np.where(stretch > 1.0, -np.log(np.where(stretch > 1.0, stretch - 1.0, 1.0)), np.inf)
+        end = np.clip(np.arcsinh((reached - self.centre) / self.scale), self.low, self.high)
+        v, weights = self._nodes(end)
+        log_odds = self.centre[:, None] + self.scale[:, None] * np.sinh(v)
+        at, rest = special.expit(log_odds), special.expit(-log_odds)
+        weights = weights * self.scale[:, None] * np.cosh(v) * at * rest
         wide_below = special.betainc(
-            self.wide.a[:, None], self.wide.b[:, None], np.clip(at * stretch[:, None], 0.0, 1.0)
+            self.wide.a[:, None], self.wide.b[:, None], np.minimum(at * stretch[:, None], 1.0)
         )
-        inside = half * (weights * self.narrow.density(at) * wide_below).sum(axis=-1)
-        below = inside + special.betaincc(self.narrow.a, self.narrow.b, end)
+        inside = (weights * self.narrow.density(at) * wide_below).sum(axis=-1)
+        cut = special.expit(self.centre + self.scale * np.sinh(end))
+        below = inside + special.betaincc(self.narrow.a, self.narrow.b, cut)
         found: FloatArray = np.where(self.over_x, below, 1.0 - below)
         return found
+
+    def _nodes(self, end: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Place nodes from `low` to `end`, with weights: closer together near an end within the density.
+
+        There the other's distribution function ends in a power that need not be whole.
+        """
+        nodes, weights, _ = _gauss_legendre(_BOUNDED_NODES)
+        left, span = 0.5 * (1.0 - nodes), (end - self.low)[:, None]
+        is_cut = (end < self.high)[:, None]
+        v = end[:, None] - span * np.where(is_cut, left**2, left)
+        return v, 0.5 * weights * span * np.where(is_cut, 2.0 * left, 1.0)
 
 
 def _choose(where: BoolArray, x: Beta, y: Beta) -> Beta:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
 from engine.stats.bayesian.beta import Beta
 from engine.stats.bayesian.beta_probability import chance
@@ -58,6 +58,51 @@ def chance_by_quadrature(a: float, b: float, c: float, d: float, ratio: float) -
         for low, high in pairwise(ends)
     ]
     return float(sum(parts))
+
+
+def fractional_shapes(seed: int, rows: int) -> tuple[Beta, Beta]:
+    """Shapes of counts with a prior from the pre-period, which are no whole numbers, from 1 to thousands."""
+    rng = np.random.default_rng(seed)
+    size, rate = (
+        10.0 ** rng.uniform(0, 3.5, (2, rows)),
+        rng.uniform(0, 0.95, rows) ** rng.choice([1, 2, 6], rows),
+    )
+    a, c = 1.0 + size * rate * rng.uniform(0.8, 1.2, (2, rows))
+    b, d = 1.0 + size * (1.0 - rate) * rng.uniform(0.0, 1.0, (2, rows))
+    return Beta(a, b), Beta(c, d)
+
+
+def chance_over_log_odds(x: Beta, y: Beta, ratio: float = 1.0) -> float:
+    """P(X > ratio · Y) by SciPy's adaptive quadrature over the log odds of Y, for one row of any shapes."""
+    (a, b), (c, d) = (x.a.item(), x.b.item()), (y.a.item(), y.b.item())
+
+    def part(log_odds: float) -> float:
+        log_density = -c * np.logaddexp(0, -log_odds) - d * np.logaddexp(0, log_odds) - special.betaln(c, d)
+        return float(np.exp(log_density) * special.betaincc(a, b, min(ratio * special.expit(log_odds), 1.0)))
+
+    steps = special.betaincinv(a, b, [1e-10, 1e-5, 0.01, 0.1, 0.5, 0.9, 0.99, 1 - 1e-5]) / ratio
+    steps = special.logit(np.r_[steps, 1.0 / ratio])
+    marks = np.log(c / d) + np.hypot(c**-0.5, d**-0.5) * np.arange(-10.0, 11.0, 2.0)
+    ends = np.unique(np.clip(np.r_[-60.0, 60.0, marks, steps[np.isfinite(steps)]], -60.0, 60.0))
+    return sum(integrate.quad(part, low, high, epsabs=1e-14, epsrel=1e-13)[0] for low, high in pairwise(ends))
+
+
+def test_shapes_that_are_not_whole_have_the_chance_that_scipy_integrates() -> None:
+    x, y = fractional_shapes(1, 60)
+    expected = [chance_over_log_odds(x[i : i + 1], y[i : i + 1]) for i in range(60)]
+    np.testing.assert_allclose(chance(x, y), expected, rtol=0, atol=1e-9)
+
+
+def test_identical_posteriors_are_even_whatever_their_shapes() -> None:
+    x, _ = fractional_shapes(2, 2000)
+    np.testing.assert_allclose(chance(x, x), 0.5, rtol=0, atol=1e-9)
+
+
+def test_bounds_of_shapes_that_are_not_whole_have_their_chance() -> None:
+    x, y = fractional_shapes(3, 25)
+    for target, ratios in zip((0.95, 0.5, 0.025), ratios_with_chance(x, y, (0.95, 0.5, 0.025)), strict=True):
+        found = [chance_over_log_odds(x[i : i + 1], y[i : i + 1], ratios[i]) for i in range(25)]
+        np.testing.assert_allclose(found, target, rtol=0, atol=1e-8)
 
 
 @given(st.integers(1, 70), st.integers(1, 70), st.integers(1, 70), st.integers(1, 70))

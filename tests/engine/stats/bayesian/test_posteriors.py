@@ -38,6 +38,27 @@ def test_loss_is_the_expected_shortfall(counts: tuple[int, int, int, int]) -> No
     assert found.loss[0] == pytest.approx(loss, rel=1e-8)
 
 
+def test_loss_under_a_prior_of_fractional_shapes_is_the_expected_shortfall() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        prior = tuple(1.0 + rng.uniform(0.01, 100.0) * np.array([0.05, 0.95]))
+        n = rng.integers(1, 2000, 2)
+        hits = rng.binomial(n, 0.05)
+        control, variant = (stats.beta(hits[i] + prior[0], n[i] - hits[i] + prior[1]) for i in range(2))
+        marks = np.r_[0.0, control.ppf([1e-12, 1e-4, 0.1, 0.5, 0.9, 1 - 1e-4, 1 - 1e-12]), 1.0]
+        loss = sum(
+            integrate.quad(
+                lambda x, variant=variant, control=control: variant.cdf(x) * control.sf(x),
+                *ends,
+                epsabs=1e-15,
+                epsrel=1e-11,
+            )[0]
+            for ends in pairwise(marks)
+        )
+        found = compare_shares(Tables.of(hits[:1], n[:1], hits[1:], n[1:]), prior)
+        assert found.loss[0] == pytest.approx(loss, rel=1e-7, abs=1e-13)
+
+
 def test_a_sure_winner_costs_next_to_nothing_but_not_nothing() -> None:
     found = compare_shares(Tables.of([2262], [21306], [3894], [21307]))
     assert found.chance[0] == pytest.approx(1.0)
