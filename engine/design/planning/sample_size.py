@@ -15,7 +15,7 @@ from scipy import special
 
 from engine.design.planning.stopping import Stopping
 from engine.stats.arrays import FloatArray
-from engine.stats.roots import bisect
+from engine.stats.roots import bisect, secant_root
 
 # Power is 1 to the last digit from here on.
 _LARGEST_DRIFT = 35.0
@@ -157,18 +157,26 @@ def detectable_lift(metric: Metric, visitors: npt.ArrayLike, plan: Plan) -> Floa
 
     With a margin, the smallest lift that is shown to be non-inferior; it may be below 0.
     """
-    counted, mean = np.broadcast_arrays(np.asarray(visitors, np.float64), metric.mean())
-    highest = metric.highest_lift()
-    lowest = -plan.margin if plan.margin is not None else 0.0
-    visitors_of = _visitors_by_lift(metric, plan)
+    counted, mean, highest = np.broadcast_arrays(
+        np.asarray(visitors, np.float64), metric.mean(), metric.highest_lift()
+    )
+    lowest = np.full(mean.shape, 0.0 if plan.margin is None else -plan.margin)
+    possible = (counted > 0) & (mean > 0)
+    root, effect_of = np.sqrt(counted), _effect_by_lift(metric, plan)
+    critical, beyond = plan.critical, _beyond_critical(plan)
 
-    def still_missing(lift: FloatArray) -> FloatArray:
-        needed = visitors_of(lift)
-        missing: FloatArray = np.where(np.isnan(needed), np.inf, needed) - counted
-        return missing
+    def surplus(lift: FloatArray) -> FloatArray:
+        effect, null, true = effect_of(lift)
+        above: FloatArray = effect * root - critical * null - beyond * true
+        return above
 
-    lift = bisect(still_missing, np.full(mean.shape, lowest), highest)
-    return np.where((lift < highest) & (counted > 0) & (mean > 0), lift, np.nan)
+    # All but straight: the standard deviations hardly change with the lift.
+    lift = secant_root(surplus, lowest, highest, np.where(possible, mean * root, np.nan))
+    if (possible & np.isnan(lift)).any():
+        # Only near the highest lift, where a variance ends at 0 and beyond it there is none.
+        halved = bisect(lambda at: np.nan_to_num(-surplus(at), nan=np.inf), lowest, highest)
+        lift = np.where(np.isnan(lift), halved, lift)
+    return np.where((lift < highest) & possible, lift, np.nan)
 
 
 def days_to_go(needed: float, collected: float, per_day: float) -> int | None:
@@ -193,7 +201,7 @@ def _visitors_by_lift(metric: Metric, plan: Plan) -> Callable[[FloatArray], Floa
     """Return the control's visitors, unrounded, as a function of the lift; NaN where no number is enough."""
     effect_of = _effect_by_lift(metric, plan)
     critical = plan.critical
-    beyond = plan.stopping.drift(plan.power, plan.two_sided_alpha_each) - critical
+    beyond = _beyond_critical(plan)
 
     def visitors(lift: FloatArray) -> FloatArray:
         effect, null, true = effect_of(lift)
@@ -202,6 +210,11 @@ def _visitors_by_lift(metric: Metric, plan: Plan) -> Callable[[FloatArray], Floa
         return np.where((effect > 0) & np.isfinite(n), n, np.nan)
 
     return visitors
+
+
+def _beyond_critical(plan: Plan) -> float:
+    """Return how far beyond the critical value the average statistic must lie for the power."""
+    return plan.stopping.drift(plan.power, plan.two_sided_alpha_each) - plan.critical
 
 
 def _effect_by_lift(

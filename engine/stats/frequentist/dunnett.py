@@ -9,11 +9,12 @@ from engine.stats.roots import falling_root
 
 # Arms that share nearly all of their noise are treated as sharing this much: the p is then a little large.
 _MOST_SHARED = 0.999
-_PANELS = 40
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
-# Nodes and weights on [0, 1], in panels.
-_UNIT_NODES = ((np.arange(_PANELS)[:, None] + 0.5 * (1.0 + _NODES)) / _PANELS).ravel()
-_UNIT_WEIGHTS = np.tile(0.5 * _WEIGHTS / _PANELS, _PANELS)
+# Beyond this |z| probabilities are computed in logs, before they underflow.
+_FAR = 30.0
+# The control's noise is integrated over so many standard deviations beyond where the limit is exceeded.
+_REACH = 9.0
+# Pairs of a row and a limit per block, so that the nodes stay in the processor's cache.
+_PAIRS = 64
 # Margin of the search beyond the bounds of the critical value, for rounding.
 _MARGIN = 0.01
 _LOG_SQRT_TWO_OVER_PI = 0.5 * np.log(2.0 / np.pi)
@@ -63,24 +64,72 @@ def critical_dunnett(alpha: float, shared: FloatArray) -> FloatArray:
 
 def _log_beyond(limit: FloatArray, shared: FloatArray) -> FloatArray:
     """Log P(max |Z| > limit) for each limit along the last axis, over the variants along that of `shared`."""
-    there = np.isfinite(shared)[..., None, None, :]
-    part = np.where(there, np.minimum(shared, _MOST_SHARED)[..., None, None, :], 0.0)
-    reach = limit[..., None] + 9.0
-    noise = reach * _UNIT_NODES
-    shift, left = np.sqrt(part) * noise[..., None], np.sqrt(1.0 - part)
-    far = limit[..., None, None]
-    log_each = np.logaddexp(special.log_ndtr((shift - far) / left), special.log_ndtr((-shift - far) / left))
-    log_each = np.where(there, np.minimum(log_each, 0.0), -np.inf)
+    parts = np.where(np.isfinite(shared), np.minimum(shared, _MOST_SHARED), np.nan)
+    rows = np.repeat(np.arange(parts.size // parts.shape[-1]), limit.shape[-1])
+    limits, each = limit.ravel(), parts.reshape(-1, parts.shape[-1])[rows]
+    # The integrand changes over the control's noise, and over what is left of a comparison's in its unit.
+    most = np.fmax.reduce(each, axis=-1, initial=0.0)
+    steps = (limits + _REACH) / np.minimum(1.0, np.sqrt(1.0 / np.maximum(most, 0.5) - 1.0))
+    rule = np.searchsorted(_MOST_STEPS, steps)
+    log_p = np.empty(limits.shape)
+    for which, (nodes, weights) in enumerate(_RULES):
+        for is_far, integrate in ((False, _log_integral), (True, _log_integral_far)):
+            pairs = np.flatnonzero((rule == which) & ((limits > _FAR) == is_far))
+            for first in range(0, len(pairs), _PAIRS):
+                some = pairs[first : first + _PAIRS]
+                log_p[some] = integrate(limits[some], each[some], nodes, weights)
+    return log_p.reshape(limit.shape)
+
+
+def _log_integral(limit: FloatArray, part: FloatArray, nodes: FloatArray, weights: FloatArray) -> FloatArray:
+    """Integrate pairs of a limit and its row of parts; nodes and weights are on [0, 1]."""
+    reach = (limit + _REACH)[:, None]
+    noise = reach * nodes
+    beyond = np.zeros(noise.shape)
+    for column in part.T:
+        shift, far = _in_own_noise(noise, limit, column)
+        one = special.ndtr(shift - far)
+        one += special.ndtr(-shift - far)
+        # A variant that is not there is never beyond; the chance of any grows without cancellation.
+        beyond += np.where(np.isnan(column)[:, None], 0.0, one) * (1.0 - beyond)
     # U is symmetric, so half of its density is integrated twice.
-    log_density = _LOG_SQRT_TWO_OVER_PI - 0.5 * noise**2 + np.log(reach * _UNIT_WEIGHTS)
-    return np.asarray(special.logsumexp(log_density + _log_any(log_each), axis=-1))
+    density = np.exp(_LOG_SQRT_TWO_OVER_PI - 0.5 * noise**2) * reach * weights
+    chance = np.minimum((density * beyond).sum(axis=-1), 1.0)
+    log_p: FloatArray = np.log(chance, out=np.full(chance.shape, -np.inf), where=chance > 0)
+    return log_p
 
 
-def _log_any(log_each: FloatArray) -> FloatArray:
-    """Log probability that at least one of independent events along the last axis happens."""
-    with np.errstate(divide="ignore"):
-        log_none = np.log1p(-np.exp(log_each)).sum(axis=-1)
-        log_any = np.log(-np.expm1(log_none))
-    # Too small for the probabilities themselves: then their sum is exact.
-    tiny = log_none > -1e-290
-    return np.where(tiny, special.logsumexp(log_each, axis=-1), log_any)
+def _log_integral_far(
+    limit: FloatArray, part: FloatArray, nodes: FloatArray, weights: FloatArray
+) -> FloatArray:
+    """Integrate in logs, without underflow."""
+    reach = (limit + _REACH)[:, None]
+    noise = reach * nodes
+    log_any = np.full(noise.shape, -np.inf)
+    for column in part.T:
+        shift, far = _in_own_noise(noise, limit, column)
+        one = np.logaddexp(special.log_ndtr(shift - far), special.log_ndtr(-shift - far))
+        with np.errstate(divide="ignore"):
+            one += np.log(-np.expm1(log_any))
+        log_any = np.minimum(np.logaddexp(log_any, np.where(np.isnan(column)[:, None], -np.inf, one)), 0.0)
+    log_density = _LOG_SQRT_TWO_OVER_PI - 0.5 * noise**2 + np.log(reach * weights)
+    return np.asarray(special.logsumexp(log_density + log_any, axis=-1))
+
+
+def _in_own_noise(noise: FloatArray, limit: FloatArray, part: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Divide the control's part and the limit by what is left of a comparison's deviation."""
+    known = np.nan_to_num(part)
+    left = np.sqrt(1.0 - known)
+    return (np.sqrt(known) / left)[:, None] * noise, (limit / left)[:, None]
+
+
+def _gauss_legendre(count: int, panels: int = 1) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights on [0, 1], so many in each of equal panels."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    starts = np.arange(panels)[:, None]
+    return ((starts + 0.5 * (1.0 + nodes)) / panels).ravel(), np.tile(0.5 * weights / panels, panels)
+
+
+# The rule of quadrature for so many steps, and that for more.
+_MOST_STEPS = np.array([15.0, 34.0])
+_RULES = (_gauss_legendre(56), _gauss_legendre(112), _gauss_legendre(8, panels=40))

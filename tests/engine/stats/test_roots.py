@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from engine.stats.roots import falling_root
+from engine.stats.arrays import FloatArray
+from engine.stats.roots import falling_root, secant_root
 
 
 def test_every_root_is_found_at_once() -> None:
@@ -22,3 +23,21 @@ def test_a_steep_step_does_not_trap_the_search() -> None:
 
 def test_no_roots_are_no_trouble() -> None:
     assert falling_root(lambda x: -x, np.empty(0), np.empty(0)).shape == (0,)
+
+
+def test_nearly_straight_lines_are_solved_in_few_evaluations() -> None:
+    evaluations = []
+
+    def line(x: FloatArray) -> FloatArray:
+        evaluations.append(x)
+        # Roots of 3x - sqrt(1 + x): those of 9x² - x - 1.
+        return np.array([1.0, 10.0]) * (3.0 * x - np.sqrt(1.0 + x))
+
+    found = secant_root(line, np.zeros(2), np.full(2, 1e6), np.array([3.0, 30.0]))
+    np.testing.assert_allclose(found, np.full(2, (1.0 + np.sqrt(37.0)) / 18.0), rtol=1e-14)
+    assert len(evaluations) <= 6
+
+
+def test_lines_that_stay_below_zero_end_at_the_far_end() -> None:
+    found = secant_root(lambda x: x - 5.0, np.zeros(1), np.ones(1), np.ones(1))
+    np.testing.assert_array_equal(found, 1.0)

@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 from statsmodels.stats.power import NormalIndPower
 from statsmodels.stats.proportion import power_proportions_2indep, samplesize_proportions_2indep_onetail
 
@@ -130,6 +130,34 @@ def test_impossible_questions_have_no_number() -> None:
     assert np.isnan(visitors_needed(Share(0.05), -0.02, Plan(margin=0.01)))
     assert np.isnan(power_with(Share(0.05), 0.1, 0, Plan()))
     assert np.isnan(detectable_lift(Share([0.05, 0.0]), [0, 100], Plan())).all()
+
+
+@pytest.mark.parametrize("margin", [None, 0.05])
+@pytest.mark.parametrize(
+    "metric", [Share(np.geomspace(1e-4, 0.95, 40)), Mean(10.0, np.geomspace(1.0, 1e3, 40))]
+)
+def test_the_detectable_lift_solves_its_equation(metric: Any, margin: float | None) -> None:
+    for visitors in (300, 20_000, 10**7):
+        plan = Plan(ratio=0.3, margin=margin)
+        found = detectable_lift(metric, visitors, plan)
+        known = np.isfinite(found)
+        # Brent's method (SciPy) on Fleiss, Levin and Paik's formula, of one metric after another.
+        for place in range(40):
+            one = (
+                Share(np.take(metric.rate, place))
+                if isinstance(metric, Share)
+                else Mean(10.0, np.take(metric.deviation, place))
+            )
+
+            def power(lift: float, one: Any = one, n: int = visitors, plan: Plan = plan) -> float:
+                return float(np.nan_to_num(power_with(one, lift, n, plan))) - 0.8
+
+            low, high = -(margin or 0.0) + 1e-12, min(float(one.highest_lift()), 1e4) * (1 - 1e-12)
+            assert known[place] == (power(high) > 0), place
+            if known[place]:
+                assert found[place] == pytest.approx(
+                    optimize.brentq(power, low, high, xtol=1e-14), rel=1e-8, abs=1e-11
+                )
 
 
 def test_too_few_visitors_can_detect_nothing() -> None:

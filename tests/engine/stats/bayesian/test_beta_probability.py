@@ -80,8 +80,8 @@ def chance_over_log_odds(x: Beta, y: Beta, ratio: float = 1.0) -> float:
         log_density = -c * np.logaddexp(0, -log_odds) - d * np.logaddexp(0, log_odds) - special.betaln(c, d)
         return float(np.exp(log_density) * special.betaincc(a, b, min(ratio * special.expit(log_odds), 1.0)))
 
-    steps = special.betaincinv(a, b, [1e-10, 1e-5, 0.01, 0.1, 0.5, 0.9, 0.99, 1 - 1e-5]) / ratio
-    steps = special.logit(np.r_[steps, 1.0 / ratio])
+    tails = np.array([1e-10, 1e-5, 0.01, 0.1, 0.5, 0.9, 0.99, 1 - 1e-5])
+    steps = special.logit(np.r_[special.betaincinv(a, b, tails), 1.0] / ratio)
     marks = np.log(c / d) + np.hypot(c**-0.5, d**-0.5) * np.arange(-10.0, 11.0, 2.0)
     ends = np.unique(np.clip(np.r_[-60.0, 60.0, marks, steps[np.isfinite(steps)]], -60.0, 60.0))
     return sum(integrate.quad(part, low, high, epsabs=1e-14, epsrel=1e-13)[0] for low, high in pairwise(ends))

@@ -1,7 +1,10 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, special, stats
 
+from engine.stats.arrays import FloatArray
 from engine.stats.frequentist.dunnett import critical_dunnett, log_p_dunnett, shared_noise
 from engine.stats.log_p_values import log_p_normal
 
@@ -67,3 +70,31 @@ def test_p_and_critical_value_agree() -> None:
     np.testing.assert_allclose(
         log_p_dunnett(np.repeat(critical[:, None], 4, axis=1), shared), np.log(0.05), rtol=1e-9
     )
+
+
+def integrated_p(z: float, shared: FloatArray) -> float:
+    """Integrate 1 - E[Π (Φ((z - √s U) / √(1-s)) - Φ((-z - √s U) / √(1-s)))], Dunnett (1955), by SciPy."""
+    root, left = np.sqrt(shared), np.sqrt(1.0 - shared)
+
+    def beyond(noise: float) -> float:
+        each = special.ndtr((root * noise - z) / left) + special.ndtr((-z - root * noise) / left)
+        with np.errstate(divide="ignore"):
+            return float(-np.expm1(np.log1p(-each).sum()) * stats.norm.pdf(noise))
+
+    marks = np.unique(np.clip(np.r_[0.0, z / root, z * root, 12.0], 0.0, 12.0))
+    return 2.0 * sum(integrate.quad(beyond, *ends, epsabs=1e-16, epsrel=1e-12)[0] for ends in pairwise(marks))
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.001, 0.01), (0.3, 0.7), (0.05, 0.95), (0.9, 0.99)])
+def test_p_is_the_integral_over_the_controls_noise(low: float, high: float) -> None:
+    rng = np.random.default_rng(3)
+    for z in (0.3, 1.0, 2.5, 5.0):
+        shared = rng.uniform(low, high, 4)
+        found = np.exp(log_p_dunnett(np.full(4, z), shared))
+        np.testing.assert_allclose(found, integrated_p(z, shared), rtol=2e-9)
+
+
+def test_logs_and_probabilities_meet_where_one_takes_over() -> None:
+    shared = np.random.default_rng(4).uniform(0.1, 0.99, (50, 3))
+    before, after = (log_p_dunnett(np.full((50, 3), z), shared) for z in (30.0, np.nextafter(30.0, 31.0)))
+    np.testing.assert_allclose(before, after, rtol=1e-12)
