@@ -13,6 +13,8 @@ from engine.errors import InvalidEvidenceError
 
 # Beyond this, doubles skip whole numbers.
 _MOST_CENTS = 2.0**53
+# Sums of cents are of 64 bits; just below their limit, because this sum itself is of doubles.
+_MOST_CENTS_TOGETHER = 2.0**63 * (1.0 - 1e-6)
 GoalKind = Literal["custom_event", "revenue"]
 
 
@@ -209,6 +211,10 @@ def _cents(frame: pl.DataFrame, name: str) -> pl.Expr:
         cents = np.nan_to_num(cents, nan=0.0, posinf=np.inf, neginf=-np.inf)
     if max(-cents.min(), cents.max()) >= _MOST_CENTS:
         raise InvalidEvidenceError(f"{name!r} holds amounts that are too large to be counted in cents")
+    if np.abs(cents).sum() >= _MOST_CENTS_TOGETHER:
+        raise InvalidEvidenceError(
+            f"{name!r} adds up to more cents than 64 bits can hold; give smaller amounts"
+        )
     return pl.lit(pl.Series(cents.astype(np.int64)))
 
 

@@ -7,7 +7,7 @@ Visitors are of the control; the variant has `ratio` times as many. Effects are 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,9 @@ _LARGEST_DRIFT = 35.0
 
 
 class Metric(Protocol):
-    """A metric per visitor: its mean and variance."""
+    """A metric per visitor: its mean and variance; `pools_variance` where its test pools the two arms."""
+
+    pools_variance: ClassVar[bool]
 
     def mean(self) -> FloatArray:
         """Return the control's mean."""
@@ -40,6 +42,8 @@ class Metric(Protocol):
 @dataclass(frozen=True, slots=True)
 class Share:
     """A conversion rate, as a share; `correlation` is that with the CUPED covariate."""
+
+    pools_variance: ClassVar[bool] = True
 
     rate: npt.ArrayLike
     correlation: npt.ArrayLike = 0.0
@@ -60,7 +64,13 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean per visitor, such as revenue, with its standard deviation, the same in every variant."""
+    """A mean per visitor, such as revenue, with its standard deviation; both are those of the control.
+
+    The variance grows with the mean: by the square of (1 + lift) where orders grow in value, by (1 + lift)
+    where their number grows. The larger of the two is planned with, so that neither has too little power.
+    """
+
+    pools_variance: ClassVar[bool] = False
 
     value: npt.ArrayLike
     deviation: npt.ArrayLike
@@ -71,9 +81,11 @@ class Mean:
         return np.asarray(self.value, np.float64)
 
     def variance(self, mean: FloatArray) -> FloatArray:
-        """Return deviation² · (1 - correlation²)."""
+        """Return deviation² · (1 - correlation²) · max(g, g²), with g the growth of the mean."""
         left = np.square(np.asarray(self.deviation, np.float64)) * _left(self.correlation)
-        return np.broadcast_to(left, np.broadcast_shapes(left.shape, mean.shape))
+        control, mean = np.broadcast_arrays(self.mean(), mean)
+        growth = np.divide(mean, control, out=np.ones(mean.shape), where=control > 0)
+        return np.asarray(left * np.maximum(growth, np.square(growth)))
 
     def highest_lift(self) -> FloatArray:
         """Return 10⁶, the end of searches: a mean has no largest lift."""
@@ -131,11 +143,12 @@ class Plan:
 def visitors_needed(metric: Metric, lift: npt.ArrayLike, plan: Plan) -> FloatArray:
     """Return the control's visitors, rounded up, that detect a true `lift` with the planned power.
 
-    n = ((z sqrt(V0) + (drift - z) sqrt(V1)) / effect)²: V0 is the variance of the difference per control
-    visitor if nothing differs (pooled, as the score test has it), V1 if the lift is true, and drift the
-    average statistic that gives the power, z_{alpha/2} + z_beta for a single look. Fleiss, Levin and Paik
-    (2003), "Statistical Methods for Rates and Proportions", section 4.2; Jennison and Turnbull (2000),
-    "Group Sequential Methods", section 2.2, for the drift where there are more looks.
+    n = ((z sqrt(V0) + (drift - z) sqrt(V1)) / effect)²: V1 is the variance of the difference per control
+    visitor if the lift is true, V0 that which the test takes if nothing differs (shares pool it, as the
+    score test does; means do not, as Welch's), and drift the average statistic that gives the power,
+    z_{alpha/2} + z_beta for a single look. Fleiss, Levin and Paik (2003), "Statistical Methods for Rates and
+    Proportions", section 4.2; Jennison and Turnbull (2000), "Group Sequential Methods", section 2.2, for the
+    drift where there are more looks.
     """
     # A tolerance of 1e-12, or rounding errors would round whole numbers up.
     return np.ceil(_visitors_by_lift(metric, plan)(np.asarray(lift, np.float64)) * (1.0 - 1e-12))
@@ -222,7 +235,7 @@ def _effect_by_lift(
 ) -> Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]:
     """Return, as a function of the lift, the effect and its two standard deviations per control visitor.
 
-    The first holds if nothing differs, the second if the lift is true.
+    The first is the one of the test if nothing differs, the second holds if the lift is true.
     """
     control = metric.mean()
     control_variance = metric.variance(control)
@@ -234,8 +247,10 @@ def _effect_by_lift(
             kept = 1.0 - plan.margin
             true = np.sqrt(control_variance * kept**2 + variant_variance)
             return variant - kept * control, true, true
-        pooled: FloatArray = metric.variance((control + plan.ratio * variant) / (1.0 + plan.ratio))
         true = np.sqrt(control_variance + variant_variance)
+        if not metric.pools_variance:
+            return np.abs(variant - control), true, true
+        pooled: FloatArray = metric.variance((control + plan.ratio * variant) / (1.0 + plan.ratio))
         return np.abs(variant - control), np.sqrt(pooled * (1.0 + 1.0 / plan.ratio)), true
 
     return effect

@@ -67,3 +67,19 @@ def test_a_kind_of_goal_that_does_not_exist_is_refused() -> None:
 def test_goals_as_text_are_refused() -> None:
     with pytest.raises(InvalidEvidenceError, match=r"such as \['bought'\]"):
         kinds_of("bought")
+
+
+def test_cents_beyond_64_bits_are_refused() -> None:
+    # Each amount is countable, and 1,025 of them are more than 2^63 cents.
+    frame = pl.DataFrame({"variant": ["A"] * 1_025, "revenue": [90_000_000_000_000.0] * 1_025})
+    columns = Columns(variant="variant", goals={"revenue": "revenue"})
+    with pytest.raises(InvalidEvidenceError, match="'revenue' adds up to more cents than 64 bits"):
+        read_rows(frame, columns)
+    assert read_rows(frame.head(1_000), columns).height == 1_000
+
+
+def test_refunds_count_towards_the_limit_of_cents() -> None:
+    amounts = [90_000_000_000_000.0, -90_000_000_000_000.0] * 513
+    frame = pl.DataFrame({"variant": ["A"] * len(amounts), "revenue": amounts})
+    with pytest.raises(InvalidEvidenceError, match="64 bits"):
+        read_rows(frame, Columns(variant="variant", goals={"revenue": "revenue"}))

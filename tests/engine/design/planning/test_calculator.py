@@ -27,8 +27,8 @@ def test_visitors_of_a_rate_are_those_of_the_textbook() -> None:
 
 
 def test_visitors_of_a_mean_are_those_of_the_textbook() -> None:
-    # 2 (1.959964 + 0.841621)² / 0.1² = 1569.78 for an effect of a tenth of the deviation.
-    assert asked(baseline_mean=100, standard_deviation=100, effect=10).visitors_per_variant == 1570
+    # (1 + 1.1²) (1.959964 + 0.841621)² / 0.1² = 1734.6: the deviation grows with the mean, by a tenth.
+    assert asked(baseline_mean=100, standard_deviation=100, effect=10).visitors_per_variant == 1735
 
 
 def test_a_one_sided_test_has_all_of_alpha_on_the_wanted_side() -> None:
