@@ -10,7 +10,17 @@ from engine.design.validation.records import Record
 from engine.design.validation.values import at, shown
 from engine.errors import Problem, TransitionError
 
-LOCKED_WHILE_PAUSED = ("type", "url", "url_match_type", "url_rules")
+LOCKED_WHILE_PAUSED = (
+    "type",
+    "url",
+    "url_match_type",
+    "url_rules",
+    "confidence_level",
+    "analysis_method",
+    "traffic_strategy",
+)
+# Keys of a goal's config that decide its verdict, and not what it counts.
+LOCKED_OF_GOALS = ("direction", "guardrail_margin_percent", "minimum_effect_percent")
 _REFUSALS = {
     "running": ("experiment_running", "'{name}' is running; pause it before you change it"),
     "completed": ("experiment_locked", "'{name}' is completed: its results are frozen; copy it to go on"),
@@ -60,17 +70,43 @@ def _variants(current: Sequence[Record], sent: object) -> Iterator[Problem]:
                 f"[{index}]",
                 "adding variants is not possible while paused; send the ids of the existing ones",
             )
-        elif "changes" in item:
+            continue
+        # Null stands for the default, which is no control.
+        if "is_control" in item and (item["is_control"] or False) != existing["is_control"]:
+            yield Problem(
+                f"[{index}].is_control", "the control cannot change once visitors have been counted"
+            )
+        if "changes" in item:
             yield from at(f"[{index}].changes", _missing(existing["changes"], item["changes"], "change"))
     yield from _missing(current, sent, "variant")
 
 
 def _goals(experiment: Experiment, current: Sequence[Record], sent: object) -> Iterator[Problem]:
-    primary = experiment.primary_goal
+    existing = {goal.id: goal for goal in experiment.goals}
     for index, item in _items(sent):
-        if primary is not None and item.get("id") == primary.id:
-            yield from at(f"[{index}]", _primary_goal(primary, item))
+        goal = existing.get(str(item.get("id")))
+        if goal is not None:
+            yield from at(f"[{index}]", _goal(goal, item))
     yield from _missing(current, sent, "goal")
+
+
+def _goal(goal: Goal, sent: Mapping[str, Any]) -> Iterator[Problem]:
+    if goal.is_primary:
+        yield from _primary_goal(goal, sent)
+    config = sent.get("config", goal.config)
+    if not isinstance(config, Mapping):
+        return
+    before, after = goal.tracking, tracking_of(goal.goal_type, config)
+    for key in LOCKED_OF_GOALS:
+        if before.get(key) != after.get(key):
+            hint = f"send it as it was, {shown(before[key])}" if key in before else "leave it out"
+            yield Problem(f"config.{key}", f"cannot change once visitors have been counted; {hint}")
+    if goal.is_primary and _counted(before) != _counted(after):
+        yield Problem("config", "what the primary goal counts cannot change once visitors have been counted")
+
+
+def _counted(tracking: Record) -> dict[str, Any]:
+    return {key: value for key, value in tracking.items() if key not in LOCKED_OF_GOALS}
 
 
 def _primary_goal(primary: Goal, sent: Mapping[str, Any]) -> Iterator[Problem]:
@@ -78,9 +114,6 @@ def _primary_goal(primary: Goal, sent: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem(
             "goal_type", f"the primary goal stays a {primary.goal_type} goal once visitors are counted"
         )
-    config = sent.get("config", primary.config)
-    if isinstance(config, Mapping) and tracking_of(primary.goal_type, config) != primary.tracking:
-        yield Problem("config", "what the primary goal counts cannot change once visitors have been counted")
     if sent.get("is_primary", True) is False:
         yield Problem("is_primary", "the primary goal stays the primary goal once visitors have been counted")
 

@@ -202,6 +202,30 @@ def test_paused_experiment_names_every_locked_field_at_once(customer: Customer, 
     assert data_of(customer, path) == before
 
 
+def test_paused_experiment_keeps_the_rules_of_its_verdict(customer: Customer, project: str) -> None:
+    path = an_experiment_that_is(customer, project, "paused")
+    before = data_of(customer, path)
+    control, treatment = before["variants"]
+    (goal,) = before["goals"]
+    body = {
+        "confidence_level": 90,
+        "analysis_method": "bayesian",
+        "traffic_strategy": "bandit",
+        "variants": [{**control, "is_control": False}, {**treatment, "is_control": True}],
+        "goals": [{**goal, "config": {**goal["config"], "direction": "decrease"}}],
+    }
+    error = error_of(customer.patch(path, body), 422, "field_locked")
+    assert sorted(fields_of(error)) == [
+        "analysis_method",
+        "confidence_level",
+        "goals[0].config.direction",
+        "traffic_strategy",
+        "variants[0].is_control",
+        "variants[1].is_control",
+    ]
+    assert data_of(customer, path) == before
+
+
 @pytest.mark.parametrize("part", ["variants", "goals"])
 def test_paused_experiment_keeps_every_part_that_visitors_have_seen(
     customer: Customer, project: str, part: str

@@ -63,7 +63,7 @@ def test_before_it_starts_everything_can_change(status: str) -> None:
     [
         {"name": "New"},
         {"traffic_allocation": 50},
-        {"confidence_level": 90},
+        {"hypothesis": "Shorter forms sell more"},
         {
             "variants": [
                 {"id": "var_0", "weight": 2},
@@ -90,6 +90,10 @@ def test_a_paused_experiment_accepts_what_it_is_already() -> None:
         "url": "https://shop.example/checkout",
         "url_match_type": "exact",
         "url_rules": [],
+        "confidence_level": 95,
+        "analysis_method": "frequentist",
+        "traffic_strategy": "fixed",
+        "variants": [{"id": "var_0", "is_control": True}, {"id": "var_1", "is_control": False}],
         # The default direction says the same as none.
         "goals": [{"id": "goal_1", "config": {"event_name": "purchase", "direction": "increase"}}],
     }
@@ -103,10 +107,24 @@ def test_a_paused_experiment_accepts_what_it_is_already() -> None:
         ({"url": "/other", "url_match_type": "contains"}, {"url", "url_match_type"}),
         ({"url_rules": [{"type": "exclude", "match_type": "contains", "value": "x"}]}, {"url_rules"}),
         ({"variants": [{"id": "var_0"}, {"id": "var_1"}, {"name": "New"}]}, {"variants[2]"}),
+        ({"confidence_level": 90}, {"confidence_level"}),
+        (
+            {"analysis_method": "bayesian", "traffic_strategy": "bandit"},
+            {"analysis_method", "traffic_strategy"},
+        ),
+        (
+            {"variants": [{"id": "var_0", "is_control": False}, {"id": "var_1", "is_control": True}]},
+            {"variants[0].is_control", "variants[1].is_control"},
+        ),
+        ({"variants": [{"id": "var_1"}, {"id": "var_0", "is_control": None}]}, {"variants[1].is_control"}),
         ({"variants": [{"id": "var_0"}]}, {"variants"}),
         ({"variants": [{"id": "var_0"}, {"id": "var_1", "changes": []}]}, {"variants[1].changes"}),
         ({"goals": []}, {"goals"}),
         ({"goals": [{"id": "goal_1", "config": {"event_name": "other"}}]}, {"goals[0].config"}),
+        (
+            {"goals": [{"id": "goal_1", "config": {"event_name": "purchase", "direction": "decrease"}}]},
+            {"goals[0].config.direction"},
+        ),
         (
             {"goals": [{"id": "goal_1", "goal_type": "pageview", "config": {"url": "/"}}]},
             {"goals[0].goal_type", "goals[0].config"},
@@ -143,6 +161,39 @@ def test_everything_locked_and_everything_wrong_is_reported_at_once() -> None:
         "traffic_allocation",
         "foo",
     }
+
+
+@pytest.mark.parametrize(
+    ("key", "before", "after"),
+    [
+        ("direction", "decrease", "increase"),
+        ("direction", "decrease", None),
+        ("guardrail_margin_percent", 2, 5),
+        ("guardrail_margin_percent", 2, None),
+        ("guardrail_margin_percent", None, 2),
+    ],
+)
+def test_a_secondary_goal_keeps_what_its_verdict_depends_on(key: str, before: object, after: object) -> None:
+    goals = (a_goal(), a_goal(id="goal_2", is_primary=False, config={"event_name": "error", key: before}))
+    sent = [{"id": "goal_1"}, {"id": "goal_2", "config": {"event_name": "error", key: after}}]
+    with pytest.raises(TransitionError) as error:
+        revise(paused(goals=goals), {"goals": sent})
+    assert [problem.field for problem in error.value.problems] == [f"goals[1].config.{key}"]
+    same = [{"id": "goal_1"}, {"id": "goal_2", "config": {key: before, "event_name": "error"}}]
+    assert revise(paused(goals=goals), {"goals": same}).goals == goals
+
+
+def test_every_setting_that_decides_the_verdict_can_change_before_the_start() -> None:
+    fields = {
+        "confidence_level": 90,
+        "analysis_method": "bayesian",
+        "traffic_strategy": "bandit",
+        "variants": [{"id": "var_0", "is_control": False}, {"id": "var_1", "is_control": True}],
+        "goals": [{"id": "goal_1", "config": {"event_name": "error", "direction": "decrease"}}],
+    }
+    revised = revise(an_experiment(), fields)
+    assert (revised.confidence_level, revised.traffic_strategy) == (90, "bandit")
+    assert revised.control == revised.variants[1]
 
 
 def test_a_secondary_goal_can_change_what_it_counts() -> None:
