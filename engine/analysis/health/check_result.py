@@ -14,7 +14,7 @@ from engine.analysis.results.report import CheckStatus
 from engine.design.experiment import Experiment
 from engine.stats.arrays import FloatArray
 
-# A split this unlikely under the configured weights is a fault, not chance.
+# A split this unlikely under the configured weights, however often one looks, is a fault, not chance.
 SAMPLE_RATIO_ALARM = 0.001
 
 

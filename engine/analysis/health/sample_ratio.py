@@ -11,32 +11,38 @@ from engine.analysis.results.formatting import share
 from engine.stats.sequential.sample_ratio import check_split_over_epochs
 
 Value = TypeVar("Value")
+# A split this unlikely at one look is not "as planned", and no proof of a fault either.
+SAMPLE_RATIO_WARNING = 0.01
 
 
 def sample_ratio(check_input: CheckInput) -> CheckResult:
-    """Test the visitors per variant against the weights by chi-square; alarm at p < 0.001.
+    """Test the visitors per variant against the weights: alarm at an always-valid p below 0.001.
 
-    Where weights changed, visitors are compared with the weights of their epoch, and the epochs' chi-squares
-    and degrees of freedom add up. `always_valid_p_value` holds at every look: below 0.001 in at most one
-    sound test of a thousand, however often one looks (`sequential.sample_ratio`).
+    `always_valid_p_value` is below 0.001 in at most one sound test of a thousand, however often one looks
+    (`sequential.sample_ratio`). `p_value` is that of one chi-square test, which 28 daily looks bring below
+    0.001 in one sound test of a hundred: below 0.01 it is a warning. Where weights changed, visitors are
+    compared with the weights of their epoch; chi-squares and degrees of freedom add up over epochs.
     """
     split, epochs = check_input.split, check_input.evidence.epochs
     if not split.test.tested.any():
         return CheckResult("not_applicable", "Too few visitors yet for a sample ratio test.", {})
     chi_square = float(split.test.statistic.sum())
     p = float(special.chdtrc(int(split.test.df.sum()), chi_square))
+    always_valid_p = float(np.exp(check_split_over_epochs(split.visitors, split.shares).log_p))
     visitors = _by_name(check_input, check_input.evidence.visitors.tolist())
     expected_shares = _by_name(check_input, check_input.expected_shares.tolist())
     details = {
         "p_value": p,
-        "always_valid_p_value": float(np.exp(check_split_over_epochs(split.visitors, split.shares).log_p)),
+        "always_valid_p_value": always_valid_p,
         "chi_square": chi_square,
         "visitors": visitors,
         "expected_shares": expected_shares,
         **({} if epochs is None else {"epochs": _by_epoch(check_input, epochs)}),
     }
-    if p >= SAMPLE_RATIO_ALARM:
-        return CheckResult("ok", "Visitors are split as planned.", details)
+    if always_valid_p >= SAMPLE_RATIO_ALARM:
+        if p >= SAMPLE_RATIO_WARNING:
+            return CheckResult("ok", "Visitors are split as planned.", details)
+        return CheckResult("warning", _doubtful_message(check_input, p), details)
     message = _mismatch_message(check_input)
     if epochs is None or check_input.experiment.trigger == "direct":
         return CheckResult("alarm", message, details)
@@ -46,7 +52,23 @@ def sample_ratio(check_input: CheckInput) -> CheckResult:
     )
 
 
+def _doubtful_message(check_input: CheckInput, p: float) -> str:
+    """Say that the split is unlikely, and not yet a mismatch."""
+    return (
+        f"{_furthest_variant(check_input)} (p = {p:.2g}). Fewer than 1 look in 100 at a sound test shows"
+        " that: watch the split, and check how visitors are assigned and counted if it stays."
+    )
+
+
 def _mismatch_message(check_input: CheckInput) -> str:
+    """Describe the mismatch, and its chance."""
+    return (
+        f"Sample ratio mismatch: {_furthest_variant(check_input)}. By chance this happens in fewer than 1 of"
+        " 1,000 tests, so visitors are assigned, lost or counted unevenly."
+    )
+
+
+def _furthest_variant(check_input: CheckInput) -> str:
     """Describe the variant furthest from its share, in the epoch with the largest mismatch."""
     split, epochs = check_input.split, check_input.evidence.epochs
     epoch = int(split.test.statistic.argmax())
@@ -54,10 +76,8 @@ def _mismatch_message(check_input: CheckInput) -> str:
     worst = int(np.abs(visitors - shares * visitors.sum()).argmax())
     since = "" if epochs is None else f" since {epochs.started_at[epoch]:%Y-%m-%d %H:%M} UTC"
     return (
-        f"Sample ratio mismatch: '{check_input.experiment.variants[worst].name}' has"
-        f" {share(visitors[worst] / visitors.sum())} of visitors{since} instead of {share(shares[worst])}. By"
-        " chance this happens in fewer than 1 of 1,000 tests, so visitors are assigned, lost or counted"
-        " unevenly."
+        f"'{check_input.experiment.variants[worst].name}' has"
+        f" {share(visitors[worst] / visitors.sum())} of visitors{since} instead of {share(shares[worst])}"
     )
 
 

@@ -14,8 +14,8 @@ from engine.stats.frequentist.chi_square import goodness_of_fit
 from engine.stats.frequentist.multiple_testing import holm
 from engine.stats.sequential.sample_ratio import check_split
 
-# Segments are smaller than the whole, and what breaks one of them breaks it badly: a tenth of the weight
-# that the whole's check puts on the promised split finds that with fewer visitors.
+# Segments are smaller than the whole, and what breaks one of them breaks it badly: one medium concentration
+# finds that with few visitors.
 CONCENTRATION = 1_000.0
 # Dimensions known before any variant can act, so that only a fault can make them differ. The others come
 # from the page or its sender, and a variant that redirects or acts early may change them.
@@ -54,7 +54,7 @@ def check_splits(plan: AnalysisPlan, counted: SegmentVisitors) -> SegmentSplits:
     arms = np.flatnonzero(plan.weights > 0)
     visitors, weights = counted.visitors[:, arms], plan.weights[arms]
     log_p = goodness_of_fit(visitors, weights / weights.sum()).log_p
-    always_valid = check_split(visitors, weights, concentration=CONCENTRATION).log_p
+    always_valid = check_split(visitors, weights, concentrations=(CONCENTRATION,)).log_p
     adjusted = holm(always_valid)
     return SegmentSplits(
         log_p=log_p,

@@ -24,7 +24,7 @@ def test_p_values_are_those_of_each_segment_by_itself_and_holms_over_all() -> No
     p = [stats.chisquare(row, row.sum() * np.array(weights) / 10).pvalue for row in visitors]
     np.testing.assert_allclose(np.exp(splits.log_p), p, rtol=1e-9)
     np.testing.assert_allclose(np.exp(splits.log_p_adjusted), multipletests(p, method="holm")[1], rtol=1e-9)
-    each = [check_split(row, weights, concentration=CONCENTRATION).log_p for row in visitors]
+    each = [check_split(row, weights, concentrations=(CONCENTRATION,)).log_p for row in visitors]
     np.testing.assert_allclose(splits.log_p_always_valid, each)
     adjusted = multipletests(np.exp(each), method="holm")[1]
     np.testing.assert_allclose(np.exp(splits.log_p_always_valid_adjusted), adjusted)

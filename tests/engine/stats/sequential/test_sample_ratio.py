@@ -14,9 +14,26 @@ def test_p_is_the_formula_of_the_paper() -> None:
     factor = mpmath.loggamma(sum(prior)) - mpmath.loggamma(sum(prior) + sum(counts))
     for count, share, a in zip(counts, shares, prior, strict=True):
         factor += mpmath.loggamma(a + count) - mpmath.loggamma(a) - count * mpmath.log(mpmath.mpf(share))
-    checked = check_split(counts, [0.45, 0.45, 0.10])
+    checked = check_split(counts, [0.45, 0.45, 0.10], concentrations=[concentration])
     assert checked.log_p == pytest.approx(min(0.0, -float(factor)), rel=1e-8)
     assert checked.log_p < -1
+
+
+def test_several_concentrations_average_their_bayes_factors() -> None:
+    counts = [[5_300, 4_700], [900, 1_300]]
+    each = [check_split(counts, [1, 1], concentrations=[one]).log_p for one in (10, 100, 1_000, 10_000)]
+    assert check_split(counts, [1, 1]).log_p == pytest.approx(-np.log(np.exp(-np.array(each)).mean(axis=0)))
+
+
+@pytest.mark.parametrize(
+    ("share", "visitors"),
+    # 92:8 and 60:40; then 5%, 2% and 1% of the visitors of one arm lost.
+    [(0.92, 30), (0.6, 460), (1 / 1.95, 27_500), (1 / 1.98, 172_000), (1 / 1.99, 740_000)],
+)
+def test_faults_alarm_after_the_visitors_that_the_concentrations_promise(share: float, visitors: int) -> None:
+    arm = np.random.default_rng(4).binomial(visitors, share, 4_000)
+    alarmed = check_split(np.stack([arm, visitors - arm], axis=-1), [1, 1]).log_p < np.log(0.001)
+    assert 0.35 < alarmed.mean() < 0.65
 
 
 @pytest.mark.parametrize("per_day", [50, 5_000])
@@ -60,5 +77,7 @@ def test_a_billion_visitors_keep_their_digits() -> None:
     expected = mpmath.loggamma(10_000 + 10**9) - mpmath.loggamma(10_000) - 10**9 * mpmath.log(2)
     for count in counts:
         expected -= mpmath.loggamma(5_000 + count) - mpmath.loggamma(5_000)
-    assert check_split(counts, [1, 1]).log_p == pytest.approx(float(expected), abs=1e-4)
+    assert check_split(counts, [1, 1], concentrations=[10_000]).log_p == pytest.approx(
+        float(expected), abs=1e-4
+    )
     assert expected < -10
