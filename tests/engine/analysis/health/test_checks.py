@@ -144,18 +144,19 @@ def test_detectable_change_is_found_four_times_in_five() -> None:
     control, variant = rng.binomial(n, 0.05, 20_000), rng.binomial(n, 0.05 * (1 + lift), 20_000)
     pooled = (control + variant) / (2 * n)
     z = (variant - control) / n / np.sqrt(2 * pooled * (1 - pooled) / n)
-    assert np.mean(np.abs(z) > 1.96) == pytest.approx(0.8, abs=0.01)
+    # Blinded: without a lift in the data, half of it is expected in their mean, which is a little too much.
+    assert 0.79 < np.mean(np.abs(z) > 1.96) < 0.84
 
 
 def test_detectable_change_of_revenue_needs_its_spread() -> None:
     goals = (a_goal(goal_type="revenue", config={}),)
     paid = Moments(np.full((1, 2), 5000.0), np.full((1, 2), 200.0), np.full((1, 2), 5000 * 900.0**2))
     evidence = observed([5000, 5000], [500, 500], cents=paid)
-    # (1.96 + 0.84) · 900 · sqrt(2 / 5000) / 200.
-    assert detectable_change(an_experiment(goals=goals), evidence) == pytest.approx(0.2521, rel=1e-2)
+    # a = (1.96 + 0.84) · 900 · sqrt(2 / 5000) / 200 = 0.2521; a / (1 - a/2), as the mean holds half of it.
+    assert detectable_change(an_experiment(goals=goals), evidence) == pytest.approx(0.2885, rel=1e-2)
     # However many of them pay, all of them too.
     everybody = observed([5000, 5000], [5000, 5000], cents=paid)
-    assert detectable_change(an_experiment(goals=goals), everybody) == pytest.approx(0.2521, rel=1e-2)
+    assert detectable_change(an_experiment(goals=goals), everybody) == pytest.approx(0.2885, rel=1e-2)
     assert detectable_change(an_experiment(goals=goals), observed([5000, 5000], [500, 500])) is None
 
 

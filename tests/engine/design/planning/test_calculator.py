@@ -32,9 +32,9 @@ def test_visitors_of_a_mean_are_those_of_the_textbook() -> None:
 
 
 def test_a_one_sided_test_has_all_of_alpha_on_the_wanted_side() -> None:
-    # 2 (1.644854 + 0.841621)² / 0.1² = 1236.51 for an effect of a tenth of the deviation.
+    # (1 + 1.1²) (1.644854 + 0.841621)² / 0.1² = 1366.3: the deviation grows with the mean, by a tenth.
     found = asked(baseline_mean=100, standard_deviation=100, effect=10, alternative="one_sided")
-    assert found.visitors_per_variant == 1237
+    assert found.visitors_per_variant == 1367
 
 
 def test_a_one_sided_test_needs_a_level_above_that_of_chance() -> None:
