@@ -7,13 +7,12 @@ import numpy as np
 from engine.calibration.method import (
     Method,
     MethodOutcome,
-    outcome_of_arms,
-    outcome_of_welch,
+    outcome_of_estimates,
+    outcome_of_means,
 )
 from engine.calibration.trials import Setting, lifts_of_last
 from engine.simulation.bandits import simulate_bandits
 from engine.stats.arrays import FloatArray
-from engine.stats.estimates import Estimate
 from engine.stats.moments import Moments
 from engine.stats.stratification import stratify
 
@@ -76,11 +75,12 @@ def _is_bandit(case: object) -> bool:
 def _stratified(sample: BanditSample) -> MethodOutcome:
     variants = sample.moments[..., 1:]
     found = stratify(sample.moments[..., :1].broadcast_to(variants.n.shape), variants)
-    return outcome_of_welch(found.control, found.variant, mean=sample.case.rate)
+    skewness = found.cumulants.skewness()
+    return outcome_of_estimates(found.control, found.variant, mean=sample.case.rate, skewness=skewness)
 
 
 def _pooled(sample: BanditSample) -> MethodOutcome:
-    return outcome_of_arms(Estimate.of(sample.moments.sum_over(0)), mean=sample.case.rate)
+    return outcome_of_means(sample.moments.sum_over(0), mean=sample.case.rate)
 
 
 METHODS: tuple[Method, ...] = (

@@ -9,6 +9,7 @@ from engine.stats.arrays import FloatArray
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.noninferiority import noninferiority_test
 from engine.stats.moments import Moments
+from engine.stats.skewness import PooledCumulants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,9 @@ def _test(sample: GuardrailSample, *, wanted: int) -> MethodOutcome:
     """Take the verdict in the wanted direction, and the one-sided bound of the lift."""
     arms, margin = Estimate.of(sample.moments), sample.case.margin
     control, variant = arms[:, None, :1], arms[:, None, 1:]
-    found = noninferiority_test(control, variant, margin=margin, alpha=FAMILY)
+    moments = sample.moments[:, None]
+    cumulants = PooledCumulants.of(moments[..., :1], moments[..., 1:])
+    found = noninferiority_test(control, variant, margin=margin, alpha=FAMILY, cumulants=cumulants)
     verdict = np.where(found.holds if wanted > 0 else found.broken, wanted, 0)
     observed_lift = (variant.value - control.value) / sample.case.rate + margin
     return MethodOutcome(verdict, found.worst + margin, np.full(observed_lift.shape, np.inf), observed_lift)

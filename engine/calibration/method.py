@@ -5,11 +5,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from engine.calibration.trials import LEVEL, Setting
 from engine.stats.arrays import FloatArray, IntArray
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import Comparison, compare_means
+from engine.stats.moments import Moments
+from engine.stats.skewness import PooledCumulants
 
 FAMILY = (100 - LEVEL) / 100
 
@@ -108,15 +111,27 @@ def outcome_of_test(comparison: Comparison, alpha: float, observed_lift: FloatAr
     return MethodOutcome(verdict, comparison.low, comparison.high, observed_lift)
 
 
-def outcome_of_welch(control: Estimate, variant: Estimate, *, mean: float | FloatArray) -> MethodOutcome:
-    """Run Welch's test once per run on two estimates; `mean` is the control's true mean."""
+def outcome_of_estimates(
+    control: Estimate,
+    variant: Estimate,
+    *,
+    mean: float | FloatArray,
+    skewness: npt.ArrayLike = 0.0,
+) -> MethodOutcome:
+    """Test two estimates once per run; `mean` is the control's true mean.
+
+    By Welch's test, freed of the `skewness` of the difference; that broadcasts to the estimates.
+    """
     first, second = control[:, None], variant[:, None]
     alpha = FAMILY / first.n.shape[-1]
     observed_lift = (second.value - first.value) / mean
-    return outcome_of_test(compare_means(first, second, alpha), alpha, observed_lift)
+    skewed = np.broadcast_to(np.asarray(skewness, np.float64), control.n.shape)[:, None]
+    return outcome_of_test(compare_means(first, second, alpha, skewed), alpha, observed_lift)
 
 
-def outcome_of_arms(arms: Estimate, *, mean: float | FloatArray) -> MethodOutcome:
-    """Run Welch's test of every arm against the first, the control; estimates are runs by arms."""
+def outcome_of_means(arms: Moments, *, mean: float | FloatArray) -> MethodOutcome:
+    """Test every arm's mean against the first, the control's, as the service does; runs by arms."""
     variants = arms[:, 1:]
-    return outcome_of_welch(arms[:, :1].broadcast_to(variants.n.shape), variants, mean=mean)
+    control = arms[:, :1].broadcast_to(variants.n.shape)
+    skewness = PooledCumulants.of(control, variants).skewness()
+    return outcome_of_estimates(Estimate.of(control), Estimate.of(variants), mean=mean, skewness=skewness)

@@ -57,7 +57,7 @@ def _compare(trials: Trials, alpha: npt.ArrayLike) -> Comparison:
     """Run the fixed-horizon test of the trials' metric at each of their looks."""
     if trials.setting.orders is None:
         return compare_shares(trials.tables, alpha)
-    return compare_means(*trials.estimates, alpha)
+    return compare_means(*trials.estimates, alpha, trials.skewness)
 
 
 def _single_look(trials: Trials) -> MethodOutcome:

@@ -10,11 +10,10 @@ from engine.calibration.method import (
     FAMILY,
     Method,
     MethodOutcome,
-    outcome_of_arms,
+    outcome_of_means,
 )
 from engine.design.planning.sample_size import Mean, Plan, detectable_lift
 from engine.stats.arrays import BoolArray, FloatArray, IntArray
-from engine.stats.estimates import Estimate
 from engine.stats.moments import Moments, PairedMoments
 
 # Deviations on the log scale: of order frequency and of spend between visitors, and of orders of a visitor.
@@ -126,25 +125,25 @@ def _is_returning(case: object) -> bool:
 
 
 def _plain(sample: ReturningVisitorsSample) -> MethodOutcome:
-    return outcome_of_arms(Estimate.of(metric_moments(sample.revenue)), mean=sample.case.rate)
+    return outcome_of_means(metric_moments(sample.revenue), mean=sample.case.rate)
 
 
 def _cuped(sample: ReturningVisitorsSample) -> MethodOutcome:
-    return outcome_of_arms(_adjusted(sample.revenue), mean=sample.case.rate)
+    return outcome_of_means(_adjusted(sample.revenue), mean=sample.case.rate)
 
 
 def _per_order(sample: ReturningVisitorsSample) -> MethodOutcome:
-    return outcome_of_arms(Estimate.of(metric_moments(sample.orders)), mean=1.0)
+    return outcome_of_means(metric_moments(sample.orders), mean=1.0)
 
 
 def _per_order_cuped(sample: ReturningVisitorsSample) -> MethodOutcome:
-    return outcome_of_arms(_adjusted(sample.orders), mean=1.0)
+    return outcome_of_means(_adjusted(sample.orders), mean=1.0)
 
 
-def _adjusted(values: VisitorValues) -> Estimate:
+def _adjusted(values: VisitorValues) -> Moments:
     """Adjust as a report adjusts goals, each run standing for a goal."""
     is_share = np.zeros(len(values.value.n), bool)
-    return Estimate.of(adjusted_metrics(values, is_share=is_share).moments)
+    return adjusted_metrics(values, is_share=is_share).moments
 
 
 METHODS: tuple[Method, ...] = (

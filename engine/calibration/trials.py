@@ -18,6 +18,7 @@ from engine.stats.arrays import FloatArray
 from engine.stats.contingency import Tables
 from engine.stats.estimates import Estimate
 from engine.stats.moments import Moments
+from engine.stats.skewness import PooledCumulants
 
 OrderShape = Literal["lognormal", "pareto"]
 
@@ -129,6 +130,12 @@ class Trials:
         """Means of the control, repeated for each variant, and of the variants."""
         control = self.moments[..., :1].broadcast_to(self.moments[..., 1:].n.shape)
         return Estimate.of(control), Estimate.of(self.moments[..., 1:])
+
+    @property
+    def skewness(self) -> FloatArray:
+        """Skewness of the difference of each variant's mean and the control's."""
+        variants = self.moments[..., 1:]
+        return PooledCumulants.of(self.moments[..., :1].broadcast_to(variants.n.shape), variants).skewness()
 
     def at_the_end(self) -> "Trials":
         """Take the last day alone."""

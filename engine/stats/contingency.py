@@ -116,6 +116,10 @@ def moments_without(part: Moments, whole: Moments) -> Moments:
     some = n > 0
     total = whole.n * whole.mean - part.n * part.mean
     mean = np.divide(total, n, out=np.zeros_like(total), where=some)
-    between = (mean - part.mean) ** 2 * part.n * n / np.maximum(whole.n, 1.0)
+    apart, all_n = mean - part.mean, np.maximum(whole.n, 1.0)
+    between = apart**2 * part.n * n / all_n
     m2 = np.maximum(whole.m2 - part.m2 - between, 0.0)
-    return Moments(n, mean, np.where(some, m2, 0.0))
+    skewed = apart * between * (part.n - n) / all_n
+    weighted = 3.0 * apart * (part.n * m2 - n * part.m2) / all_n
+    m3 = whole.m3 - part.m3 - skewed - weighted
+    return Moments(n, mean, np.where(some, m2, 0.0), np.where(some, m3, 0.0))

@@ -1,7 +1,7 @@
 """Moments of one value per visitor and of pairs of values: counts, means and centred sums, mergeable."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -10,28 +10,39 @@ import numpy.typing as npt
 from engine.errors import InvalidEvidenceError
 from engine.stats.arrays import AnyArray, ArrayRecord, FloatArray
 
+# What the last digits of a third moment may add to its bound.
+_ROUNDING = 1e-9
+
+
+def _no_third_moment() -> FloatArray:
+    return np.zeros(())
+
 
 @dataclass(frozen=True, slots=True)
 class Moments(ArrayRecord):
-    """Count, mean and centred second moment, elementwise over arrays of one shape.
+    """Count, mean and centred second and third moments, elementwise over arrays of one shape.
 
     `n` is the number of visitors, `mean` the mean per visitor in the metric's unit (a share for
-    conversions, cents for revenue), `m2` the sum of squared deviations from the mean. An empty cell is
-    `n = 0, mean = 0, m2 = 0`. Raw sums of squares cancel at large means; centred ones do not.
+    conversions, cents for revenue), `m2` the sum of squared deviations from the mean and `m3` that of their
+    cubes. An `m3` that is not known is 0, as of symmetrical values, and gives the plain test of Welch.
+    An empty cell is 0 in all. Raw sums of powers cancel at large means; centred ones do not.
     Raises InvalidEvidenceError for numbers that no sample can have.
     """
 
     n: FloatArray
     mean: FloatArray
     m2: FloatArray
+    m3: FloatArray = field(default_factory=_no_third_moment)
 
     def __post_init__(self) -> None:
-        if not self.n.shape == self.mean.shape == self.m2.shape:
-            raise InvalidEvidenceError(
-                f"n, mean and m2 must have one shape; got {self.n.shape}, {self.mean.shape}, {self.m2.shape}"
-            )
-        if not (np.isfinite(self.n) & np.isfinite(self.mean) & np.isfinite(self.m2)).all():
-            raise InvalidEvidenceError("n, mean and m2 must be finite: leave out values that are missing")
+        if self.m3.shape == () != self.n.shape:
+            object.__setattr__(self, "m3", np.full(self.n.shape, float(self.m3)))
+        shapes = tuple(part.shape for part in (self.n, self.mean, self.m2, self.m3))
+        if len(set(shapes)) > 1:
+            raise InvalidEvidenceError(f"n, mean, m2 and m3 must have one shape; got {shapes}")
+        known = np.isfinite(self.n) & np.isfinite(self.mean) & np.isfinite(self.m2) & np.isfinite(self.m3)
+        if not known.all():
+            raise InvalidEvidenceError("n, mean, m2 and m3 must be finite: leave out values that are missing")
         if ((self.n < 0) | (self.m2 < 0)).any():
             raise InvalidEvidenceError("n and m2 must not be negative")
 
@@ -44,7 +55,9 @@ class Moments(ArrayRecord):
             return cls(n, np.zeros_like(n), np.zeros_like(n))
         mean = np.asarray(array.mean(axis=axis))
         deviations = array - np.expand_dims(mean, axis)
-        return cls(n, mean, np.asarray((deviations * deviations).sum(axis=axis)))
+        squares = deviations * deviations
+        m3 = np.asarray((squares * deviations).sum(axis=axis))
+        return cls(n, mean, np.asarray(squares.sum(axis=axis)), m3)
 
     @classmethod
     def of_shares(cls, successes: npt.ArrayLike, n: npt.ArrayLike) -> Self:
@@ -53,19 +66,34 @@ class Moments(ArrayRecord):
         if ((ones < 0) | (ones > total)).any():
             raise InvalidEvidenceError("successes must lie between 0 and n")
         mean = np.divide(ones, total, out=np.zeros(total.shape), where=total > 0)
-        return cls(total.copy(), mean, ones * (1.0 - mean))
+        m2 = ones * (1.0 - mean)
+        return cls(total.copy(), mean, m2, m2 * (1.0 - 2.0 * mean))
 
     @classmethod
-    def of_sums(cls, n: npt.ArrayLike, total: npt.ArrayLike, squares: npt.ArrayLike) -> Self:
-        """Take the moments of `n` whole numbers from their sum and the sum of their squares.
+    def of_sums(
+        cls,
+        n: npt.ArrayLike,
+        total: npt.ArrayLike,
+        squares: npt.ArrayLike,
+        cubes: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Take the moments of `n` whole numbers from their sum and the sums of their squares and cubes.
 
         Exact up to one last division, so that nothing cancels. Sums beyond 64 bits are Python's
-        integers, in arrays of objects.
+        integers, in arrays of objects. Without `cubes` the third moment is 0. It is 0, too, where the sums
+        contradict each other, as those of clamped cubes do: |m3| is at most m2^1.5 in any sample.
         """
         counts, sums, squared = _integers(n, total, squares)
         divisor = np.maximum(counts, 1)
-        mean, m2 = sums / divisor, (counts * squared - sums * sums) / divisor
-        return cls(*(np.asarray(part, np.float64) for part in (counts, mean, m2)))
+        mean = np.asarray(sums / divisor, np.float64)
+        m2 = np.asarray((counts * squared - sums * sums) / divisor, np.float64)
+        if cubes is None:
+            return cls(counts.astype(np.float64), mean, m2)
+        counts, cubed = _integers(counts, cubes)
+        scaled = counts * (counts * cubed - 3 * sums * squared) + 2 * sums * sums * sums
+        m3 = np.asarray(scaled / (divisor * divisor), np.float64)
+        possible = np.abs(m3) <= m2**1.5 * (1.0 + _ROUNDING)
+        return cls(counts.astype(np.float64), mean, m2, np.where(possible, m3, 0.0))
 
     @classmethod
     def of_groups(cls, values: npt.ArrayLike, groups: npt.NDArray[np.integer], count: int) -> Self:
@@ -73,8 +101,9 @@ class Moments(ArrayRecord):
         array = np.asarray(values, np.float64)
         n = np.bincount(groups, minlength=count).astype(np.float64)
         mean = np.divide(np.bincount(groups, array, count), n, out=np.zeros(count), where=n > 0)
-        m2: FloatArray = np.bincount(groups, (array - mean[groups]) ** 2, count).astype(np.float64)
-        return cls(n, mean, m2)
+        deviations = array - mean[groups]
+        m2, m3 = (np.bincount(groups, deviations**power, count).astype(np.float64) for power in (2, 3))
+        return cls(n, mean, m2, m3)
 
     @property
     def total(self) -> FloatArray:
@@ -91,28 +120,39 @@ class Moments(ArrayRecord):
         """Merge with the moments of another sample.
 
         Chan, Golub and LeVeque (1979), "Updating formulae and a pairwise algorithm for computing
-        sample variances".
+        sample variances"; the third moment by Pébay (2008), Sandia report 2008-6212.
         """
         n = self.n + other.n
         share = np.divide(other.n, n, out=np.zeros_like(n), where=n > 0)
         delta = other.mean - self.mean
-        return type(self)(n, self.mean + delta * share, self.m2 + other.m2 + delta**2 * self.n * share)
+        between = delta**2 * self.n * share
+        skewed = delta * between * (1.0 - 2.0 * share)
+        weighted = 3.0 * delta * ((1.0 - share) * other.m2 - share * self.m2)
+        return type(self)(
+            n,
+            self.mean + delta * share,
+            self.m2 + other.m2 + between,
+            self.m3 + other.m3 + skewed + weighted,
+        )
 
     def sum_over(self, axis: int | Sequence[int]) -> Self:
         """Merge all cells along `axis`."""
         axes = axis if isinstance(axis, int) else tuple(axis)
         n = np.asarray(self.n.sum(axis=axes))
         mean = np.divide((self.n * self.mean).sum(axis=axes), n, out=np.zeros_like(n), where=n > 0)
-        spread = self.n * (self.mean - np.expand_dims(mean, axes)) ** 2
-        return type(self)(n, mean, np.asarray(self.m2.sum(axis=axes) + spread.sum(axis=axes)))
+        apart = self.mean - np.expand_dims(mean, axes)
+        spread = self.n * apart**2
+        m3 = np.asarray((self.m3 + apart * (3.0 * self.m2 + spread)).sum(axis=axes))
+        return type(self)(n, mean, np.asarray((self.m2 + spread).sum(axis=axes)), m3)
 
 
 @dataclass(frozen=True, slots=True)
 class PairedMoments(ArrayRecord):
     """Count, means, centred second moments and co-moment of pairs (x, y), elementwise over one shape.
 
-    `m2_x` and `m2_y` are sums of squared deviations, `co` the sum of products of deviations; all are 0 in
-    an empty cell. Centred sums do not cancel at large means.
+    `m2_x` and `m2_y` are sums of squared deviations, `co` the sum of products of deviations, and `m3_y` the
+    sum of cubed deviations of y, 0 where it is not known; all are 0 in an empty cell. Centred sums do not
+    cancel at large means. The third moment of x is not kept, so that of `x` is 0.
     """
 
     n: FloatArray
@@ -121,6 +161,11 @@ class PairedMoments(ArrayRecord):
     m2_x: FloatArray
     m2_y: FloatArray
     co: FloatArray
+    m3_y: FloatArray = field(default_factory=_no_third_moment)
+
+    def __post_init__(self) -> None:
+        if self.m3_y.shape == () != self.n.shape:
+            object.__setattr__(self, "m3_y", np.full(self.n.shape, float(self.m3_y)))
 
     @classmethod
     def of(cls, x: npt.ArrayLike, y: npt.ArrayLike, axis: int = -1) -> Self:
@@ -135,7 +180,8 @@ class PairedMoments(ArrayRecord):
             np.asarray((one * other).sum(axis=axis))
             for one, other in ((x_apart, x_apart), (y_apart, y_apart), (x_apart, y_apart))
         )
-        return cls(np.full(mean_x.shape, float(first.shape[axis])), mean_x, mean_y, m2_x, m2_y, co)
+        m3_y = np.asarray((y_apart * y_apart * y_apart).sum(axis=axis))
+        return cls(np.full(mean_x.shape, float(first.shape[axis])), mean_x, mean_y, m2_x, m2_y, co, m3_y)
 
     @classmethod
     def of_sums(  # noqa: PLR0913  # every sum of a pair
@@ -147,15 +193,16 @@ class PairedMoments(ArrayRecord):
         xx: npt.ArrayLike,
         yy: npt.ArrayLike,
         xy: npt.ArrayLike,
+        yyy: npt.ArrayLike | None = None,
     ) -> Self:
         """Take the moments of `n` pairs of whole numbers from sums of values, squares and products; exact.
 
-        The sums are as in `Moments.of_sums`.
+        The sums are as in `Moments.of_sums`; `yyy` are the cubes of y.
         """
-        of_x, of_y = Moments.of_sums(n, x, xx), Moments.of_sums(n, y, yy)
+        of_x, of_y = Moments.of_sums(n, x, xx), Moments.of_sums(n, y, yy, yyy)
         counts, sum_x, sum_y, products = _integers(n, x, y, xy)
         co = (counts * products - sum_x * sum_y) / np.maximum(counts, 1)
-        return cls(of_x.n, of_x.mean, of_y.mean, of_x.m2, of_y.m2, np.asarray(co, np.float64))
+        return cls(of_x.n, of_x.mean, of_y.mean, of_x.m2, of_y.m2, np.asarray(co, np.float64), of_y.m3)
 
     @classmethod
     def of_groups(
@@ -166,7 +213,7 @@ class PairedMoments(ArrayRecord):
         of_x, of_y = Moments.of_groups(first, groups, count), Moments.of_groups(second, groups, count)
         products = (first - of_x.mean[groups]) * (second - of_y.mean[groups])
         co = np.bincount(groups, products, count).astype(np.float64)
-        return cls(of_x.n, of_x.mean, of_y.mean, of_x.m2, of_y.m2, co)
+        return cls(of_x.n, of_x.mean, of_y.mean, of_x.m2, of_y.m2, co, of_y.m3)
 
     @property
     def x(self) -> Moments:
@@ -176,7 +223,7 @@ class PairedMoments(ArrayRecord):
     @property
     def y(self) -> Moments:
         """Moments of the second value."""
-        return Moments(self.n, self.mean_y, self.m2_y)
+        return Moments(self.n, self.mean_y, self.m2_y, self.m3_y)
 
     def merge(self, other: Self) -> Self:
         """Merge with the moments of another sample.
@@ -187,14 +234,16 @@ class PairedMoments(ArrayRecord):
         x, y = self.x.merge(other.x), self.y.merge(other.y)
         share = np.divide(other.n, x.n, out=np.zeros_like(x.n), where=x.n > 0)
         apart = (other.mean_x - self.mean_x) * (other.mean_y - self.mean_y)
-        return type(self)(x.n, x.mean, y.mean, x.m2, y.m2, self.co + other.co + apart * self.n * share)
+        co = self.co + other.co + apart * self.n * share
+        return type(self)(x.n, x.mean, y.mean, x.m2, y.m2, co, y.m3)
 
     def sum_over(self, axis: int | Sequence[int]) -> Self:
         """Merge all cells along `axis`."""
         axes = axis if isinstance(axis, int) else tuple(axis)
         x, y = self.x.sum_over(axis), self.y.sum_over(axis)
         apart = (self.mean_x - np.expand_dims(x.mean, axes)) * (self.mean_y - np.expand_dims(y.mean, axes))
-        return type(self)(x.n, x.mean, y.mean, x.m2, y.m2, (self.co + self.n * apart).sum(axis=axes))
+        co = (self.co + self.n * apart).sum(axis=axes)
+        return type(self)(x.n, x.mean, y.mean, x.m2, y.m2, co, y.m3)
 
 
 def _integers(*sums: npt.ArrayLike) -> tuple[AnyArray, ...]:

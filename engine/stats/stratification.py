@@ -11,6 +11,7 @@ import numpy.typing as npt
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.estimates import Estimate
 from engine.stats.moments import Moments
+from engine.stats.skewness import PooledCumulants
 
 # The least weight of an arm, as a share of an even split: below it intervals cover less than promised.
 FLOOR = 0.2
@@ -22,11 +23,13 @@ FEW_ACTIVE = 25
 class Stratified:
     """Means of a control and a variant over the epochs in which both had visitors.
 
-    `covered` is the share of the two arms' visitors who came in those epochs.
+    `cumulants` are those of the two means, and `covered` is the share of the two arms' visitors who came in
+    those epochs.
     """
 
     control: Estimate
     variant: Estimate
+    cumulants: PooledCumulants
     covered: FloatArray
 
 
@@ -43,7 +46,12 @@ def stratify(control: Moments, variant: Moments) -> Stratified:
     """
     usable = (control.n > 1) & (variant.n > 1)
     share, covered = _shares(control.n + variant.n, usable)
-    return Stratified(_averaged(control, share, usable), _averaged(variant, share, usable), covered)
+    return Stratified(
+        control=_averaged(control, share, usable),
+        variant=_averaged(variant, share, usable),
+        cumulants=PooledCumulants.of(control, variant).averaged(share),
+        covered=covered,
+    )
 
 
 def stratify_arms(arms: Moments) -> tuple[Estimate, FloatArray]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.plan import AnalysisPlan, LiftPrior
+from engine.analysis.comparison.stratified import Pairs
 from engine.analysis.evidence.evidence import Evidence
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.bayesian import posteriors
@@ -83,7 +84,7 @@ def compare_with_control(data: AnalysisData, alpha: npt.ArrayLike) -> Effects:
         effects[np.ix_(~is_mean, plan.challengers)] = shares[:, plan.challengers]
     if is_mean.any():
         method = _Method.of(plan, alpha, is_mean)
-        means = _mean_effects(data.pairs.control[is_mean], data.pairs.variant[is_mean], method)
+        means = _mean_effects(data.pairs, is_mean, method)
         effects[np.ix_(is_mean, plan.challengers)] = means[:, plan.challengers]
     return effects
 
@@ -166,9 +167,11 @@ def _posterior_shares(tables: Tables, prior: FloatArray) -> tuple[FloatArray, Fl
     return control, variant
 
 
-def _mean_effects(controls: Estimate, variants: Estimate, method: _Method) -> Effects:
+def _mean_effects(pairs: Pairs, goals: BoolArray, method: _Method) -> Effects:
     """Compare means."""
-    test = two_sample.compare_means(controls, variants, method.alpha)
+    controls, variants = pairs.control[goals], pairs.variant[goals]
+    skewness = pairs.cumulants[goals].skewness()
+    test = two_sample.compare_means(controls, variants, method.alpha, skewness)
     posterior = posteriors.compare_means(controls, variants)
     low, high = test.low, test.high
     if method.is_bayesian:

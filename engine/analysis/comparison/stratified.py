@@ -9,15 +9,20 @@ from engine.analysis.evidence.evidence import Evidence
 from engine.stats.arrays import FloatArray
 from engine.stats.estimates import Estimate
 from engine.stats.moments import Moments
+from engine.stats.skewness import PooledCumulants
 from engine.stats.stratification import Stratified, stratify
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Estimates of the control and of each variant on each goal's metric, goals by variants."""
+    """Estimates of the control and of each variant on each goal's metric, goals by variants.
+
+    `cumulants` are those of the two means, pooled over both arms, for tests that allow for skewness.
+    """
 
     control: Estimate
     variant: Estimate
+    cumulants: PooledCumulants
 
 
 def pair_with_control(control: int, metric: Moments, by_epoch: Moments | None) -> Pairs:
@@ -29,9 +34,13 @@ def pair_with_control(control: int, metric: Moments, by_epoch: Moments | None) -
     """
     if by_epoch is not None:
         strata = _stratify(control, by_epoch)
-        return Pairs(strata.control, strata.variant)
-    variant = Estimate.of(metric)
-    return Pairs(variant[:, [control]].broadcast_to(metric.n.shape), variant)
+        return Pairs(strata.control, strata.variant, strata.cumulants)
+    variant, of_control = Estimate.of(metric), metric[:, [control]].broadcast_to(metric.n.shape)
+    return Pairs(
+        control=variant[:, [control]].broadcast_to(metric.n.shape),
+        variant=variant,
+        cumulants=PooledCumulants.of(of_control, metric),
+    )
 
 
 def moments_by_epoch(plan: AnalysisPlan, evidence: Evidence) -> Moments:

@@ -19,6 +19,7 @@ from engine.stats.estimates import Estimate
 from engine.stats.frequentist.multiple_testing import benjamini_hochberg
 from engine.stats.frequentist.two_sample import compare_means, log_p_shares
 from engine.stats.log_p_values import log_p_normal
+from engine.stats.skewness import PooledCumulants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +141,9 @@ def _fill_revenue(
     estimate.value[:, goals], estimate.variance[:, goals] = change.value, change.variance
     effects.improvement[:, goals] = relative_change(controls.mean, treated.mean)
     effects.unit[:, goals] = relative_change(controls.mean, base) + 1.0
-    effects.log_p[:, goals] = compare_means(Estimate.of(controls), Estimate.of(treated), 0.05).log_p
+    skewness = PooledCumulants.of(controls, treated).skewness()
+    test = compare_means(Estimate.of(controls), Estimate.of(treated), 0.05, skewness)
+    effects.log_p[:, goals] = test.log_p
 
 
 def _tables(counts: Counts, control: int, others: IntArray, enough: BoolArray) -> Tables:

@@ -8,6 +8,7 @@ from scipy import special
 
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.estimates import Estimate
+from engine.stats.skewness import PooledCumulants, remove_skewness, restore_skewness
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +27,14 @@ class NonInferiority:
     defined: BoolArray
 
 
-def noninferiority_test(
+def noninferiority_test(  # noqa: PLR0913  # keyword arguments of a test
     control: Estimate,
     variant: Estimate,
     *,
     margin: npt.ArrayLike,
     alpha: npt.ArrayLike,
     wanted: npt.ArrayLike = 1,
+    cumulants: PooledCumulants | None = None,
 ) -> NonInferiority:
     """Test that the lift is above -`margin` (a share of the control's mean), one-sided at alpha/2.
 
@@ -40,8 +42,9 @@ def noninferiority_test(
     z = w (m_t - (1 - w margin) m_c) / sqrt(v_t + (1 - w margin)² v_c): linear in the means, so it needs no
     ratio and agrees with the lower bound of Fieller's two-sided interval of the lift at `alpha`. Hauschke,
     Kieser, Diletti and Burke (1999), "Sample size determination for proving equivalence based on the ratio
-    of two means for normally distributed data", Statistics in Medicine 18. Not defined where the control's
-    mean is not above 0: a share of it is no margin.
+    of two means for normally distributed data", Statistics in Medicine 18. Given the `cumulants` of both
+    means, z is freed of the skewness that it has at the margin (`remove_skewness`), and so is the bound.
+    Not defined where the control's mean is not above 0: a share of it is no margin.
     """
     sign = np.sign(np.asarray(wanted, np.float64))
     kept = 1.0 - sign * np.asarray(margin, np.float64)
@@ -51,12 +54,14 @@ def noninferiority_test(
         defined, error, 1.0
     )
     critical = -special.ndtri(np.asarray(alpha, np.float64) / 2.0)
+    skewness = np.zeros(()) if cumulants is None else sign * cumulants.skewness(kept)
+    z = remove_skewness(z, skewness)
     reached = np.where(defined, z, 0.0)
     return NonInferiority(
         log_p=np.asarray(special.log_ndtr(-z)),
         holds=np.asarray(defined & (reached > critical)),
         broken=np.asarray(defined & (reached < -critical)),
-        worst=_worst(control, variant, sign, critical, defined),
+        worst=_worst(control, variant, sign, restore_skewness(critical, skewness), defined),
         defined=np.asarray(defined),
     )
 

@@ -12,14 +12,15 @@ from engine.stats.estimates import Estimate
 from engine.stats.frequentist import fisher_exact
 from engine.stats.log_p_values import log_p_normal, log_p_student
 from engine.stats.roots import falling_root
+from engine.stats.skewness import remove_skewness, restore_skewness
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """A variant against its control, elementwise; NaN where there is no number.
 
-    `statistic` is z, or Welch's t with `df` degrees of freedom; `log_p` the log of the two-sided p. The
-    relative lift lies between `low` and `high`, which exclude 0 exactly where p < alpha.
+    `statistic` is z, or Welch's t freed of its skewness with `df` degrees of freedom; `log_p` the log of the
+    two-sided p. The relative lift lies between `low` and `high`, which exclude 0 exactly where p < alpha.
     """
 
     statistic: FloatArray
@@ -75,13 +76,17 @@ def score_z(tables: Tables) -> FloatArray:
     return z
 
 
-def compare_means(control: Estimate, treatment: Estimate, alpha: npt.ArrayLike) -> Comparison:
-    """Test two means by Welch's t-test, with Fieller's interval of their ratio.
+def compare_means(
+    control: Estimate, treatment: Estimate, alpha: npt.ArrayLike, skewness: npt.ArrayLike = 0.0
+) -> Comparison:
+    """Test two means by Welch's t-test, freed of skewness, with Fieller's interval of their ratio.
 
     t = (m_t - m_c) / sqrt(v_t + v_c) with the variances of the means, Welch-Satterthwaite degrees of
-    freedom: Welch (1947), Biometrika 34. No test where an estimate is not defined (fewer than two
-    visitors) or no value differs from another in its arm. The interval has the critical t of the test
-    at `alpha`, one for all or one each.
+    freedom: Welch (1947), Biometrika 34. Skewed values leave t skewed where the arms are not of one size:
+    `skewness` is that of the difference (`PooledCumulants.skewness`), and Hall's transformation (1992, JRSS
+    B 54) removes it; 0 leaves the plain test of Welch. No test where an estimate is not defined (fewer than
+    two visitors) or no value differs from another in its arm. The interval has the critical values of the
+    test at `alpha`, one for all or one each.
     """
     change = treatment.minus(control)
     t, testable = change.z, np.isfinite(change.z)
@@ -91,27 +96,62 @@ def compare_means(control: Estimate, treatment: Estimate, alpha: npt.ArrayLike) 
     df[testable] = 1.0 / (
         part**2 / (treatment.n[testable] - 1.0) + (1.0 - part) ** 2 / (control.n[testable] - 1.0)
     )
-    log_p[testable] = log_p_student(t[testable], df[testable])
+    skewed = np.broadcast_to(np.asarray(skewness, np.float64), t.shape)
+    statistic = remove_skewness(t, skewed)
+    log_p[testable] = log_p_student(statistic[testable], df[testable])
     each = np.broadcast_to(np.asarray(alpha, np.float64), t.shape)
     critical[testable] = special.stdtrit(df[testable], 1.0 - each[testable] / 2.0)
-    low, high = fieller(control.value, control.variance, treatment.value, treatment.variance, critical)
-    return Comparison(statistic=t, df=df, log_p=log_p, low=low, high=high)
+    low, high = fieller(
+        *(control.value, control.variance, treatment.value, treatment.variance),
+        restore_skewness(critical, skewed),
+        lower_critical=restore_skewness(-critical, skewed),
+    )
+    return Comparison(statistic=statistic, df=df, log_p=log_p, low=low, high=high)
 
 
-def fieller(
-    control: FloatArray, v_c: FloatArray, treatment: FloatArray, v_t: FloatArray, critical: FloatArray
+def fieller(  # noqa: PLR0913  # two estimates in their parts
+    control: FloatArray,
+    v_c: FloatArray,
+    treatment: FloatArray,
+    v_t: FloatArray,
+    critical: FloatArray,
+    *,
+    lower_critical: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Bound treatment / control - 1 by Fieller's interval, for independent estimates.
 
-    The ratios r for which |m_t - r m_c| is at most `critical` of its standard errors: Fieller (1954), JRSS
-    B 16. NaN where those are no interval: where the control is not above 0 by that many standard errors.
+    The ratios r for which (m_t - r m_c) / sqrt(v_t + r² v_c) lies between `lower_critical` (-`critical` by
+    default) and `critical`: Fieller (1954), JRSS B 16. NaN where those are no interval: where the control
+    is not above 0 by that many standard errors. Where only `lower_critical` is too far for that, nothing
+    bounds the ratio, and the upper bound is infinite.
+    """
+    least = -critical if lower_critical is None else lower_critical
+    low, high = (_fieller_bound(control, v_c, treatment, v_t, limit) for limit in (critical, least))
+    if lower_critical is not None:
+        open_ended = np.isnan(high) & (control > 0) & (control**2 > critical**2 * v_c) & ~np.isnan(least)
+        high = np.where(open_ended, np.inf, high)
+    bounded = ~np.isnan(low) & ~np.isnan(high)
+    return np.where(bounded, low, np.nan), np.where(bounded, high, np.nan)
+
+
+def _fieller_bound(
+    control: FloatArray, v_c: FloatArray, treatment: FloatArray, v_t: FloatArray, critical: FloatArray
+) -> FloatArray:
+    """Find the lift at which the ratio's t is `critical`: a lower bound above 0, an upper one below it.
+
+    Where `critical` is beyond the control's own t, nothing bounds the ratio from above, and the lower bound
+    is that on the stretch on which the ratio's t falls.
     """
     scale = control**2 - critical**2 * v_c
-    separable = (control > 0) & (scale > 0)
-    scale = np.where(separable, scale, np.nan)
-    centre = control * treatment / scale
-    reach = critical * np.sqrt(v_t * scale + v_c * treatment**2) / scale
-    return centre - reach - 1.0, centre + reach - 1.0
+    plain = (control > 0) & (scale > 0)
+    unit = np.where(plain, scale, np.nan)
+    bound = control * treatment / unit - critical * np.sqrt(v_t * unit + v_c * treatment**2) / unit
+    square = v_t * scale + v_c * treatment**2
+    falling = (control > 0) & (scale <= 0) & (treatment > 0) & (critical > 0) & (square >= 0)
+    if falling.any():
+        below = control * treatment + critical * np.sqrt(np.where(falling, square, np.nan))
+        bound = np.where(falling, (treatment**2 - critical**2 * v_t) / below, bound)
+    return np.asarray(bound - 1.0)
 
 
 def _is_small(tables: Tables) -> BoolArray:

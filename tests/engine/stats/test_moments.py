@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import stats
 
 from engine.errors import InvalidEvidenceError
 from engine.stats.moments import Moments
@@ -20,6 +21,8 @@ def assert_same(left: Moments, right: Moments) -> None:
     assert left.n == pytest.approx(right.n)
     assert left.mean / scale == pytest.approx(right.mean / scale, abs=1e-9)
     assert left.m2 == pytest.approx(right.m2, rel=1e-9, abs=1e-3)
+    # Third moments of either sign cancel: the error is relative to their bound.
+    assert left.m3 == pytest.approx(right.m3, abs=1e-9 * float(np.max(right.m2) ** 1.5 + 1.0) + 1e-3)
 
 
 @given(SAMPLES, SAMPLES)
@@ -90,4 +93,29 @@ def test_moments_of_sums_are_those_of_exact_fractions() -> None:
     mean = Fraction(total, 9)
     assert found.mean[0] == float(mean)
     assert found.m2[0] == float(sum((value - mean) ** 2 for value in values))
-    assert (found.n[1], found.mean[1], found.m2[1]) == (0, 0, 0)
+    assert (found.n[1], found.mean[1], found.m2[1], found.m3[1]) == (0, 0, 0, 0)
+
+
+def test_third_moments_of_sums_are_those_of_exact_fractions() -> None:
+    values = [10**14 + 7 * number**2 for number in range(9)]
+    sums = (sum(value**power for value in values) for power in (1, 2, 3))
+    found = Moments.of_sums(9, *(np.array(total, object) for total in sums))
+    mean = Fraction(sum(values), 9)
+    assert float(found.m3) == float(sum((value - mean) ** 3 for value in values))
+
+
+def test_cubes_that_no_values_have_count_as_unknown() -> None:
+    # As if cubes were clamped at 10: twelve and two hundred come to less than the squares say.
+    assert float(Moments.of_sums(3, 212, 40_144, 2_000).m3) == 0
+    assert float(Moments.of_sums(3, 212, 40_144, 8_001_728).m3) > 0
+
+
+def test_the_skewness_is_scipys() -> None:
+    values = np.random.default_rng(4).lognormal(0, 1, 500)
+    moments = Moments.of(values)
+    skewness = moments.m3 / 500 / (moments.m2 / 500) ** 1.5
+    assert float(skewness) == pytest.approx(stats.skew(values), rel=1e-12)
+
+
+def test_a_third_moment_that_is_not_given_is_zero() -> None:
+    assert Moments(np.ones(2), np.ones(2), np.ones(2)).m3.tolist() == [0, 0]

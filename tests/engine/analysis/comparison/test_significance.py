@@ -167,15 +167,15 @@ def test_a_small_arm_does_not_lose_by_being_unlucky_with_few_who_pay(small: int,
             prepare(an_experiment(goals=(goal,)), observed(n, paying.tolist(), cents=cents))
         )
         lost += statuses(found)[1] != "insufficient_data" and statuses(found)[1] != "inconclusive"
-    # With 30 payers in all to judge by, 12 to 30 in a hundred lost. What is left is Welch's at 24 of them.
-    assert lost / repeats < 0.12
+    # By plain Welch, with 30 payers in all to judge by, 12 to 30 in a hundred lost.
+    assert lost / repeats < 0.06
 
 
 def test_unequal_arms_need_more_who_pay() -> None:
     visitors = np.array([900, 100, 300, 900])
     needed = conversions_needed(visitors, np.array([True, False]), 0)
-    # s = 1/10: 30 (1 + 0.8² / 0.09); s = 1/4: 30 (1 + 0.5² / 0.1875).
-    assert needed[0].tolist() == [30, 243, 70, 30]
+    # s = 1/10: 30 (1 + 0.8² / 0.18); s = 1/4: 30 (1 + 0.5² / 0.375).
+    assert needed[0].tolist() == [30, 136, 50, 30]
     assert (needed[1] == MIN_CONVERSIONS).all()
     nobody = conversions_needed(np.array([0, 0, 5]), np.array([True]), 0)
     assert nobody[0, 2] > 10**6
