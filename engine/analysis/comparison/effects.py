@@ -107,7 +107,9 @@ def lift_intervals(data: AnalysisData, alpha: FloatArray) -> tuple[FloatArray, F
         test = two_sample.compare_shares(tables, alpha[shares])
         low[shares], high[shares] = test.low, test.high
     if means.any():
-        test = two_sample.compare_means(data.pairs.control[means], data.pairs.variant[means], alpha[means])
+        pairs = data.pairs
+        skewness = pairs.cumulants[means].skewness()
+        test = two_sample.compare_means(pairs.control[means], pairs.variant[means], alpha[means], skewness)
         low[means], high[means] = test.low, test.high
     return low, high
 
