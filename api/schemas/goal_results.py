@@ -75,9 +75,22 @@ class VariantResult(BaseModel):
     status: VariantStatus
     rpv_lift: float | None = Field(description="Lift of revenue per visitor over the control, in percent.")
     projected_annual_revenue_impact_cents: int | None
-    p_value: float | None = Field(description="Two-sided.")
+    p_value: float | None = Field(
+        description="Of the wanted direction where statistics.alternative is one_sided; else two-sided."
+    )
+    log_p_value: float | None = Field(
+        description="Natural logarithm of p_value: finite where p_value is too small for a float and 0."
+    )
     improvement_interval: Interval | None = Field(description="Percents, as improvement.")
     absolute_difference: float | None = Field(description=UNIT)
+    absolute_difference_interval: Interval | None = Field(
+        description="Interval of absolute_difference, at the level of improvement_interval: of conversion "
+        f"rates by Miettinen and Nurminen, of revenue by Welch. {UNIT}"
+    )
+    rate_interval: Interval | None = Field(
+        description="Confidence interval of this variant alone, at the experiment's confidence level: of "
+        "conversion_rate (Wilson), in percent; for revenue goals of revenue_per_visitor_cents, in cents."
+    )
     sequential_interval: Interval | None = Field(
         description="Like improvement_interval, but valid at every look (confidence sequence). Null for "
         "Bayesian experiments and bandits, and below 25 conversions per variant."
@@ -110,6 +123,8 @@ class VariantResult(BaseModel):
             **{
                 **in_percents(result),
                 "absolute_difference": _scaled(result.absolute_difference, unit),
+                "absolute_difference_interval": _absolute(result.absolute_difference_interval, unit),
+                "rate_interval": _absolute(result.rate_interval, unit),
                 "expected_loss": _scaled(result.expected_loss, unit),
                 "improvement_interval": relative(result.improvement_interval),
                 "sequential_interval": relative(result.sequential_interval),
@@ -154,6 +169,14 @@ class GoalSummary(BaseModel):
 
 def _scaled(value: float | None, unit: float) -> float | None:
     return None if value is None else round(unit * value, 4) + 0.0
+
+
+def _absolute(interval: judged.Interval | None, unit: float) -> Interval | None:
+    """Convert an interval of shares or cents to percentage points or cents, to four decimals."""
+    if interval is None:
+        return None
+    low, high = _scaled(interval.low, unit), _scaled(interval.high, unit)
+    return Interval(low=low, high=high, level=percent(interval.level))
 
 
 def _part(part: judged.RevenuePart | None) -> RevenuePart | None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.analysis.comparison.absolute_intervals import absolute_difference_intervals, rate_intervals
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.revenue import RevenueEffects, compare_revenue
 from engine.analysis.comparison.significance import Significance
@@ -50,11 +51,13 @@ def _counts(data: AnalysisData) -> dict[str, Nested]:
     """List the counts of every variant, goals by variants, under the names of VariantResult's fields."""
     evidence, revenue = data.evidence, data.evidence.revenue
     everywhere = np.ones(evidence.conversions.shape, bool)
+    levels = np.full(everywhere.shape, 1.0 - data.plan.family_alpha)
     return {
         "conversions": evidence.conversions.tolist(),
         "conversion_rate": (evidence.conversions / np.maximum(evidence.visitors, 1)).tolist(),
         "revenue_cents": whole_numbers(revenue.total, where=everywhere),
         "revenue_per_visitor_cents": revenue.mean.tolist(),
+        "rate_interval": intervals(*rate_intervals(data), levels, where=everywhere),
     }
 
 
@@ -82,6 +85,9 @@ def _comparisons(
         "p_value": p_values(effects.log_p, where=compared),
         "projected_annual_revenue_impact_cents": whole_numbers(revenue.yearly, where=compared),
         "improvement_interval": intervals(effects.low, effects.high, levels, where=compared),
+        "absolute_difference_interval": intervals(
+            *absolute_difference_intervals(data, significance), levels, where=compared
+        ),
         "sequential_interval": _sequential_intervals(data, significance, compared),
         "reason": missing_reasons(data, significance),
     }

@@ -64,7 +64,10 @@ class RevenuePart:
 class VariantResult:
     """One variant on one goal. Shares are 0 to 1; comparisons are None for the control.
 
-    Both intervals are of `improvement`. `improvement_interval` holds for one look at the end,
+    `rate_interval` is of the variant's own `conversion_rate`, or of its `revenue_per_visitor_cents` for a
+    revenue goal, at the experiment's confidence level; `absolute_difference_interval` is of
+    `absolute_difference`, at the level of `improvement_interval`. The other two are of `improvement`, a
+    ratio. `improvement_interval` holds for one look at the end,
     `sequential_interval` for all looks together; it is None for Bayesian experiments and bandits, and
     before both arms have the conversions it needs. `unadjusted` goes with a comparison adjusted by the
     pre-period, `capped` where amounts are capped. Revenue is conversion rate times revenue per
@@ -92,6 +95,8 @@ class VariantResult:
     improvement_interval: Interval | None = None
     sequential_interval: Interval | None = None
     absolute_difference: float | None = None
+    absolute_difference_interval: Interval | None = None
+    rate_interval: Interval | None = None
     rpv_lift: float | None = None
     revenue_difference_cents: float | None = None
     projected_annual_revenue_impact_cents: int | None = None

@@ -9,6 +9,7 @@ from scipy import special
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.bayesian import beta_probability
 from engine.stats.bayesian.beta import Beta
+from engine.stats.bayesian.beta_difference import differences_with_chance
 from engine.stats.bayesian.beta_ratio import ratios_with_chance
 from engine.stats.contingency import Tables
 from engine.stats.estimates import Estimate
@@ -66,6 +67,18 @@ def share_lift(tables: Tables, tail: float, prior: Shapes = FLAT) -> tuple[Float
     return low, high
 
 
+def share_difference(tables: Tables, tail: float, prior: Shapes = FLAT) -> tuple[FloatArray, FloatArray]:
+    """Compute the credible interval of the absolute difference of shares that leaves out `tail` on each side.
+
+    It excludes 0 exactly where the chance to beat is above 1 - tail or below tail. NaN without visitors.
+    """
+    seen = tables.have_visitors
+    low, high = (np.full(seen.shape, np.nan) for _ in range(2))
+    if seen.any():
+        low[seen], high[seen] = differences_with_chance(*_posteriors(tables, prior, seen), (1.0 - tail, tail))
+    return low, high
+
+
 def compare_means(control: Estimate, treatment: Estimate) -> Posterior:
     """Compare normal posteriors of two means per visitor under a flat prior, each with its own variance.
 
@@ -86,6 +99,13 @@ def mean_lift(control: Estimate, treatment: Estimate, tail: float) -> tuple[Floa
     """
     critical = np.full(control.n.shape, -special.ndtri(tail))
     return fieller(control.value, control.variance, treatment.value, treatment.variance, critical)
+
+
+def mean_difference(control: Estimate, treatment: Estimate, tail: float) -> tuple[FloatArray, FloatArray]:
+    """Compute the credible interval of the difference of two means, leaving out `tail` on each side."""
+    change = treatment.minus(control)
+    reach = -special.ndtri(tail) * np.sqrt(np.where(np.isfinite(change.z), change.variance, np.nan))
+    return change.value - reach, change.value + reach
 
 
 def _posteriors(tables: Tables, prior: Shapes, where: BoolArray) -> tuple[Beta, Beta]:

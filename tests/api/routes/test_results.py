@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.api.customers import Customer
@@ -118,6 +119,12 @@ def test_events_become_counts_and_percents(observed: Observed) -> None:
     assert treatment["p_value"] == pytest.approx(4.320463057827465e-08, rel=1e-12)
     assert treatment["confidence"] == treatment["score_value"] == 100.0
     assert treatment["score_progress_percentage"] == 100.0
+    assert treatment["log_p_value"] == pytest.approx(np.log(4.320463057827465e-08), rel=1e-12)
+    # Wilson's interval of 20 of 120, from proportion_confint of statsmodels.
+    assert control["rate_interval"] == {"low": 11.056, "high": 24.3453, "level": 95.0}
+    between = treatment["absolute_difference_interval"]
+    assert between["low"] < 33.3333 < between["high"]
+    assert control["absolute_difference_interval"] is None
     interval = treatment["improvement_interval"]
     assert interval["low"] < 200.0 < interval["high"]
     assert interval["level"] == 95.0
