@@ -104,8 +104,7 @@ def lift_intervals(data: AnalysisData, alpha: FloatArray) -> tuple[FloatArray, F
     if shares.any():
         hits, visitors = np.broadcast_arrays(evidence.conversions, evidence.visitors)
         tables = Tables.of(hits[:, [control]], visitors[:, [control]], hits, visitors)[shares]
-        test = two_sample.compare_shares(tables, alpha[shares])
-        low[shares], high[shares] = test.low, test.high
+        low[shares], high[shares] = two_sample.lift_interval_of_shares(tables, alpha[shares])
     if means.any():
         pairs = data.pairs
         skewness = pairs.cumulants[means].skewness()

@@ -87,7 +87,7 @@ def assess_significance(data: AnalysisData) -> Significance:
         score=effects.chance if plan.is_bayesian else confidence,
         status=_status(plan.control, better=better, worse=worse, enough=enough),
         leader=_leader(gain, better & enough, enough),
-        is_discovery=np.where(gain < 0, _discoveries(plan, log_p_worse), _discoveries(plan, log_p)),
+        is_discovery=_discoveries_by_direction(plan, log_p, log_p_worse, gain),
         z=plan.wanted * z,
         is_enough=enough,
     )
@@ -168,6 +168,15 @@ def _status(
     if control is not None:
         status[:, control] = "control"
     return status
+
+
+def _discoveries_by_direction(
+    plan: AnalysisPlan, log_p: FloatArray, log_p_worse: FloatArray, gain: FloatArray
+) -> BoolArray:
+    better = _discoveries(plan, log_p)
+    if not plan.is_one_sided:
+        return better
+    return np.asarray(np.where(gain < 0, _discoveries(plan, log_p_worse), better))
 
 
 def _discoveries(plan: AnalysisPlan, log_p: FloatArray) -> BoolArray:

@@ -52,7 +52,8 @@ def decide_experiment(
     statistics = look_statistics(data, significance)
     looks = () if is_exploratory else data.looks
     at_any_look = _at_any_look(data, statistics, looks)
-    findings = at_any_look.also(_at_plan(data, statistics, looks))
+    at_plan = _at_plan(data, statistics, looks)
+    findings = at_any_look if at_plan is None else at_any_look.also(at_plan)
 
     def judge(established: Established) -> tuple[Situation, RuleRow]:
         situation = _situation(data, significance, established, has_alarm, is_exploratory)
@@ -67,7 +68,7 @@ def decide_experiment(
         statistics=statistics,
         at_any_look=at_any_look,
         findings=findings,
-        holds_at_every_look=judge(at_any_look)[1] == row,
+        holds_at_every_look=at_plan is None or judge(at_any_look)[1] == row,
     )
 
 
@@ -101,12 +102,17 @@ def _at_any_look(
     return kept.also(now)
 
 
-def _at_plan(data: AnalysisData, statistics: LookStatistics, looks: Sequence[RecordedLook]) -> Established:
-    """Return what the look at the plan showed, as recorded; or this look's, if it is the first one there."""
+def _at_plan(
+    data: AnalysisData, statistics: LookStatistics, looks: Sequence[RecordedLook]
+) -> Established | None:
+    """Return what the look at the plan showed, as recorded, or this look's, if it is the first one there.
+
+    None before the plan.
+    """
     if data.sample.recorded is not None and looks:
         return recorded_findings(data, data.sample.recorded)
     if not data.sample.is_reached:
-        return Established.nothing(statistics.z.shape)
+        return None
     return established_at_plan(
         statistics,
         roles=goal_roles(data),

@@ -40,21 +40,24 @@ def compare_shares(tables: Tables, alpha: npt.ArrayLike) -> Comparison:
     each.
     """
     z = score_z(tables)
-    log_p, low, high = log_p_shares(tables), np.full(z.shape, np.nan), np.full(z.shape, np.nan)
-    small, each = _is_small(tables), np.broadcast_to(np.asarray(alpha, np.float64), z.shape)
+    low, high = lift_interval_of_shares(tables, alpha)
+    return Comparison(
+        statistic=z, df=np.full(z.shape, np.nan), log_p=log_p_shares(tables), low=low, high=high
+    )
+
+
+def lift_interval_of_shares(tables: Tables, alpha: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Compute the interval of `compare_shares`, without its test."""
+    shape = tables.n.shape
+    low, high = np.full(shape, np.nan), np.full(shape, np.nan)
+    small, each = _is_small(tables), np.broadcast_to(np.asarray(alpha, np.float64), shape)
     large = tables.have_visitors & ~small
     if small.any():
         low[small], high[small] = fisher_exact.lift_interval(tables[small], each[small])
     if large.any():
         low[large], high[large] = _ratio_interval(tables[large], each[large])
     has_base = tables.control_hits > 0
-    return Comparison(
-        statistic=z,
-        df=np.full(z.shape, np.nan),
-        log_p=log_p,
-        low=np.where(has_base, low, np.nan),
-        high=np.where(has_base, high, np.nan),
-    )
+    return np.where(has_base, low, np.nan), np.where(has_base, high, np.nan)
 
 
 def log_p_shares(tables: Tables) -> FloatArray:
