@@ -67,7 +67,7 @@ def run(scale: float = 1.0) -> list[dict[str, Any]]:
         catalog, warehouse = Catalog.open(settings), Warehouse.open(settings)
         rollup = Rollup(warehouse, catalog, settings)
         _publish(warehouse, int(10_000_000 * scale))
-        results = Results(warehouse, rollup, settings)
+        results = Results(warehouse, rollup, catalog.recorded_looks, settings)
         rows = [_compare(name, question, results, warehouse) for name, question in QUESTIONS.items()]
         rollup.close()
         warehouse.close()

@@ -56,7 +56,7 @@ def open_pipeline(
             warehouse=warehouse,
             ingest=ingest,
             rollup=rollup,
-            results=Results(warehouse, rollup, settings),
+            results=Results(warehouse, rollup, catalog.recorded_looks, settings),
             snapshots=snapshots,
             clock=clock,
         )

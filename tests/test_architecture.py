@@ -37,6 +37,7 @@ SHARED_NAMES = {
     "lifecycle": "start, pause, completion",
     "quantiles": "quantiles of a metric",
     "reader": "the one reader of a format",
+    "recorded_looks": "results at the looks that decide",
     "report": "a report and its charts",
     "results": "results of an experiment",
     "sample_ratio": "the test of the split",

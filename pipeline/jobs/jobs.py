@@ -12,13 +12,14 @@ from pipeline.jobs.bandits import move_weights
 from pipeline.jobs.deletion import remove_deleted
 from pipeline.jobs.lifecycle import (
     CONVERSION_LIMIT,
-    PLANNED_SAMPLE,
     VISITOR_LIMIT,
     complete_at,
+    complete_at_plan,
     complete_ended,
     complete_with_winner,
     start_scheduled,
 )
+from pipeline.jobs.look_recording import record_looks
 from pipeline.rollup.run import Outcome
 from pipeline.services import PipelineServices
 from pipeline.settings import Settings
@@ -88,8 +89,8 @@ def complete_at_visitor_limit(services: PipelineServices) -> None:
 
 
 def complete_at_planned_sample(services: PipelineServices) -> None:
-    """Complete every experiment that has reached its planned sample."""
-    complete_at(PLANNED_SAMPLE, services.catalog, services.results, now=services.clock())
+    """Complete every group-sequential experiment at its planned sample."""
+    complete_at_plan(services.catalog, services.results, now=services.clock())
 
 
 def complete_at_conversion_limit(services: PipelineServices) -> None:
@@ -100,6 +101,11 @@ def complete_at_conversion_limit(services: PipelineServices) -> None:
 def complete_with_a_winner(services: PipelineServices) -> None:
     """Complete every experiment that stops at a winner and has a final one."""
     complete_with_winner(services.catalog, services.results, now=services.clock())
+
+
+def record_due_looks(services: PipelineServices) -> None:
+    """Record the looks that are due, so that verdicts do not depend on reads."""
+    record_looks(services.catalog, services.results, now=services.clock())
 
 
 def move_bandit_weights(services: PipelineServices) -> None:
@@ -134,6 +140,7 @@ JOBS: Final = (
     Job("complete_at_planned_sample", lambda _: _MINUTE // 4, complete_at_planned_sample),
     Job("complete_at_conversion_limit", lambda _: _MINUTE // 4, complete_at_conversion_limit),
     Job("complete_with_a_winner", lambda _: _MINUTE // 4, complete_with_a_winner),
+    Job("record_due_looks", lambda _: 5 * _MINUTE, record_due_looks),
     Job("move_bandit_weights", lambda settings: settings.bandit_seconds, move_bandit_weights),
     REMOVE_DELETED,
     Job("write_snapshots", lambda settings: settings.snapshot_seconds, write_snapshots),

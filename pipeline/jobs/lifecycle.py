@@ -53,12 +53,6 @@ VISITOR_LIMIT: Final = Limit(
     _visitors,
     visitor_limit_is_reached,
 )
-PLANNED_SAMPLE: Final = Limit(
-    "planned sample",
-    lambda experiment: planned_end(experiment) is not None,
-    _visitors,
-    planned_end_is_reached,
-)
 CONVERSION_LIMIT: Final = Limit(
     "conversion limit",
     lambda experiment: experiment.stop_conditions.conversion_limit is not None,
@@ -95,6 +89,27 @@ def complete_at(limit: Limit, catalog: Catalog, results: Results, *, now: dateti
     _each(filter(limit.is_set, catalog.experiments.in_statuses(OPEN)), complete)
 
 
+def complete_at_plan(catalog: Catalog, results: Results, *, now: datetime) -> None:
+    """Complete every group-sequential experiment at its planned sample, once its last look is recorded.
+
+    Not within the first week, in which no plan is reached. ExceptionGroup of the failures.
+    """
+
+    def complete(experiment: Experiment) -> None:
+        project = catalog.projects.find(experiment.project_id)
+        visitors = _visitors(experiment, results.evidence(experiment, project, now=now))
+        if not planned_end_is_reached(experiment, visitors):
+            return
+        report = results.report(experiment, project, now=now)
+        if report.plan.is_reached and report.due_look is None:
+            trigger = partial(lifecycle.complete, now=now)
+            is_due = partial(planned_end_is_reached, visitors=visitors)
+            _change_if_due(catalog, is_due, trigger, "planned sample", experiment)
+
+    planned = (one for one in catalog.experiments.in_statuses(OPEN) if planned_end(one) is not None)
+    _each(planned, complete)
+
+
 def complete_with_winner(catalog: Catalog, results: Results, *, now: datetime) -> None:
     """Complete every running experiment that stops at a winner and has a final one.
 
@@ -104,7 +119,10 @@ def complete_with_winner(catalog: Catalog, results: Results, *, now: datetime) -
     def complete(experiment: Experiment) -> None:
         project = catalog.projects.find(experiment.project_id)
         evidence = results.evidence(experiment, project, now=now)
-        if winner := early_winner(experiment, evidence, now=now):
+        looks = catalog.recorded_looks.of(experiment.id)
+        if winner := early_winner(experiment, evidence, now=now, looks=looks):
+            # Recorded, so that no late event takes the win away.
+            results.report(experiment, project, now=now)
             trigger = partial(lifecycle.complete, now=now)
             # The winner is that of the experiment that was analyzed, not of a later version.
             _change_if_due(

@@ -13,6 +13,7 @@ from engine.analysis.results.segment_report import SegmentReport
 from engine.analysis.segments.analyze import analyze_segments
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.design.running_time import running_days
 from engine.local_days import epoch_microseconds
 from pipeline.results.evidence import days_of, evidence_of
 from pipeline.results.filters import (
@@ -22,10 +23,12 @@ from pipeline.results.filters import (
     validate_dimension,
 )
 from pipeline.results.observation import Observation, published_at
+from pipeline.results.recorded_analysis import analyze_and_record
 from pipeline.results.segment_evidence import segment_evidence_of
 from pipeline.rollup.run import Rollup
 from pipeline.rollup.segment_values import segment_choices
 from pipeline.settings import Settings
+from pipeline.store.catalog.recorded_looks import RecordedLooks
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Warehouse
@@ -50,11 +53,16 @@ _NO_FILTERS: Final = SegmentFilters()
 class Results:
     """Results from published sums, brought up to date first where that is quick."""
 
-    def __init__(self, warehouse: Warehouse, rollup: Rollup, settings: Settings) -> None:
-        """Read `warehouse`, which `rollup` keeps up to date."""
+    def __init__(
+        self, warehouse: Warehouse, rollup: Rollup, looks: RecordedLooks, settings: Settings
+    ) -> None:
+        """Read `warehouse`, which `rollup` keeps up to date, and judge by the `looks` recorded so far."""
         self._warehouse = warehouse
         self._rollup = rollup
+        self._looks = looks
         self._fresh_read_seconds = settings.fresh_read_seconds
+        # By experiment, the state in which `record_due_look` analyzed it.
+        self._looked_at: dict[str, tuple[object, ...]] = {}
 
     def report(
         self,
@@ -63,10 +71,40 @@ class Results:
         filters: SegmentFilters = _NO_FILTERS,
         *,
         now: datetime,
+        is_finished: bool = False,
     ) -> Report:
-        """Analyze the visitors who match every filter, as of `now` or of the report's `as_of`."""
+        """Analyze the visitors who match every filter, as of `now` or of the report's `as_of`.
+
+        The look that is due is recorded, unless there are filters: no action rests on a segment.
+        `is_finished` where the data are complete and judged by one look, as those of an import.
+        """
         evidence = self.evidence(experiment, project, filters, now=now)
-        return analyze(experiment, evidence, now=now, currency=_currency(experiment, project))
+        currency = _currency(experiment, project)
+        if filters.segment:
+            return analyze(experiment, evidence, now=now, currency=currency, is_segment=True)
+        return analyze_and_record(
+            experiment, evidence, self._looks, now=now, currency=currency, is_finished=is_finished
+        )
+
+    def record_due_look(self, experiment: Experiment, project: Project, *, now: datetime) -> None:
+        """Record the look that is due, if any, by the events counted so far.
+
+        An experiment is analyzed again after a new running day began, events were counted or it was changed.
+        Where not every event is counted in time, the look is that of the time up to which they are.
+        """
+        self.bring_up_to_date(experiment, project)
+        with self._warehouse.transaction() as cursor:
+            published = published_rollups.find(cursor, experiment.id)
+        if published is None:
+            return
+        day = int(running_days(experiment, until=now))
+        state = (experiment.status, experiment.updated_at, published.fingerprint, published.covered_seq, day)
+        if self._looked_at.get(experiment.id) == state:
+            return
+        evidence = self.evidence(experiment, project, now=now)
+        at, currency = evidence.as_of or now, _currency(experiment, project)
+        analyze_and_record(experiment, evidence, self._looks, now=at, currency=currency)
+        self._looked_at[experiment.id] = state
 
     def evidence(
         self,

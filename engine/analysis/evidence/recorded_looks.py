@@ -1,6 +1,6 @@
 """Recorded looks: the results of an experiment as they were when they were judged."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -76,3 +76,28 @@ class RecordedLook:
 def plan_look(looks: tuple[RecordedLook, ...]) -> RecordedLook | None:
     """Return the look at the plan; None before it."""
     return next((look for look in looks if look.is_at_plan), None)
+
+
+def is_to_be_added(look: RecordedLook, looks: Sequence[RecordedLook]) -> bool:
+    """Tell whether a look adds to those recorded: the first at the plan, or of its running day, or with news.
+
+    Two processes may find the same look due at once; the second of them adds nothing.
+    """
+    if look.is_at_plan:
+        return plan_look(tuple(looks)) is None
+    last_day = max((int(one.running_days or 0.0) for one in looks), default=0)
+    if int(look.running_days or 0.0) > last_day:
+        return True
+    known = set().union(*(_established(one) for one in looks))
+    return not _established(look) <= known
+
+
+def _established(look: RecordedLook) -> set[tuple[str, str, str]]:
+    """List what a look established, by goal, variant and kind of finding."""
+    return {
+        (goal, variant, kind)
+        for goal, by_variant in look.comparisons.items()
+        for variant, comparison in by_variant.items()
+        for kind in ("wins", "loses", "is_equivalent", "is_broken")
+        if getattr(comparison, kind)
+    }

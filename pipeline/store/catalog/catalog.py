@@ -16,6 +16,7 @@ from pipeline.store.catalog.keys import Keys
 from pipeline.store.catalog.members import Members
 from pipeline.store.catalog.migrate import migrate
 from pipeline.store.catalog.projects import Projects
+from pipeline.store.catalog.recorded_looks import RecordedLooks
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Catalog:
     keys: Keys
     projects: Projects
     experiments: Experiments
+    recorded_looks: RecordedLooks
     audit: Audit
     idempotency_keys: IdempotencyKeys
 
@@ -54,6 +56,7 @@ class Catalog:
             keys=Keys(database),
             projects=Projects(database),
             experiments=Experiments(database),
+            recorded_looks=RecordedLooks(database),
             audit=Audit(database),
             idempotency_keys=IdempotencyKeys(database),
         )

@@ -10,10 +10,10 @@ from engine.design.vocabulary import Status
 from engine.errors import InvalidDesignError, Problem
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
-from pipeline.store.catalog.documents import document_of, value_of
 from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.catalog.pagination import Page, fetch_page
 from pipeline.store.catalog.schema import experiments, projects
+from pipeline.store.documents import document_of, value_of
 
 
 class Experiments:

@@ -9,10 +9,10 @@ from engine.design.project import Project
 from pipeline.store.catalog.accounts import account_from
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
-from pipeline.store.catalog.documents import document_of, value_of
 from pipeline.store.catalog.errors import NotFoundError, PlanLimitError
 from pipeline.store.catalog.pagination import Page, fetch_page
 from pipeline.store.catalog.schema import accounts, experiments, projects
+from pipeline.store.documents import document_of, value_of
 
 
 class Projects:

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import (
     JSON,
+    Boolean,
     Column,
     DateTime,
     ForeignKey,
@@ -14,6 +15,7 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
@@ -127,6 +129,25 @@ experiments = Table(
     UniqueConstraint("project_id", "test_key"),
     Index(None, "project_id", "status"),
     Index(None, "project_id", "updated_at"),
+)
+
+recorded_looks = Table(
+    "recorded_looks",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("experiment_id", ID, ForeignKey("experiments.id", ondelete="CASCADE"), nullable=False),
+    Column("taken_at", UtcDateTime, nullable=False),
+    Column("is_at_plan", Boolean, nullable=False),
+    Column("document", JSON, nullable=False),
+    Index(None, "experiment_id", "taken_at"),
+    # Of several processes that reach the plan at once, one records the look.
+    Index(
+        "uq_recorded_looks_at_plan",
+        "experiment_id",
+        unique=True,
+        sqlite_where=text("is_at_plan"),
+        postgresql_where=text("is_at_plan"),
+    ),
 )
 
 # A row without a reply is a claim: the request is being answered, at most until the claim expires.

@@ -12,18 +12,20 @@ from engine.design.experiment import Experiment, StopConditions
 from engine.design.project import Project
 from pipeline.jobs.lifecycle import (
     CONVERSION_LIMIT,
-    PLANNED_SAMPLE,
     VISITOR_LIMIT,
     complete_at,
+    complete_at_plan,
     complete_ended,
     complete_with_winner,
     start_scheduled,
 )
 from pipeline.store.warehouse.events import EventRow
-from tests.builders import NOW, a_goal
+from tests.builders import NOW, STARTED, a_goal
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
 
 LATER = NOW + timedelta(seconds=30)
+# No plan is reached, and no winner shipped, before.
+SECOND_WEEK = STARTED + timedelta(days=7)
 
 
 @pytest.fixture
@@ -42,8 +44,9 @@ def now_of(store: WorkingStore, experiment: Experiment) -> Experiment:
 
 
 def at_limits(store: WorkingStore, *, now: datetime = NOW) -> None:
-    for limit in (VISITOR_LIMIT, CONVERSION_LIMIT, PLANNED_SAMPLE):
+    for limit in (VISITOR_LIMIT, CONVERSION_LIMIT):
         complete_at(limit, store.catalog, store.results, now=now)
+    complete_at_plan(store.catalog, store.results, now=now)
 
 
 def last_change(store: WorkingStore, experiment: Experiment) -> tuple[str, Any]:
@@ -95,11 +98,14 @@ def test_planned_sample_of_a_group_sequential_test_is_its_end(store: WorkingStor
     for experiment in (ends, goes_on):
         rows = [an_exposure(experiment, number % 2, f"v{number}") for number in range(100)]
         store.write(project, *rows[:-1])
-        at_limits(store)
+        at_limits(store, now=SECOND_WEEK)
         assert now_of(store, experiment).status == "running"
         store.write(project, rows[-1])
-    at_limits(store)
+        at_limits(store)
+        assert now_of(store, experiment).status == "running"
+    at_limits(store, now=SECOND_WEEK)
     assert last_change(store, ends) == ("planned sample", ["running", "completed"])
+    assert [look.is_at_plan for look in store.catalog.recorded_looks.of(ends.id)] == [False, True]
     assert now_of(store, goes_on).status == "running"
 
 
@@ -190,18 +196,20 @@ def test_experiment_that_is_to_completes_with_a_winner(store: WorkingStore, proj
     asked, unasked = with_limits(store, project, auto_stop_on_winner=True), with_limits(store, project)
     for experiment in (asked, unasked):
         store.write(project, *a_winner_among(experiment, buyers=(40, 160)))
-    complete_with_winner(store.catalog, store.results, now=LATER)
-    assert (now_of(store, asked).status, now_of(store, asked).completed_at) == ("completed", LATER)
+    complete_with_winner(store.catalog, store.results, now=SECOND_WEEK)
+    assert (now_of(store, asked).status, now_of(store, asked).completed_at) == ("completed", SECOND_WEEK)
     assert last_change(store, asked) == ("auto stop: var_1 wins", ["running", "completed"])
     assert now_of(store, unasked).status == "running"
+    (look,) = store.catalog.recorded_looks.of(asked.id)
+    assert (look.recommendation, look.variant_id) == ("ship", "var_1")
 
 
 def test_winner_of_a_single_look_completes_nothing(store: WorkingStore, project: Project) -> None:
     experiment = with_limits(store, project, auto_stop_on_winner=True)
     store.write(project, *a_winner_among(experiment, buyers=(80, 101)))
-    report = store.results.report(experiment, project, now=LATER)
+    report = store.results.report(experiment, project, now=SECOND_WEEK)
     assert report.goals[0].variants[1].status == "winner"
-    complete_with_winner(store.catalog, store.results, now=LATER)
+    complete_with_winner(store.catalog, store.results, now=SECOND_WEEK)
     assert now_of(store, experiment).status == "running"
 
 
@@ -209,5 +217,5 @@ def test_paused_experiment_waits_with_its_winner(store: WorkingStore, project: P
     stop = StopConditions(auto_stop_on_winner=True)
     experiment = store.add_experiment(project, status="paused", stop_conditions=stop)
     store.write(project, *a_winner_among(experiment, buyers=(40, 160)))
-    complete_with_winner(store.catalog, store.results, now=LATER)
+    complete_with_winner(store.catalog, store.results, now=SECOND_WEEK)
     assert now_of(store, experiment).status == "paused"

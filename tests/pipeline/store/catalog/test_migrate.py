@@ -14,6 +14,7 @@ from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.migrate import HEAD, CatalogVersionError, revisions_of
 from pipeline.store.catalog.schema import metadata
+from tests.builders import an_experiment
 
 ROOT = Path(__file__).parents[4]
 OPEN_AND_CREATE = """
@@ -47,6 +48,20 @@ def test_revisions_can_be_taken_back_one_by_one_and_made_again(catalog: Catalog)
         command.upgrade(revisions, "head")
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
     catalog.accounts.create("Acme", "owner@acme.example")
+
+
+def test_catalog_of_before_recorded_looks_is_upgraded_with_its_contents(
+    catalog: Catalog, settings: Settings, project_id: str
+) -> None:
+    experiment = an_experiment(project_id=project_id, status="running")
+    catalog.experiments.create(project_id, lambda _: experiment, actor="test")
+    with catalog.database.write() as connection:
+        command.downgrade(revisions_of(connection), "0002")
+        assert not inspect(connection).has_table("recorded_looks")
+    upgraded = Catalog.open(settings)
+    assert upgraded.experiments.get(project_id, experiment.id) == experiment
+    assert upgraded.recorded_looks.of(experiment.id) == ()
+    upgraded.close()
 
 
 def test_opening_again_finds_everything_there(settings: Settings) -> None:

@@ -2,7 +2,7 @@ import json
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
-from pipeline.store.catalog.documents import document_of, value_of
+from pipeline.store.documents import document_of, value_of
 from tests.builders import a_project, an_experiment
 
 

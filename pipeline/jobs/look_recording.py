@@ -1,0 +1,40 @@
+"""Job that records looks: the one at the plan, and one in every running day, whoever reads."""
+
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+
+from engine.design.experiment import Experiment
+from engine.design.lifecycle import OPEN
+from pipeline.results.results import Results
+from pipeline.run_each import run_each
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.errors import NotFoundError
+
+
+def record_looks(catalog: Catalog, results: Results, *, now: datetime) -> None:
+    """Record the looks that are due at every open experiment, and at those completed without a last look.
+
+    ExceptionGroup of the failures.
+    """
+    last_times = catalog.recorded_looks.last_times()
+    experiments = [
+        one
+        for one in catalog.experiments.in_statuses([*OPEN, "completed"])
+        if not _was_looked_at_since_its_end(one, last_times.get(one.id))
+    ]
+    run_each(
+        {f"experiment {one.id}": partial(_record_look, catalog, results, one, now) for one in experiments}
+    )
+
+
+def _record_look(catalog: Catalog, results: Results, experiment: Experiment, now: datetime) -> None:
+    # A deleted experiment needs no look.
+    with suppress(NotFoundError):
+        project = catalog.projects.find(experiment.project_id)
+        results.record_due_look(experiment, project, now=now)
+
+
+def _was_looked_at_since_its_end(experiment: Experiment, last_look: datetime | None) -> bool:
+    ended = experiment.completed_at
+    return ended is not None and last_look is not None and last_look >= ended

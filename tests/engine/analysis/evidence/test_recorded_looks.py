@@ -1,0 +1,66 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine.analysis.evidence.recorded_looks import (
+    RecordedComparison,
+    RecordedLook,
+    RecordedPlan,
+    is_to_be_added,
+    plan_look,
+)
+from tests.builders import STARTED
+
+PLAN = RecordedPlan(
+    source="given",
+    required_visitors=1000,
+    tuned_to=1000.0,
+    mean=0.1,
+    variance=0.09,
+    minimum_effect=0.1,
+    detectable_effect=0.1,
+    equivalence_margins={"goal_1": 0.1},
+    alpha=0.05,
+    variants=2,
+)
+
+
+def a_look(day: float | None, **overrides: Any) -> RecordedLook:
+    fields: dict[str, Any] = {"is_at_plan": False, "comparisons": {}, **overrides}
+    return RecordedLook(
+        taken_at=STARTED, running_days=day, visitors=500, plan=PLAN, recommendation="keep_running", **fields
+    )
+
+
+def with_finding(day: float, **findings: bool) -> RecordedLook:
+    found = RecordedComparison(n=250, mean=0.1, m2=22.5, m3=18.0, **findings)
+    return a_look(day, comparisons={"goal_1": {"var_1": found}})
+
+
+def test_look_at_the_plan_is_the_only_one_there() -> None:
+    ordinary, at_plan = a_look(7.0), a_look(8.0, is_at_plan=True)
+    assert plan_look((ordinary,)) is None
+    assert plan_look((ordinary, at_plan)) is at_plan
+
+
+@pytest.mark.parametrize(
+    ("look", "looks", "is_added"),
+    [
+        (a_look(0.5), (), False),
+        (a_look(None), (), False),
+        (a_look(1.0), (), True),
+        (a_look(1.9), (a_look(1.1),), False),
+        (a_look(2.0), (a_look(1.1),), True),
+        (with_finding(1.9, loses=True), (a_look(1.1),), True),
+        (with_finding(1.9, loses=True), (with_finding(1.1, loses=True),), False),
+        (with_finding(1.9, loses=True, is_broken=True), (with_finding(1.1, loses=True),), True),
+        (replace(a_look(None), is_at_plan=True), (a_look(1.1),), True),
+        (a_look(9.0, is_at_plan=True), (a_look(8.0, is_at_plan=True),), False),
+        (a_look(9.0), (a_look(8.0, is_at_plan=True),), True),
+    ],
+)
+def test_look_is_added_for_the_plan_a_new_day_or_news(
+    look: RecordedLook, looks: tuple[RecordedLook, ...], *, is_added: bool
+) -> None:
+    assert is_to_be_added(look, looks) == is_added
