@@ -13,6 +13,7 @@ from engine.analysis.results.report import (
     Report,
     VariantResult,
 )
+from engine.analysis.results.rounding import round_beside
 
 TONE_STYLE = {"positive": "green", "negative": "red", "neutral": "cyan", "warning": "yellow"}
 STATUS_STYLE = {"winner": "bold green", "loser": "red"}
@@ -45,7 +46,8 @@ def render_verdicts(reports: list[Report]) -> Table:
             f"{decision.visitors:,}",
             Text(decision.recommendation_label, style=f"bold {TONE_STYLE[decision.tone]}"),
             _percent(decision.estimated_uplift, signed=True),
-            f"{_percent(decision.score_value)} of {_percent(decision.effective_confidence_threshold)}",
+            f"{_score(decision.score_value, decision.effective_confidence_threshold)}"
+            f" of {_percent(decision.effective_confidence_threshold)}",
             decision.headline,
         )
     return table
@@ -79,11 +81,12 @@ def _numbers(report: GoalReport) -> Table:
     for heading in ("visitors", "conv.", "rate", *money, "change", "interval", "score", "p", "status"):
         table.add_column(heading, justify="right", overflow="fold")
     for variant in report.variants:
-        table.add_row(*_cells(variant, revenue=revenue), style=STATUS_STYLE.get(variant.status, ""))
+        cells = _cells(variant, report.summary.effective_confidence_threshold, revenue=revenue)
+        table.add_row(*cells, style=STATUS_STYLE.get(variant.status, ""))
     return table
 
 
-def _cells(variant: VariantResult, *, revenue: bool) -> list[str]:
+def _cells(variant: VariantResult, threshold: float, *, revenue: bool) -> list[str]:
     money = [f"{variant.revenue_per_visitor_cents / 100:,.4f}"] if revenue else []
     return [
         variant.variant_name,
@@ -93,7 +96,7 @@ def _cells(variant: VariantResult, *, revenue: bool) -> list[str]:
         *money,
         _percent(variant.improvement, signed=True),
         _interval(variant.improvement_interval),
-        _percent(variant.score_value),
+        _score(variant.score_value, threshold),
         "" if variant.p_value is None else f"{variant.p_value:.3g}",
         variant.status.replace("_", " "),
     ]
@@ -103,6 +106,10 @@ def _percent(share: float | None, *, signed: bool = False) -> str:
     if share is None:
         return ""
     return f"{share * 100:+.2f}%" if signed else f"{share * 100:.2f}%"
+
+
+def _score(share: float | None, threshold: float) -> str:
+    return "" if share is None else f"{round_beside(share, threshold):.2f}%"
 
 
 def _interval(interval: Interval | None) -> str:

@@ -29,11 +29,11 @@ class Unadjusted(BaseModel):
     variance_reduction: float = Field(description="Percent of the variance that CUPED removes.")
 
     @classmethod
-    def of(cls, found: judged.Unadjusted) -> "Unadjusted":
-        """Describe an unadjusted comparison."""
+    def of(cls, found: judged.Unadjusted, threshold: float) -> "Unadjusted":
+        """Describe an unadjusted comparison; its score is compared with the `threshold`, a share."""
         return cls(
             **{
-                **in_percents(found),
+                **in_percents(found, threshold),
                 "improvement_interval": relative(found.improvement_interval),
                 "variance_reduction": percent(found.variance_reduction),
             }
@@ -116,12 +116,12 @@ class VariantResult(BaseModel):
     )
 
     @classmethod
-    def of(cls, result: judged.VariantResult, goal_type: GoalType) -> "VariantResult":
-        """Describe the results of a variant on a goal of that type."""
+    def of(cls, result: judged.VariantResult, goal_type: GoalType, threshold: float) -> "VariantResult":
+        """Describe the results of a variant on a goal of that type; `threshold` of scores is a share."""
         unit = 1.0 if goal_type == "revenue" else 100.0
         return cls(
             **{
-                **in_percents(result),
+                **in_percents(result, threshold),
                 "absolute_difference": _scaled(result.absolute_difference, unit),
                 "absolute_difference_interval": _absolute(result.absolute_difference_interval, unit),
                 "rate_interval": _absolute(result.rate_interval, unit),
@@ -129,7 +129,7 @@ class VariantResult(BaseModel):
                 "improvement_interval": relative(result.improvement_interval),
                 "sequential_interval": relative(result.sequential_interval),
                 "chance_to_be_best": percent(result.chance_to_be_best),
-                "unadjusted": Unadjusted.of(result.unadjusted) if result.unadjusted else None,
+                "unadjusted": Unadjusted.of(result.unadjusted, threshold) if result.unadjusted else None,
                 "conversion_part": _part(result.conversion_part),
                 "spending_part": _part(result.spending_part),
             }
@@ -164,7 +164,7 @@ class GoalSummary(BaseModel):
     @classmethod
     def of(cls, summary: judged.GoalSummary) -> "GoalSummary":
         """Describe the summary of a goal."""
-        return cls(**in_percents(summary))
+        return cls(**in_percents(summary, summary.effective_confidence_threshold))
 
 
 def _scaled(value: float | None, unit: float) -> float | None:
@@ -219,7 +219,7 @@ class DecisionSummary(BaseModel):
     @classmethod
     def of(cls, decision: judged.DecisionSummary) -> "DecisionSummary":
         """Describe the recommendation for a goal."""
-        return cls(**in_percents(decision))
+        return cls(**in_percents(decision, decision.effective_confidence_threshold))
 
 
 class GoalDecision(BaseModel):

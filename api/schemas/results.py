@@ -182,4 +182,5 @@ class Summary(BaseModel):
 
 
 def _variants(goal: GoalReport) -> list[VariantResult]:
-    return [VariantResult.of(variant, goal.goal.goal_type) for variant in goal.variants]
+    threshold = goal.summary.effective_confidence_threshold
+    return [VariantResult.of(variant, goal.goal.goal_type, threshold) for variant in goal.variants]

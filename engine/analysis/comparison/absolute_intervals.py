@@ -37,8 +37,8 @@ def absolute_difference_intervals(data: AnalysisData, significance: Significance
     """Compute the interval of every variant's difference from the control, goals by variants.
 
     At the level of the interval of the improvement and by the same method: Miettinen and Nurminen's for
-    shares, Welch's for means; at the critical value of monitoring where that decides; the posterior's for
-    Bayesian experiments. Shares, or cents for revenue.
+    shares, Welch's with Hall's correction for means; at the critical value of monitoring where that
+    decides; the posterior's for Bayesian experiments. Shares, or cents for revenue.
     """
     if data.pairs is None or data.plan.control is None:
         nothing = np.full(significance.gain.shape, np.nan)
@@ -60,7 +60,10 @@ def _confidence(data: AnalysisData, alpha: FloatArray, control: int) -> Bounds:
         low[shares], high[shares] = difference_interval(_tables(data, control)[shares], alpha[shares])
     if means.any() and data.pairs is not None:
         low[means], high[means] = mean_difference_interval(
-            data.pairs.control[means], data.pairs.variant[means], alpha[means]
+            data.pairs.control[means],
+            data.pairs.variant[means],
+            alpha[means],
+            data.pairs.cumulants[means].skewness(),
         )
     return low, high
 

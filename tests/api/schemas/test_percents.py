@@ -28,3 +28,10 @@ def test_only_shares_of_a_result_become_percents() -> None:
     fields = in_percents(Result(conversion_rate=0.1, score_progress=None, visitors=7))
     assert (fields["conversion_rate"], fields["visitors"]) == (10.0, 7)
     assert fields["score_progress_percentage"] is None
+
+
+def test_a_score_is_not_rounded_onto_a_threshold_that_it_misses() -> None:
+    missed = in_percents(Result(conversion_rate=0.94998, score_progress=0.94998 / 0.95, visitors=7), 0.95)
+    assert (missed["conversion_rate"], missed["score_progress_percentage"]) == (95.0, 99.99)
+    reached = in_percents(Result(conversion_rate=0.1, score_progress=1.0, visitors=7), 0.95)
+    assert reached["score_progress_percentage"] == 100.0

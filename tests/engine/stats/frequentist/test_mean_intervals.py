@@ -5,6 +5,7 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.mean_intervals import mean_difference_interval, mean_interval
+from engine.stats.frequentist.two_sample import compare_means
 from engine.stats.moments import Moments
 
 RNG = np.random.default_rng(5)
@@ -28,6 +29,20 @@ def test_a_difference_of_means_has_statsmodels_interval(alpha: float) -> None:
     expected = both.tconfint_diff(alpha, usevar="unequal")
     low, high = mean_difference_interval(estimate(CONTROL), estimate(VARIANT), alpha)
     assert (low[0], high[0]) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.05, 1e-3])
+def test_a_skewed_difference_leaves_out_0_exactly_where_its_test_is_significant(alpha: float) -> None:
+    shifts = np.linspace(-2.0, 2.0, 401)
+    control = estimate(CONTROL)
+    significant = []
+    for shift in shifts.tolist():
+        variant = estimate(VARIANT + shift)
+        low, high = mean_difference_interval(control, variant, alpha, 0.4)
+        outside = bool(low[0] > 0 or high[0] < 0)
+        assert outside == bool(compare_means(control, variant, alpha, 0.4).log_p[0] < np.log(alpha))
+        significant.append(outside)
+    assert 0 < sum(significant) < len(significant)
 
 
 def test_values_that_do_not_vary_have_no_interval() -> None:
