@@ -3,6 +3,7 @@
 NaN stands where there is no number.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,10 +15,11 @@ from engine.analysis.comparison.stratified import Pairs
 from engine.analysis.evidence.evidence import Evidence
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.bayesian import posteriors
-from engine.stats.bayesian.priors import update_lift
+from engine.stats.bayesian.priors import LiftPosterior, update_lift
 from engine.stats.contingency import Tables
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist import two_sample
+from engine.stats.frequentist.fisher_exact import SMALL_CELL
 from engine.stats.moments import Moments
 
 
@@ -26,9 +28,10 @@ class Effects(ArrayRecord):
     """Every variant against the control, goals by variants; NaN in the control's own column.
 
     `improvement`, `low` and `high` are relative changes of the goal's metric (see `metrics.measure`),
-    `difference` the absolute one; under a prior all four are the posterior's. `chance` is that of the
-    variant's metric being better: higher, or lower where the goal wants less; `loss` the expected cost of
-    choosing it where it is not, in the metric's unit.
+    `difference` the absolute one; under a prior all four are the posterior's. A Bayesian `improvement` that
+    its credible interval leaves out, as where an arm has no conversions, is the posterior's median instead.
+    `chance` is that of the variant's metric being better: higher, or lower where the goal wants less; `loss`
+    the expected cost of choosing it where it is not, in the metric's unit.
     """
 
     improvement: FloatArray
@@ -135,8 +138,16 @@ def _share_effects(
         low, high = posteriors.share_lift(tables, method.tail, shapes)
     has_base = tables.control_hits > 0
     control_share, share = _posterior_shares(tables, prior)
+    improvement = np.where(has_base, relative_change(control_share, share), np.nan)
+    if method.is_bayesian:
+
+        def median(where: BoolArray) -> FloatArray:
+            picked = [np.broadcast_to(shape, where.shape)[where] for shape in shapes]
+            return posteriors.share_lift(tables[where], 0.5, (picked[0], picked[1]))[0]
+
+        improvement = _median_where_outside(improvement, low, high, median)
     effects = Effects(
-        improvement=np.where(has_base, relative_change(control_share, share), np.nan),
+        improvement=improvement,
         difference=share - control_share,
         log_p=test.log_p,
         low=np.where(has_base, low, np.nan),
@@ -146,9 +157,9 @@ def _share_effects(
     )
     if method.lift_prior is None:
         return effects
-    controls = Estimate.of(Moments.of_shares(tables.control_hits, tables.control_n))
-    variants = Estimate.of(Moments.of_shares(tables.hits, tables.n))
-    return _with_lift_prior(effects, controls, variants, method)
+    informed = _with_lift_prior(effects, *_normal_shares(tables), method)
+    # The normal approximation reaches below a rate of 0.
+    return replace(informed, low=np.maximum(informed.low, -1.0))
 
 
 def _posterior_shares(tables: Tables, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -190,27 +201,66 @@ def _mean_effects(pairs: Pairs, goals: BoolArray, method: _Method) -> Effects:
 
 
 def _with_lift_prior(effects: Effects, controls: Estimate, variants: Estimate, method: _Method) -> Effects:
-    """Replace all numbers of a posterior by those under the experiment's prior on the lift."""
+    """Replace all numbers of a posterior by those under the experiment's prior on the lift.
+
+    Where there is no lift, as where the control's revenue is negative, they stay those under a flat prior.
+    """
     if method.lift_prior is None:
         return effects
-    lift = update_lift(
-        controls,
-        variants,
-        prior_mean=method.lift_prior.mean,
-        prior_deviation=method.lift_prior.deviation,
-        alpha=2.0 * method.tail,
-    )
+    prior_mean, prior_deviation = method.lift_prior.mean, method.lift_prior.deviation
+
+    def posterior_of(where: BoolArray | slice, alpha: float) -> LiftPosterior:
+        return update_lift(
+            controls[where],
+            variants[where],
+            prior_mean=prior_mean,
+            prior_deviation=prior_deviation,
+            alpha=alpha,
+        )
+
+    lift = posterior_of(slice(None), 2.0 * method.tail)
+    mean = _median_where_outside(lift.mean, lift.low, lift.high, lambda where: posterior_of(where, 1.0).low)
     change = lift.mean * controls.value
     posterior = posteriors.Posterior(chance=lift.chance, loss=lift.loss * controls.value, change=change)
-    return replace(
+    informed = replace(
         effects,
-        improvement=lift.mean,
+        improvement=mean,
         difference=change,
         low=lift.low,
         high=lift.high,
         chance=_chance_of_better(posterior, method.wanted),
         loss=_loss_of_choosing(posterior, method.wanted),
     )
+    return Effects.where(lift.defined, informed, effects)
+
+
+def _normal_shares(tables: Tables) -> tuple[Estimate, Estimate]:
+    """Estimate the shares of the control and the variant; with the pooled variance where a cell is small.
+
+    There an arm's own variance is as uncertain as its share, and 0 without conversions.
+    """
+    control = Estimate.of(Moments.of_shares(tables.control_hits, tables.control_n))
+    variant = Estimate.of(Moments.of_shares(tables.hits, tables.n))
+    pooled = (tables.control_hits + tables.hits) / np.maximum(tables.control_n + tables.n, 1.0)
+    is_small = tables.smallest_cell < SMALL_CELL
+
+    def with_pooled(arm: Estimate) -> Estimate:
+        variance = np.where(is_small, pooled * (1.0 - pooled) / np.maximum(arm.n - 1.0, 1.0), arm.variance)
+        return replace(arm, variance=np.where(arm.defined, variance, np.nan))
+
+    return with_pooled(control), with_pooled(variant)
+
+
+def _median_where_outside(
+    improvement: FloatArray, low: FloatArray, high: FloatArray, median: Callable[[BoolArray], FloatArray]
+) -> FloatArray:
+    """Take the posterior's median where the interval from `low` to `high` leaves out an improvement."""
+    outside = (improvement < low) | (improvement > high)
+    if not outside.any():
+        return improvement
+    inside = improvement.copy()
+    inside[outside] = median(outside)
+    return inside
 
 
 def _chance_of_better(posterior: posteriors.Posterior, wanted: FloatArray) -> FloatArray:

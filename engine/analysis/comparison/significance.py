@@ -69,7 +69,11 @@ def assess_significance(data: AnalysisData) -> Significance:
     log_p, log_p_worse = _log_p_by_direction(plan, effects.log_p, gain)
     effects = replace(effects, log_p=log_p)
     if plan.is_bayesian:
-        better, worse = effects.chance >= 1.0 - plan.decision_alpha, effects.chance <= plan.decision_alpha
+        observed = plan.wanted * observed_difference(data)
+        # A prior outweighs few conversions: then chance and observed rates may contradict each other.
+        better = (effects.chance >= 1.0 - plan.decision_alpha) & (observed > 0)
+        worse = (effects.chance <= plan.decision_alpha) & (observed < 0)
+        effects = _without_contradictions(effects, observed_difference(data), enough)
     else:
         better = (log_p <= np.log(plan.decision_alpha)) & (gain > 0)
         worse = (log_p_worse <= np.log(plan.decision_alpha)) & (gain < 0)
@@ -91,6 +95,20 @@ def assess_significance(data: AnalysisData) -> Significance:
         z=plan.wanted * z,
         is_enough=enough,
     )
+
+
+def observed_difference(data: AnalysisData) -> FloatArray:
+    """Subtract the control's observed metric from each variant's, goals by variants; NaN without either."""
+    if data.pairs is None:
+        return np.full(data.evidence.conversions.shape, np.nan)
+    return np.asarray(data.pairs.variant.value - data.pairs.control.value)
+
+
+def _without_contradictions(effects: Effects, observed: FloatArray, enough: BoolArray) -> Effects:
+    """Remove improvements that a prior alone turns against what was observed, on too few data."""
+    is_empty = ~enough & (effects.improvement * observed < 0)
+    relative = (np.where(is_empty, np.nan, each) for each in (effects.improvement, effects.low, effects.high))
+    return replace(effects, **dict(zip(("improvement", "low", "high"), relative, strict=True)))
 
 
 def one_look_z(data: AnalysisData, log_p: FloatArray) -> FloatArray:
@@ -115,24 +133,46 @@ def _has_enough_data(data: AnalysisData) -> BoolArray:
     evidence, control = data.evidence, data.plan.control
     if control is None:
         return np.zeros(evidence.conversions.shape, bool)
-    return has_enough(evidence.visitors, evidence.conversions, data.needs_mean_test, control)
+    return has_enough(
+        evidence.visitors,
+        evidence.conversions,
+        data.needs_mean_test,
+        control,
+        is_bayesian=data.plan.is_bayesian,
+    )
 
 
-def has_enough(visitors: IntArray, conversions: IntArray, by_mean: BoolArray, control: int) -> BoolArray:
+def has_enough(
+    visitors: IntArray, conversions: IntArray, by_mean: BoolArray, control: int, *, is_bayesian: bool = False
+) -> BoolArray:
     """Flag where both arms have the visitors, and together the conversions, that a decision needs.
 
     Of any number of segments: `visitors` (…, V), `conversions` (…, G, V), `by_mean` (G).
     """
     together = conversions + conversions[..., [control]]
     fewest = np.minimum(visitors, visitors[..., [control]])[..., None, :]
-    enough: BoolArray = together >= conversions_needed(visitors, by_mean, control)
+    needed = conversions_needed(visitors, by_mean, control, is_bayesian=is_bayesian)
+    enough: BoolArray = together >= needed
     return enough & (fewest >= MIN_VISITORS)
 
 
-def conversions_needed(visitors: IntArray, by_mean: BoolArray, control: int) -> IntArray:
-    """Count the conversions a variant and the control need together, (…, G, V): more of means, if unequal."""
+def conversions_needed(
+    visitors: IntArray, by_mean: BoolArray, control: int, *, is_bayesian: bool = False
+) -> IntArray:
+    """Count the conversions a variant and the control need together, (…, G, V): more if unequal.
+
+    Of means, and of posteriors: a prior adds as many conversions to a small arm as to a large one, which
+    favours the small one. They are negligible where without any difference the small arm has
+    MIN_CONVERSIONS times the large arm's share of visitors: half of them in equal arms, all in the extreme.
+    """
     by_means = np.floor(MIN_PAYING_VISITORS * imbalance_factor(visitors, control))
-    needed: IntArray = np.where(by_mean[:, None], by_means[..., None, :], MIN_CONVERSIONS).astype(np.int64)
+    of_shares = np.full(by_means.shape, float(MIN_CONVERSIONS))
+    if is_bayesian:
+        controls = visitors[..., [control]]
+        of_shares *= np.maximum(visitors, controls) / np.maximum(np.minimum(visitors, controls), 1)
+    needed: IntArray = np.where(
+        by_mean[:, None], by_means[..., None, :], np.floor(of_shares)[..., None, :]
+    ).astype(np.int64)
     return needed
 
 

@@ -39,6 +39,13 @@ class _Comparison:
         """The control's and the variant's name."""
         return f"{self.name(self.control)} and {self.name(self.variant)}"
 
+    @property
+    def base(self) -> float:
+        """The control's metric; 0 without an estimate."""
+        pairs = self.data.pairs
+        value = 0.0 if pairs is None else float(pairs.control.value[self.goal, self.variant])
+        return 0.0 if np.isnan(value) else value
+
     def lacks(self, effect: str) -> bool:
         """Whether this effect has no value here."""
         return bool(np.isnan(getattr(self.significance.effects, effect)[self.goal, self.variant]))
@@ -49,7 +56,9 @@ def missing_reasons(data: AnalysisData, significance: Significance) -> list[list
     control, (goals, variants) = data.plan.control, data.evidence.conversions.shape
     if control is None:
         return [[NO_CONTROL] * variants for _ in range(goals)]
-    needed = conversions_needed(data.evidence.visitors, data.needs_mean_test, control)
+    needed = conversions_needed(
+        data.evidence.visitors, data.needs_mean_test, control, is_bayesian=data.plan.is_bayesian
+    )
     rarest = expected_conversions(data, control)
     reasons: list[list[str | None]] = [[None] * variants for _ in range(goals)]
     for goal in range(goals):
@@ -79,7 +88,7 @@ def _too_few_conversions(cell: _Comparison) -> str | None:
     if together >= needed:
         return None
     counted = "paying visitors" if cell.is_revenue else "conversions"
-    return f"{cell.both_names} together have {together} of the {needed} {counted} required"
+    return f"{cell.both_names} together have {together:,} of the {needed:,} {counted} required"
 
 
 def _too_few_for_monitoring(cell: _Comparison) -> str | None:
@@ -108,8 +117,12 @@ def _no_variation(cell: _Comparison) -> str | None:
 def _no_base(cell: _Comparison) -> str | None:
     if not cell.lacks("improvement"):
         return None
+    base = cell.base
+    if base < 0:
+        return f"the revenue of {cell.name(cell.control)} is negative, so there is no relative change"
     metric = "revenue" if cell.is_revenue else "conversions"
-    return f"{cell.name(cell.control)} has no {metric}, so there is no relative change"
+    amount = "too little" if base > 0 and cell.is_revenue else "no"
+    return f"{cell.name(cell.control)} has {amount} {metric}, so there is no relative change"
 
 
 def _base_near_zero(cell: _Comparison) -> str | None:

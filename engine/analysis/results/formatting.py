@@ -1,5 +1,10 @@
 """Formatting of percents, changes and money in sentences."""
 
+import math
+
+# Below this a share is 0 but for rounding errors.
+_NOTHING = 1e-12
+
 
 def chance(value: float) -> str:
     """Format a probability as a percent, never as 0% or 100%."""
@@ -9,19 +14,29 @@ def chance(value: float) -> str:
 
 
 def share(value: float) -> str:
-    """Format a share as a percent, to about three digits."""
-    return _trimmed(f"{value:.2%}" if value < 0.1 or value > 0.99 else f"{value:.1%}")
+    """Format a share as a percent, to about three digits; as 0% or 100% only where it is."""
+    decimals = 2 if value < 0.1 or value > 0.99 else 1
+    return _trimmed(f"{value:.{_decimals(min(abs(value), abs(1.0 - value)), decimals)}%}")
 
 
 def signed(value: float) -> str:
-    """Format a relative change in percent, with its sign."""
-    return _with_minus(_trimmed(f"{value:+.1%}"))
+    """Format a relative change in percent, with its sign; as 0% only where there is none."""
+    if abs(value) < _NOTHING:
+        return "+0%"
+    return _with_minus(_trimmed(f"{value:+.{_decimals(abs(value), 1)}%}"))
 
 
 def money(cents: float, currency: str) -> str:
     """Format an amount of money with its currency, whole where it is large."""
     amount = cents / 100
     return _with_minus(f"{amount:,.0f} {currency}" if abs(amount) >= 1000 else f"{amount:,.2f} {currency}")
+
+
+def _decimals(size: float, usual: int) -> int:
+    """Return the usual decimals of a percent, or as many as its first digit needs."""
+    if size < _NOTHING or round(100.0 * size, usual) > 0:
+        return usual
+    return math.ceil(-math.log10(100.0 * size))
 
 
 def _trimmed(percent: str) -> str:

@@ -51,8 +51,10 @@ def update_lift(
     lift ~ N(prior), control mean flat: with the means normal, the variant's given the lift l is
     N((1 + l) c, v_t + (1 + l)² v_c), c the observed control mean: the likelihood of Fieller's problem
     (1954, JRSS B 16), so no ratio is approximated. Times the prior, by quadrature. A flat prior is a wide
-    one. Not defined where the control's mean is not above 0 or an arm has no estimate.
+    one. Where an arm has no variance, as without conversions, both have that of all their visitors.
+    Not defined where the control's mean is not above 0, an arm has no estimate or nothing varies.
     """
+    control, variant = _with_shared_variance(control, variant)
     known = control.defined & variant.defined & (control.value > 0)
     defined = known & (np.where(known, control.variance + variant.variance, 0.0) > 0)
     density = _LiftDensity(
@@ -72,6 +74,21 @@ def update_lift(
         loss=np.where(defined, shortfall, np.nan),
         defined=defined,
     )
+
+
+def _with_shared_variance(control: Estimate, variant: Estimate) -> tuple[Estimate, Estimate]:
+    """Where a variance is 0, give both arms that of all their visitors together: p (1 - p) / n of shares."""
+    both = np.maximum(control.n + variant.n, 1.0)
+    apart = control.n * variant.n / both * (variant.value - control.value) ** 2
+    within = [arm.variance * arm.n * (arm.n - 1.0) for arm in (control, variant)]
+    each = (within[0] + within[1] + apart) / np.maximum(both - 1.0, 1.0)
+    is_constant = (control.variance == 0.0) | (variant.variance == 0.0)
+
+    def shared(arm: Estimate) -> Estimate:
+        variance = np.where(is_constant, each / np.maximum(arm.n, 1.0), arm.variance)
+        return Estimate(arm.value, variance, arm.n)
+
+    return shared(control), shared(variant)
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,3 +245,61 @@ def test_one_sided_tests_of_equal_variants_err_as_often_as_they_may() -> None:
     # Three Monte-Carlo errors of 5% in 2000 are 1.5 points.
     assert found.count("winner") / 2000 == pytest.approx(0.05, abs=0.015)
     assert found.count("loser") / 2000 == pytest.approx(0.05, abs=0.015)
+
+
+@pytest.mark.parametrize(
+    ("visitors", "conversions"),
+    [([100_000, 100], [10, 0]), ([100, 100_000], [0, 10]), ([50_000, 500], [20, 1])],
+)
+def test_few_conversions_of_unequal_arms_decide_nothing_for_a_posterior(
+    visitors: list[int], conversions: list[int]
+) -> None:
+    found = judged(visitors, conversions, analysis_method="bayesian")
+    assert statuses(found)[1] == "insufficient_data"
+
+
+def test_an_improvement_that_comes_of_the_prior_alone_is_none() -> None:
+    # The flat prior adds a conversion to the hundred visitors who had none, which looks like +5,000%.
+    found = judged([100_000, 100], [10, 0], analysis_method="bayesian")
+    for numbers in (found.effects.improvement, found.effects.low, found.effects.high):
+        assert np.isnan(numbers[0, 1])
+    # The rates observed are still told, and so is the chance.
+    assert found.effects.difference[0, 1] == pytest.approx(-0.0001)
+    assert found.effects.chance[0, 1] > 0.9
+
+
+def test_posteriors_of_equal_arms_need_what_exact_tests_do() -> None:
+    visitors, shares = np.array([1000, 1000, 100]), np.array([False])
+    needed = conversions_needed(visitors, shares, 0, is_bayesian=True)
+    # In arms of 1000 and 100, 50 conversions: 4.5 in the small one if nothing differs.
+    np.testing.assert_array_equal(needed, [[5, 5, 50]])
+    np.testing.assert_array_equal(conversions_needed(visitors, shares, 0), [[5, 5, 5]])
+
+
+@pytest.mark.parametrize(("control_size", "size"), [(1.0, 1.0), (0.1, 0.9), (0.9, 0.1), (0.99, 0.01)])
+def test_posteriors_without_a_difference_err_hardly_more_than_their_threshold_says(
+    control_size: float, size: float
+) -> None:
+    """One look at 1,000 tests of rates of 2%, at a threshold of 95%, so 5% to either side."""
+    rng = np.random.default_rng(8)
+    n = np.array([20_000 * control_size, 20_000 * size]).astype(int)
+    goals = tuple(a_goal(id=f"goal_{i}", is_primary=i == 0) for i in range(50))
+    outcomes = []
+    for _ in range(20):
+        hits = rng.binomial(n, 0.02, (50, 2))
+        experiment = an_experiment(goals=goals, analysis_method="bayesian")
+        outcomes.append(assess_significance(prepare(experiment, observed(n.tolist(), hits.tolist()))).status)
+    status = np.concatenate(outcomes)[:, 1]
+    # Where each test has four conversions expected in the small arm, the gate keeps most of them out.
+    assert (status == "winner").mean() <= 0.07
+    assert (status == "loser").mean() <= 0.07
+
+
+def test_a_posterior_wins_only_with_a_gain_that_was_observed() -> None:
+    # An optimistic prior on the lift: +20%, give or take 2%, against a slightly lower rate.
+    optimistic = Statistics(prior="lift", prior_lift_percent=20.0, prior_deviation_percent=2.0)
+    found = judged([2000, 2000], [200, 198], analysis_method="bayesian", statistics=optimistic)
+    assert found.effects.chance[0, 1] > 0.95
+    assert statuses(found) == ["control", "inconclusive"]
+    found = judged([2000, 2000], [200, 230], analysis_method="bayesian", statistics=optimistic)
+    assert statuses(found) == ["control", "winner"]

@@ -13,6 +13,8 @@ from engine.analysis.results.formatting import chance, money, share, signed
         (0.975, "97.5%"),
         (0.9947, "99.47%"),
         (1, "100%"),
+        (0.00002, "0.002%"),
+        (0.99996, "99.996%"),
     ],
 )
 def test_a_share_has_the_digits_it_deserves(value: float, text: str) -> None:
@@ -29,6 +31,22 @@ def test_a_chance_is_never_none_and_never_certain(value: float, text: str) -> No
 def test_a_change_has_a_sign_that_stays_with_it() -> None:
     assert signed(0.721) == "+72.1%"
     assert signed(-0.2) == "\N{MINUS SIGN}20%"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0002, "+0.02%"),
+        (-0.00049, "\N{MINUS SIGN}0.05%"),
+        (0.0000031, "+0.0003%"),
+        (0.00051, "+0.1%"),
+        (0.0, "+0%"),
+        # A rounding error of equal rates.
+        (-2.2e-16, "+0%"),
+    ],
+)
+def test_a_small_change_is_never_shown_as_none(value: float, text: str) -> None:
+    assert signed(value) == text
 
 
 def test_money_is_whole_where_it_is_large() -> None:

@@ -7,6 +7,7 @@ from engine.stats.bayesian.best_arm import best_of_shares
 from engine.stats.bayesian.priors import pre_period_prior, update_lift
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import fieller
+from engine.stats.moments import Moments
 
 
 def estimate(value: npt.ArrayLike, error: npt.ArrayLike) -> Estimate:
@@ -33,6 +34,31 @@ def test_posterior_is_that_of_adaptive_quadrature() -> None:
     )
     assert integrate.quad(density, -1, float(posterior.low))[0] / total == pytest.approx(0.025, abs=1e-9)
     assert integrate.quad(density, -1, float(posterior.high))[0] / total == pytest.approx(0.975, abs=1e-9)
+
+
+@pytest.mark.parametrize("hits", [30, 12])
+def test_no_conversions_give_the_posterior_of_the_counts_themselves(hits: int) -> None:
+    n = 10_000
+    control, variant = (Estimate.of(Moments.of_shares([count], [n])) for count in (hits, 0))
+
+    def density(lift: float) -> float:
+        # Of rare conversions in equal arms, each is the variant's with probability (1 + l) / (2 + l).
+        return float(np.exp(-hits * np.log(2.0 + lift) - 0.5 * (lift / 0.1) ** 2))
+
+    total, mean = (
+        integrate.quad(lambda x, power=power: x**power * density(x), -0.9, 2.0)[0] for power in (0, 1)
+    )
+    found = update_lift(control, variant, prior_mean=0.0, prior_deviation=0.1)
+    assert found.mean[0] == pytest.approx(mean / total, abs=0.04)
+    assert found.chance[0] < 0.3
+    assert found.low[0] < found.mean[0] < found.high[0]
+
+
+def test_a_posterior_without_any_variance_does_not_exist() -> None:
+    everyone = Estimate.of(Moments.of_shares([100], [100]))
+    found = update_lift(everyone, everyone, prior_mean=0.0, prior_deviation=0.1)
+    assert not found.defined[0]
+    assert np.isnan(found.mean[0])
 
 
 def test_a_flat_prior_gives_nearly_fiellers_interval() -> None:
