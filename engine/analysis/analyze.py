@@ -40,14 +40,11 @@ def analyze(  # noqa: PLR0913  # all but the experiment and its evidence have de
     """
     evidence.check_shape(goals=len(experiment.goals), variants=len(experiment.variants))
     data = prepare(experiment, evidence, now=now, looks=looks, is_finished=is_finished)
-    health = check_health(data, now)
     significance = assess_significance(data)
-    decision = decide_experiment(
-        data,
-        significance,
-        has_alarm=any(check.status == "alarm" for check in health),
-        is_exploratory=is_segment,
-    )
+    decision = decide_experiment(data, significance, has_alarm=False, is_exploratory=is_segment)
+    health = check_health(data, now, is_decided=decision.is_settled)
+    if any(check.status == "alarm" for check in health):
+        decision = decide_experiment(data, significance, has_alarm=True, is_exploratory=is_segment)
     results = variant_results(data, significance)
     label, description = describe_score(experiment.analysis_method, experiment.statistics.alternative)
     return Report(

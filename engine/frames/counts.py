@@ -57,6 +57,7 @@ def count(  # noqa: PLR0913  # keyword arguments of a notebook function
         as_of=as_of,
         last_exposure_at=moment(rows["at"].max()),
         follow_up=follow_up,
+        largest_cents=_largest_cents(arms, kinds),
         values=values_of(
             arms, goals, extra, _plain(kinds, revenue, Moments.of_shares(conversions, visitors))
         ),
@@ -146,6 +147,17 @@ def _revenue(arms: Sequence[pl.DataFrame], goal: int, kind: GoalKind) -> Moments
         return Moments.stack([Moments.of(arm[f"sum_{goal}"].to_numpy()) for arm in arms])[None]
     n = np.array([[float(arm.height) for arm in arms]])
     return Moments(n, np.zeros(n.shape), np.zeros(n.shape))
+
+
+def _largest_cents(arms: Sequence[pl.DataFrame], kinds: Sequence[GoalKind]) -> IntArray:
+    """Find the largest cents of one visitor, goals by variants; 0 for a goal without revenue."""
+    return np.array(
+        [
+            [(arm[f"sum_{goal}"].max() or 0) if kind == "revenue" else 0 for arm in arms]
+            for goal, kind in enumerate(kinds)
+        ],
+        np.int64,
+    )
 
 
 def _daily(

@@ -13,17 +13,18 @@ from engine.analysis.evidence.segments import SegmentEvidence, SegmentVisitors
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
 from engine.local_days import epoch_microseconds, from_epoch_microseconds
+from engine.stats.arrays import IntArray
 from pipeline.results.epochs import epochs_from
 from pipeline.results.evidence import align_to, days_of, evidence_of, follow_up_of
 from pipeline.results.segment_evidence import segment_evidence_of, segment_visitors_of
-from pipeline.results.visitor_values import goals_needing_values, values_of
+from pipeline.results.visitor_values import goals_needing_values, largest_cents_of, values_of
 from pipeline.rollup.segment_values import dimensions_left_out
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.epoch_sums import read_epochs
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.segment_sums import read_segment
-from pipeline.store.warehouse.value_sums import ValueSums, read_value_sums
+from pipeline.store.warehouse.value_sums import ValueSums, read_largest_cents, read_value_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Observation:
             # Within a segment there are neither other segments nor days since exposure.
             segments=None if segment else self._visitors_by_segment(),
             follow_up=None if segment else self._follow_up(cells, timezone),
+            largest_cents=None if segment else self._largest_cents(),
             as_of=self.as_of,
             last_exposure_at=_moment(self.published.last_exposed_at),
             values=values_of(self.experiment, evidence, sums, **ids) if sums else None,
@@ -101,6 +103,21 @@ class Observation:
             if summed
             else []
         )
+
+    def _largest_cents(self) -> IntArray | None:
+        """Find the largest revenue of one visitor by goal and variant; None without a revenue goal."""
+        counted = self.published.goals
+        goals = [
+            counted.index(goal.id)
+            for goal in self.experiment.goals
+            if goal.goal_type == "revenue" and goal.id in counted
+        ]
+        if not goals:
+            return None
+        largest = read_largest_cents(
+            self.cursor, self.experiment.id, goals, variants=len(self.published.variants)
+        )
+        return largest_cents_of(self.experiment, largest, variants=self.published.variants, goals=counted)
 
     def _follow_up(self, cells: pl.DataFrame, timezone: str) -> FollowUp | None:
         """Read conversions of the primary goal by days since exposure, up to yesterday."""

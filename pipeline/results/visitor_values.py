@@ -8,9 +8,9 @@ import numpy as np
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.experiment import Experiment, Goal
-from engine.stats.arrays import AnyArray
+from engine.stats.arrays import AnyArray, IntArray
 from engine.stats.moments import Moments, PairedMoments
-from pipeline.store.warehouse.value_sums import SummedGoal, ValueSums
+from pipeline.store.warehouse.value_sums import LargestCents, SummedGoal, ValueSums
 
 
 def goals_needing_values(experiment: Experiment, counted: Sequence[str]) -> list[SummedGoal]:
@@ -49,6 +49,22 @@ def values_of(
             for place, goal in enumerate(experiment.goals)
         ]
     )
+
+
+def largest_cents_of(
+    experiment: Experiment, largest: Iterable[LargestCents], *, variants: Sequence[str], goals: Sequence[str]
+) -> IntArray:
+    """Arrange the largest revenue of one visitor, goals by variants of the experiment; 0 without revenue.
+
+    `variants` and `goals` are the counted ids by position.
+    """
+    rows = {goal.id: row for row, goal in enumerate(experiment.goals)}
+    columns = {variant.id: column for column, variant in enumerate(experiment.variants)}
+    found = np.zeros((len(rows), len(columns)), np.int64)
+    for one in largest:
+        if goals[one.goal] in rows and variants[one.variant] in columns:
+            found[rows[goals[one.goal]], columns[variants[one.variant]]] = max(one.cents, 0)
+    return found
 
 
 def _needs_values(goal: Goal) -> bool:

@@ -41,6 +41,12 @@ class Decision:
     findings: Established
     holds_at_every_look: bool
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether a win, a harm or the absence of a relevant difference is established."""
+        settled = {"guardrail_broken", "goal_harmed", "no_difference"}
+        return self.recommendation in {"ship", "rollback"} or self.reason in settled
+
 
 def decide_experiment(
     data: AnalysisData, significance: Significance, *, has_alarm: bool, is_exploratory: bool = False

@@ -58,6 +58,7 @@ class Evidence:
     totals by weight epoch, where weights changed; None where they never did. `segments`
     are the visitors of every segment, where they are known and these are the totals of all visitors. `values`
     are there where a goal is judged on more than counts and revenue, or the pre-period matters.
+    `largest_cents[g, v]` is the largest revenue of one visitor; None where visitors' revenue is not known.
     `follow_up` is of the primary goal; None where it is not known when visitors converted after exposure.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
@@ -74,6 +75,7 @@ class Evidence:
     segments: SegmentVisitors | None = None
     values: VisitorValues | None = None
     follow_up: FollowUp | None = None
+    largest_cents: IntArray | None = None
 
     def __post_init__(self) -> None:
         goals, variants = self.conversions.shape
@@ -87,6 +89,8 @@ class Evidence:
             _check_shape(
                 "segments", self.segments.visitors, (len(self.segments.segments), len(self.visitors))
             )
+        if self.largest_cents is not None:
+            _check_shape("largest_cents", self.largest_cents, (goals, variants))
         if self.values is not None:
             _check_shape("values", self.values.value.n, (goals, variants))
         if (self.visitors < 0).any() or self.several_variants < 0 or self.bots < 0:

@@ -23,7 +23,8 @@ class CheckInput:
     """Input of every check.
 
     The evidence of an experiment with the plan of its analysis, the shares of all visitors that variants
-    should have, its sample plan, the split of its visitors by epoch, and the time.
+    should have, its sample plan, the split of its visitors by epoch, and the time. `is_decided` where these
+    data, if they are sound, decide the experiment.
     """
 
     experiment: Experiment
@@ -33,9 +34,10 @@ class CheckInput:
     sample: SamplePlan
     split: SampleSplit
     now: datetime
+    is_decided: bool
 
     @classmethod
-    def of(cls, data: AnalysisData, now: datetime) -> Self:
+    def of(cls, data: AnalysisData, now: datetime, *, is_decided: bool = False) -> Self:
         """Take what checks need from the data of an analysis."""
         return cls(
             experiment=data.experiment,
@@ -45,6 +47,7 @@ class CheckInput:
             sample=data.sample,
             split=split_visitors(data),
             now=now,
+            is_decided=is_decided,
         )
 
 

@@ -6,9 +6,11 @@ from datetime import datetime
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.health.check_result import CheckInput, CheckResult
 from engine.analysis.health.events import bots, freshness, goals_fire
+from engine.analysis.health.implausible_lift import implausible_lift
 from engine.analysis.health.novelty import novelty
 from engine.analysis.health.power import underpowered
 from engine.analysis.health.pre_period_balance import alike_before
+from engine.analysis.health.revenue_concentration import revenue_concentration
 from engine.analysis.health.sample_ratio import sample_ratio
 from engine.analysis.health.segment_sample_ratio import sample_ratio_by_segment
 from engine.analysis.health.several_variants import several_variants
@@ -28,12 +30,17 @@ CHECKS: tuple[Callable[[CheckInput], CheckResult], ...] = (
     underpowered,
     day_of_week_cover,
     novelty,
+    implausible_lift,
+    revenue_concentration,
 )
 
 
-def check_health(data: AnalysisData, now: datetime) -> tuple[HealthCheck, ...]:
-    """Run every check, in the order of `CHECKS`; each is named as its function."""
-    check_input = CheckInput.of(data, now)
+def check_health(data: AnalysisData, now: datetime, *, is_decided: bool = False) -> tuple[HealthCheck, ...]:
+    """Run every check, in the order of `CHECKS`; each is named as its function.
+
+    `is_decided` where the data, if they are sound, decide the experiment.
+    """
+    check_input = CheckInput.of(data, now, is_decided=is_decided)
     results = [(check.__name__, check(check_input)) for check in CHECKS]
     return tuple(
         [

@@ -31,9 +31,11 @@ def bots(check_input: CheckInput) -> CheckResult:
 
 
 def freshness(check_input: CheckInput) -> CheckResult:
-    """Warn where a running experiment has had no new visitor for a day."""
+    """Warn where a running experiment has had no new visitor for a day; not where its data are complete."""
     if check_input.experiment.status != "running":
         return CheckResult("not_applicable", "The experiment is not running.", {})
+    if check_input.sample.source == "finished":
+        return CheckResult("not_applicable", "The data are complete: no new visitors are expected.", {})
     last = check_input.evidence.last_exposure_at
     details = {"last_exposure_at": last.isoformat() if last else None}
     since = last or check_input.experiment.started_at

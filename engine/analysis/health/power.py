@@ -6,13 +6,19 @@ from engine.design.planning.required_sample import POWER
 
 
 def underpowered(check_input: CheckInput) -> CheckResult:
-    """Warn where the power to detect the minimum effect in the primary metric is below 80%."""
+    """Warn where the power to detect the minimum effect in the primary metric is below 80%.
+
+    Not where the experiment is decided: what was found, or ruled out, needs no more power.
+    """
     change = check_input.sample.detectable_now
     if change is None:
         return CheckResult("not_applicable", "Not enough data yet to compute the power.", {})
+    details = {"detectable_change": change, "power": POWER}
+    if check_input.is_decided:
+        return CheckResult("not_applicable", "The result is decided: no more power is needed.", details)
     message = f"{POWER:.0%} power to detect a change of {share(change)} with the visitors so far."
     return CheckResult(
         "ok" if change <= check_input.sample.minimum_effect else "warning",
         message,
-        {"detectable_change": change, "power": POWER},
+        details,
     )

@@ -39,6 +39,14 @@ class ValueSums(NamedTuple):
     zd: int
 
 
+class LargestCents(NamedTuple):
+    """Largest revenue of one visitor of a variant, in cents; goal and variant by position."""
+
+    goal: int
+    variant: int
+    cents: int
+
+
 def read_value_sums(
     cursor: Cursor,
     experiment_id: str,
@@ -71,6 +79,28 @@ def read_value_sums(
         _row(goal.place, numbers, place * _SUMS, caps.get(goal.place), columns)
         for numbers in rows
         for place, goal in enumerate(counted)
+    ]
+
+
+def read_largest_cents(
+    cursor: Cursor, experiment_id: str, goals: Sequence[int], *, variants: int
+) -> list[LargestCents]:
+    """Find the largest revenue of one visitor, a row per goal (by position) and variant with visitors."""
+    columns = set(read_columns(cursor, experiment_id))
+    counted = [goal for goal in goals if f"g{goal}_cents" in columns]
+    if not counted:
+        return []
+    largest = ", ".join(f"max(g{goal}_cents)" for goal in counted)
+    rows = cursor.execute(
+        f"""
+        SELECT variant, {largest} FROM {result_table("visitors", experiment_id)}
+        WHERE variant < {variants:d} GROUP BY variant ORDER BY variant
+        """
+    ).fetchall()
+    return [
+        LargestCents(goal=goal, variant=int(variant), cents=int(cents))
+        for variant, *found in rows
+        for goal, cents in zip(counted, found, strict=True)
     ]
 
 

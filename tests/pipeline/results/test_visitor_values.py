@@ -189,3 +189,27 @@ def test_more_visitors_later_are_carried_on(tmp_path: Path, shoppers: pl.DataFra
     assert anew is not None
     for name in ("orders", "before", "before_orders"):
         assert getattr(carried, name).co.tolist() == getattr(anew, name).co.tolist()
+
+
+def test_the_largest_revenue_of_one_visitor_is_that_of_the_rows(
+    store: WorkingStore, shoppers: pl.DataFrame
+) -> None:
+    project, experiment = served(store, shoppers, goals=revenue())
+    evidence = store.results.evidence(experiment, project, now=NOW)
+    largest = shoppers.group_by("variant").agg((pl.col("spent") * 100).round().max()).sort("variant")
+    assert evidence.largest_cents is not None
+    assert evidence.largest_cents.tolist() == [largest["spent"].cast(pl.Int64).to_list()]
+    (check,) = [
+        one
+        for one in store.results.report(experiment, project, now=NOW).health
+        if one.check == "revenue_concentration"
+    ]
+    assert check.status == "ok"
+
+
+def test_the_largest_revenue_is_known_of_all_visitors_only(
+    store: WorkingStore, shoppers: pl.DataFrame
+) -> None:
+    project, experiment = served(store, shoppers, goals=revenue())
+    assert store.observe(experiment, project).largest_cents is not None
+    assert store.observe(experiment, project, {"device_type": "mobile"}).largest_cents is None

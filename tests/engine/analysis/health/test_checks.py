@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from engine.analysis.analyze import analyze
 from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.health.check_result import SAMPLE_RATIO_ALARM
@@ -123,6 +124,13 @@ def test_a_running_experiment_without_new_visitors_for_a_day_is_stale() -> None:
     assert found("freshness", observed([9, 9], [1, 1], **stale)).status == "warning"
     completed = an_experiment(status="completed")
     assert found("freshness", observed([9, 9], [1, 1], **stale), completed).status == "not_applicable"
+
+
+def test_complete_data_are_not_stale() -> None:
+    evidence = observed([9, 9], [1, 1], last_exposure_at=NOW - timedelta(days=90))
+    report = analyze(an_experiment(status="running"), evidence, now=NOW, is_finished=True)
+    (check,) = [check for check in report.health if check.check == "freshness"]
+    assert check.status == "not_applicable"
 
 
 def test_an_experiment_that_nobody_ever_saw_is_stale_after_a_day() -> None:

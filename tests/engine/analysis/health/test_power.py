@@ -1,8 +1,11 @@
+from datetime import timedelta
+
 import pytest
 
+from engine.analysis.analyze import analyze
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.health.power import underpowered
-from tests.builders import an_experiment
+from tests.builders import STARTED, an_experiment
 from tests.observations import check_input, observed
 
 
@@ -15,3 +18,29 @@ from tests.observations import check_input, observed
 )
 def test_status_follows_the_evidence(evidence: Evidence, status: str) -> None:
     assert underpowered(check_input(an_experiment(weights=(1, 1)), evidence)).status == status
+
+
+@pytest.mark.parametrize(
+    ("conversions", "recommendation", "status"),
+    [
+        ([50, 150], "ship", "not_applicable"),
+        ([150, 50], "rollback", "not_applicable"),
+        ([50, 55], "keep_running", "warning"),
+    ],
+)
+def test_a_decided_experiment_needs_no_more_power(
+    conversions: list[int], recommendation: str, status: str
+) -> None:
+    now = STARTED + timedelta(days=8)
+    evidence = observed([1_000] * 2, conversions, days=8)
+    report = analyze(an_experiment(status="running"), evidence, now=now)
+    assert report.goals[0].decision.recommendation == recommendation
+    (check,) = [check for check in report.health if check.check == "underpowered"]
+    assert check.status == status
+    assert check.details["detectable_change"] > 0.1
+
+
+def test_an_alarm_comes_before_a_decision() -> None:
+    evidence = observed([1_000, 3_000], [50, 450], days=8)
+    report = analyze(an_experiment(status="running"), evidence, now=STARTED + timedelta(days=8))
+    assert report.goals[0].decision.recommendation == "fix_data"
