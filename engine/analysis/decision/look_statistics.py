@@ -7,8 +7,8 @@ import numpy as np
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.monitoring import FEWEST_CONVERSIONS, expected_conversions, is_monitored
 from engine.analysis.comparison.significance import Significance
+from engine.analysis.comparison.stratified import Pairs
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
-from engine.stats.estimates import Estimate
 from engine.stats.frequentist.equivalence import equivalence, relative_z
 from engine.stats.sequential.conversion_split import log_p_split
 
@@ -50,14 +50,15 @@ def look_statistics(data: AnalysisData, significance: Significance) -> LookStati
         )
     compared = np.arange(shape[1]) != control
     margin = data.sample.equivalence_margins[:, None]
-    bounds = equivalence(data.pairs.control, data.pairs.variant, margin=margin)
+    pairs = data.pairs
+    bounds = equivalence(pairs.control, pairs.variant, margin=margin, cumulants=pairs.cumulants)
     return LookStatistics(
         z=np.where(compared, significance.z, np.nan),
         is_monitored=is_monitored(data, control) & compared,
         is_enough=significance.is_enough & compared,
         above=np.where(compared, bounds.above, np.nan),
         below=np.where(compared, bounds.below, np.nan),
-        margin_z=np.where(compared, _margin_z(data, data.pairs.control, data.pairs.variant), np.nan),
+        margin_z=np.where(compared, _margin_z(data, pairs), np.nan),
         log_p_margin=np.where(compared, _log_p_margin(data, control), np.nan),
     )
 
@@ -68,8 +69,9 @@ def _kept(data: AnalysisData) -> FloatArray:
     return kept
 
 
-def _margin_z(data: AnalysisData, control: Estimate, variant: Estimate) -> FloatArray:
-    return np.asarray(data.plan.wanted * relative_z(control, variant, ratio=_kept(data)))
+def _margin_z(data: AnalysisData, pairs: Pairs) -> FloatArray:
+    z = relative_z(pairs.control, pairs.variant, ratio=_kept(data), cumulants=pairs.cumulants)
+    return np.asarray(data.plan.wanted * z)
 
 
 def _log_p_margin(data: AnalysisData, control: int) -> FloatArray:

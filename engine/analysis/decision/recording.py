@@ -124,7 +124,7 @@ def _comparisons(
             n=int(moments.n[row, column]),
             mean=float(moments.mean[row, column]),
             m2=float(moments.m2[row, column]),
-            m3=float(getattr(moments, "m3", moments.m2)[row, column]),
+            m3=float(moments.m3[row, column]),
             z=z,
             critical=critical if z is not None and np.isfinite(critical) else None,
             log_p=_number(significance.one_look_log_p, row, column),

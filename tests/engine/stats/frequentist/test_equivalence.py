@@ -5,6 +5,7 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.equivalence import equivalence, relative_z
 from engine.stats.moments import Moments
+from engine.stats.skewness import PooledCumulants
 
 RNG = np.random.default_rng(5)
 CONTROL, VARIANT = RNG.normal(10, 2, 400), RNG.normal(10.1, 2, 300)
@@ -31,3 +32,16 @@ def test_a_control_of_zero_has_a_margin_and_nothing_at_all_has_none() -> None:
     z = relative_z(control, variant, ratio=1.0)
     assert z[0] == pytest.approx(10, rel=0.01)
     assert np.isnan(z[1])
+
+
+def test_skewness_of_unequal_arms_is_removed_at_the_ratio() -> None:
+    # Rare conversions, nine in ten visitors in the control, and a true ratio of 0.9.
+    rng, runs = np.random.default_rng(8), 40_000
+    control = Moments.of_shares(rng.binomial(18_000, 0.01, runs), 18_000)
+    variant = Moments.of_shares(rng.binomial(2_000, 0.009, runs), 2_000)
+    arms = Estimate.of(control), Estimate.of(variant)
+    plain = relative_z(*arms, ratio=0.9)
+    freed = relative_z(*arms, ratio=0.9, cumulants=PooledCumulants.of(control, variant))
+    tails = [((z > 1.96).mean(), (z < -1.96).mean()) for z in (plain, freed)]
+    assert tails[0][1] > 0.035
+    assert max(tails[1]) < 0.03
