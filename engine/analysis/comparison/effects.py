@@ -15,12 +15,10 @@ from engine.analysis.comparison.stratified import Pairs
 from engine.analysis.evidence.evidence import Evidence
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.bayesian import posteriors
-from engine.stats.bayesian.priors import LiftPosterior, update_lift
+from engine.stats.bayesian.priors import LiftPosterior, estimate_shares, update_lift
 from engine.stats.contingency import Tables
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist import two_sample
-from engine.stats.frequentist.fisher_exact import SMALL_CELL
-from engine.stats.moments import Moments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +155,7 @@ def _share_effects(
     )
     if method.lift_prior is None:
         return effects
-    informed = _with_lift_prior(effects, *_normal_shares(tables), method)
+    informed = _with_lift_prior(effects, *estimate_shares(tables), method)
     # The normal approximation reaches below a rate of 0.
     return replace(informed, low=np.maximum(informed.low, -1.0))
 
@@ -232,23 +230,6 @@ def _with_lift_prior(effects: Effects, controls: Estimate, variants: Estimate, m
         loss=_loss_of_choosing(posterior, method.wanted),
     )
     return Effects.where(lift.defined, informed, effects)
-
-
-def _normal_shares(tables: Tables) -> tuple[Estimate, Estimate]:
-    """Estimate the shares of the control and the variant; with the pooled variance where a cell is small.
-
-    There an arm's own variance is as uncertain as its share, and 0 without conversions.
-    """
-    control = Estimate.of(Moments.of_shares(tables.control_hits, tables.control_n))
-    variant = Estimate.of(Moments.of_shares(tables.hits, tables.n))
-    pooled = (tables.control_hits + tables.hits) / np.maximum(tables.control_n + tables.n, 1.0)
-    is_small = tables.smallest_cell < SMALL_CELL
-
-    def with_pooled(arm: Estimate) -> Estimate:
-        variance = np.where(is_small, pooled * (1.0 - pooled) / np.maximum(arm.n - 1.0, 1.0), arm.variance)
-        return replace(arm, variance=np.where(arm.defined, variance, np.nan))
-
-    return with_pooled(control), with_pooled(variant)
 
 
 def _median_where_outside(

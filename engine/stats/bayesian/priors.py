@@ -1,12 +1,15 @@
 """Priors: from pre-period conversions, and on the relative lift."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special
 
 from engine.stats.arrays import BoolArray, FloatArray
+from engine.stats.contingency import Tables
 from engine.stats.estimates import Estimate
+from engine.stats.frequentist.fisher_exact import SMALL_CELL
+from engine.stats.moments import Moments
 
 # Panels of a standard deviation each, ten to either side, are integrated to rounding error.
 _EDGES = np.linspace(-10.0, 10.0, 21)
@@ -74,6 +77,23 @@ def update_lift(
         loss=np.where(defined, shortfall, np.nan),
         defined=defined,
     )
+
+
+def estimate_shares(tables: Tables) -> tuple[Estimate, Estimate]:
+    """Estimate the shares of control and variant for `update_lift`; a small cell takes the pooled variance.
+
+    There an arm's own variance is as uncertain as its share, and 0 without conversions.
+    """
+    control = Estimate.of(Moments.of_shares(tables.control_hits, tables.control_n))
+    variant = Estimate.of(Moments.of_shares(tables.hits, tables.n))
+    pooled = (tables.control_hits + tables.hits) / np.maximum(tables.control_n + tables.n, 1.0)
+    is_small = tables.smallest_cell < SMALL_CELL
+
+    def with_pooled(arm: Estimate) -> Estimate:
+        variance = np.where(is_small, pooled * (1.0 - pooled) / np.maximum(arm.n - 1.0, 1.0), arm.variance)
+        return replace(arm, variance=np.where(arm.defined, variance, np.nan))
+
+    return with_pooled(control), with_pooled(variant)
 
 
 def _with_shared_variance(control: Estimate, variant: Estimate) -> tuple[Estimate, Estimate]:
