@@ -47,6 +47,10 @@ def analyze(
     confidence: Annotated[
         int, typer.Option("--confidence", min=50, max=99, help="Confidence level in percent.")
     ] = 95,
+    alternative: Annotated[
+        Literal["two_sided", "one_sided"],
+        typer.Option("--alternative", help="one_sided tests the wanted direction alone (frequentist)."),
+    ] = "two_sided",
     covariate: Annotated[
         list[str] | None,
         typer.Option(
@@ -67,6 +71,7 @@ def analyze(
 ) -> None:
     """Analyze a file and print the verdict; needs no service and no store."""
     from api.cli.report_table import render_report
+    from engine.design.analysis_settings import Statistics
     from engine.frames.analyze import analyze_frame
     from pipeline.imports.tables import read_whole
 
@@ -83,6 +88,7 @@ def analyze(
         timestamp=timestamp,
         analysis_method=method,
         confidence_level=confidence,
+        statistics=Statistics(alternative=alternative),
         covariates=_by_goal(covariate, "--covariate spend=spend_before"),
         orders=_by_goal(orders, "--orders spend=orders"),
         caps={goal: _percentile(text) for goal, text in _by_goal(cap, "--cap spend=99").items()},

@@ -74,3 +74,15 @@ def test_what_makes_no_sense_is_said_in_a_sentence(
     assert ran.status in {1, 2}
     assert said in " ".join((ran.err + ran.out).replace("│", " ").split())
     assert "Traceback" not in ran.err
+
+
+def test_a_one_sided_test_halves_the_p_of_a_gain(run: Run, tmp_path: Path) -> None:
+    # Two-sided p is 0.0672 by statsmodels' proportions_ztest of 1079 and 1000 of 10,000.
+    bought = [1] * 1000 + [0] * 9000 + [1] * 1079 + [0] * 8921
+    pl.DataFrame({"page": ["A"] * 10_000 + ["B"] * 10_000, "bought": bought}).write_csv(tmp_path / "f.csv")
+    named = ("analyze", tmp_path / "f.csv", "--variant", "page", "--control", "A", "--goal", "bought")
+    plain, one_sided = run(*named), run(*named, "--alternative", "one_sided")
+    assert "0.0672" in plain.out
+    assert "0.0336" in one_sided.out
+    refused = run(*named, "--alternative", "one_sided", "--method", "bayesian")
+    assert refused.status != 0

@@ -206,7 +206,7 @@ ONE_SIDED = Statistics(alternative="one_sided")
 
 
 def test_a_one_sided_p_is_of_the_wanted_direction() -> None:
-    # Two-sided p is 0.066.
+    # Two-sided p is 0.067.
     found = judged([10_000] * 2, [1000, 1079], statistics=ONE_SIDED)
     expected = proportions_ztest([1079, 1000], [10_000] * 2, alternative="larger")[1]
     assert np.exp(found.effects.log_p[0, 1]) == pytest.approx(expected, rel=1e-9)
