@@ -6,9 +6,7 @@ import polars as pl
 from engine.analysis.evidence.epochs import EpochEvidence
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
-from engine.stats.arrays import AnyArray, IntArray
-from engine.stats.moments import Moments
-from pipeline.results.evidence import whole_numbers
+from pipeline.results.evidence import revenue_moments
 
 
 def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:
@@ -33,16 +31,5 @@ def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:
         visitors=visitors,
         settled=by_goal["settled"].max(axis=1),
         conversions=by_goal["conversions"],
-        revenue=_revenue(counted, visitors, place, shape),
+        revenue=revenue_moments(np.broadcast_to(visitors[:, None, :], shape), counted, place, "cents"),
     )
-
-
-def _revenue(
-    cells: pl.DataFrame,
-    visitors: IntArray,
-    place: tuple[AnyArray, ...],
-    shape: tuple[int, ...],
-) -> Moments:
-    """Moments of cents per visitor."""
-    cents, squares = (whole_numbers(cells[name], place, shape) for name in ("cents", "cents_squared"))
-    return Moments.of_sums(visitors[:, None, :], cents, squares)

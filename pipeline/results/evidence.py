@@ -16,6 +16,7 @@ from engine.local_days import epoch_days, from_epoch_days, local_day
 from engine.stats.arrays import IntArray
 from engine.stats.moments import Moments
 from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, SEVERAL_VARIANTS
+from pipeline.store.warehouse.cubes import CUBE_BASE
 
 ObjectArray = npt.NDArray[np.object_]
 
@@ -27,6 +28,21 @@ def whole_numbers(
     totals = np.full(shape, 0, object)
     np.add.at(totals, place, np.array(column.to_list(), object))
     return totals
+
+
+def revenue_moments(
+    n: npt.ArrayLike, cells: pl.DataFrame, place: tuple[npt.NDArray[Any], ...], prefix: str
+) -> Moments:
+    """Take the moments of cents per visitor from the sums in the columns that begin with `prefix`.
+
+    `n` has the number of visitors and the shape of the result, and `place` the place of each row.
+    """
+    shape = np.shape(n)
+    total, squares, high, low = (
+        whole_numbers(cells[f"{prefix}{power}"], place, shape)
+        for power in ("", "_squared", "_cubed_high", "_cubed_low")
+    )
+    return Moments.of_sums(n, total, squares, high * CUBE_BASE + low)
 
 
 def days_of(experiment: Experiment, timezone: str, now: datetime) -> range:
@@ -110,11 +126,8 @@ def _by_day(cells: pl.DataFrame, column: str, days: range, goals: int, variants:
 def _revenue(cells: pl.DataFrame, visitors: IntArray, goals: int) -> Moments:
     """Moments of cents per visitor."""
     n = np.broadcast_to(visitors, (goals, len(visitors)))
-    sums = cells.group_by("goal", "variant").agg(pl.col("cohort_cents", "cohort_cents_squared").sum())
-    place = (sums["goal"].to_numpy(), sums["variant"].to_numpy())
-    return Moments.of_sums(
-        n, *(whole_numbers(sums[name], place, n.shape) for name in ("cohort_cents", "cohort_cents_squared"))
-    )
+    sums = cells.group_by("goal", "variant").agg(pl.col("^cohort_cents.*$").sum())
+    return revenue_moments(n, sums, (sums["goal"].to_numpy(), sums["variant"].to_numpy()), "cohort_cents")
 
 
 def _marked(cells: pl.DataFrame, mark: int) -> int:

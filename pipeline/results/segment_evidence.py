@@ -11,8 +11,7 @@ import polars as pl
 from engine.analysis.evidence.segments import Counts, Segment, SegmentEvidence, SegmentVisitors
 from engine.design.experiment import Experiment
 from engine.stats.arrays import IntArray
-from engine.stats.moments import Moments
-from pipeline.results.evidence import whole_numbers
+from pipeline.results.evidence import revenue_moments
 from pipeline.store.warehouse.aggregates import EVERYONE
 
 
@@ -71,12 +70,9 @@ def _counts(experiment: Experiment, cells: pl.DataFrame, names: pl.DataFrame) ->
     conversions = np.zeros((rows.height, goals, len(experiment.variants)), np.int64)
     place = _place(done, "row", "goal", "variant")
     np.add.at(conversions, place, done["conversions"].to_numpy())
-    totals, squares = (
-        whole_numbers(done[name], place, conversions.shape)
-        for name in ("cohort_cents", "cohort_cents_squared")
-    )
     n = np.broadcast_to(visitors[:, None], conversions.shape)
-    return Counts(visitors=visitors, conversions=conversions, revenue=Moments.of_sums(n, totals, squares))
+    revenue = revenue_moments(n, done, place, "cohort_cents")
+    return Counts(visitors=visitors, conversions=conversions, revenue=revenue)
 
 
 def _visitors(placed: pl.DataFrame, rows: int, experiment: Experiment) -> IntArray:

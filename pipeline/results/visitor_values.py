@@ -89,18 +89,20 @@ def _of_goal(sums: dict[int, ValueSums], plain: VisitorValues) -> VisitorValues:
         values = [getattr(sums[place], name) if place in sums else 0 for place in places]
         return np.array([values], object)
 
-    n, y, yy = column("n"), column("y"), column("yy")
+    n, y, yy, yyy = column("n"), column("y"), column("yy"), column("yyy")
     found = replace(
         plain,
-        value=Moments.of_sums(n, y, yy),
+        value=Moments.of_sums(n, y, yy, yyy),
         caps=np.array([np.nan if some.cap is None else float(some.cap)]),
         capped=column("capped").astype(np.int64),
     )
     d, dd, z, zz = column("d"), column("dd"), column("z"), column("zz")
     if some.has_orders:
-        found = replace(found, orders=PairedMoments.of_sums(n, x=d, y=y, xx=dd, yy=yy, xy=column("dy")))
+        orders = PairedMoments.of_sums(n, x=d, y=y, xx=dd, yy=yy, xy=column("dy"), yyy=yyy)
+        found = replace(found, orders=orders)
     if some.has_past:
-        found = replace(found, before=PairedMoments.of_sums(n, x=z, y=y, xx=zz, yy=yy, xy=column("zy")))
+        before = PairedMoments.of_sums(n, x=z, y=y, xx=zz, yy=yy, xy=column("zy"), yyy=yyy)
+        found = replace(found, before=before)
         if some.has_orders:
             found = replace(
                 found, before_orders=PairedMoments.of_sums(n, x=z, y=d, xx=zz, yy=dd, xy=column("zd"))

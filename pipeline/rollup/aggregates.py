@@ -1,7 +1,7 @@
 """Sums over visitors by goal, variant, day and segment.
 
 Every sum is of integers, so the sums of different visitors add up exactly, in any order, and can be
-subtracted again. Squares are summed in 128 bits, so the centred moments follow without loss.
+subtracted again. Squares and cubes are summed in 128 bits, so the centred moments follow without loss.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -12,6 +12,7 @@ import polars as pl
 from engine.analysis.evidence.days_since_exposure import MOST_DAYS
 from pipeline.rollup.segment_values import SegmentValues
 from pipeline.store.warehouse.aggregates import EVERYONE, SINCE_EXPOSURE
+from pipeline.store.warehouse.cubes import cube_parts
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
 
 CELL: Final = ("dimension", "value", "variant", "goal", "day")
@@ -24,6 +25,8 @@ SUMS: Final = {
     "cohort_conversions": pl.Int64,
     "cohort_cents": pl.Int64,
     "cohort_cents_squared": pl.Int128,
+    "cohort_cents_cubed_high": pl.Int128,
+    "cohort_cents_cubed_low": pl.Int128,
 }
 SCHEMA: Final = pl.Schema(
     {
@@ -114,11 +117,14 @@ def _measures(
     if goals == 0:
         return [exposed]
     outcomes = pl.concat(_outcomes(visitors.lazy(), goal, segments) for goal in range(goals))
+    cubed_high, cubed_low = cube_parts(pl.col("cents"))
     cohort = outcomes.select(
         *("variant", "goal", pl.col("first_day").alias("day")),
         pl.col("converted").cast(pl.Int64).alias("cohort_conversions"),
         pl.col("cents").alias("cohort_cents"),
         (pl.col("cents").cast(pl.Int128) ** 2).alias("cohort_cents_squared"),
+        cubed_high.alias("cohort_cents_cubed_high"),
+        cubed_low.alias("cohort_cents_cubed_low"),
         *segments,
     )
     first_conversions = outcomes.filter("converted").select(

@@ -18,6 +18,7 @@ import polars as pl
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.clock import utc_now
+from pipeline.rollup.add_cubes import add_cubes
 from pipeline.rollup.aggregates import add_up, negate
 from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
 from pipeline.rollup.counting_rules import CountingRules
@@ -80,6 +81,7 @@ class Rollup:
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="rollup")
         with warehouse.cursor() as cursor:
             published_rollups.create_table(cursor)
+        add_cubes(warehouse)
 
     def refresh(self, project_id: str, experiment_ids: Collection[str] | None = None) -> Outcome:
         """Count events that are not counted yet, for these experiments or for all."""

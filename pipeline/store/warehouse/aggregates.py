@@ -17,7 +17,8 @@ _WIDE: Final = pl.Decimal(38, 0)
 _COLUMNS: Final = (
     "dimension VARCHAR, value VARCHAR, variant UTINYINT, goal UTINYINT, day INTEGER, "
     "visitors BIGINT, conversions BIGINT, cents BIGINT, "
-    "cohort_conversions BIGINT, cohort_cents BIGINT, cohort_cents_squared DECIMAL(38, 0)"
+    "cohort_conversions BIGINT, cohort_cents BIGINT, cohort_cents_squared DECIMAL(38, 0), "
+    "cohort_cents_cubed_high DECIMAL(38, 0), cohort_cents_cubed_low DECIMAL(38, 0)"
 )
 _READ: Final = {
     "variant": pl.UInt8,
@@ -28,7 +29,10 @@ _READ: Final = {
     "cents": pl.Int64,
     "cohort_cents": pl.Int64,
     "cohort_cents_squared": pl.Int128,
+    "cohort_cents_cubed_high": pl.Int128,
+    "cohort_cents_cubed_low": pl.Int128,
 }
+_POWERS: Final = ("cohort_cents_squared", "cohort_cents_cubed_high", "cohort_cents_cubed_low")
 # Columns that have no meaning in totals over all days.
 _BY_DAY: Final = ("day", "cents")
 
@@ -53,10 +57,16 @@ def replace(cursor: Cursor, experiment_id: str, cells: pl.DataFrame) -> None:
         cursor.execute(f"INSERT INTO {table} BY NAME SELECT * FROM cells")
 
 
+def has_cubes(cursor: Cursor, experiment_id: str) -> bool:
+    """Tell whether the sums have cubes, which version 0.1 did not store."""
+    columns = cursor.execute(f"DESCRIBE {result_table('aggregates', experiment_id)}").fetchall()
+    return any(name == "cohort_cents_cubed_low" for name, *_ in columns)
+
+
 def read_all(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
     """Read all sums of an experiment."""
     cells = fetch_frame(cursor, f"SELECT * FROM {result_table('aggregates', experiment_id)}")
-    return cells.cast({"cohort_cents_squared": pl.Int128})
+    return cells.cast({_WIDE: pl.Int128})
 
 
 def read_value(cursor: Cursor, experiment_id: str, dimension: str, value: str) -> pl.DataFrame:
@@ -69,7 +79,7 @@ def read_value(cursor: Cursor, experiment_id: str, dimension: str, value: str) -
         """,
         [dimension, value],
     )
-    return cells.cast({"cohort_cents_squared": pl.Int128})
+    return cells.cast({_WIDE: pl.Int128})
 
 
 def read_totals(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
@@ -79,12 +89,13 @@ def read_totals(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
         f"""
         SELECT dimension, value, variant, goal,
           sum(visitors)::BIGINT AS visitors, sum(conversions)::BIGINT AS conversions,
-          sum(cohort_cents)::BIGINT AS cohort_cents, sum(cohort_cents_squared) AS cohort_cents_squared
+          sum(cohort_cents)::BIGINT AS cohort_cents,
+          {", ".join(f"sum({name})::DECIMAL(38, 0) AS {name}" for name in _POWERS)}
         FROM {result_table("aggregates", experiment_id)} WHERE dimension <> ? GROUP BY ALL
         """,
         [SINCE_EXPOSURE],
     )
-    return cells.cast({"cohort_cents_squared": pl.Int128})
+    return cells.cast({_WIDE: pl.Int128})
 
 
 def read_visitors(cursor: Cursor, experiment_id: str) -> pl.DataFrame:

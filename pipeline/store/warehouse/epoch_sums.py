@@ -8,9 +8,11 @@ import polars as pl
 
 from pipeline.store.warehouse.aggregates import goals_with_revenue
 from pipeline.store.warehouse.connection import Cursor, fetch_frame
+from pipeline.store.warehouse.cubes import cube_sums
 from pipeline.store.warehouse.visitors import result_table, segment_condition
 
 _FOREVER: Final = 2**62
+_POWERS: Final = ("squared", "cubed_high", "cubed_low")
 
 
 class _Stretch(NamedTuple):
@@ -32,7 +34,8 @@ def read_epochs(
 
     `starts` are the start of each epoch, in order, and the time from which on visitors are settled in it, in
     microseconds since 1970. Earlier visitors belong to the first epoch, settled. One row per `epoch`,
-    `variant` and `goal`: `visitors`, those `settled`, `conversions`, `cents` and `cents_squared`.
+    `variant` and `goal`: `visitors`, those `settled`, `conversions`, `cents`, `cents_squared` and both
+    parts of the cubes (`cubes`).
     """
     condition = segment_condition(cursor, experiment_id, segment)
     revenue_goals = goals_with_revenue(cursor, experiment_id)
@@ -81,13 +84,14 @@ def _stretch_rows(stretches: Sequence[_Stretch]) -> pl.DataFrame:
 
 def _sums(goal: int, *, has_revenue: bool) -> str:
     name = f"g{goal}"
-    # Squares are summed in 128 bits, so that they stay exact.
-    revenue = (
-        f"sum({name}_cents)::BIGINT AS {name}_cents, "
-        f"sum({name}_cents::HUGEINT * {name}_cents)::DECIMAL(38, 0) AS {name}_squared"
-        if has_revenue
-        else f"0::BIGINT AS {name}_cents, 0::DECIMAL(38, 0) AS {name}_squared"
-    )
+    # Powers are summed in 128 bits, so that they stay exact.
+    powers = ("0::DECIMAL(38, 0)",) * 3
+    if has_revenue:
+        cents = f"{name}_cents"
+        powers = (f"sum({cents}::HUGEINT * {cents})::DECIMAL(38, 0)", *cube_sums(cents))
+    total = f"sum({name}_cents)::BIGINT" if has_revenue else "0::BIGINT"
+    columns = zip(("cents", *_POWERS), (total, *powers), strict=True)
+    revenue = ", ".join(f"{column} AS {name}_{kind}" for kind, column in columns)
     return f"count({name}_day)::BIGINT AS {name}_conversions, {revenue}"
 
 
@@ -100,5 +104,5 @@ def _select_goal(by_epoch: pl.DataFrame, goal: int) -> pl.DataFrame:
         "settled",
         pl.col(f"g{goal}_conversions").alias("conversions"),
         pl.col(f"g{goal}_cents").alias("cents"),
-        pl.col(f"g{goal}_squared").alias("cents_squared"),
+        *(pl.col(f"g{goal}_{power}").alias(f"cents_{power}") for power in _POWERS),
     )

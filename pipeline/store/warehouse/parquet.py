@@ -87,7 +87,10 @@ def write_aggregates(
     `variants` are ids by number. Sums over all visitors have neither `dimension` nor `value`; rows with
     `visitors` have no goal.
     """
-    sums = "visitors, conversions, cents, cohort_conversions, cohort_cents, cohort_cents_squared"
+    sums = (
+        "visitors, conversions, cents, cohort_conversions, cohort_cents, cohort_cents_squared, "
+        "cohort_cents_cubed_high, cohort_cents_cubed_low"
+    )
     with (
         registered(cursor, "variants", _ids("variant", variants)),
         registered(cursor, "goals", _ids("goal", dict(enumerate(goal_ids)))),

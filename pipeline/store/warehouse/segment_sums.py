@@ -7,9 +7,12 @@ import polars as pl
 
 from pipeline.store.warehouse.aggregates import goals_with_revenue, no_cells
 from pipeline.store.warehouse.connection import Cursor, fetch_frame
+from pipeline.store.warehouse.cubes import cube_sums
 from pipeline.store.warehouse.visitors import result_table, segment_condition
 
 _BY_FIRST_DAY: Final = 0
+# Sums of a goal's cents in the query, and as the aggregates name them.
+_POWERS: Final = {"squares": "squared", "cubes_high": "cubed_high", "cubes_low": "cubed_low"}
 
 
 def read_segment(cursor: Cursor, experiment_id: str, goals: int, segment: Mapping[str, str]) -> pl.DataFrame:
@@ -33,7 +36,8 @@ def _sums_query(experiment_id: str, goals: int, revenue_goals: Sequence[int], co
     ]
     revenue = [
         f"sum(g{goal}_cents)::BIGINT AS cents_{goal}, "
-        f"sum(g{goal}_cents::HUGEINT * g{goal}_cents)::DECIMAL(38, 0) AS squares_{goal}"
+        f"sum(g{goal}_cents::HUGEINT * g{goal}_cents)::DECIMAL(38, 0) AS squares_{goal}, "
+        "{} AS cubes_high_{goal}, {} AS cubes_low_{goal}".format(*cube_sums(f"g{goal}_cents"), goal=goal)
         for goal in revenue_goals
     ]
     by_first_day = f"""
@@ -81,7 +85,10 @@ def _conversions(
             yield sums.filter(pl.col("grouped_by") == _BY_FIRST_DAY).select(
                 *place,
                 pl.col(f"cents_{goal}").alias("cohort_cents"),
-                pl.col(f"squares_{goal}").cast(pl.Int128).alias("cohort_cents_squared"),
+                *(
+                    pl.col(f"{part}_{goal}").cast(pl.Int128).alias(f"cohort_cents_{name}")
+                    for part, name in _POWERS.items()
+                ),
             )
 
 

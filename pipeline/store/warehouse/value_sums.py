@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pipeline.store.warehouse.connection import Cursor
+from pipeline.store.warehouse.cubes import CUBE_BASE, cube_sums
 from pipeline.store.warehouse.visitors import read_columns, result_table, segment_condition
 
 
@@ -26,6 +27,7 @@ class ValueSums(NamedTuple):
     n: int
     y: int
     yy: int
+    yyy: int
     cap: int | None
     capped: int
     has_orders: bool
@@ -139,7 +141,7 @@ def _sums(place: int, cap: int | None) -> list[str]:
     y, d, z = (f"{name}_{place}" for name in ("y", "d", "z"))
     pairs = (y, f"{y} * {y}", d, f"{d} * {d}", f"{d} * {y}", z, f"{z} * {z}", f"{z} * {y}", f"{z} * {d}")
     capped = "0" if cap is None else f"count(*) FILTER (raw_{place} > {cap:d})"
-    return [capped, *(f"sum({pair})" for pair in pairs)]
+    return [capped, *cube_sums(y), *(f"sum({pair})" for pair in pairs)]
 
 
 _SUMS = len(_sums(0, None))
@@ -147,13 +149,14 @@ _SUMS = len(_sums(0, None))
 
 def _row(place: int, numbers: Sequence[int], first: int, cap: int | None, columns: set[str]) -> ValueSums:
     variant, n, *sums = numbers
-    capped, y, yy, d, dd, dy, z, zz, zy, zd = map(int, sums[first : first + _SUMS])
+    capped, high, low, y, yy, d, dd, dy, z, zz, zy, zd = map(int, sums[first : first + _SUMS])
     return ValueSums(
         goal=place,
         variant=int(variant),
         n=int(n),
         y=y,
         yy=yy,
+        yyy=high * CUBE_BASE + low,
         cap=cap,
         capped=capped,
         has_orders=f"g{place}_orders" in columns,

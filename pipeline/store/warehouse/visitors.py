@@ -1,7 +1,7 @@
 """Tables of visitors, orders and segment values, one of each per experiment."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import polars as pl
@@ -73,6 +73,22 @@ def remove(cursor: Cursor, experiment_id: str, visitor_keys: pl.Series) -> tuple
             cursor.execute(f"DELETE FROM {table} WHERE visitor_key IN (SELECT visitor_key FROM removed_keys)")
     visitors, orders = removed
     return visitors, orders
+
+
+def read_in_parts(cursor: Cursor, experiment_id: str, *, rows: int) -> Iterator[pl.DataFrame]:
+    """Read all visitor rows, about `rows` at a time."""
+    table = result_table("visitors", experiment_id)
+    ((count,),) = cursor.execute(f"SELECT count(*) FROM {table}").fetchall()
+    parts = max(-(-count // rows), 1)
+    for part in range(parts):
+        # Keys are hashes, so their remainders are even.
+        yield fetch_frame(cursor, f"SELECT * FROM {table} WHERE visitor_key % {parts:d} = {part:d}")
+
+
+def no_orders() -> pl.DataFrame:
+    """Return rows of no orders."""
+    kinds = {"UBIGINT": pl.UInt64, "UTINYINT": pl.UInt8, "INTEGER": pl.Int32, "BIGINT": pl.Int64}
+    return pl.DataFrame(schema={name: kinds[kind] for name, kind in _ORDERS.items()})
 
 
 def segment_condition(cursor: Cursor, experiment_id: str, segment: Mapping[str, str]) -> str:

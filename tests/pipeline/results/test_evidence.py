@@ -4,6 +4,7 @@ import polars as pl
 from engine.stats.moments import Moments
 from pipeline.results.evidence import align_to, evidence_of
 from pipeline.store.warehouse.aggregates import no_cells
+from pipeline.store.warehouse.cubes import CUBE_BASE
 from tests.builders import a_goal, an_experiment
 
 EXPERIMENT = an_experiment(status="running")
@@ -14,7 +15,7 @@ def cells(*rows: dict[str, object]) -> pl.DataFrame:
 
 
 def test_moments_lose_nothing_where_the_mean_is_a_million_times_the_spread() -> None:
-    orders = [10**12 + number for number in range(5)]
+    orders = [10**12 + number for number in (0, 1, 2, 3, 9)]
     found = evidence_of(
         EXPERIMENT,
         cells(
@@ -25,14 +26,17 @@ def test_moments_lose_nothing_where_the_mean_is_a_million_times_the_spread() -> 
                 "day": 20_513,
                 "cohort_cents": sum(orders),
                 "cohort_cents_squared": sum(cents**2 for cents in orders),
+                "cohort_cents_cubed_high": sum(cents**3 for cents in orders) // CUBE_BASE,
+                "cohort_cents_cubed_low": sum(cents**3 for cents in orders) % CUBE_BASE,
             },
         ),
         range(20_513, 20_514),
     ).revenue
     # Welford's two passes over the values themselves.
     wanted = Moments.of(np.array(orders) - 10**12)
-    assert found.m2[0, 0] == wanted.m2 == 10.0
-    assert found.mean[0, 0] == 10**12 + 2
+    assert found.m2[0, 0] == wanted.m2 == 50.0
+    assert found.m3[0, 0] == wanted.m3 == 180.0
+    assert found.mean[0, 0] == 10**12 + 3
 
 
 def test_days_stretch_to_what_was_seen_outside_them() -> None:

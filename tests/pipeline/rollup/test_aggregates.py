@@ -7,6 +7,7 @@ from polars.testing import assert_frame_equal
 
 from pipeline.rollup.aggregates import CELL, add_up, negate, sum_visitors
 from pipeline.rollup.segment_values import SegmentValues, as_categories, with_day_of_week
+from pipeline.store.warehouse.cubes import CUBE_BASE
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
 
 VISITOR = st.fixed_dictionaries(
@@ -52,6 +53,8 @@ def test_cells_of_parts_add_up_to_the_whole_and_can_be_taken_away(
     everyone = whole.filter(pl.col("dimension") == "")
     assert everyone["visitors"].sum() == len(drawn)
     assert everyone["cohort_cents_squared"].sum() == sum(one["g0_cents"] ** 2 for one in drawn)
+    high, low = (int(everyone[f"cohort_cents_cubed_{part}"].sum()) for part in ("high", "low"))
+    assert high * CUBE_BASE + low == sum(one["g0_cents"] ** 3 for one in drawn)
     assert whole.select(CELL).is_duplicated().sum() == 0
 
 

@@ -21,16 +21,21 @@ def cells(*rows: tuple[object, ...]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-EVERYONE = ("", "", 0, None, 20_000, 7, 0, 0, 0, 0, 0)
-GERMANS = ("country", "DE", 0, None, 20_000, 3, 0, 0, 0, 0, 0)
+EVERYONE = ("", "", 0, None, 20_000, 7, 0, 0, 0, 0, 0, 0, 0)
+GERMANS = ("country", "DE", 0, None, 20_000, 3, 0, 0, 0, 0, 0, 0, 0)
 
 
-def test_squares_beyond_64_bits_come_back_exactly(warehouse: Warehouse) -> None:
-    squares = 10**30 + 1
+def test_powers_beyond_64_bits_come_back_exactly(warehouse: Warehouse) -> None:
+    powers = (10**30 + 1, 10**37 + 2, -(10**37) - 3)
     with warehouse.transaction() as cursor:
-        aggregates.replace(cursor, "exp_1", cells(("", "", 0, 0, 20_000, 0, 1, 10**12, 1, 10**15, squares)))
-        found = aggregates.read_value(cursor, "exp_1", "", "")
-    assert found["cohort_cents_squared"].to_list() == [squares]
+        aggregates.replace(cursor, "exp_1", cells(("", "", 0, 0, 20_000, 0, 1, 10**12, 1, 10**15, *powers)))
+        found = [
+            aggregates.read_value(cursor, "exp_1", "", ""),
+            aggregates.read_totals(cursor, "exp_1"),
+            aggregates.read_all(cursor, "exp_1"),
+        ]
+    for cell in found:
+        assert cell.select("^cohort_cents_.*$").rows() == [powers]
 
 
 def test_value_is_read_alone(warehouse: Warehouse) -> None:

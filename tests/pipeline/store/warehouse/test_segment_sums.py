@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.store.warehouse import aggregates
+from pipeline.store.warehouse.cubes import CUBE_BASE
 from pipeline.store.warehouse.segment_sums import read_segment
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
 
@@ -24,12 +25,15 @@ def test_sums_of_visitor_rows_are_those_of_the_aggregates(store: WorkingStore) -
         an_exposure(experiment, 1, "c", country="US"),
         a_purchase("a", minute=2, cents=300),
         a_purchase("a", minute=3_000, cents=500),
-        a_purchase("b", minute=2, cents=700),
+        a_purchase("b", minute=2, cents=7 * 10**11),
     )
     store.rollup.refresh(project.id)
     with store.warehouse.transaction() as cursor:
         ahead = aggregates.read_value(cursor, experiment.id, "country", "DE")
         summed = read_segment(cursor, experiment.id, 1, {"country": "DE"})
-    columns = ("visitors", "conversions", "cents", "cohort_cents", "cohort_cents_squared")
+    sums = ("cohort_cents", "cohort_cents_squared", "cohort_cents_cubed_high", "cohort_cents_cubed_low")
+    columns = ("visitors", "conversions", "cents", *sums)
     assert [summed[name].sum() for name in columns] == [ahead[name].sum() for name in columns]
-    assert summed["cohort_cents"].sum() == 1500
+    assert summed["cohort_cents"].sum() == 800 + 7 * 10**11
+    high, low = (int(summed[f"cohort_cents_cubed_{part}"].sum()) for part in ("high", "low"))
+    assert high * CUBE_BASE + low == 800**3 + (7 * 10**11) ** 3
