@@ -35,7 +35,8 @@ def adjust(paired: PairedMoments, *, axis: int = -1, without: Moments | None = N
 
     x has to be fixed before the first exposure. `without` are the moments of y of visitors without x (new
     ones): they are merged unadjusted. The uncertainty of the mean of x itself is left out: it shifts all
-    arms together, and a lift only by lift times that.
+    arms together, and a lift only by lift times that. The third moment of adjusted values is not known
+    from these sums and left at 0, so that they are tested by plain Welch.
     """
     co, m2_x = paired.co.sum(axis=axis), paired.m2_x.sum(axis=axis)
     theta = np.divide(co, m2_x, out=np.zeros_like(co), where=m2_x > 0)
@@ -45,7 +46,9 @@ def adjust(paired: PairedMoments, *, axis: int = -1, without: Moments | None = N
     m2 = np.maximum(paired.m2_y - 2.0 * slope * paired.co + slope**2 * paired.m2_x, 0.0)
     adjusted, raw = Moments(paired.n, mean, m2 * _slope_correction(paired.n, axis)), paired.y
     if without is not None:
-        adjusted, raw = adjusted.merge(without), raw.merge(without)
+        merged = adjusted.merge(without)
+        # A third moment of one part alone would be neither the whole's nor 0.
+        adjusted, raw = Moments(merged.n, merged.mean, merged.m2), raw.merge(without)
     before, after = raw.m2.sum(axis=axis), adjusted.m2.sum(axis=axis)
     left = np.divide(after, before, out=np.ones_like(before), where=before > 0)
     return Adjusted(adjusted, theta, np.clip(1.0 - left, 0.0, 1.0))

@@ -28,7 +28,8 @@ def linearize(xy: PairedMoments) -> Moments:
     A visitor counts as R + (y - R x) / mean x, whose variance over n is the delta method's of R:
     (s_y² - 2 R s_xy + R² s_x²) / (n mean_x²); Deng, Knoblich and Lu (2018), "Applying the delta method in
     metric analytics", KDD. The unit is the visitor, however many sessions each has. A cell whose mean x is
-    not above 0 has no ratio and comes back empty, with n = 0.
+    not above 0 has no ratio and comes back empty, with n = 0. The third moment would need products of three
+    values and is left at 0, so that ratios are tested by plain Welch.
     """
     defined = (xy.n > 0) & (xy.mean_x > 0)
     unit = np.where(defined, xy.mean_x, 1.0)
