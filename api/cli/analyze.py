@@ -10,6 +10,7 @@ from api.cli.options import (
     ControlOption,
     DataDir,
     GoalOption,
+    RunningOption,
     TimestampOption,
     VariantOption,
     VisitorOption,
@@ -68,6 +69,7 @@ def analyze(
         list[str] | None,
         typer.Option("--cap", help="`spend=99`: cap amounts at this percentile of paying visitors."),
     ] = None,
+    running: RunningOption = False,
 ) -> None:
     """Analyze a file and print the verdict; needs no service and no store."""
     from api.cli.report_table import render_report
@@ -92,6 +94,7 @@ def analyze(
         covariates=_by_goal(covariate, "--covariate spend=spend_before"),
         orders=_by_goal(orders, "--orders spend=orders"),
         caps={goal: _percentile(text) for goal, text in _by_goal(cap, "--cap spend=99").items()},
+        running=running,
         name=file.stem,
     )
     out.print(render_report(report))

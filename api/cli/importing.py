@@ -10,6 +10,7 @@ from api.cli.options import (
     ControlOption,
     DataDir,
     GoalOption,
+    RunningOption,
     TimestampOption,
     VariantOption,
     VisitorOption,
@@ -40,12 +41,12 @@ def import_file(
     segment: Annotated[
         list[str] | None, typer.Option("--segment", help="Column to filter results by; may be repeated.")
     ] = None,
+    running: RunningOption = False,
 ) -> None:
     """Import visitors (name their columns) or events (named as in the API), and print the verdict."""
     from api.cli.report_table import render_report
     from pipeline.imports.importer import VisitorFile, import_events, import_visitors
     from pipeline.imports.visitor_rows import VisitorColumns
-    from pipeline.results.filters import SegmentFilters
 
     with opened_store(data_dir) as store, progress() as bar:
         target = target_project(store, project, name_of_new=file.stem)
@@ -82,7 +83,7 @@ def import_file(
         )
         store.rollup.refresh(target.id)
         if imported.experiment is not None:
-            report = store.results.report(imported.experiment, target, SegmentFilters(), now=utc_now())
+            report = store.results.report(imported.experiment, target, now=utc_now(), is_finished=not running)
             out.print(render_report(report))
             out.print(
                 f"Experiment {imported.experiment.id}; serve it with `truelift serve --data-dir {data_dir}`."

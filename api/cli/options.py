@@ -20,6 +20,9 @@ GoalOption = Annotated[
 ]
 VisitorOption = Annotated[str | None, typer.Option("--visitor", help="Column with the visitor's id.")]
 TimestampOption = Annotated[str | None, typer.Option("--timestamp", help="Column with the time, in UTC.")]
+RunningOption = Annotated[
+    bool, typer.Option("--running", help="The test goes on: judge it by its plan, and not as finished.")
+]
 
 
 def goal_columns(options: list[str] | None) -> "dict[str, GoalKind]":

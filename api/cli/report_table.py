@@ -10,6 +10,7 @@ from engine.analysis.results.report import (
     DecisionSummary,
     GoalReport,
     Interval,
+    PlanReport,
     Report,
     VariantResult,
 )
@@ -20,10 +21,11 @@ STATUS_STYLE = {"winner": "bold green", "loser": "red"}
 
 
 def render_report(report: Report, *, title: str | None = None) -> RenderableType:
-    """Render the primary goal's verdict, every goal's numbers, and the health checks that raise an alarm."""
+    """Render the verdict and its plan, every goal's numbers, and the health checks that raise an alarm."""
     blocks: list[RenderableType] = []
     if report.primary is not None:
         blocks.append(_verdict(report.primary.decision, title or report.experiment.name))
+        blocks.append(Text(_plan(report.plan)))
     blocks.extend(_numbers(goal) for goal in report.goals)
     alarms = [check for check in report.health if check.status in {"warning", "alarm"}]
     for check in alarms:
@@ -66,6 +68,22 @@ def _verdict(decision: DecisionSummary, title: str) -> Panel:
         title_align="left",
         border_style=TONE_STYLE[decision.tone],
     )
+
+
+def _plan(plan: PlanReport) -> str:
+    """Describe the plan in a line: its visitors, how far it is, and what it detects."""
+    if plan.source == "finished":
+        extent = f"finished test, judged by one look at {plan.collected_visitors:,} visitors"
+    elif plan.is_reached:
+        extent = f"reached, {plan.collected_visitors:,} visitors"
+    elif plan.required_visitors is None:
+        extent = f"{plan.collected_visitors:,} visitors, required number not known yet"
+    else:
+        extent = f"{plan.collected_visitors:,} of {plan.required_visitors:,} visitors"
+        extent += f" ({_percent(plan.progress)})"
+    days = "" if plan.is_reached or plan.days_left is None else f"; days left: {plan.days_left}"
+    detects = "" if plan.detectable_effect is None else f"; detects a change of {plan.detectable_effect:.1%}"
+    return f"Plan: {extent}{days}{detects}"
 
 
 def _numbers(report: GoalReport) -> Table:

@@ -13,10 +13,11 @@ Explain the result of experiment {experiment_id} in project {project_id} to {aud
 1. Call get_experiment for what was tested and why: the hypothesis, the variants, the goals.
 2. Call get_results. If an entry of `health` is not ok, begin with it: data that cannot be trusted
    outweigh every number, and the next step is to fix them.
-3. Take the verdict from `decision_summary`: its headline, explanation, recommendation and next step. Say
-   how certain it is by comparing score_value with effective_confidence_threshold under the name in
-   score_label. Never work out significance yourself, and never call a variant a winner whose status is
-   not `winner`.
+3. Take the verdict from `decision_summary`: its headline, explanation, recommendation, `reason` and next
+   step. Say from `plan` how far the test is and what it can find. `score_value` against
+   effective_confidence_threshold is the answer of one look: a variant ahead under `keep_running` is not yet
+   safe to stop for. Never work out significance yourself, and never call a variant a winner whose status
+   is not `winner`.
 4. Give the size of the effect with its uncertainty: the improvement, and the interval around it, for the
    primary goal. An interval that contains zero means that the direction is not known.
 5. Go through the other goals in `decision_summaries`. Say where one moved against the primary goal: a win

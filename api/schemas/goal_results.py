@@ -4,7 +4,7 @@ from pydantic import BaseModel, Field
 
 from api.schemas.percents import in_percents, percent
 from engine.analysis.results import report as judged
-from engine.analysis.results.report import Recommendation, Tone, VariantStatus
+from engine.analysis.results.report import Reason, Recommendation, Tone, VariantStatus
 from engine.design.vocabulary import GoalType
 
 UNIT = "Percentage points for conversion, cents per visitor for revenue."
@@ -197,6 +197,7 @@ class DecisionSummary(BaseModel):
     goal_name: str
     goal_type: GoalType
     recommendation: Recommendation
+    reason: Reason | None = Field(description="Why it is a `review`; null for every other recommendation.")
     recommendation_label: str
     tone: Tone
     headline: str
@@ -220,18 +221,3 @@ class DecisionSummary(BaseModel):
     def of(cls, decision: judged.DecisionSummary) -> "DecisionSummary":
         """Describe the recommendation for a goal."""
         return cls(**in_percents(decision, decision.effective_confidence_threshold))
-
-
-class GoalDecision(BaseModel):
-    """Recommendation for a goal, in short."""
-
-    goal_id: str
-    recommendation: Recommendation
-    headline: str
-
-    @classmethod
-    def of(cls, decision: judged.DecisionSummary) -> "GoalDecision":
-        """Describe the recommendation for a goal in short."""
-        return cls(
-            goal_id=decision.goal_id, recommendation=decision.recommendation, headline=decision.headline
-        )

@@ -8,9 +8,10 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from api.schemas.experiments import described
-from api.schemas.goal_results import DecisionSummary, GoalDecision, GoalSummary, VariantResult
+from api.schemas.goal_results import DecisionSummary, GoalSummary, VariantResult
 from api.schemas.percents import in_percents, percent
 from api.schemas.segment_filters import AvailableSegments
+from engine.analysis.evidence.recorded_looks import PlanSource
 from engine.analysis.results import report as judged
 from engine.analysis.results.report import CheckStatus, GoalReport, Report
 from engine.design.experiment import Experiment
@@ -117,6 +118,54 @@ class HealthCheck(BaseModel):
     details: dict[str, Any]
 
 
+class Plan(BaseModel):
+    """The sample plan by which an experiment is judged, for all of its goals."""
+
+    source: PlanSource = Field(
+        description="`given` as `statistics.planned_sample`; `blinded`: computed from all variants together, "
+        "until it is reached; `last_day`: reached on running day 56; `finished`: the data were complete."
+    )
+    required_visitors: int | None = Field(
+        description="Visitors to judge by, all variants together; null where no number is enough, or known."
+    )
+    collected_visitors: int = Field(description="Visitors so far, all variants together.")
+    progress_percent: float | None = Field(description="Percent of the required visitors, at most 100.")
+    is_reached: bool
+    reached_at: datetime | None = Field(
+        description="Time of the one look at the plan, whose verdict stays; null before it is recorded."
+    )
+    running_days: float | None = Field(description="Days since the start, without pauses.")
+    days_left: int | None = Field(
+        description="Days until the plan is reached at the pace so far; null without a pace."
+    )
+    minimum_effect_percent: float = Field(
+        description="Smallest relevant lift of the primary goal, in percent of the control."
+    )
+    detectable_effect_percent: float | None = Field(
+        description="Lift of the primary goal that the plan detects with 80% power."
+    )
+    detectable_harm_percent: dict[str, float] = Field(
+        description="By the id of a guardrail: the loss beyond its margin that the plan detects."
+    )
+
+    @classmethod
+    def of(cls, plan: judged.PlanReport) -> "Plan":
+        """Describe a plan."""
+        return cls(
+            source=plan.source,
+            required_visitors=plan.required_visitors,
+            collected_visitors=plan.collected_visitors,
+            progress_percent=percent(plan.progress),
+            is_reached=plan.is_reached,
+            reached_at=plan.reached_at,
+            running_days=None if plan.running_days is None else round(plan.running_days, 2),
+            days_left=plan.days_left,
+            minimum_effect_percent=percent(plan.minimum_effect),
+            detectable_effect_percent=percent(plan.detectable_effect),
+            detectable_harm_percent={goal: percent(harm) for goal, harm in plan.detectable_harm.items()},
+        )
+
+
 class Results(BaseModel):
     """Full results of an experiment."""
 
@@ -127,7 +176,8 @@ class Results(BaseModel):
     decision_summary: DecisionSummary | None = Field(
         description="Recommendation for the primary goal; null without one."
     )
-    decision_summaries: dict[str, GoalDecision] = Field(description="By goal id.")
+    decision_summaries: dict[str, DecisionSummary] = Field(description="By goal id.")
+    plan: Plan
     time_series: list[Day] = Field(description="Days of the primary goal.")
     available_segments: AvailableSegments
     active_segment: dict[str, str] | None = Field(description="The filters applied, as given.")
@@ -149,7 +199,8 @@ class Results(BaseModel):
             goals=[GoalHead.of(goal) for goal in report.goals],
             goal_summaries={goal.goal.id: GoalSummary.of(goal.summary) for goal in report.goals},
             decision_summary=DecisionSummary.of(primary.decision) if primary else None,
-            decision_summaries={goal.goal.id: GoalDecision.of(goal.decision) for goal in report.goals},
+            decision_summaries={goal.goal.id: DecisionSummary.of(goal.decision) for goal in report.goals},
+            plan=Plan.of(report.plan),
             time_series=days_of(primary) if primary else [],
             available_segments=AvailableSegments(**available),
             active_segment=dict(active) or None,
@@ -167,6 +218,7 @@ class Summary(BaseModel):
     variants: list[VariantResult]
     primary_goal_summary: GoalSummary | None
     decision_summary: DecisionSummary | None
+    plan: Plan
 
     @classmethod
     def of(cls, report: Report) -> "Summary":
@@ -178,6 +230,7 @@ class Summary(BaseModel):
             variants=_variants(primary) if primary else [],
             primary_goal_summary=GoalSummary.of(primary.summary) if primary else None,
             decision_summary=DecisionSummary.of(primary.decision) if primary else None,
+            plan=Plan.of(report.plan),
         )
 
 

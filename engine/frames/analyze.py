@@ -52,6 +52,7 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
     orders: Mapping[str, str] = {},
     caps: Mapping[str, float] = {},
     statistics: Statistics = _DEFAULTS,
+    running: bool = False,
     currency: str = "USD",
     name: str = "Data frame",
 ) -> Report:
@@ -69,10 +70,15 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
     `covariates` map goals to columns with the visitor's pre-experiment value (null where unknown), used for
     CUPED. `orders` map revenue goals to columns that count the orders in a row: their metric is revenue per
     order. `caps` cap revenue at a percentile (50 to 100) of the visitors with revenue.
+    The test counts as finished, judged by this one look. With `running` it is judged as one that goes on:
+    by its plan, and before that by what holds at every look; its running days are those from the first to
+    the last `timestamp`, which it needs.
 
     Raises InvalidEvidenceError for a missing column or an invalid value, and InvalidDesignError for an
     invalid experiment, as with more than 20 variants.
     """
+    if running and timestamp is None:
+        raise InvalidEvidenceError("a running test is judged by its days: name the column with timestamp")
     kinds = kinds_of(goals)
     extra = ValueColumns(covariates=covariates, orders=orders, caps=caps)
     extra.validate(kinds)
@@ -93,13 +99,16 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
         traffic_strategy=traffic_strategy,
         statistics=replace(statistics, cuped=True) if covariates else statistics,
         extra=extra,
+        is_running=running,
         name=name,
     )
     arms = [one.name for one in experiment.variants]
     count_rows = partial(count, variants=arms, goals=kinds, timezone=timezone, is_distinct=visitor is None)
     observed = count_rows(rows, extra=extra)
     evidence = with_epochs(observed, rows, weight_epochs, variants=arms, count=count_rows)
-    return analyze(experiment, evidence, now=experiment.updated_at, currency=currency)
+    return analyze(
+        experiment, evidence, now=experiment.updated_at, currency=currency, is_finished=not running
+    )
 
 
 def experiment_of(  # noqa: PLR0913  # keyword arguments of a notebook function
@@ -115,6 +124,7 @@ def experiment_of(  # noqa: PLR0913  # keyword arguments of a notebook function
     traffic_strategy: TrafficStrategy = "fixed",
     statistics: Statistics = _DEFAULTS,
     extra: ValueColumns = NO_VALUE_COLUMNS,
+    is_running: bool = False,
 ) -> Experiment:
     """Build the experiment of the rows: the control first, the other variants by name, goals as given.
 
@@ -132,10 +142,9 @@ def experiment_of(  # noqa: PLR0913  # keyword arguments of a notebook function
         url="https://frame.invalid/",
         created_at=first,
         updated_at=last,
-        # The data are complete.
-        status="completed",
+        status="running" if is_running else "completed",
         started_at=first,
-        completed_at=last,
+        completed_at=None if is_running else last,
         analysis_method=analysis_method,
         confidence_level=confidence_level,
         traffic_strategy=traffic_strategy,

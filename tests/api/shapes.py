@@ -91,6 +91,7 @@ DECISION = {
     "goal_name",
     "goal_type",
     "recommendation",
+    "reason",
     "recommendation_label",
     "tone",
     "headline",
@@ -109,6 +110,19 @@ DECISION = {
     "visitors",
     "conversions",
     "conversion_rate",
+}
+PLAN = {
+    "source",
+    "required_visitors",
+    "collected_visitors",
+    "progress_percent",
+    "is_reached",
+    "reached_at",
+    "running_days",
+    "days_left",
+    "minimum_effect_percent",
+    "detectable_effect_percent",
+    "detectable_harm_percent",
 }
 HEAD = {
     "id",

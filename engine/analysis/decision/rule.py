@@ -115,6 +115,8 @@ def choose_variant(situation: Situation) -> IntArray:
     The order is: clean winners, winners, variants that neither win nor fail, failures; by `gain` within
     each. -1 where none is compared.
     """
+    if not situation.is_compared.shape[-1]:
+        return np.full(situation.is_compared.shape[:-1], -1)
     rank = np.where(situation.failures, 1, 2)
     rank = np.where(situation.winners, 3, rank)
     rank = np.where(situation.clean_winners, 4, rank)

@@ -86,6 +86,60 @@ def test_importing_a_file_twice_counts_it_once(run: Run, tmp_path: Path, small_f
     assert counts(goal_named(report_of(tmp_path), "bought")) == {"A": (500, 100), "B": (500, 100)}
 
 
+@pytest.fixture
+def clear_file(tmp_path: Path) -> Path:
+    """2,000 visitors a variant, of whom 200 and 250 buy: clear at one look, and not at every look."""
+    return file_of(tmp_path / "clear.csv", buyers=(200, 250))
+
+
+def file_of(path: Path, *, buyers: tuple[int, int]) -> Path:
+    rows = [
+        f"{path.stem}{arm}-{i},{'AB'[arm]},{int(i < buyers[arm])}" for arm in (0, 1) for i in range(2_000)
+    ]
+    path.write_text("\n".join(["who,arm,bought", *rows]) + "\n")
+    return path
+
+
+CLEAR = ("--variant", "arm", "--control", "A", "--goal", "bought", "--visitor", "who")
+
+
+@pytest.mark.usefixtures("account")
+def test_imported_file_is_a_finished_test_judged_by_one_look_for_good(
+    run: Run, tmp_path: Path, clear_file: Path
+) -> None:
+    ran = run("import", clear_file, "--data-dir", tmp_path, *CLEAR)
+    assert "Plan: finished test, judged by one look at 4,000 visitors" in ran.out
+    report = report_of(tmp_path)
+    assert report.primary is not None
+    assert report.primary.decision.recommendation == "ship"
+    assert (report.plan.source, report.plan.is_reached) == ("finished", True)
+    # With a second file both variants convert alike: the record stays, and the numbers beside it change.
+    more = file_of(tmp_path / "more.csv", buyers=(200, 150))
+    run("import", more, "--data-dir", tmp_path, *CLEAR, "--name", "clear")
+    later = report_of(tmp_path)
+    assert later.primary is not None
+    assert (later.primary.summary.visitors, later.primary.summary.conversions) == (8_000, 800)
+    assert later.primary.decision.recommendation == "ship"
+    assert (later.plan.required_visitors, later.plan.reached_at) == (4_000, report.plan.reached_at)
+
+
+@pytest.mark.usefixtures("account")
+def test_imported_file_of_a_running_test_waits_for_its_plan(
+    run: Run, tmp_path: Path, clear_file: Path
+) -> None:
+    ran = run("import", clear_file, "--data-dir", tmp_path, *CLEAR, "--running")
+    assert "Plan: 4,000 of " in ran.out
+    report = report_of(tmp_path)
+    assert report.primary is not None
+    assert report.primary.decision.recommendation == "keep_running"
+    assert report.plan.source == "blinded"
+    # Imported again without the option, it is finished.
+    run("import", clear_file, "--data-dir", tmp_path, *CLEAR)
+    finished = report_of(tmp_path)
+    assert finished.primary is not None
+    assert finished.plan.source == "finished"
+
+
 @pytest.mark.usefixtures("account")
 @pytest.mark.parametrize(
     ("options", "why"),

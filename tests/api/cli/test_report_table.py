@@ -1,5 +1,7 @@
 """Reports in a terminal: the decision, the numbers of each variant, and health alarms."""
 
+from dataclasses import replace
+
 import numpy as np
 from rich.console import Console, RenderableType
 
@@ -35,6 +37,22 @@ def test_the_decision_comes_before_the_numbers() -> None:
     decision = report.primary.decision
     assert printed.startswith(f"╭─ Checkout: {decision.recommendation_label}")
     assert printed.index(decision.next_step) < printed.index("variant visitors conv.")
+
+
+def test_plan_says_how_far_it_is() -> None:
+    plan = a_report().plan
+    at_half = replace(plan, is_reached=False, required_visitors=40_000, progress=0.5, days_left=7)
+    reached = replace(plan, source="blinded", is_reached=True)
+    for shown, line in (
+        (at_half, "Plan: 20,000 of 40,000 visitors (50.00%); days left: 7"),
+        (replace(at_half, required_visitors=None), "Plan: 20,000 visitors, required number not known yet"),
+        (
+            replace(reached, detectable_effect=0.052),
+            "Plan: reached, 20,000 visitors; detects a change of 5",
+        ),
+        (replace(plan, source="finished"), "Plan: finished test, judged by one look at 20,000 visitors"),
+    ):
+        assert line in text_of(render_report(replace(a_report(), plan=shown)))
 
 
 def test_every_variant_has_a_row_with_its_numbers() -> None:

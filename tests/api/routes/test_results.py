@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.customers import Customer
 from tests.api.request_bodies import CONTROL, PURCHASE, TREATMENT, error_of, fields_of
-from tests.api.shapes import DAY, DECISION, GOAL_SUMMARY, HEAD, SEGMENTS, VARIANT_RESULT
+from tests.api.shapes import DAY, DECISION, GOAL_SUMMARY, HEAD, PLAN, SEGMENTS, VARIANT_RESULT
 
 REVENUE = {"name": "Orders", "goal_type": "revenue", "config": {"event_name": "order"}}
 
@@ -82,6 +82,7 @@ def test_whole_payload_has_every_key(observed: Observed) -> None:
         "goal_summaries",
         "decision_summary",
         "decision_summaries",
+        "plan",
         "time_series",
         "available_segments",
         "active_segment",
@@ -97,9 +98,8 @@ def test_whole_payload_has_every_key(observed: Observed) -> None:
     assert [set(goal) for goal in data["goals"]] == [{"id", "name", "goal_type", "is_primary"}] * 2
     assert all(set(summary) == GOAL_SUMMARY for summary in data["goal_summaries"].values())
     assert set(data["decision_summary"]) == DECISION
-    assert [set(decision) for decision in data["decision_summaries"].values()] == [
-        {"goal_id", "recommendation", "headline"}
-    ] * 2
+    assert [set(decision) for decision in data["decision_summaries"].values()] == [DECISION] * 2
+    assert set(data["plan"]) == PLAN
     assert set(data["available_segments"]) == SEGMENTS
     assert data["active_segment"] is None
     assert all(set(check) == {"check", "status", "message", "details"} for check in data["health"])
@@ -154,7 +154,9 @@ def test_summary_is_the_primary_goal_of_the_whole(observed: Observed) -> None:
         "variants": whole["variants"][primary],
         "primary_goal_summary": whole["goal_summaries"][primary],
         "decision_summary": whole["decision_summary"],
+        "plan": {**whole["plan"], "running_days": summary["plan"]["running_days"]},
     }
+    assert set(summary["plan"]) == PLAN
 
 
 def test_days_are_those_of_the_primary_goal_and_add_up(observed: Observed) -> None:

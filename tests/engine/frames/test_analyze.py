@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -265,3 +266,43 @@ def test_one_row_a_visitor_does_not_tell_how_long_an_effect_lasts() -> None:
     for frame in (ROWS, ROWS.drop("at")):
         report = judged(frame, timestamp="at" if "at" in frame.columns else None)
         assert next(check for check in report.health if check.check == "novelty").status == "not_applicable"
+
+
+def a_clear_frame(days: int) -> pl.DataFrame:
+    """2,000 visitors a variant over some days, of whom 200 and 250 buy: clear at one look only."""
+    numbers = pl.int_range(4_000, eager=True)
+    place = numbers // 2
+    start = datetime(2026, 3, 1, tzinfo=UTC)
+    return pl.DataFrame(
+        {
+            "variant": (numbers % 2).replace_strict({0: "A", 1: "B"}),
+            "bought": place < pl.Series((numbers % 2) * 50 + 200),
+            "at": start + pl.Series(numbers / 3_999 * days * 86_400e6).cast(pl.Duration("us")),
+        }
+    )
+
+
+def test_frame_is_a_finished_test_unless_it_is_said_to_be_running() -> None:
+    ask = partial(analyze_frame, a_clear_frame(10), control="A", goals=["bought"])
+    finished, running = ask(), ask(timestamp="at", running=True)
+    assert finished.primary is not None
+    assert running.primary is not None
+    assert finished.primary.decision.recommendation == "ship"
+    assert (finished.plan.source, finished.plan.is_reached) == ("finished", True)
+    assert running.primary.decision.recommendation == "keep_running"
+    assert (running.plan.source, running.plan.is_reached) == ("blinded", False)
+    assert running.plan.running_days == 10
+    # The numbers are those of one look in both.
+    assert running.primary.variants[1].p_value == finished.primary.variants[1].p_value
+
+
+def test_running_frame_needs_its_days() -> None:
+    with pytest.raises(InvalidEvidenceError, match="judged by its days"):
+        analyze_frame(a_clear_frame(10), control="A", goals=["bought"], running=True)
+
+
+def test_running_frame_is_over_on_its_last_day() -> None:
+    report = analyze_frame(a_clear_frame(56), control="A", goals=["bought"], timestamp="at", running=True)
+    assert report.primary is not None
+    assert report.primary.decision.recommendation == "ship"
+    assert report.plan.source == "last_day"
