@@ -53,6 +53,7 @@ SHARED_NAMES = {
 # Folders whose modules need no test files of their own, and why.
 TESTED_TOGETHER = {
     "api/schemas/": "the tests of the routes check every field that is sent",
+    "engine/analysis/report/messages/": "the golden file has the sentences of every situation",
     "pipeline/store/catalog/migrations/": "test_migrate runs them all",
 }
 # Modules whose behaviour the tests of another module cover, and where.
@@ -67,6 +68,7 @@ TESTED_BY = {
     "engine/analysis/report/plan_report.py": "tests/engine/analysis/comparison/test_sample_plan.py",
     "engine/analysis/report/estimand.py": "tests/engine/analysis/comparison/test_stratified.py",
     "engine/analysis/report/goal_reports.py": "tests/engine/analysis/test_analyze.py",
+    "engine/analysis/report/goal_facts.py": "tests/engine/analysis/report/messages/test_table.py",
     "engine/analysis/report/variant_details.py": "tests/engine/frames/test_values.py",
     "engine/analysis/report/variant_results.py": "tests/engine/analysis/test_analyze.py",
     "engine/analysis/results/report.py": "tests/engine/analysis/test_analyze.py",

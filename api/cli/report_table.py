@@ -95,7 +95,8 @@ def _numbers(report: GoalReport) -> Table:
         padding=(0, 1),
     )
     table.add_column("variant", overflow="fold")
-    money = ("per visitor",) if revenue else ()
+    is_capped = any(variant.capped is not None for variant in report.variants)
+    money = ("capped" if is_capped else "per visitor",) if revenue else ()
     for heading in ("visitors", "conv.", "rate", *money, "change", "interval", "score", "p", "status"):
         table.add_column(heading, justify="right", overflow="fold")
     for variant in report.variants:
@@ -105,7 +106,9 @@ def _numbers(report: GoalReport) -> Table:
 
 
 def _cells(variant: VariantResult, threshold: float, *, revenue: bool) -> list[str]:
-    money = [f"{variant.revenue_per_visitor_cents / 100:,.4f}"] if revenue else []
+    # The change is of capped amounts where there is a cap.
+    cents = variant.revenue_per_visitor_cents if variant.capped is None else variant.capped.mean_cents
+    money = [f"{cents / 100:,.4f}"] if revenue else []
     return [
         variant.variant_name,
         f"{variant.visitors:,}",

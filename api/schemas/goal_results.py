@@ -45,6 +45,12 @@ class Capped(BaseModel):
 
     cap_cents: float
     visitors: int = Field(description="Visitors of this variant above the cap.")
+    mean_cents: float = Field(
+        description="Cents per visitor, or per order, with the cap: `improvement` is of this mean."
+    )
+    projected_annual_revenue_impact_cents: int | None = Field(
+        description="The yearly impact with the cap; that of the variant is without it. Null per order."
+    )
 
 
 class RevenuePart(BaseModel):

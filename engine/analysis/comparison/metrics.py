@@ -50,6 +50,13 @@ def metric_moments(values: VisitorValues) -> Moments:
     return Moments.where(_per_order(values), linearize(values.orders), values.value)
 
 
+def mean_amounts(values: VisitorValues) -> FloatArray:
+    """Return the mean value per visitor, or per order where a goal is measured so; not adjusted."""
+    orders = values.orders.x.total
+    per_order = values.orders.y.total / np.maximum(orders, 1.0)
+    return np.asarray(np.where(_per_order(values), per_order, values.value.mean))
+
+
 def adjusted_metrics(values: VisitorValues, *, is_share: BoolArray) -> Metrics:
     """Adjust every goal whose pre-period is known (CUPED, `cuped.adjust`).
 

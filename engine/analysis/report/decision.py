@@ -1,16 +1,20 @@
 """Decision summary of a goal: the experiment's recommendation, in sentences on that goal."""
 
-from engine.analysis.report.decision_context import DecisionContext
-from engine.analysis.report.messages import assess_confidence, message_for
+from engine.analysis.report.decision_context import DecisionContext, Message
+from engine.analysis.report.messages.confidence_assessment import assess_confidence
+from engine.analysis.report.messages.secondary_goals import describe_goal
+from engine.analysis.report.messages.unfinished import fix_data
 from engine.analysis.results.report import DecisionSummary, GoalSummary
 
-SECONDARY = " This is a secondary goal: the decision rests on the primary goal."
 
+def summarize_decision(context: DecisionContext, message: Message, summary: GoalSummary) -> DecisionSummary:
+    """Put the decision on the experiment, and the results of one goal, in sentences.
 
-def summarize_decision(context: DecisionContext, summary: GoalSummary) -> DecisionSummary:
-    """Put the decision on the experiment, and the results of one goal, in sentences."""
-    message = message_for(context)
+    `message` is that of the experiment: every goal has its label, tone and next step, so that none
+    contradicts it.
+    """
     leader, control = context.leader, context.control
+    headline, explanation = _on_the_goal(context, message)
     return DecisionSummary(
         goal_id=context.goal.id,
         goal_name=context.goal.name,
@@ -19,15 +23,15 @@ def summarize_decision(context: DecisionContext, summary: GoalSummary) -> Decisi
         reason=context.decision.reason,
         recommendation_label=message.label,
         tone=message.tone,
-        headline=message.headline,
-        explanation=message.explanation + ("" if context.goal.is_primary else SECONDARY),
+        headline=headline,
+        explanation=explanation,
         next_step=message.next_step,
         variant_name=leader.variant_name if leader else None,
         control_variant_name=control.variant_name if control else None,
         estimated_uplift=leader.improvement if leader else None,
         score_label=summary.score_label,
         score_value=leader.score_value if leader else None,
-        effective_confidence_threshold=context.threshold,
+        effective_confidence_threshold=context.data.plan.threshold,
         confidence_assessment=assess_confidence(context),
         projected_annual_revenue_impact_cents=leader.projected_annual_revenue_impact_cents
         if leader
@@ -40,9 +44,26 @@ def summarize_decision(context: DecisionContext, summary: GoalSummary) -> Decisi
     )
 
 
+def _on_the_goal(context: DecisionContext, message: Message) -> tuple[str, str]:
+    """Return the headline and the explanation of the goal."""
+    if context.goal.is_primary:
+        return message.headline, message.explanation
+    if context.decision.recommendation == "fix_data":
+        data_problem = fix_data(context)
+        return data_problem.headline, data_problem.explanation
+    return describe_goal(context)
+
+
 def _incremental_revenue(context: DecisionContext) -> int | None:
-    """Compute the cents that the leader's visitors brought beyond what as many of the control's did."""
-    leader = context.leader
-    if leader is None or leader.revenue_difference_cents is None:
+    """Compute the cents that the leader's visitors brought beyond what as many of the control's did.
+
+    Of the capped amounts where the goal caps them.
+    """
+    leader, control = context.leader, context.control
+    if leader is None or control is None or leader.revenue_difference_cents is None:
         return None
-    return round(leader.revenue_difference_cents * leader.visitors)
+    difference = leader.revenue_difference_cents
+    if leader.capped is not None and leader.revenue_per_order_cents is None:
+        places = context.variants.index(leader), context.variants.index(control)
+        difference = context.amounts[places[0]] - context.amounts[places[1]]
+    return round(difference * leader.visitors)

@@ -1,36 +1,75 @@
-"""Context of a decision on one goal, and the message it becomes."""
+"""Context of the sentences on one goal, and the message they become."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
+from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.sample_plan import SamplePlan
+from engine.analysis.comparison.yearly_impact import YearlyImpact
 from engine.analysis.decision.experiment_decision import Decision
-from engine.analysis.results.report import Tone, VariantResult
+from engine.analysis.results.report import Interval, Tone, VariantResult
 from engine.design.experiment import Experiment, Goal
+from engine.stats.arrays import BoolArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionContext:
     """Facts that the sentences on one goal rest on.
 
-    `decision` is the one on the experiment, `row` the goal's place in it. `leader` is, on the primary goal,
-    the variant that the action is about; on the others the winner or the best challenger. `threshold` is the
-    score from which a comparison is decided; `days` those from the first to the last with a visitor, 0 if
-    they are not known; `alarms` are the messages of health checks in alarm.
+    `decision` is the one on the experiment, `results` those of every goal, and `row` the goal's place among
+    them. `leader` is the variant that the action is about. `ruled_out` are, by variant, the bounds of the
+    lift that the equivalence test leaves. `amounts` are cents per visitor, or per order, of the goal's
+    metric, caps applied; `uncapped` those without. `beaten` are the winners that the leader is proven better
+    than. `alarms` are the messages of health checks in alarm. `yearly` is None where revenue has no estimate.
     """
 
-    experiment: Experiment
-    goal: Goal
+    data: AnalysisData
     decision: Decision
+    results: tuple[tuple[VariantResult, ...], ...]
     row: int
-    sample: SamplePlan
-    variants: tuple[VariantResult, ...]
     leader: VariantResult | None
-    control: VariantResult | None
-    challengers: tuple[VariantResult, ...]
-    threshold: float
+    ruled_out: tuple[Interval | None, ...]
+    amounts: tuple[float, ...]
+    uncapped: tuple[float, ...]
+    beaten: tuple[str, ...]
+    yearly: YearlyImpact | None
     alarms: tuple[str, ...]
-    days: int
     currency: str
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment."""
+        return self.data.experiment
+
+    @property
+    def goal(self) -> Goal:
+        """The goal."""
+        return self.data.experiment.goals[self.row]
+
+    @property
+    def sample(self) -> SamplePlan:
+        """The plan that the experiment is judged by."""
+        return self.data.sample
+
+    @property
+    def variants(self) -> tuple[VariantResult, ...]:
+        """Results of this goal."""
+        return self.results[self.row]
+
+    @property
+    def control(self) -> VariantResult | None:
+        """Result of the control; None without one."""
+        return next((variant for variant in self.variants if variant.is_control), None)
+
+    @property
+    def challengers(self) -> tuple[VariantResult, ...]:
+        """Results of the variants that are compared with the control, which need traffic or visitors."""
+        return self.where(self.decision.situation.is_compared)
+
+    @property
+    def wanted(self) -> float:
+        """1 where more is better, -1 where less is."""
+        return float(self.data.plan.wanted[self.row, 0])
 
     @property
     def has_ended(self) -> bool:
@@ -38,19 +77,26 @@ class DecisionContext:
         return self.experiment.status in {"completed", "archived"}
 
     @property
-    def days_left(self) -> int | None:
-        """Days until the plan is reached; None where that is not known."""
-        return self.sample.days_left
+    def judged_at(self) -> datetime | None:
+        """The time of the recorded look at the plan; None without one, and for a segment."""
+        recorded = self.sample.recorded
+        return None if recorded is None or self.decision.situation.is_exploratory else recorded.taken_at
 
-    def harmed_goals(self, variant: VariantResult) -> tuple[str, ...]:
-        """Name the guardrails that a variant breaks, or else the other goals that it harms."""
-        column = self.variants.index(variant)
-        findings, goals = self.decision.findings, self.experiment.goals
-        broken = tuple(goal.name for row, goal in enumerate(goals) if findings.broken[row, column])
-        harmed = tuple(
-            goal.name for row, goal in enumerate(goals) if findings.loses[row, column] and not goal.is_primary
-        )
-        return broken or harmed
+    def where(self, flags: BoolArray) -> tuple[VariantResult, ...]:
+        """Take the results of the flagged variants."""
+        return tuple(variant for variant, is_in in zip(self.variants, flags, strict=True) if is_in)
+
+    def found(self, flags: BoolArray) -> tuple[VariantResult, ...]:
+        """Take the results of the variants that a finding, goals by variants, flags on this goal."""
+        return self.where(flags[self.row] & self.decision.situation.is_compared)
+
+    def is_gain(self, variant: VariantResult) -> bool:
+        """Whether the variant is better than the control by now, however slightly."""
+        return (variant.absolute_difference or 0.0) * self.wanted > 0
+
+    def is_loss(self, variant: VariantResult) -> bool:
+        """Whether the variant is worse than the control by now, however slightly."""
+        return (variant.absolute_difference or 0.0) * self.wanted < 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Any
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.significance import Significance
 from engine.analysis.decision.experiment_decision import Decision
 from engine.analysis.report.decision import summarize_decision
-from engine.analysis.report.decision_context import DecisionContext
+from engine.analysis.report.decision_context import DecisionContext, Message
+from engine.analysis.report.goal_facts import amounts, beaten, impact, ruled_out, uncapped_amounts
+from engine.analysis.report.messages.table import message_for
 from engine.analysis.report.score_labels import describe_score
 from engine.analysis.results.report import DayResult, GoalReport, GoalSummary, HealthCheck, VariantResult
 
@@ -28,65 +29,70 @@ def goal_reports(  # noqa: PLR0913  # everything that is known of the goals
     days = _days(data)
     totals = data.evidence.revenue.total.sum(axis=1).tolist()
     alarms = tuple(check.message for check in health if check.status == "alarm")
-    reports = []
-    for row, variants in enumerate(results):
-        context = _context(
-            data,
-            significance,
-            decision,
-            row,
-            variants,
-            alarms=alarms,
-            currency=currency,
-        )
-        reports.append(_goal_report(context, totals[row], days[row]))
-    return tuple(reports)
+    contexts = [
+        _context(data, significance, decision, row, results=tuple(results), alarms=alarms, currency=currency)
+        for row in range(len(results))
+    ]
+    if not contexts:
+        return ()
+    message = message_for(contexts[data.plan.primary or 0])
+    return tuple(
+        _goal_report(context, message, significance, totals[row], days[row])
+        for row, context in enumerate(contexts)
+    )
 
 
-def _context(
+def _context(  # noqa: PLR0913  # facts of one goal, and those that do not differ between goals
     data: AnalysisData,
     significance: Significance,
     decision: Decision,
     row: int,
-    variants: tuple[VariantResult, ...],
-    **of_all_goals: Any,  # noqa: ANN401  # fields that do not differ between goals
+    *,
+    results: tuple[tuple[VariantResult, ...], ...],
+    alarms: tuple[str, ...],
+    currency: str,
 ) -> DecisionContext:
-    """Collect the facts of one goal's decision."""
-    plan, leader = data.plan, int(significance.leader[row])
-    if data.experiment.goals[row].is_primary and decision.variant >= 0:
-        leader = decision.variant
+    """Collect the facts of one goal's sentences."""
+    leader = decision.variant if decision.variant >= 0 else int(significance.leader[row])
     return DecisionContext(
-        experiment=data.experiment,
-        goal=data.experiment.goals[row],
-        variants=variants,
+        data=data,
         decision=decision,
+        results=results,
         row=row,
-        sample=data.sample,
-        leader=variants[leader] if leader >= 0 else None,
-        control=None if plan.control is None else variants[plan.control],
-        challengers=tuple([variant for variant in variants if not variant.is_control]),
-        threshold=plan.threshold,
-        days=data.days,
-        **of_all_goals,
+        leader=results[row][leader] if leader >= 0 else None,
+        ruled_out=ruled_out(data, decision, row),
+        amounts=amounts(data, row),
+        uncapped=uncapped_amounts(data, row),
+        beaten=beaten(data, decision, row),
+        yearly=impact(data, decision, row),
+        alarms=alarms,
+        currency=currency,
     )
 
 
-def _goal_report(context: DecisionContext, revenue_cents: float, days: GoalDays) -> GoalReport:
-    summary = _summary(context, revenue_cents)
+def _goal_report(
+    context: DecisionContext,
+    message: Message,
+    significance: Significance,
+    revenue_cents: float,
+    days: GoalDays,
+) -> GoalReport:
+    best = int(significance.leader[context.row])
+    summary = _summary(context, context.variants[best] if best >= 0 else None, revenue_cents)
     return GoalReport(
         goal=context.goal,
         variants=context.variants,
         summary=summary,
-        decision=summarize_decision(context, summary),
+        decision=summarize_decision(context, message, summary),
         days=days,
     )
 
 
-def _summary(context: DecisionContext, revenue_cents: float) -> GoalSummary:
-    """Sum up all variants, and the leader's comparison with the control."""
+def _summary(context: DecisionContext, leader: VariantResult | None, revenue_cents: float) -> GoalSummary:
+    """Sum up all variants, and the comparison of this look's leader with the control."""
     experiment = context.experiment
     label, description = describe_score(experiment.analysis_method, experiment.statistics.alternative)
-    leader, control = context.leader, context.control
+    control = context.control
     visitors = sum(variant.visitors for variant in context.variants)
     conversions = sum(variant.conversions for variant in context.variants)
     return GoalSummary(
@@ -107,7 +113,7 @@ def _summary(context: DecisionContext, revenue_cents: float) -> GoalSummary:
         score_progress=leader.score_progress if leader else None,
         score_label=label,
         score_description=description,
-        effective_confidence_threshold=context.threshold,
+        effective_confidence_threshold=context.data.plan.threshold,
         rpv_lift=leader.rpv_lift if leader else None,
         projected_annual_revenue_impact_cents=(
             leader.projected_annual_revenue_impact_cents if leader else None

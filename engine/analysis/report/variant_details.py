@@ -4,9 +4,10 @@ import numpy as np
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.best_variant import chances_to_be_best
-from engine.analysis.comparison.metrics import Metrics
+from engine.analysis.comparison.metrics import Metrics, mean_amounts
 from engine.analysis.comparison.revenue import RevenueParts
 from engine.analysis.comparison.significance import Significance, assess_significance
+from engine.analysis.comparison.yearly_impact import eligible_visitors_a_year
 from engine.analysis.results.numbers import Nested, intervals, no_cells, numbers, p_values
 from engine.analysis.results.report import Capped, RevenuePart, Unadjusted
 from engine.stats.arrays import FloatArray
@@ -56,9 +57,28 @@ def _capped(data: AnalysisData) -> Nested:
     if values is None:
         return cells
     for goal in np.flatnonzero(np.isfinite(values.caps)).tolist():
-        cap, visitors = float(values.caps[goal]), values.capped[goal].tolist()
-        cells[goal] = [Capped(cap_cents=cap, visitors=count) for count in visitors]
+        means, yearly = mean_amounts(values)[goal].tolist(), _capped_yearly(data, goal)
+        cells[goal] = [
+            Capped(
+                cap_cents=float(values.caps[goal]),
+                visitors=visitors,
+                mean_cents=means[column],
+                projected_annual_revenue_impact_cents=yearly[column],
+            )
+            for column, visitors in enumerate(values.capped[goal].tolist())
+        ]
     return cells
+
+
+def _capped_yearly(data: AnalysisData, goal: int) -> list[int | None]:
+    """Compute each variant's yearly impact of capped amounts; None for the control and per order."""
+    values, control = data.evidence.values, data.plan.control
+    eligible = eligible_visitors_a_year(data)
+    columns = range(len(data.plan.weights))
+    if values is None or control is None or eligible is None or values.orders.n[goal].any():
+        return [None for _ in columns]
+    gaps = values.value.mean[goal] - values.value.mean[goal, control]
+    return [None if column == control else round(gaps[column] * eligible) for column in columns]
 
 
 def _orders(data: AnalysisData) -> Nested:

@@ -1,6 +1,8 @@
-"""Formatting of percents, changes and money in sentences."""
+"""Formatting of percents, changes, money, p values, dates and lists in sentences."""
 
 import math
+from collections.abc import Sequence
+from datetime import date
 
 # Below this a share is 0 but for rounding errors.
 _NOTHING = 1e-12
@@ -22,7 +24,7 @@ def share(value: float) -> str:
 def signed(value: float) -> str:
     """Format a relative change in percent, with its sign; as 0% only where there is none."""
     if abs(value) < _NOTHING:
-        return "+0%"
+        return "0%"
     return _with_minus(_trimmed(f"{value:+.{_decimals(abs(value), 1)}%}"))
 
 
@@ -30,6 +32,29 @@ def money(cents: float, currency: str) -> str:
     """Format an amount of money with its currency, whole where it is large."""
     amount = cents / 100
     return _with_minus(f"{amount:,.0f} {currency}" if abs(amount) >= 1000 else f"{amount:,.2f} {currency}")
+
+
+def p_text(p: float, level: float) -> str:
+    """Format a p value as `= 0.031`, with enough digits to be seen on its side of the level."""
+    if p < 0.0001:
+        return "< 0.0001"
+    for digits in range(2, 10):
+        text = f"{p:.{digits}g}"
+        if (float(text) <= level) == (p <= level) and (float(text) == level) == (p == level):
+            return f"= {text}"
+    return f"= {p}"
+
+
+def day(when: date) -> str:
+    """Format a date as `2 March 2026`."""
+    return f"{when.day} {when:%B %Y}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Join the parts of a list: `a`, `a and b`, `a, b and c`."""
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _decimals(size: float, usual: int) -> int:

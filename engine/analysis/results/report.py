@@ -46,10 +46,17 @@ class Unadjusted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capped:
-    """Amounts above `cap_cents` count as that, in every variant alike; `visitors` of this one had more."""
+    """Amounts above `cap_cents` count as that, in every variant alike; `visitors` of this one had more.
+
+    `mean_cents` is per visitor, or per order where the goal is measured so, with the cap; `improvement` is
+    its change. `projected_annual_revenue_impact_cents` is that of the result, with the cap; None for the
+    control and per order.
+    """
 
     cap_cents: float
     visitors: int
+    mean_cents: float
+    projected_annual_revenue_impact_cents: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

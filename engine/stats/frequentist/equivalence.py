@@ -7,7 +7,10 @@ import numpy.typing as npt
 
 from engine.stats.arrays import ArrayRecord, FloatArray
 from engine.stats.estimates import Estimate
-from engine.stats.skewness import PooledCumulants, remove_skewness
+from engine.stats.skewness import PooledCumulants, remove_skewness, restore_skewness
+
+# Steps to the bound with skewness, each of which changes it by less than a tenth of the one before.
+_STEPS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,44 @@ def equivalence(
         above=relative_z(control, variant, ratio=1.0 - share, cumulants=cumulants),
         below=-relative_z(control, variant, ratio=1.0 + share, cumulants=cumulants),
     )
+
+
+def remaining_lifts(
+    control: Estimate,
+    variant: Estimate,
+    *,
+    critical: npt.ArrayLike,
+    cumulants: PooledCumulants | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Find the lowest and the highest lift that the one-sided tests at `critical` do not rule out.
+
+    The ratios at which `relative_z` is `critical` and -`critical`, less 1, so that `equivalence` holds at a
+    margin exactly where both lie within it. Shares; NaN where the control's mean is not above 0 by `critical`
+    standard errors, so that there is no bound.
+    """
+    size = np.broadcast_to(np.asarray(critical, np.float64), control.value.shape)
+    low, high = (_ratio_at(control, variant, sign * size) for sign in (1.0, -1.0))
+    if cumulants is not None:
+        for _ in range(_STEPS):
+            low, high = (
+                _ratio_at(control, variant, restore_skewness(sign * size, cumulants.skewness(ratio)))
+                for sign, ratio in ((1.0, low), (-1.0, high))
+            )
+    return low - 1.0, high - 1.0
+
+
+def _ratio_at(control: Estimate, variant: Estimate, z: FloatArray) -> FloatArray:
+    """Find the ratio at which the plain z is `z`: a root of (m_v - r m_c)² = z² (v_v + r² v_c).
+
+    Fieller (1954), Journal of the Royal Statistical Society B 16.
+    """
+    square = np.square(z)
+    a = control.value**2 - square * control.variance
+    b = control.value * variant.value
+    inner = b * b - a * (variant.value**2 - square * variant.variance)
+    is_known = control.defined & variant.defined & (control.value > 0) & (a > 0) & (inner >= 0)
+    root = np.sqrt(np.where(is_known, inner, np.nan))
+    return np.asarray((b - np.sign(z) * root) / np.where(is_known, a, 1.0))
 
 
 def relative_z(

@@ -1,6 +1,8 @@
+from datetime import date
+
 import pytest
 
-from engine.analysis.results.formatting import chance, money, share, signed
+from engine.analysis.results.formatting import chance, day, listed, money, p_text, share, signed
 
 
 @pytest.mark.parametrize(
@@ -40,13 +42,29 @@ def test_a_change_has_a_sign_that_stays_with_it() -> None:
         (-0.00049, "\N{MINUS SIGN}0.05%"),
         (0.0000031, "+0.0003%"),
         (0.00051, "+0.1%"),
-        (0.0, "+0%"),
+        (0.0, "0%"),
         # A rounding error of equal rates.
-        (-2.2e-16, "+0%"),
+        (-2.2e-16, "0%"),
     ],
 )
 def test_a_small_change_is_never_shown_as_none(value: float, text: str) -> None:
     assert signed(value) == text
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [(0.391, "= 0.39"), (0.05004, "= 0.05004"), (0.04998, "= 0.04998"), (0.05, "= 0.05"), (1e-9, "< 0.0001")],
+)
+def test_a_p_value_does_not_round_onto_its_level(p: float, text: str) -> None:
+    assert p_text(p, 0.05) == text
+
+
+def test_a_day_has_its_month_in_words() -> None:
+    assert day(date(2026, 3, 2)) == "2 March 2026"
+
+
+def test_a_list_ends_with_and() -> None:
+    assert [listed(["a", "b", "c"][:count]) for count in range(4)] == ["", "a", "a and b", "a, b and c"]
 
 
 def test_money_is_whole_where_it_is_large() -> None:

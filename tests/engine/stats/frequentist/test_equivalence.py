@@ -3,7 +3,7 @@ import pytest
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from engine.stats.estimates import Estimate
-from engine.stats.frequentist.equivalence import equivalence, relative_z
+from engine.stats.frequentist.equivalence import equivalence, relative_z, remaining_lifts
 from engine.stats.moments import Moments
 from engine.stats.skewness import PooledCumulants
 
@@ -45,3 +45,22 @@ def test_skewness_of_unequal_arms_is_removed_at_the_ratio() -> None:
     tails = [((z > 1.96).mean(), (z < -1.96).mean()) for z in (plain, freed)]
     assert tails[0][1] > 0.035
     assert max(tails[1]) < 0.03
+
+
+@pytest.mark.parametrize("with_skewness", [False, True])
+def test_remaining_lifts_are_those_at_which_the_tests_reach_their_limit(with_skewness: bool) -> None:  # noqa: FBT001
+    control = Moments.of(RNG.lognormal(1, 1.5, (1, 4_000)))
+    variant = Moments.of(RNG.lognormal(1, 1.5, (1, 500)))
+    cumulants = PooledCumulants.of(control, variant) if with_skewness else None
+    arms = Estimate.of(control), Estimate.of(variant)
+    low, high = remaining_lifts(*arms, critical=1.645, cumulants=cumulants)
+    assert low[0] < high[0]
+    for bound, expected in ((low, 1.645), (high, -1.645)):
+        z = relative_z(*arms, ratio=1 + bound, cumulants=cumulants)
+        assert z.item() == pytest.approx(expected, abs=1e-6)
+
+
+def test_no_lift_is_ruled_out_without_a_control_above_zero() -> None:
+    variant = Estimate.of(Moments.of(VARIANT[None]))
+    nothing = Estimate.of(Moments.of(CONTROL[None] - 10.0))
+    assert np.isnan(remaining_lifts(nothing, variant, critical=1.645)).all()

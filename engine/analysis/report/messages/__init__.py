@@ -1,0 +1,1 @@
+"""Messages: label, headline, explanation, next step and confidence of each situation."""

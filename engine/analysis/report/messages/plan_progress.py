@@ -1,0 +1,151 @@
+"""Sentences on the plan: what an action rests on, how far the plan is, and what was recorded."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from engine.analysis.report.decision_context import DecisionContext
+from engine.analysis.results.formatting import day, share, signed
+from engine.design.planning.required_sample import FIRST_DAY, LAST_DAY, POWER
+
+LABELS: Final[Mapping[str, str]] = {
+    "ship": "Ship it",
+    "rollback": "Roll back",
+    "keep_running": "Keep running",
+    "review": "Review",
+    "insufficient_data": "Not enough data",
+    "fix_data": "Fix the data",
+}
+
+
+def label_of(recommendation: str, reason: str | None) -> str:
+    """Return the label of an action."""
+    return "No difference" if reason == "no_difference" else LABELS.get(recommendation, recommendation)
+
+
+def basis(context: DecisionContext) -> str:
+    """Say what an action rests on: every look, or the one look at the plan."""
+    sample = context.sample
+    if sample.source == "finished":
+        return " Judged by one look at the complete data."
+    # At the plan the bounds of "no difference" are those of one look, which are tighter.
+    at_plan = sample.is_reached and context.decision.reason == "no_difference"
+    if context.decision.holds_at_every_look and not at_plan:
+        if sample.is_reached:
+            return " This holds at every look."
+        return f" This holds at every look, so it need not wait for the plan{_of_required(context)}."
+    if context.judged_at is not None:
+        return f" Judged by the one look at the plan, recorded on {day(context.judged_at)}."
+    return f" Judged by the one look at the plan: {sample.collected:,} visitors are in."
+
+
+def _of_required(context: DecisionContext) -> str:
+    sample = context.sample
+    if sample.required_visitors is None or sample.progress is None:
+        return ""
+    return f" ({at_most_99(sample.progress)} of {sample.required_visitors:,} visitors are in)"
+
+
+def at_most_99(progress: float) -> str:
+    """Format the progress of a plan that is not reached: rounded down, so never as 100%."""
+    return f"{int(100 * progress)}%" if progress >= 0.01 else "less than 1%"
+
+
+def progress(context: DecisionContext) -> str:
+    """Describe the plan, its source, its progress and what it can find."""
+    sample = context.sample
+    if sample.required_visitors is None or sample.progress is None:
+        return f" Too little is known for a plan yet; the test ends on running day {LAST_DAY} at the latest."
+    if sample.collected >= sample.required_visitors and context.sample.is_first_week_over is False:
+        weekdays = f"the test runs to day {FIRST_DAY}, so that every weekday counts"
+        return f" The planned {sample.required_visitors:,} visitors are in; {weekdays}."
+    source = {"given": "set for the experiment", "last_day": f"ends on running day {LAST_DAY}"}.get(
+        sample.source, "estimated from all visitors so far"
+    )
+    so_far = f"{sample.collected:,} of {sample.required_visitors:,} visitors"
+    return f" The plan is at {at_most_99(sample.progress)}: {so_far} ({source}){_to_find(context)}."
+
+
+def _to_find(context: DecisionContext) -> str:
+    """Say what the plan can find; or, where LAST_DAY comes first, what that can."""
+    sample = context.sample
+    if sample.detectable_effect is None or sample.required_visitors is None:
+        return ""
+    found = f"a change of {share(sample.detectable_effect)} is found with {POWER:.0%} power"
+    if sample.tuned_to < sample.required_visitors:
+        return f"; running day {LAST_DAY} comes first, by which {found}"
+    return f"; by then {found}"
+
+
+def found_by_plan(context: DecisionContext) -> str:
+    """Say what effect the visitors of the plan would have shown."""
+    effect = context.sample.detectable_effect
+    if effect is None:
+        return ""
+    return (
+        f" A change of {share(effect)} would have been found with {POWER:.0%} power; a smaller one may exist."
+    )
+
+
+def how_long(context: DecisionContext) -> str:
+    """Say how long to keep the experiment running."""
+    sample, status = context.sample, context.experiment.status
+    verb = (
+        "Resume the experiment and keep it running" if status == "paused" else "Keep the experiment running"
+    )
+    required, days = sample.required_visitors, context.sample.days_left
+    until = "" if required is None or sample.collected >= required else f" until {required:,} visitors are in"
+    if days:
+        for_days = f" for about {'1 more day' if days == 1 else f'{days:,} more days'}"
+        ends = sample.running_days is not None and sample.running_days + days >= LAST_DAY
+        if ends and sample.source != "given":
+            until = f", until running day {LAST_DAY}"
+        elif until:
+            until = f",{until}"
+        return f"{verb}{for_days}{until}."
+    return f"{verb}{until or ' until its plan is reached'}."
+
+
+def first_week(context: DecisionContext) -> str:
+    """Say that no winner is called in the first week; nothing after it."""
+    if context.sample.is_first_week_over:
+        return ""
+    return f" No winner is called before running day {FIRST_DAY}, so that every weekday counts."
+
+
+def beside_record(context: DecisionContext) -> str:
+    """Compare the verdict and the change with those recorded at the plan; nothing where they agree."""
+    recorded, decision = context.sample.recorded, context.decision
+    if recorded is None or context.judged_at is None:
+        return ""
+    when = day(recorded.taken_at)
+    now = decision.recommendation, decision.reason
+    if now != (recorded.recommendation, recorded.reason):
+        before, after = label_of(recorded.recommendation, recorded.reason), label_of(*now)
+        if before == after:
+            return f" The verdict of {when} was '{before}' for another reason; later data changed it."
+        return f" Later data changed the verdict of {when} from '{before}' to '{after}'."
+    leader = context.leader
+    if leader is None or leader.improvement is None:
+        return ""
+    then = _recorded_change(context)
+    if then is None or signed(then) == signed(leader.improvement):
+        return ""
+    return (
+        f" The verdict of {when} stays: the change was {signed(then)} then, and is"
+        f" {signed(leader.improvement)} with later data."
+    )
+
+
+def _recorded_change(context: DecisionContext) -> float | None:
+    """Return the leader's lift at the recorded look; None where means do not give it."""
+    recorded, leader, control = context.sample.recorded, context.leader, context.control
+    if recorded is None or leader is None or control is None:
+        return None
+    plan = context.data.plan
+    if context.data.by_epoch is not None or (plan.is_bayesian and plan.statistics.prior != "flat"):
+        return None
+    arms = recorded.comparisons.get(context.goal.id, {})
+    if leader.variant_id not in arms or control.variant_id not in arms:
+        return None
+    base = arms[control.variant_id].mean
+    return arms[leader.variant_id].mean / base - 1.0 if base > 0 else None

@@ -1,0 +1,198 @@
+"""Messages of experiments to be reviewed, one for each reason."""
+
+import math
+from collections.abc import Sequence
+
+from engine.analysis.report.decision_context import DecisionContext, Message
+from engine.analysis.report.messages.plan_progress import at_most_99, basis, found_by_plan
+from engine.analysis.report.messages.revenue_impact import yearly
+from engine.analysis.report.messages.variant_sentences import (
+    broken_guardrails,
+    by_how_much,
+    comparison,
+    harmed_goals,
+    leader_and_control,
+    losers,
+    quoted,
+    unsettled,
+)
+from engine.analysis.report.messages.verdicts import winner_headline
+from engine.analysis.results.formatting import listed
+from engine.analysis.results.report import VariantResult
+
+
+def no_difference(context: DecisionContext) -> Message:
+    """Announce that no variant differs by as much as matters."""
+    leader, control = leader_and_control(context)
+    same = context.where(context.decision.situation.without_difference)
+    pair = f"between {quoted(leader)} and {quoted(control)}"
+    headline = f"No relevant difference on {context.goal.name} "
+    if len(context.challengers) > len(same):
+        headline = f"No variant is better than {quoted(control)} on {context.goal.name}"
+    else:
+        headline += pair if len(same) == 1 else f"between any variant and {quoted(control)}"
+    action = f"eep {quoted(control)}, or choose by cost, and test a bolder change next."
+    failed = [one for one in context.challengers if one not in same]
+    return Message(
+        label="No difference",
+        tone="neutral",
+        headline=headline,
+        explanation=comparison(context, leader, control)
+        + f" {ruled_out(context, same)}"
+        + losers(context)
+        + broken_guardrails(context, failed)
+        + basis(context),
+        next_step=f"K{action}" if context.has_ended else f"Complete the experiment and k{action}",
+    )
+
+
+def ruled_out(context: DecisionContext, variants: Sequence[VariantResult]) -> str:
+    """Name the rise and the fall that are ruled out: the widest bounds of these variants.
+
+    Rounded outwards, so that no more is claimed than is established.
+    """
+    margin = float(context.sample.equivalence_margins[context.row])
+    found = [context.ruled_out[context.variants.index(one)] for one in variants]
+    highs = [one.high for one in found if one is not None and one.high is not None]
+    lows = [one.low for one in found if one is not None and one.low is not None]
+    high = max(highs) if len(highs) == len(variants) else margin
+    low = min(lows) if len(lows) == len(variants) else -margin
+    # What an earlier look established is kept, though later data may leave more room.
+    high, low = min(high, margin), max(low, -margin)
+    rise = f"a rise beyond {_outwards(high)}" if high > 0 else "any rise"
+    fall = f"a fall beyond {_outwards(-low)}" if low < 0 else "any fall"
+    text = f"{rise} and {fall} are each ruled out (95%)."
+    return f"For every one of them {text}" if len(variants) > 1 else text[0].upper() + text[1:]
+
+
+def _outwards(value: float) -> str:
+    percent = math.ceil(1000 * value - 1e-9) / 10
+    return f"{percent:.1f}".removesuffix(".0") + "%"
+
+
+def undecided(context: DecisionContext) -> Message:
+    """Announce that the plan was reached without a clear result."""
+    leader, control = leader_and_control(context)
+    ended = context.has_ended or context.sample.source == "finished"
+    headline = (
+        f"The experiment ended without a clear result on {context.goal.name}"
+        if ended
+        else f"The plan is reached without a clear result on {context.goal.name}"
+    )
+    keep = f"eep {quoted(control)}, or run a new test with more visitors or a bolder change."
+    return Message(
+        label="Review",
+        tone="warning",
+        headline=headline,
+        explanation=comparison(context, leader, control)
+        + losers(context)
+        + unsettled(context, besides=leader).replace(" yet", "")
+        + _single_look(context, leader)
+        + found_by_plan(context),
+        next_step=f"K{keep}" if context.has_ended else f"Complete the experiment and k{keep}",
+    )
+
+
+def _single_look(context: DecisionContext, leader: VariantResult) -> str:
+    """Say why a winner or loser of this look is none of the decision."""
+    found, column = context.decision.findings, context.variants.index(leader)
+    if found.wins[context.row, column] and found.loses[context.row, column]:
+        return f" {quoted(leader)} won at one look and lost at another, so neither is relied on."
+    if leader.status not in {"winner", "loser"}:
+        return ""
+    word = "ahead" if leader.status == "winner" else "behind"
+    return (
+        f" {quoted(leader)} is {word} at this look, but after the plan only what holds at every look counts."
+    )
+
+
+def guardrail_broken(context: DecisionContext) -> Message:
+    """Announce a winner that breaks guardrails."""
+    leader, control = leader_and_control(context)
+    column = context.variants.index(leader)
+    broken = context.decision.findings.broken[:, column]
+    names = [goal.name for goal, is_broken in zip(context.experiment.goals, broken, strict=True) if is_broken]
+    return Message(
+        label="Review",
+        tone="warning",
+        headline=f"{winner_headline(context, leader)}, but breaks the guardrail{_s(names)} {listed(names)}",
+        explanation=comparison(context, leader, control)
+        + broken_guardrails(context, [leader, *_others(context, leader)])
+        + losers(context)
+        + basis(context)
+        + yearly(context),
+        next_step=f"Do not ship {quoted(leader)} as it is: fix what harms {listed(names)}, and test again.",
+    )
+
+
+def goal_harmed(context: DecisionContext) -> Message:
+    """Announce a winner that harms other goals."""
+    leader, control = leader_and_control(context)
+    harmed = harmed_goals(context, leader)
+    names = listed([name for name, _ in harmed])
+    details = "; ".join(f"{name}, {change}" for name, change in harmed)
+    return Message(
+        label="Review",
+        tone="warning",
+        headline=f"{winner_headline(context, leader)}, but harms {names}",
+        explanation=comparison(context, leader, control)
+        + f" {quoted(leader)} is worse on {details}."
+        + broken_guardrails(context, _others(context, leader))
+        + losers(context)
+        + basis(context)
+        + yearly(context),
+        next_step=f"Weigh the gain on {context.goal.name} against the loss on {names} before shipping"
+        f" {quoted(leader)}.",
+    )
+
+
+def _others(context: DecisionContext, leader: VariantResult) -> list[VariantResult]:
+    return [one for one in context.challengers if one is not leader]
+
+
+def _s(names: Sequence[str]) -> str:
+    return "" if len(names) == 1 else "s"
+
+
+def ended_early(context: DecisionContext) -> Message:
+    """Announce that the experiment ended before its plan."""
+    leader, control = leader_and_control(context)
+    required, share = context.sample.required_visitors, context.sample.progress
+    at, so_far, again = "before its plan", "", "Run the test again, up to its plan"
+    if required is not None and share is not None and context.sample.collected < required:
+        at = f"at {at_most_99(share)} of its plan"
+        so_far = f" ({context.sample.collected:,} of {required:,} visitors)"
+        again += f" of {required:,} visitors"
+    return Message(
+        label="Review",
+        tone="warning",
+        headline=f"The experiment ended {at}: no clear result on {context.goal.name}",
+        explanation=comparison(context, leader, control)
+        + f" Ended {at}{so_far}: treat this as a hint."
+        + losers(context)
+        + unsettled(context, besides=leader).replace(" yet", ""),
+        next_step=f"{again}, or keep {quoted(control)}.",
+    )
+
+
+def exploratory(context: DecisionContext) -> Message:
+    """Announce results of a segment, on which no action rests."""
+    leader, control = leader_and_control(context)
+    situation, column = context.decision.situation, context.variants.index(leader)
+    if situation.winners[column] and context.is_gain(leader):
+        found = f"{quoted(leader)} looks better on {context.goal.name}{by_how_much(leader)}"
+    elif situation.failures[column] and situation.loses[column] and context.is_loss(leader):
+        found = f"{quoted(leader)} looks worse on {context.goal.name}{by_how_much(leader)}"
+    elif situation.without_difference[column]:
+        found = f"no relevant difference on {context.goal.name}"
+    else:
+        found = f"no clear result on {context.goal.name}"
+    return Message(
+        label="Review",
+        tone="neutral",
+        headline=f"In this segment {found}",
+        explanation=comparison(context, leader, control)
+        + " These are some of the visitors only: exploratory, so no action rests on it."
+        + broken_guardrails(context, context.where(situation.is_broken)),
+        next_step="Decide by the results of all visitors; confirm what a segment shows in a test of its own.",
+    )

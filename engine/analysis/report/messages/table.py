@@ -1,0 +1,32 @@
+"""Messages by recommendation and reason."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from engine.analysis.report.decision_context import DecisionContext, Message
+from engine.analysis.report.messages import reviews, unfinished, verdicts
+from engine.analysis.report.messages.plan_progress import beside_record
+from engine.analysis.results.report import Reason, Recommendation
+
+MESSAGES: Final[Mapping[tuple[Recommendation, Reason | None], Callable[[DecisionContext], Message]]] = {
+    ("ship", None): verdicts.ship,
+    ("rollback", None): verdicts.rollback,
+    ("review", "no_difference"): reviews.no_difference,
+    ("review", "undecided"): reviews.undecided,
+    ("review", "guardrail_broken"): reviews.guardrail_broken,
+    ("review", "goal_harmed"): reviews.goal_harmed,
+    ("review", "ended_early"): reviews.ended_early,
+    ("review", "exploratory"): reviews.exploratory,
+    ("keep_running", None): unfinished.keep_running,
+    ("insufficient_data", None): unfinished.insufficient_data,
+    ("fix_data", None): unfinished.fix_data,
+}
+
+
+def message_for(context: DecisionContext) -> Message:
+    """Write the sentences of the decision, on the primary goal."""
+    message = MESSAGES[context.decision.recommendation, context.decision.reason](context)
+    if context.decision.recommendation == "fix_data":
+        return message
+    return replace(message, explanation=message.explanation + beside_record(context))

@@ -1,0 +1,158 @@
+"""Sentences on variants: their names, the comparison of two of them, and the harm that they do."""
+
+import math
+from collections.abc import Sequence
+
+from engine.analysis.report.decision_context import DecisionContext
+from engine.analysis.results.formatting import listed, money, share, signed
+from engine.analysis.results.report import VariantResult
+
+
+def leader_and_control(context: DecisionContext) -> tuple[VariantResult, VariantResult]:
+    """Return the leader and the control of a goal that has both."""
+    if context.leader is None or context.control is None:
+        raise ValueError(f"a verdict on '{context.goal.name}' needs a control and a variant to compare")
+    return context.leader, context.control
+
+
+def quoted(variant: VariantResult) -> str:
+    """Quote a variant's name."""
+    return f"'{variant.variant_name}'"
+
+
+def by_how_much(variant: VariantResult) -> str:
+    """Format the relative change in brackets; nothing where there is none."""
+    return f" ({signed(variant.improvement)})" if variant.improvement is not None else ""
+
+
+def named(variants: Sequence[VariantResult]) -> str:
+    """List variants with their changes."""
+    return listed([quoted(variant) + by_how_much(variant) for variant in variants])
+
+
+def comparison(context: DecisionContext, variant: VariantResult, control: VariantResult) -> str:
+    """Describe the metric of both variants, the change, its interval and the adjustments."""
+    if context.goal.goal_type == "revenue":
+        result = f"{quoted(variant)} brought {_brought(context, variant)} per {_unit(variant)}"
+        against = f"{quoted(control)} {_brought(context, control)}"
+    else:
+        rate = f"{share(variant.conversion_rate)} of {variant.visitors:,} visitors"
+        result = f"{rate} converted with {quoted(variant)}"
+        against = f"{share(control.conversion_rate)} of {control.visitors:,} with {quoted(control)}"
+    if variant.improvement is None:
+        return f"{result}, and {against}.{_uncapped(context, variant, control)}"
+    change = f"{signed(variant.improvement)}{_precision(context, variant)}"
+    return f"{result}, and {against}: a change of {change}.{_uncapped(context, variant, control)}"
+
+
+def _brought(context: DecisionContext, variant: VariantResult) -> str:
+    return money(context.amounts[context.variants.index(variant)], context.currency)
+
+
+def _unit(variant: VariantResult) -> str:
+    return "visitor" if variant.revenue_per_order_cents is None else "order"
+
+
+def _uncapped(context: DecisionContext, variant: VariantResult, control: VariantResult) -> str:
+    """Name the amounts without the cap, where they differ."""
+    places = [context.variants.index(one) for one in (variant, control)]
+    capped, plain = (
+        [money(amounts[place], context.currency) for place in places]
+        for amounts in (context.amounts, context.uncapped)
+    )
+    if variant.capped is None or capped == plain:
+        return ""
+    return f" Without the cap: {plain[0]} and {plain[1]}."
+
+
+def _precision(context: DecisionContext, variant: VariantResult) -> str:
+    """Describe the interval of the change and the adjustments of its metric, in brackets."""
+    facts, interval = [], variant.improvement_interval
+    if interval is not None and interval.low is not None and interval.high is not None:
+        kind = "credible" if context.experiment.analysis_method == "bayesian" else "confidence"
+        bounds = f"{signed(interval.low)} to {signed(interval.high)}"
+        facts.append(f"{share(interval.level)} {kind} interval {bounds}")
+    if variant.unadjusted is not None:
+        facts.append("adjusted for pre-period activity")
+    if variant.capped is not None:
+        facts.append(f"amounts capped at {money(variant.capped.cap_cents, context.currency)}")
+    return f" ({'; '.join(facts)})" if facts else ""
+
+
+def losers(context: DecisionContext, *, besides: VariantResult | None = None) -> str:
+    """Name the variants that lose on the primary goal, apart from one."""
+    situation = context.decision.situation
+    flags = situation.failures & situation.loses
+    found = [variant for variant in context.where(flags) if variant is not besides]
+    if not found:
+        return ""
+    return f" {named(found)} {'loses' if len(found) == 1 else 'lose'} on {context.goal.name}."
+
+
+def unsettled(context: DecisionContext, *, besides: VariantResult | None = None) -> str:
+    """Say of each variant without a result why it has none."""
+    situation = context.decision.situation
+    flags = situation.is_compared & ~situation.winners & ~situation.failures & ~situation.without_difference
+    found = [variant for variant in context.where(flags) if variant is not besides]
+    missing = [variant for variant in found if variant.status == "insufficient_data"]
+    unclear = [variant for variant in found if variant not in missing]
+    parts = [f" No clear result yet on {named(unclear)}."] if unclear else []
+    parts += [f" No result yet on {quoted(one)}: {one.reason or 'too little data'}." for one in missing]
+    return "".join(parts)
+
+
+def broken_guardrails(
+    context: DecisionContext, variants: Sequence[VariantResult], *, only: int | None = None
+) -> str:
+    """Name every guardrail that these variants break, or `only` that one, with its margin and the change."""
+    broken, margins = context.decision.findings.broken, context.data.plan.margins
+    sentences = []
+    for row, goal in enumerate(context.experiment.goals):
+        for variant in variants:
+            column = context.variants.index(variant)
+            if broken[row, column] and only in {None, row}:
+                found = context.results[row][column]
+                wanted = float(context.data.plan.wanted[row, 0])
+                change = _change(context, row, found)
+                allowed = allowed_harm(float(margins[row]), wanted) + _at_an_earlier_look(context, row, found)
+                text = f" {quoted(found)} breaks the guardrail {goal.name}: {change}, where {allowed}."
+                sentences.append(text)
+    return "".join(sentences)
+
+
+def harmed_goals(context: DecisionContext, variant: VariantResult) -> list[tuple[str, str]]:
+    """List the goals apart from the primary one that a variant harms: name, and the change in words."""
+    column, loses = context.variants.index(variant), context.decision.findings.loses
+    rows = [row for row, goal in enumerate(context.experiment.goals) if not goal.is_primary]
+    return [
+        (
+            context.experiment.goals[row].name,
+            _change(context, row, context.results[row][column])
+            + _at_an_earlier_look(context, row, context.results[row][column]),
+        )
+        for row in rows
+        if loses[row, column] and math.isnan(context.data.plan.margins[row])
+    ]
+
+
+def allowed_harm(margin: float, wanted: float) -> str:
+    """Describe the margin of a guardrail."""
+    word = "fall" if wanted > 0 else "rise"
+    return f"a {word} of at most {share(margin)} is allowed" if margin else f"no {word} is allowed"
+
+
+def _change(context: DecisionContext, row: int, variant: VariantResult) -> str:
+    """Describe a change in percent; where the control has nothing, by both rates."""
+    if variant.improvement is not None:
+        return f"a change of {signed(variant.improvement)}"
+    control = next(one for one in context.results[row] if one.is_control)
+    if context.experiment.goals[row].goal_type == "revenue":
+        pair = [money(one.revenue_per_visitor_cents, context.currency) for one in (variant, control)]
+        return f"{pair[0]} per visitor instead of {pair[1]}"
+    return f"{share(variant.conversion_rate)} of visitors instead of {share(control.conversion_rate)}"
+
+
+def _at_an_earlier_look(context: DecisionContext, row: int, variant: VariantResult) -> str:
+    """Note that harm was found at an earlier look, where there is none to be seen by now."""
+    is_harm = (variant.absolute_difference or 0.0) * float(context.data.plan.wanted[row, 0]) < 0
+    return "" if is_harm else " (found at an earlier look, and kept)"

@@ -1,0 +1,213 @@
+"""Situations of experiments, each with its report: the golden file of sentences is made of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+
+from engine.analysis.analyze import analyze
+from engine.analysis.evidence.evidence import Evidence
+from engine.analysis.evidence.recorded_looks import RecordedLook
+from engine.analysis.evidence.visitor_values import VisitorValues
+from engine.analysis.results.report import Report
+from engine.design.analysis_settings import Statistics
+from engine.design.experiment import Experiment, Goal
+from engine.design.variants import Variant
+from engine.stats.moments import Moments
+from tests.builders import STARTED, a_goal, an_experiment
+from tests.observations import observed
+
+GUARDRAIL = a_goal(
+    id="goal_2",
+    name="Errors",
+    is_primary=False,
+    config={"event_name": "error", "direction": "decrease", "guardrail_margin_percent": 5},
+)
+SIGNUPS = a_goal(id="goal_2", name="Signups", is_primary=False, config={"event_name": "signup"})
+REVENUE = a_goal(goal_type="revenue", name="Revenue", config={})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """Counts by variant (the control first), goals first where there are several, and what else holds.
+
+    `visitors` and `conversions` are at running day `day`; `plan` are those of an earlier look that is
+    recorded. `cents` are mean and standard deviation per visitor, by variant; `cap` caps them.
+    """
+
+    visitors: Sequence[int]
+    conversions: Any
+    day: int = 14
+    status: str = "running"
+    goals: tuple[Goal, ...] = (a_goal(),)
+    statistics: Statistics = field(default_factory=Statistics)
+    weights: Sequence[float] | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    plan: "Situation | None" = None
+    cents: Sequence[tuple[float, float]] | None = None
+    uncapped: Sequence[tuple[float, float]] | None = None
+    apart: int = 0
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def report(self) -> Report:
+        """Analyze the situation."""
+        return analyze(
+            self.experiment(),
+            self.evidence(),
+            now=STARTED + timedelta(days=self.day),
+            looks=self._looks(),
+            **self.options,
+        )
+
+    def experiment(self) -> Experiment:
+        """Build the experiment: its control is `A`, the variants `B` and so on."""
+        ended = {"completed_at": STARTED + timedelta(days=self.day)} if self.status == "completed" else {}
+        variants = tuple(
+            Variant(id=f"var_{name.lower()}", name=name, weight=weight, is_control=name == "A")
+            for name, weight in zip("ABCDEF", self.weights or [1] * len(self.visitors), strict=False)
+        )
+        fields = {"status": self.status, "goals": self.goals, "statistics": self.statistics, **ended}
+        return an_experiment(variants=variants, **{**fields, **self.settings})
+
+    def evidence(self) -> Evidence:
+        """Build the evidence, spread over the days."""
+        cents = None if self.cents is None else self._moments(self.uncapped or self.cents)
+        overrides: dict[str, Any] = {"several_variants": self.apart}
+        if self.uncapped is not None and self.cents is not None:
+            values = VisitorValues.of(self._moments(self.cents))
+            capped = np.full(values.capped.shape, 9)
+            overrides["values"] = replace(values, caps=np.full(len(self.goals), 50_000.0), capped=capped)
+        return observed(self.visitors, self.conversions, cents=cents, days=self.day, **overrides)
+
+    def _moments(self, cents: Sequence[tuple[float, float]]) -> Moments:
+        n = np.array([self.visitors] * len(self.goals), np.float64)
+        mean, deviation = (np.array([part] * len(self.goals)) for part in zip(*cents, strict=True))
+        return Moments(n, mean, n * deviation**2)
+
+    def _looks(self) -> tuple[RecordedLook, ...]:
+        if self.plan is None:
+            return ()
+        look = self.plan.report().due_look
+        assert look is not None
+        assert look.is_at_plan
+        return (look,)
+
+    @property
+    def numbers(self) -> str:
+        """Describe what is given, in one line."""
+        rows = [list(self.conversions)] if np.ndim(self.conversions) == 1 else list(self.conversions)
+        parts = []
+        for goal, hits in zip(self.goals, rows, strict=True):
+            arms = zip("ABCDEF", hits, self.visitors, strict=False)
+            parts.append(f"{goal.name} " + ", ".join(f"{name} {hit:,}/{n:,}" for name, hit, n in arms))
+        money = "" if self.cents is None else f"; cents {[mean for mean, _ in self.uncapped or self.cents]}"
+        more = f", capped {[mean for mean, _ in self.cents or ()]}" if self.uncapped else ""
+        record = "" if self.plan is None else f"; recorded on day {self.plan.day}: {self.plan.numbers}"
+        return f"{'; '.join(parts)}{money}{more}; day {self.day}, {self.status}{record}"
+
+
+_PLAN = Situation(visitors=[15_500] * 2, conversions=[1_550, 1_700])
+_NO_WIN_AT_PLAN = Situation(visitors=[15_500] * 2, conversions=[1_550, 1_620])
+_RUNNING: dict[str, Situation] = {
+    "a winner before the plan": Situation(visitors=[8_000] * 2, conversions=[800, 1_000], day=8),
+    "a winner at the plan": _PLAN,
+    "a winner of the record, visibly different with late data": Situation(
+        visitors=[16_400] * 2, conversions=[1_660, 1_770], day=20, plan=_PLAN
+    ),
+    "a winner by late data": Situation(
+        visitors=[60_000] * 2, conversions=[6_000, 6_700], day=40, plan=_NO_WIN_AT_PLAN
+    ),
+    "a winner in a file": Situation(
+        visitors=[5_000] * 2,
+        conversions=[500, 570],
+        day=3,
+        status="completed",
+        options={"is_finished": True},
+    ),
+    "several winners": Situation(visitors=[20_000] * 4, conversions=[2_000, 2_300, 2_360, 2_040]),
+    "two winners of which the better breaks a guardrail": Situation(
+        visitors=[20_000] * 3,
+        conversions=[[2_000, 2_300, 2_400], [400, 405, 560]],
+        goals=(a_goal(), GUARDRAIL),
+    ),
+    "a loser": Situation(visitors=[8_000] * 2, conversions=[800, 640], day=4),
+    "losers only": Situation(visitors=[20_000] * 3, conversions=[2_000, 1_700, 1_720]),
+    "a loser beside a variant with 60 visitors": Situation(
+        visitors=[8_000, 8_000, 60], conversions=[800, 600, 7], day=9, weights=[400, 400, 3]
+    ),
+    "a broken guardrail without a win": Situation(
+        visitors=[20_000] * 2, conversions=[[2_000, 2_010], [400, 560]], goals=(a_goal(), GUARDRAIL)
+    ),
+    "a win that breaks a guardrail": Situation(
+        visitors=[20_000] * 2, conversions=[[2_000, 2_300], [400, 560]], goals=(a_goal(), GUARDRAIL)
+    ),
+    "errors where the control has none": Situation(
+        visitors=[10_000] * 2, conversions=[[1_000, 1_030], [0, 40]], goals=(a_goal(), GUARDRAIL), day=3
+    ),
+    "a win that harms another goal": Situation(
+        visitors=[20_000] * 2, conversions=[[2_000, 2_300], [3_000, 2_600]], goals=(a_goal(), SIGNUPS)
+    ),
+    "too early to say": Situation(visitors=[1_000] * 2, conversions=[100, 110], day=2),
+    "ahead, not yet safe to stop": Situation(visitors=[5_000] * 2, conversions=[500, 570], day=10),
+    "ahead in the first week": Situation(visitors=[8_000] * 2, conversions=[800, 1_000], day=5),
+    "behind, not yet safe to stop": Situation(visitors=[5_000] * 2, conversions=[500, 435], day=10),
+    "a sample that day 56 comes before": Situation(visitors=[400] * 2, conversions=[20, 24], day=10),
+    "a given sample": Situation(
+        visitors=[5_000] * 2, conversions=[500, 520], statistics=Statistics(planned_sample=40_000)
+    ),
+    "no difference": Situation(
+        visitors=[28_806, 28_798], conversions=[3_516, 3_421], statistics=Statistics(planned_sample=57_000)
+    ),
+    "no difference among several": Situation(visitors=[60_000] * 3, conversions=[6_000, 6_020, 5_930]),
+    "no clear result at the plan": _NO_WIN_AT_PLAN,
+    "ended at the plan without a clear result": replace(_NO_WIN_AT_PLAN, status="completed"),
+    "ended at a twentieth of the plan": Situation(
+        visitors=[600] * 2, conversions=[60, 75], day=3, status="completed"
+    ),
+    "a segment": Situation(
+        visitors=[8_000] * 2, conversions=[800, 1_000], day=12, options={"is_segment": True}
+    ),
+    "no visitor": Situation(visitors=[0, 0], conversions=[0, 0], day=1),
+    "three conversions": Situation(visitors=[900, 900], conversions=[1, 2], day=3),
+    "a broken split": Situation(visitors=[10_000, 9_000], conversions=[1_000, 1_100]),
+    "a split that broke after the record": Situation(
+        visitors=[17_000, 15_600], conversions=[1_700, 1_740], plan=_PLAN, day=20
+    ),
+    "always valid": Situation(
+        visitors=[5_000] * 2,
+        conversions=[500, 540],
+        statistics=Statistics(sequential="always_valid"),
+        day=10,
+    ),
+    "group sequential": Situation(
+        visitors=[9_000] * 2,
+        conversions=[900, 1_030],
+        statistics=Statistics(sequential="group_sequential", planned_sample=20_000),
+        day=10,
+    ),
+    "Holm's adjustment": Situation(
+        visitors=[5_000] * 3, conversions=[500, 560, 580], statistics=Statistics(correction="holm"), day=10
+    ),
+    "a one-sided test": Situation(
+        visitors=[15_000] * 2, conversions=[1_500, 1_600], statistics=Statistics(alternative="one_sided")
+    ),
+    "Bayesian, ahead": Situation(
+        visitors=[5_000] * 2, conversions=[500, 570], settings={"analysis_method": "bayesian"}, day=10
+    ),
+    "revenue, chosen among two": Situation(
+        visitors=[20_000] * 3,
+        conversions=[1_000, 1_040, 1_010],
+        goals=(REVENUE,),
+        cents=[(1_000, 6_000), (1_220, 6_000), (1_010, 6_000)],
+    ),
+    "capped revenue that falls without the cap": Situation(
+        visitors=[20_000] * 2,
+        conversions=[1_000, 1_300],
+        goals=(replace(REVENUE, config={"cap_percentile": 99}),),
+        cents=[(1_000, 4_000), (1_304, 4_000)],
+        uncapped=[(1_500, 20_000), (1_450, 4_500)],
+    ),
+}
+SITUATIONS = _RUNNING
