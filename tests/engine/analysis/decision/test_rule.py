@@ -104,3 +104,14 @@ def test_many_situations_at_once_are_judged_like_each_alone() -> None:
     together = Situation.stack([situation(row) for row in rows])
     assert choose_row(together).tolist() == [int(choose_row(situation(row))) for row in rows]
     assert choose_variant(together).tolist() == [int(choose_variant(situation(row))) for row in rows]
+
+
+def test_without_variants_there_is_none_to_choose() -> None:
+    empty = situation(TABLE["nothing yet"])
+    none = Situation(
+        **{
+            name: getattr(empty, name)[..., :0] if getattr(empty, name).ndim else getattr(empty, name)
+            for name in Situation.__dataclass_fields__
+        }
+    )
+    assert int(choose_variant(none)) == -1
