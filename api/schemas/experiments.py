@@ -48,6 +48,7 @@ class Statistics(BaseModel):
 
     sequential: SequentialMethod
     planned_sample: int | None
+    minimum_effect_percent: float
     correction: Correction
     alternative: Alternative
     cuped: bool
