@@ -9,6 +9,7 @@ from scipy import special
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.effects import lift_intervals
+from engine.analysis.evidence.recorded_looks import visitors_at_looks
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.sequential import confidence_sequence_boundary
 from engine.stats.sequential.group_sequential import obrien_fleming
@@ -66,8 +67,8 @@ def spending_limit(data: AnalysisData) -> float:
     Lan and DeMets (1983), Biometrika 70, with the O'Brien-Fleming type of spending.
     """
     planned = data.sample.required_visitors or max(data.sample.collected, 1)
-    recorded = [look.visitors for look in data.looks]
-    fractions = taken([*recorded, data.sample.collected], float(planned)).tolist() or [1.0]
+    looks = [*visitors_at_looks(data.looks), data.sample.collected]
+    fractions = taken(looks, float(planned)).tolist() or [1.0]
     return _last_limit(tuple(fractions), data.plan.two_sided_alpha)
 
 

@@ -9,7 +9,12 @@ import numpy as np
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.significance import Significance
 from engine.analysis.decision.established import Established
-from engine.analysis.evidence.recorded_looks import RecordedComparison, RecordedLook, RecordedPlan
+from engine.analysis.evidence.recorded_looks import (
+    RecordedComparison,
+    RecordedLook,
+    RecordedPlan,
+    visitors_at_looks,
+)
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.sequential.confidence_sequence_boundary import critical_value
 
@@ -55,6 +60,7 @@ def record(
         recommendation=decision.recommendation,
         reason=decision.reason,
         variant_id=variant,
+        earlier_visitors=visitors_at_looks(data.looks),
     )
 
 

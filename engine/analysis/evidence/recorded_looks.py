@@ -59,7 +59,9 @@ class RecordedLook:
     """A look at an experiment; comparisons by goal id and variant id, the control's without a test.
 
     `is_at_plan` marks the one look at the plan, which is judged by ordinary tests. `visitors` are of all
-    variants together, `running_days` None where they are not known.
+    variants together, `running_days` None where they are not known; `earlier_visitors` are those of the
+    looks before, which group-sequential spending needs. What was established is kept from look to look, so
+    that the last look and the one at the plan tell all.
     """
 
     taken_at: datetime
@@ -71,6 +73,12 @@ class RecordedLook:
     recommendation: str
     reason: str | None = None
     variant_id: str | None = None
+    earlier_visitors: tuple[int, ...] = ()
+
+
+def visitors_at_looks(looks: Sequence[RecordedLook]) -> tuple[int, ...]:
+    """List the visitors at every look taken so far, by the last of `looks`, which are in order."""
+    return (*looks[-1].earlier_visitors, looks[-1].visitors) if looks else ()
 
 
 def plan_look(looks: tuple[RecordedLook, ...]) -> RecordedLook | None:
@@ -81,8 +89,12 @@ def plan_look(looks: tuple[RecordedLook, ...]) -> RecordedLook | None:
 def is_to_be_added(look: RecordedLook, looks: Sequence[RecordedLook]) -> bool:
     """Tell whether a look adds to those recorded: the first at the plan, or of its running day, or with news.
 
-    Two processes may find the same look due at once; the second of them adds nothing.
+    Two processes may find the same look due at once; the second of them adds nothing. Neither does a look
+    that was taken without what another one had established just before.
     """
+    kept = set[tuple[str, str, str]]().union(*(_established(one) for one in looks if not one.is_at_plan))
+    if not kept <= _established(look):
+        return False
     if look.is_at_plan:
         return plan_look(tuple(looks)) is None
     last_day = max((int(one.running_days or 0.0) for one in looks), default=0)

@@ -19,7 +19,7 @@ class RecordedLooks:
         self._database = database
 
     def of(self, experiment_id: str) -> tuple[RecordedLook, ...]:
-        """List the looks at an experiment, in the order in which they were taken."""
+        """Return the looks that tell all: the one at the plan and the last one, in order."""
         with self._database.read() as connection:
             return _looks_of(connection, experiment_id)
 
@@ -55,9 +55,12 @@ class RecordedLooks:
 
 
 def _looks_of(connection: Connection, experiment_id: str) -> tuple[RecordedLook, ...]:
+    of_experiment = recorded_looks.c.experiment_id == experiment_id
+    newest_first = recorded_looks.c.taken_at.desc(), recorded_looks.c.id.desc()
+    last = select(recorded_looks.c.id).where(of_experiment).order_by(*newest_first).limit(1)
     query = (
         select(recorded_looks.c.document)
-        .where(recorded_looks.c.experiment_id == experiment_id)
+        .where(of_experiment, recorded_looks.c.is_at_plan | (recorded_looks.c.id == last.scalar_subquery()))
         .order_by(recorded_looks.c.taken_at, recorded_looks.c.id)
     )
     return tuple([value_of(document, RecordedLook) for document in connection.scalars(query)])

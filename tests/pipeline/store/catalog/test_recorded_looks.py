@@ -1,5 +1,4 @@
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -61,8 +60,18 @@ def test_look_is_read_back_to_the_last_bit(catalog: Catalog, experiment_id: str)
         catalog.recorded_looks.add(experiment_id, look)
     # Of the second day on, as it came first.
     assert catalog.recorded_looks.of(experiment_id) == looks[1:]
-    catalog.recorded_looks.add(experiment_id, replace(looks[0], running_days=3.5))
-    assert [look.running_days for look in catalog.recorded_looks.of(experiment_id)] == [3.5, 2 + 1 / 3]
+
+
+def test_last_look_and_the_one_at_the_plan_tell_all(catalog: Catalog, experiment_id: str) -> None:
+    looks = [a_look(float(day), is_at_plan=day == 3) for day in range(1, 6)]
+    assert all(catalog.recorded_looks.add(experiment_id, look) for look in looks)
+    assert catalog.recorded_looks.of(experiment_id) == (looks[2], looks[4])
+
+
+def test_look_without_what_another_one_established_is_not_added(catalog: Catalog, experiment_id: str) -> None:
+    assert catalog.recorded_looks.add(experiment_id, a_look(1.5, loses=True))
+    assert not catalog.recorded_looks.add(experiment_id, a_look(2.0))
+    assert catalog.recorded_looks.add(experiment_id, a_look(2.0, loses=True))
 
 
 def test_plan_has_one_look_and_the_first_stays(catalog: Catalog, experiment_id: str) -> None:
@@ -95,7 +104,7 @@ def test_running_day_has_one_look_unless_there_is_news(catalog: Catalog, experim
             a_look(1.3, loses=True),
             a_look(1.4, loses=True),
             a_look(1.5, loses=True, is_broken=True),
-            a_look(2.0),
+            a_look(2.0, loses=True, is_broken=True),
         )
     ]
     assert added == [True, False, True, False, True, True]
