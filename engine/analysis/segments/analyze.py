@@ -1,11 +1,11 @@
 """Analysis by segment: from counts to a segment report."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from engine.analysis.comparison.plan import AnalysisPlan, plan_analysis
-from engine.analysis.evidence.segments import SegmentEvidence
+from engine.analysis.evidence.segments import Segment, SegmentEvidence
 from engine.analysis.health.segment_sample_ratio import check_splits
 from engine.analysis.results.segment_report import GoalSegments, SegmentReport, SegmentSplit
 from engine.analysis.segments.effects import segment_effects
@@ -40,13 +40,14 @@ def analyze_segments(
     effects = None if plan.control is None else segment_effects(plan, evidence, plan.control, pool)
     table = SegmentTable.of(experiment, plan, evidence, effects)
     splits = tuple(_splits(experiment, plan, evidence))
+    mismatched = [Segment(split.dimension, split.value) for split in splits if split.is_alarm]
     rows = [row for row, segment in enumerate(evidence.segments) if dimension in {None, segment.dimension}]
     return SegmentReport(
         experiment=experiment,
         false_discovery_rate=plan.family_alpha,
         comparisons=0 if effects is None else int(effects.enough.sum()),
         goals=tuple(
-            _goal_segments(table, place, rows)
+            _goal_segments(table, place, rows, mismatched)
             for place, goal in enumerate(experiment.goals)
             if goal_id in {None, goal.id}
         ),
@@ -57,8 +58,13 @@ def analyze_segments(
     )
 
 
-def _goal_segments(table: SegmentTable, place: int, rows: list[int]) -> GoalSegments:
-    """Report some rows of the goal in that place, and sum up all of them, by size."""
+def _goal_segments(
+    table: SegmentTable, place: int, rows: list[int], mismatched: Sequence[Segment]
+) -> GoalSegments:
+    """Report some rows of the goal in that place, and sum up all of them, by size.
+
+    The summary announces no difference by a dimension with `mismatched` segments: not split by weight.
+    """
     differing = np.flatnonzero(table.differs[:, place].any(axis=-1))
     by_size = differing[np.argsort(-table.visitors[differing], kind="stable")]
     goal = table.experiment.goals[place]
@@ -69,6 +75,7 @@ def _goal_segments(table: SegmentTable, place: int, rows: list[int]) -> GoalSegm
             table.evidence,
             [table.result(row, place) for row in by_size.tolist()],
             is_tested=bool(table.tested[:, place].any()),
+            mismatched=mismatched,
             have_weights_changed=table.plan.have_weights_changed,
         ),
         segments=tuple(table.result(row, place) for row in rows),

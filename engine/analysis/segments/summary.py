@@ -16,24 +16,46 @@ _WEIGHTS_CHANGED = (
 _ADVICE = "This is exploratory, one of many segments: confirm it in a test of its own before acting on it."
 
 
-def summarize(
+def summarize(  # noqa: PLR0913  # facts about segments, each with a sentence
     goal: Goal,
     evidence: SegmentEvidence,
     differing: Sequence[SegmentResult],
     *,
     is_tested: bool,
+    mismatched: Sequence[Segment] = (),
     have_weights_changed: bool = False,
 ) -> str:
-    """Name the segments whose effect on a goal differs from the rest: those `differing`, largest first."""
+    """Name the segments whose effect on a goal differs from the rest: those `differing`, largest first.
+
+    Effects by a dimension with `mismatched` segments are withheld: visitors of those are not split by weight,
+    so that a difference between them and the rest may come from the visitors that are missing.
+    """
     if not evidence.segments:
         return "There are no segments yet."
     if not is_tested:
         return f"No segment has enough data yet to test whether the effect on {goal.name} differs in it."
-    sentences = (
-        _differences(goal, _without_mirrored(differing, evidence)) if differing else _no_difference(goal)
-    )
+    withheld = {segment.dimension for segment in mismatched}
+    sound = [result for result in differing if result.dimension not in withheld]
+    if sound:
+        sentences = _differences(goal, _without_mirrored(sound, evidence))
+    else:
+        sentences = "No other segment differs significantly." if withheld else _no_difference(goal)
     caveats = [*_metric_caveats(goal), *([_WEIGHTS_CHANGED] if have_weights_changed else [])]
-    return " ".join([sentences, *caveats])
+    return " ".join([*_mismatches(mismatched), sentences, *caveats])
+
+
+def _mismatches(mismatched: Sequence[Segment]) -> Iterator[str]:
+    """Say by which dimensions effects cannot be judged, and which segments are not split by weight."""
+    if not mismatched:
+        return
+    names = ", ".join(str(segment) for segment in mismatched[:MOST_NAMED])
+    more = len(mismatched) - MOST_NAMED
+    others = f" and {more} more" if more > 0 else ""
+    known = sorted({segment.dimension.removeprefix("custom:").replace("_", " ") for segment in mismatched})
+    yield (
+        f"Visitors in {names}{others} are not split by weight: fix that first, as effects by"
+        f" {' and '.join(known)} cannot be judged."
+    )
 
 
 def _metric_caveats(goal: Goal) -> Iterator[str]:

@@ -1,14 +1,22 @@
+from datetime import timedelta
+
 from engine.analysis.automation.early_stopping import early_winner
-from tests.builders import NOW, an_experiment
+from tests.builders import NOW, STARTED, an_experiment
 from tests.observations import observed
 
 
 def test_a_win_at_every_look_stops_and_one_at_a_single_look_does_not() -> None:
     experiment = an_experiment(status="running")
-    winner = early_winner(experiment, observed([5_000, 5_000], [500, 650]), now=NOW)
+    now = STARTED + timedelta(days=8)
+    winner = early_winner(experiment, observed([5_000, 5_000], [500, 650]), now=now)
     assert winner is not None
     assert winner.id == "var_1"
-    assert early_winner(experiment, observed([5_000, 5_000], [500, 570]), now=NOW) is None
+    assert early_winner(experiment, observed([5_000, 5_000], [500, 570]), now=now) is None
+
+
+def test_no_winner_stops_a_test_in_its_first_week() -> None:
+    experiment, evidence = an_experiment(status="running"), observed([5_000, 5_000], [500, 650])
+    assert early_winner(experiment, evidence, now=STARTED + timedelta(days=6)) is None
 
 
 def test_a_sample_ratio_mismatch_stops_nothing() -> None:

@@ -1,3 +1,4 @@
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from engine.stats.frequentist.two_sample import compare_shares
 from engine.stats.moments import Moments
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed
+
+WEEKS_AGO = NOW - timedelta(days=14)
 
 
 def treatment_of(experiment: Experiment, evidence: Evidence) -> VariantResult:
@@ -61,11 +64,11 @@ def test_sequential_interval_keeps_the_level_of_each_of_several_comparisons() ->
     [
         ({"analysis_method": "bayesian"}, observed([10_000, 10_000], [500, 600])),
         ({"traffic_strategy": "bandit"}, observed([10_000, 10_000], [500, 600])),
-        ({}, observed([10_000, 10_000], [24, 600])),
-        ({}, observed([10_000, 10_000], [9_976, 9_400])),
+        ({}, observed([10_000, 10_000], [20, 28])),
+        ({}, observed([10_000, 10_000], [9_980, 9_972])),
         ({}, observed([0, 0], [0, 0])),
     ],
-    ids=["bayesian", "bandit", "24 conversions", "24 who did not convert", "nobody"],
+    ids=["bayesian", "bandit", "24 expected", "24 expected not to convert", "no visitor"],
 )
 def test_there_is_no_sequential_interval_where_it_would_not_hold(
     fields: dict[str, Any], evidence: Evidence
@@ -89,9 +92,10 @@ def test_a_test_that_ends_as_planned_asks_for_less_near_its_end_and_more_at_its_
 
 def test_winner_of_a_test_that_ends_as_planned_stops_it_and_ships() -> None:
     statistics = Statistics(sequential="group_sequential", planned_sample=20_000)
-    # z = 3.0 at half the plan, where 3.17 is asked for, and at 90% of it, where 2.36 is.
-    half, nearly = observed([5_000, 5_000], [500, 593]), observed([9_000, 9_000], [900, 1_024])
-    fields: dict[str, Any] = {"statistics": statistics, "status": "running"}
+    # z = 2.9 at half the plan, where a first look requires 2.96: 2 - 2 Phi(2.2414 / sqrt(0.5)) a side,
+    # Lan and DeMets (1983). z = 3.0 at 90% of it, where it requires 2.09.
+    half, nearly = observed([5_000, 5_000], [500, 590]), observed([9_000, 9_000], [900, 1_024])
+    fields: dict[str, Any] = {"statistics": statistics, "status": "running", "started_at": WEEKS_AGO}
     assert winner(half, **fields) is None
     assert treatment_of(an_experiment(**fields), half).status == "inconclusive"
     assert winner(nearly, **fields) == "var_1"

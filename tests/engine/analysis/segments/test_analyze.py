@@ -46,6 +46,22 @@ def test_opposite_effects_are_found_named_and_told_in_words() -> None:
     assert "os" not in summary.split()
 
 
+def test_an_effect_where_visitors_are_missing_is_not_announced() -> None:
+    tree: Tree = {
+        "browser": {"Safari": ([9_000, 6_000], [900, 900]), "Chrome": ([9_000, 9_000], [900, 905])},
+        "os": {"iOS": ([5_000, 4_000], [500, 500]), "Android": ([13_000, 11_000], [1_300, 1_305])},
+    }
+    sound: Tree = {**PLANTED, "browser": {"Safari": ([9_000, 6_000], [900, 900])}}
+    report = analyze_segments(an_experiment(), segmented(tree))
+    assert the_variant(report, "browser", "Safari").differs_from_rest
+    summary = report.goals[0].summary
+    assert summary.startswith("Visitors in browser 'Safari'")
+    assert "effects by browser" in summary
+    assert "changes it by" not in summary
+    # Other dimensions are announced as before.
+    assert "In device type 'mobile'" in analyze_segments(an_experiment(), segmented(sound)).goals[0].summary
+
+
 def test_segments_that_agree_are_said_to() -> None:
     agree: Tree = {"os": {"iOS": ([4_000, 4_000], [400, 440]), "Android": ([5_000, 5_000], [500, 552])}}
     report = analyze_segments(an_experiment(), segmented(agree))
@@ -242,7 +258,8 @@ def test_thousands_of_segments_are_judged_and_the_smallest_beyond_the_limit_are_
     tree: Tree = {"custom:page": {str(i): (n[i].tolist(), hits[i].tolist()) for i in range(3_000)}}
     report = analyze_segments(an_experiment(), segmented(tree))
     assert len(report.goals[0].segments) == 3_000
-    assert report.goals[0].summary.startswith("No segment differs")
+    # The planted splits differ from page to page, so that no effect by page is announced.
+    assert "effects by page cannot be judged. No other segment differs" in report.goals[0].summary
     monkeypatch.setattr(analyze, "MOST_COMPARISONS", 100)
     few = analyze_segments(an_experiment(), segmented(tree))
     assert len(few.goals[0].segments) == 100
