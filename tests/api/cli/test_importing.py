@@ -89,15 +89,16 @@ def test_importing_a_file_twice_counts_it_once(run: Run, tmp_path: Path, small_f
 @pytest.fixture
 def clear_file(tmp_path: Path) -> Path:
     """2,000 visitors a variant, of whom 200 and 250 buy: clear at one look, and not at every look."""
-    return file_of(tmp_path / "clear.csv", buyers=(200, 250))
-
-
-def file_of(path: Path, *, buyers: tuple[int, int]) -> Path:
-    rows = [
-        f"{path.stem}{arm}-{i},{'AB'[arm]},{int(i < buyers[arm])}" for arm in (0, 1) for i in range(2_000)
-    ]
-    path.write_text("\n".join(["who,arm,bought", *rows]) + "\n")
+    path = tmp_path / "clear.csv"
+    path.write_text("who,arm,bought\n")
+    append_visitors(path, "first", buyers=(200, 250))
     return path
+
+
+def append_visitors(path: Path, name: str, *, buyers: tuple[int, int]) -> None:
+    """Append 2,000 visitors a variant, of whom so many buy."""
+    rows = [f"{name}{arm}-{i},{'AB'[arm]},{int(i < buyers[arm])}" for arm in (0, 1) for i in range(2_000)]
+    path.write_text(path.read_text() + "\n".join(rows) + "\n")
 
 
 CLEAR = ("--variant", "arm", "--control", "A", "--goal", "bought", "--visitor", "who")
@@ -113,9 +114,9 @@ def test_imported_file_is_a_finished_test_judged_by_one_look_for_good(
     assert report.primary is not None
     assert report.primary.decision.recommendation == "ship"
     assert (report.plan.source, report.plan.is_reached) == ("finished", True)
-    # With a second file both variants convert alike: the record stays, and the numbers beside it change.
-    more = file_of(tmp_path / "more.csv", buyers=(200, 150))
-    run("import", more, "--data-dir", tmp_path, *CLEAR, "--name", "clear")
+    # With more rows both variants convert alike: the record stays, and the numbers beside it change.
+    append_visitors(clear_file, "second", buyers=(200, 150))
+    run("import", clear_file, "--data-dir", tmp_path, *CLEAR)
     later = report_of(tmp_path)
     assert later.primary is not None
     assert (later.primary.summary.visitors, later.primary.summary.conversions) == (8_000, 800)
