@@ -1,5 +1,6 @@
 """Two-sample tests of shares and means, with intervals of the lift."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -170,20 +171,36 @@ def _ratio_interval(tables: Tables, alpha: FloatArray) -> tuple[FloatArray, Floa
     spread = np.sqrt((1.0 - share) / tables.hits + (1.0 - control) / tables.control_hits)
     critical = -special.ndtri(alpha / 2.0)
     reach = 1.1 * critical * spread
-    low = falling_root(lambda u: _ratio_z(tables, u) - critical, centre - reach, centre)
-    high = falling_root(lambda u: _ratio_z(tables, u) + critical, centre, centre + reach)
-    return np.expm1(low), np.expm1(high)
+    statistic = _ratio_statistic(tables)
+    # The first row is that of the lower bounds, the second that of the upper ones.
+    limits = np.stack([critical, -critical])
+    bounds = falling_root(
+        lambda log_ratio: statistic(log_ratio) - limits,
+        np.stack([centre - reach, centre]),
+        np.stack([centre, centre + reach]),
+    )
+    lifts = np.expm1(bounds)
+    return lifts[0], lifts[1]
 
 
-def _ratio_z(tables: Tables, log_ratio: FloatArray) -> FloatArray:
-    """The score statistic of a variant's share that is exp(log_ratio) times the control's."""
-    ratio = np.exp(log_ratio)
-    square = (tables.control_n + tables.n) * ratio
-    linear = (tables.n + tables.control_hits) * ratio + tables.hits + tables.control_n
-    constant = tables.hits + tables.control_hits
-    # The smaller root, in the form that does not subtract near-equal numbers.
-    control = 2.0 * constant / (linear + np.sqrt(linear**2 - 4.0 * square * constant))
-    share = ratio * control
-    variance = share * (1.0 - share) / tables.n + ratio**2 * control * (1.0 - control) / tables.control_n
-    z: FloatArray = (tables.share - ratio * tables.control_share) / np.sqrt(variance)
-    return z
+def _ratio_statistic(tables: Tables) -> Callable[[FloatArray], FloatArray]:
+    """Return the score statistic of a variant's share that is exp(log_ratio) times the control's."""
+    share, control_share = tables.share, tables.control_share
+    both, converted = tables.control_n + tables.n, tables.hits + tables.control_hits
+    per_ratio, constant = tables.n + tables.control_hits, tables.hits + tables.control_n
+
+    def statistic(log_ratio: FloatArray) -> FloatArray:
+        ratio = np.exp(log_ratio)
+        linear = per_ratio * ratio + constant
+        # The smaller root, in the form that does not subtract near-equal numbers.
+        root = np.sqrt(linear * linear - (4.0 * converted) * both * ratio)
+        control = 2.0 * converted / (linear + root)
+        likeliest = ratio * control
+        variance = (
+            likeliest * (1.0 - likeliest) / tables.n
+            + ratio * ratio * control * (1.0 - control) / tables.control_n
+        )
+        z: FloatArray = (share - ratio * control_share) / np.sqrt(variance)
+        return z
+
+    return statistic
