@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from scipy import special
 
+from engine.analysis.comparison.enough_data import conversions_needed
 from engine.analysis.comparison.metrics import Metrics
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.evidence.evidence import Evidence
@@ -19,6 +20,8 @@ from engine.stats.arrays import FloatArray
 
 # Daily looks that the power of sequential methods is computed for.
 _LOOKS: Final = 28
+# So many visitors stand for the shares of the traffic.
+_VISITORS_OF_SHARES: Final = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,8 +204,19 @@ def _required(
         minimum_effect=plan.minimum_effects[row],
         shares=pooled.shares,
         drift=pooled.drift,
+        least_conversions=_least_conversions(plan, plan.control or 0, row),
     )
     return (int(visitors) if np.isfinite(visitors) else None), "blinded"
+
+
+def _least_conversions(plan: AnalysisPlan, control: int, row: int) -> float:
+    """Compute the conversions of all variants with which every comparison has enough data, by the shares."""
+    counts = np.round(plan.shares * _VISITORS_OF_SHARES).astype(np.int64)
+    by_mean = np.array([bool(plan.is_revenue[row]) or plan.have_weights_changed])
+    needed = conversions_needed(counts, by_mean, control, is_bayesian=plan.is_bayesian)[0]
+    of_pair = plan.shares + plan.shares[control]
+    compared = plan.challengers[plan.shares[plan.challengers] > 0]
+    return float((needed[compared] / of_pair[compared]).max(initial=0.0))
 
 
 def _minimum_effect(plan: AnalysisPlan) -> float:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.analysis.comparison.analysis_data import AnalysisData
+from engine.analysis.comparison.enough_data import MIN_VISITORS, conversions_needed
 from engine.analysis.comparison.monitoring import FEWEST_CONVERSIONS, expected_conversions
-from engine.analysis.comparison.significance import MIN_VISITORS, Significance, conversions_needed
+from engine.analysis.comparison.significance import Significance
 from engine.stats.arrays import FloatArray, IntArray
 
 NO_CONTROL = "there is no control to compare with"

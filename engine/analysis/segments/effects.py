@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.analysis.comparison.effects import relative_change
+from engine.analysis.comparison.enough_data import has_enough
 from engine.analysis.comparison.plan import AnalysisPlan
-from engine.analysis.comparison.significance import has_enough
 from engine.analysis.evidence.segments import Counts, SegmentEvidence, dimensions_of
 from engine.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from engine.stats.bayesian.pooling import Families, Pool, Pooled, in_closed_form

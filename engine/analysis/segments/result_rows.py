@@ -5,8 +5,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from engine.analysis.comparison.enough_data import MIN_CONVERSIONS, MIN_PAYING_VISITORS, MIN_VISITORS
 from engine.analysis.comparison.plan import AnalysisPlan
-from engine.analysis.comparison.significance import MIN_CONVERSIONS, MIN_PAYING_VISITORS, MIN_VISITORS
 from engine.analysis.evidence.segments import SegmentEvidence
 from engine.analysis.results.numbers import Nested, listed, numbers
 from engine.analysis.results.report import Interval

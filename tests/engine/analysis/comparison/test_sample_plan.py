@@ -7,6 +7,7 @@ from engine.analysis.analyze import analyze
 from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.comparison.sample_plan import SamplePlan
 from engine.design.analysis_settings import Statistics
+from engine.stats.moments import Moments
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed
 
@@ -92,3 +93,13 @@ def test_a_guardrail_states_the_harm_that_it_sees_by_the_plan() -> None:
     # Four times the rate needs a quarter of the effect, by the square root of (1 - p)/p.
     expected = 0.1 * np.sqrt((0.8 / 0.2) / (0.9475 / 0.0525))
     assert report.plan.detectable_harm["goal_2"] == pytest.approx(expected, rel=0.05)
+
+
+def test_revenue_of_unequal_arms_waits_for_the_payers_that_its_test_needs() -> None:
+    goal = a_goal(goal_type="revenue", config={"minimum_effect_percent": 500})
+    cents = Moments(np.full((1, 2), 1000.0), np.full((1, 2), 50.0), np.full((1, 2), 1e6), np.zeros((1, 2)))
+    experiment = an_experiment(weights=(9, 1), goals=(goal,))
+    evidence = observed([1000, 1000], [[50, 50]], cents=cents, days=10)
+    sample = prepare(experiment, evidence).sample
+    # 136 payers in the two arms at 9:1, of 5% of the visitors.
+    assert sample.required_visitors == pytest.approx(136 / 0.05)

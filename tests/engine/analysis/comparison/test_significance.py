@@ -7,14 +7,13 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportions_ztest
 
 from engine.analysis.comparison.analysis_data import prepare
-from engine.analysis.comparison.significance import (
+from engine.analysis.comparison.enough_data import (
     MIN_CONVERSIONS,
     MIN_PAYING_VISITORS,
     MIN_VISITORS,
-    Significance,
-    assess_significance,
     conversions_needed,
 )
+from engine.analysis.comparison.significance import Significance, assess_significance
 from engine.design.analysis_settings import Statistics
 from engine.design.vocabulary import SequentialMethod
 from engine.stats.moments import Moments
