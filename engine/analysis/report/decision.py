@@ -1,6 +1,7 @@
 """Decision summary of a goal: the experiment's recommendation, in sentences on that goal."""
 
 from engine.analysis.report.decision_context import DecisionContext, Message
+from engine.analysis.report.goal_facts import amounts
 from engine.analysis.report.messages.confidence_assessment import assess_confidence
 from engine.analysis.report.messages.secondary_goals import describe_goal
 from engine.analysis.report.messages.unfinished import fix_data
@@ -64,6 +65,6 @@ def _incremental_revenue(context: DecisionContext) -> int | None:
         return None
     difference = leader.revenue_difference_cents
     if leader.capped is not None and leader.revenue_per_order_cents is None:
-        places = context.variants.index(leader), context.variants.index(control)
-        difference = context.amounts[places[0]] - context.amounts[places[1]]
+        cents = amounts(context.data, context.row)
+        difference = cents[context.variants.index(leader)] - cents[context.variants.index(control)]
     return round(difference * leader.visitors)

@@ -5,9 +5,8 @@ from datetime import datetime
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.sample_plan import SamplePlan
-from engine.analysis.comparison.yearly_impact import YearlyImpact
 from engine.analysis.decision.experiment_decision import Decision
-from engine.analysis.results.report import Interval, Tone, VariantResult
+from engine.analysis.results.report import Tone, VariantResult
 from engine.design.experiment import Experiment, Goal
 from engine.stats.arrays import BoolArray
 
@@ -17,10 +16,8 @@ class DecisionContext:
     """Facts that the sentences on one goal rest on.
 
     `decision` is the one on the experiment, `results` those of every goal, and `row` the goal's place among
-    them. `leader` is the variant that the action is about. `ruled_out` are, by variant, the bounds of the
-    lift that the equivalence test leaves. `amounts` are cents per visitor, or per order, of the goal's
-    metric, caps applied; `uncapped` those without. `beaten` are the winners that the leader is proven better
-    than. `alarms` are the messages of health checks in alarm. `yearly` is None where revenue has no estimate.
+    them. `leader` is the variant that the action is about. `alarms` are the messages of health checks in
+    alarm. What only some sentences need is in `goal_facts`.
     """
 
     data: AnalysisData
@@ -28,11 +25,6 @@ class DecisionContext:
     results: tuple[tuple[VariantResult, ...], ...]
     row: int
     leader: VariantResult | None
-    ruled_out: tuple[Interval | None, ...]
-    amounts: tuple[float, ...]
-    uncapped: tuple[float, ...]
-    beaten: tuple[str, ...]
-    yearly: YearlyImpact | None
     alarms: tuple[str, ...]
     currency: str
 

@@ -37,7 +37,7 @@ def uncapped_amounts(data: AnalysisData, row: int) -> tuple[float, ...]:
     return tuple(revenue.mean[row].tolist())
 
 
-def ruled_out(data: AnalysisData, decision: Decision, row: int) -> tuple[Interval | None, ...]:
+def remaining_lift_intervals(data: AnalysisData, decision: Decision, row: int) -> tuple[Interval | None, ...]:
     """Find the lifts that the one-sided tests of equivalence leave, by variant.
 
     At the plan those of its one look, by the moments recorded there, where they lie within the margin; else
@@ -101,7 +101,7 @@ def beaten(data: AnalysisData, decision: Decision, row: int) -> tuple[str, ...]:
     return tuple(found)
 
 
-def impact(data: AnalysisData, decision: Decision, row: int) -> YearlyImpact | None:
+def yearly_of_leader(data: AnalysisData, decision: Decision, row: int) -> YearlyImpact | None:
     """Estimate the yearly impact of the decision's variant, where the message names it.
 
     Corrected for the selection of a winner among several variants or at one of several looks.

@@ -8,7 +8,6 @@ from engine.analysis.comparison.significance import Significance
 from engine.analysis.decision.experiment_decision import Decision
 from engine.analysis.report.decision import summarize_decision
 from engine.analysis.report.decision_context import DecisionContext, Message
-from engine.analysis.report.goal_facts import amounts, beaten, impact, ruled_out, uncapped_amounts
 from engine.analysis.report.messages.table import message_for
 from engine.analysis.report.score_labels import describe_score
 from engine.analysis.results.report import DayResult, GoalReport, GoalSummary, HealthCheck, VariantResult
@@ -60,11 +59,6 @@ def _context(  # noqa: PLR0913  # facts of one goal, and those that do not diffe
         results=results,
         row=row,
         leader=results[row][leader] if leader >= 0 else None,
-        ruled_out=ruled_out(data, decision, row),
-        amounts=amounts(data, row),
-        uncapped=uncapped_amounts(data, row),
-        beaten=beaten(data, decision, row),
-        yearly=impact(data, decision, row),
         alarms=alarms,
         currency=currency,
     )

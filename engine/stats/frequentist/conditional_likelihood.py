@@ -7,7 +7,7 @@ from functools import partial
 
 # Standard errors around z that hold both ends of an interval, besides twice the critical value.
 _FAR = 8.0
-_HALVINGS = 60
+_HALVINGS = 45
 
 
 @dataclass(frozen=True, slots=True)

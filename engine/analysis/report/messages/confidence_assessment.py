@@ -42,8 +42,10 @@ def _chance(context: DecisionContext, leader: VariantResult, control: VariantRes
     score = leader.score_value or 0.0
     text = chance(score)
     pair = f"'{leader.variant_name}' is better than '{control.variant_name}'"
-    required = f"A chance of {share(context.data.plan.threshold)} is required, at the plan or at every look."
-    return f"{text[0].upper()}{text[1:]} chance that {pair}, by this look's data. {required}"
+    threshold = context.data.plan.threshold
+    counts = f"It counts as better from {share(threshold)}, and as worse up to {share(1.0 - threshold)}"
+    waits = "; the action waits for what holds at every look, or for the plan" if _goes_on(context) else ""
+    return f"{text[0].upper()}{text[1:]} chance that {pair}, by this look's data. {counts}{waits}."
 
 
 def _sequential(context: DecisionContext, p: float) -> str:

@@ -32,6 +32,8 @@ def basis(context: DecisionContext) -> str:
     if context.decision.holds_at_every_look and not at_plan:
         if sample.is_reached:
             return " This holds at every look."
+        if context.has_ended:
+            return f" This holds at every look, though the plan was not reached{_of_required(context)}."
         return f" This holds at every look, so it need not wait for the plan{_of_required(context)}."
     if context.judged_at is not None:
         return f" Judged by the one look at the plan, recorded on {day(context.judged_at)}."

@@ -1,6 +1,7 @@
 """Sentence on the yearly revenue impact."""
 
 from engine.analysis.report.decision_context import DecisionContext
+from engine.analysis.report.goal_facts import yearly_of_leader
 from engine.analysis.results.formatting import money, share
 
 
@@ -9,7 +10,7 @@ def yearly(context: DecisionContext) -> str:
 
     Where several variants or looks selected the variant, the estimate is corrected for it.
     """
-    impact = context.yearly
+    impact = yearly_of_leader(context.data, context.decision, context.row)
     if impact is None or not round(impact.estimate):
         return ""
     amount, word = abs(impact.estimate), "more" if impact.estimate > 0 else "less"

@@ -4,8 +4,10 @@ import math
 from collections.abc import Sequence
 
 from engine.analysis.report.decision_context import DecisionContext, Message
+from engine.analysis.report.goal_facts import remaining_lift_intervals
 from engine.analysis.report.messages.plan_progress import at_most_99, basis, found_by_plan
 from engine.analysis.report.messages.revenue_impact import yearly
+from engine.analysis.report.messages.unfinished import DECIDE_BY_ALL, SEGMENT
 from engine.analysis.report.messages.variant_sentences import (
     broken_guardrails,
     by_how_much,
@@ -52,7 +54,8 @@ def ruled_out(context: DecisionContext, variants: Sequence[VariantResult]) -> st
     Rounded outwards, so that no more is claimed than is established.
     """
     margin = float(context.sample.equivalence_margins[context.row])
-    found = [context.ruled_out[context.variants.index(one)] for one in variants]
+    bounds = remaining_lift_intervals(context.data, context.decision, context.row)
+    found = [bounds[context.variants.index(one)] for one in variants]
     highs = [one.high for one in found if one is not None and one.high is not None]
     lows = [one.low for one in found if one is not None and one.low is not None]
     high = max(highs) if len(highs) == len(variants) else margin
@@ -192,7 +195,7 @@ def exploratory(context: DecisionContext) -> Message:
         tone="neutral",
         headline=f"In this segment {found}",
         explanation=comparison(context, leader, control)
-        + " These are some of the visitors only: exploratory, so no action rests on it."
+        + SEGMENT
         + broken_guardrails(context, context.where(situation.is_broken)),
-        next_step="Decide by the results of all visitors; confirm what a segment shows in a test of its own.",
+        next_step=DECIDE_BY_ALL,
     )

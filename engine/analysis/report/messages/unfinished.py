@@ -15,6 +15,8 @@ from engine.analysis.report.messages.variant_sentences import (
 from engine.analysis.results.formatting import day, listed
 from engine.analysis.results.report import VariantResult
 
+SEGMENT = " These are some of the visitors only: exploratory, so no action rests on it."
+DECIDE_BY_ALL = "Decide by the results of all visitors; confirm what a segment shows in a test of its own."
 CAUSE = "Find and fix the cause (often redirects, caching, bots, or scripts that load too late)"
 
 
@@ -23,15 +25,17 @@ def keep_running(context: DecisionContext) -> Message:
     leader, control = leader_and_control(context)
     missing = leader.status == "insufficient_data"
     own = "" if missing else comparison(context, leader, control)
-    situation = context.decision.situation
+    situation, is_segment = context.decision.situation, bool(context.decision.situation.is_exploratory)
     rest = losers(context) + broken_guardrails(context, context.where(situation.failures))
     rest += unsettled(context, besides=None if missing else leader)
     return Message(
         label="Keep running",
         tone="neutral",
         headline=_headline(context, leader),
-        explanation=(own + _why(context, leader) + rest + progress(context)).strip(),
-        next_step=how_long(context),
+        explanation=(
+            own + _why(context, leader) + rest + (SEGMENT if is_segment else progress(context))
+        ).strip(),
+        next_step=DECIDE_BY_ALL if is_segment else how_long(context),
     )
 
 
@@ -91,7 +95,11 @@ def insufficient_data(context: DecisionContext) -> Message:
 
 def fix_data(context: DecisionContext) -> Message:
     """Announce that the data are not reliable, and why."""
-    verdict = "" if context.judged_at is None else f" The verdict of {day(context.judged_at)} waits for it."
+    verdict = (
+        ""
+        if context.judged_at is None
+        else f" The verdict of {day(context.judged_at)} does not count until then."
+    )
     return Message(
         label="Fix the data",
         tone="warning",

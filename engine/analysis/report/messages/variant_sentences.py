@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from engine.analysis.report.decision_context import DecisionContext
+from engine.analysis.report.goal_facts import amounts, uncapped_amounts
 from engine.analysis.results.formatting import listed, money, share, signed
 from engine.analysis.results.report import VariantResult
 
@@ -46,7 +47,7 @@ def comparison(context: DecisionContext, variant: VariantResult, control: Varian
 
 
 def _brought(context: DecisionContext, variant: VariantResult) -> str:
-    return money(context.amounts[context.variants.index(variant)], context.currency)
+    return money(amounts(context.data, context.row)[context.variants.index(variant)], context.currency)
 
 
 def _unit(variant: VariantResult) -> str:
@@ -55,12 +56,14 @@ def _unit(variant: VariantResult) -> str:
 
 def _uncapped(context: DecisionContext, variant: VariantResult, control: VariantResult) -> str:
     """Name the amounts without the cap, where they differ."""
+    if variant.capped is None:
+        return ""
     places = [context.variants.index(one) for one in (variant, control)]
     capped, plain = (
-        [money(amounts[place], context.currency) for place in places]
-        for amounts in (context.amounts, context.uncapped)
+        [money(cents[place], context.currency) for place in places]
+        for cents in (amounts(context.data, context.row), uncapped_amounts(context.data, context.row))
     )
-    if variant.capped is None or capped == plain:
+    if capped == plain:
         return ""
     return f" Without the cap: {plain[0]} and {plain[1]}."
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from engine.analysis.report.decision_context import DecisionContext, Message
+from engine.analysis.report.goal_facts import beaten
 from engine.analysis.report.messages.plan_progress import basis
 from engine.analysis.report.messages.revenue_impact import yearly
 from engine.analysis.report.messages.variant_sentences import (
@@ -42,10 +43,9 @@ def ship(context: DecisionContext) -> Message:
 
 def winner_headline(context: DecisionContext, leader: VariantResult) -> str:
     """Name the winner; with the time of its record where later data no longer show a gain."""
-    if context.judged_at is not None and not context.is_gain(leader):
-        return f"{quoted(leader)} won on {context.goal.name} on {day(context.judged_at)}; later data differ"
     if not context.is_gain(leader):
-        return f"{quoted(leader)} won on {context.goal.name} at an earlier look; later data differ"
+        when = "at an earlier look" if context.judged_at is None else f"on {day(context.judged_at)}"
+        return f"{quoted(leader)} won on {context.goal.name} {when}; later data differ"
     return f"{quoted(leader)} wins on {context.goal.name}{by_how_much(leader)}"
 
 
@@ -57,8 +57,9 @@ def other_winners(context: DecisionContext, leader: VariantResult, control: Vari
     if clean:
         verb = "beats" if len(clean) == 1 else "beat"
         sentences.append(f"{named(clean)} also {verb} {quoted(control)}")
-        unproven = [one for one in clean if one.variant_id not in context.beaten]
-        proven = [one for one in clean if one.variant_id in context.beaten]
+        better = beaten(context.data, context.decision, context.row)
+        unproven = [one for one in clean if one.variant_id not in better]
+        proven = [one for one in clean if one.variant_id in better]
         if unproven:
             pair = listed([quoted(one) for one in unproven])
             sentences[-1] += f"; {quoted(leader)} is not proven better than {pair}"
@@ -112,7 +113,8 @@ def _rollback_headline(context: DecisionContext, leader: VariantResult, control:
             return f"No variant is as good as {quoted(control)} on {goal}{best}"
         if context.is_loss(leader):
             return f"{quoted(leader)} loses on {goal}{by_how_much(leader)}"
-        return f"{quoted(leader)} lost on {goal} at an earlier look; later data differ"
+        when = "at an earlier look" if context.judged_at is None else f"on {day(context.judged_at)}"
+        return f"{quoted(leader)} lost on {goal} {when}; later data differ"
     if not lose:
         names = listed([quoted(one) for one in break_one])
         return f"{names} {'breaks' if len(break_one) == 1 else 'break'} {_guardrails(context, break_one)}"

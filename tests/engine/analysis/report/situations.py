@@ -110,7 +110,7 @@ class Situation:
 
 _PLAN = Situation(visitors=[15_500] * 2, conversions=[1_550, 1_700])
 _NO_WIN_AT_PLAN = Situation(visitors=[15_500] * 2, conversions=[1_550, 1_620])
-_RUNNING: dict[str, Situation] = {
+SITUATIONS: dict[str, Situation] = {
     "a winner before the plan": Situation(visitors=[8_000] * 2, conversions=[800, 1_000], day=8),
     "a winner at the plan": _PLAN,
     "a winner of the record, visibly different with late data": Situation(
@@ -169,6 +169,18 @@ _RUNNING: dict[str, Situation] = {
     "a segment": Situation(
         visitors=[8_000] * 2, conversions=[800, 1_000], day=12, options={"is_segment": True}
     ),
+    "a segment without a result": Situation(
+        visitors=[2_000] * 2, conversions=[200, 215], day=12, options={"is_segment": True}
+    ),
+    "a winner that ended before the plan": Situation(
+        visitors=[8_000] * 2, conversions=[800, 1_000], day=9, status="completed"
+    ),
+    "a loss found at an earlier look": Situation(
+        visitors=[15_500] * 2,
+        conversions=[1_550, 1_560],
+        day=20,
+        plan=Situation(visitors=[17_000] * 2, conversions=[1_700, 1_540]),
+    ),
     "no visitor": Situation(visitors=[0, 0], conversions=[0, 0], day=1),
     "three conversions": Situation(visitors=[900, 900], conversions=[1, 2], day=3),
     "a broken split": Situation(visitors=[10_000, 9_000], conversions=[1_000, 1_100]),
@@ -202,6 +214,14 @@ _RUNNING: dict[str, Situation] = {
         goals=(REVENUE,),
         cents=[(1_000, 6_000), (1_220, 6_000), (1_010, 6_000)],
     ),
+    "revenue in a file": Situation(
+        visitors=[20_000] * 2,
+        conversions=[1_000, 1_040],
+        goals=(REVENUE,),
+        status="completed",
+        cents=[(1_000, 6_000), (1_220, 6_000)],
+        options={"is_finished": True},
+    ),
     "capped revenue that falls without the cap": Situation(
         visitors=[20_000] * 2,
         conversions=[1_000, 1_300],
@@ -210,4 +230,3 @@ _RUNNING: dict[str, Situation] = {
         uncapped=[(1_500, 20_000), (1_450, 4_500)],
     ),
 }
-SITUATIONS = _RUNNING

@@ -177,8 +177,9 @@ def test_an_open_experiment_says_how_far_its_plan_is() -> None:
 def test_bayesian_confidence_is_a_chance() -> None:
     decision = decided([10_000] * 3, [1000, 1030, 990], analysis_method="bayesian")
     assert decision.confidence_assessment == (
-        "75.9% chance that 'Treatment 1' is better than 'Control', by this look's data. A chance of 97.5% is"
-        " required, at the plan or at every look."
+        "75.9% chance that 'Treatment 1' is better than 'Control', by this look's data. It counts as better"
+        " from 97.5%, and as worse up to 2.5%; the action waits for what holds at every look, or for the"
+        " plan."
     )
 
 

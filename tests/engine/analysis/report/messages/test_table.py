@@ -1,5 +1,7 @@
 """Sentences of every situation, in `tests/engine/analysis/report/verdicts.md`."""
 
+import pytest
+
 from engine.analysis.decision.rule import RULE
 from engine.analysis.report.messages.table import MESSAGES
 from tests.engine.analysis.report.situations import SITUATIONS
@@ -16,3 +18,27 @@ def test_every_row_of_the_rule_has_a_message_and_a_situation() -> None:
     primaries = [situation.report().primary for situation in SITUATIONS.values()]
     found = {(goal.decision.recommendation, goal.decision.reason) for goal in primaries if goal is not None}
     assert found == rows
+
+
+def test_every_figure_of_capped_revenue_is_of_the_cap_or_says_that_it_is_not() -> None:
+    goal = SITUATIONS["capped revenue that falls without the cap"].report().goals[0]
+    control, variant = goal.variants
+    assert variant.capped is not None
+    assert control.capped is not None
+    assert variant.improvement is not None
+    assert variant.improvement > 0 > (variant.revenue_difference_cents or 0)
+    assert variant.capped.mean_cents / control.capped.mean_cents - 1 == pytest.approx(variant.improvement)
+    assert (variant.capped.projected_annual_revenue_impact_cents or 0) > 0
+    assert (goal.decision.incremental_revenue_impact_cents or 0) > 0
+    assert "more a year" in goal.decision.explanation
+    assert "Without the cap: 14.50 USD and 15.00 USD." in goal.decision.explanation
+    # The contract's formula, of the amounts as they are.
+    assert (variant.projected_annual_revenue_impact_cents or 0) < 0
+
+
+def test_one_yearly_figure_is_shrunk_where_looks_or_variants_selected_the_variant() -> None:
+    shrunk = SITUATIONS["revenue, chosen among two"].report().goals[0].decision.explanation
+    assert "; shrunk, as the variant was chosen for its result" in shrunk
+    alone = SITUATIONS["revenue in a file"].report().goals[0].decision.explanation
+    assert "shrunk" not in alone
+    assert "a year (95% interval " in alone
