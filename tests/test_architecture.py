@@ -58,7 +58,6 @@ TESTED_TOGETHER = {
 }
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
-    "engine/analysis/evidence/recorded_looks.py": "tests/engine/analysis/decision/test_recording.py",
     "engine/analysis/evidence/visitor_values.py": "tests/engine/analysis/comparison/test_metrics.py",
     "engine/analysis/comparison/enough_data.py": "tests/engine/analysis/comparison/test_significance.py",
     "engine/analysis/decision/look_statistics.py": (

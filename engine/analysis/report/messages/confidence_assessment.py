@@ -69,9 +69,13 @@ def _adjusted(context: DecisionContext, p: float) -> str:
 
 def _single_look(context: DecisionContext, p: float) -> str:
     """Explain the p value of a single look, and compare it with the level."""
-    alpha, text = context.data.plan.decision_alpha, chance(p)
+    alpha, effect = context.data.plan.decision_alpha, "one"
+    if context.data.plan.is_one_sided:
+        # A loss is judged by the opposite test.
+        is_loss = context.leader is not None and context.is_loss(context.leader)
+        effect, p = ("a loss", 1.0 - p) if is_loss else ("a gain", p)
+    text = chance(p)
     text = _apart_from(alpha, p) or f"{text[0].upper()}{text[1:]}"
-    effect = "a gain" if context.data.plan.is_one_sided else "one"
     meaning = (
         f"below the significance level of {share(alpha)}"
         if p <= alpha

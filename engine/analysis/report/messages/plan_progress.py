@@ -73,6 +73,8 @@ def _to_find(context: DecisionContext) -> str:
     if sample.detectable_effect is None or sample.required_visitors is None:
         return ""
     found = f"a change of {share(sample.detectable_effect)} is found with {POWER:.0%} power"
+    if sample.detectable_effect > 1:
+        found = "even a doubling may be missed"
     if sample.tuned_to < sample.required_visitors:
         return f"; running day {LAST_DAY} comes first, by which {found}"
     return f"; by then {found}"
@@ -83,9 +85,10 @@ def found_by_plan(context: DecisionContext) -> str:
     effect = context.sample.detectable_effect
     if effect is None:
         return ""
-    return (
-        f" A change of {share(effect)} would have been found with {POWER:.0%} power; a smaller one may exist."
-    )
+    if effect > 1:
+        return " Even a doubling might have been missed."
+    found = f"A change of {share(effect)} would have been found with {POWER:.0%} power"
+    return f" {found}; a smaller one may exist."
 
 
 def how_long(context: DecisionContext) -> str:

@@ -19,7 +19,7 @@ from engine.analysis.report.messages.variant_sentences import (
     unsettled,
 )
 from engine.analysis.report.messages.verdicts import winner_headline
-from engine.analysis.results.formatting import listed
+from engine.analysis.results.formatting import day, listed
 from engine.analysis.results.report import VariantResult
 
 
@@ -65,7 +65,16 @@ def ruled_out(context: DecisionContext, variants: Sequence[VariantResult]) -> st
     rise = f"a rise beyond {_outwards(high)}" if high > 0 else "any rise"
     fall = f"a fall beyond {_outwards(-low)}" if low < 0 else "any fall"
     text = f"{rise} and {fall} are each ruled out (95%)."
-    return f"For every one of them {text}" if len(variants) > 1 else text[0].upper() + text[1:]
+    if len(variants) > 1:
+        text = f"for every one of them {text}"
+    recorded = context.sample.recorded
+    if (
+        context.judged_at is not None
+        and recorded is not None
+        and recorded.visitors != context.sample.collected
+    ):
+        text = f"by the look of {day(context.judged_at)} {text}"
+    return text[0].upper() + text[1:]
 
 
 def _outwards(value: float) -> str:
@@ -104,9 +113,10 @@ def _single_look(context: DecisionContext, leader: VariantResult) -> str:
     if leader.status not in {"winner", "loser"}:
         return ""
     word = "ahead" if leader.status == "winner" else "behind"
-    return (
-        f" {quoted(leader)} is {word} at this look, but after the plan only what holds at every look counts."
-    )
+    counts = "not clearly enough for the one test at the plan"
+    if context.judged_at is not None:
+        counts = "after the plan only what holds at every look counts"
+    return f" {quoted(leader)} is {word} at this look, but {counts}."
 
 
 def guardrail_broken(context: DecisionContext) -> Message:
@@ -162,7 +172,10 @@ def ended_early(context: DecisionContext) -> Message:
     leader, control = leader_and_control(context)
     required, share = context.sample.required_visitors, context.sample.progress
     at, so_far, again = "before its plan", "", "Run the test again, up to its plan"
+    if not context.sample.is_first_week_over:
+        at, again = "in its first week", "Run the test again for a full week at least"
     if required is not None and share is not None and context.sample.collected < required:
+        again = "Run the test again, up to its plan"
         at = f"at {at_most_99(share)} of its plan"
         so_far = f" ({context.sample.collected:,} of {required:,} visitors)"
         again += f" of {required:,} visitors"

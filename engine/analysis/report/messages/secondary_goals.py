@@ -57,6 +57,9 @@ def _guardrail(context: DecisionContext) -> tuple[str, str]:
     if harm > 0:
         beyond = share(margin + float(harm))
         power = f" A harm of {beyond} is found with {POWER:.0%} power by the plan."
+        if margin + float(harm) > 1:
+            extreme = "the loss of all of it" if context.wanted > 0 else "a doubling"
+            power = f" Even {extreme} may be missed by the plan."
     allowed = allowed_harm(margin, context.wanted)
     sentence = f" {allowed[0].upper()}{allowed[1:]}; more is not established.{power}"
     return f"No harm beyond the margin found on {context.goal.name}", sentence

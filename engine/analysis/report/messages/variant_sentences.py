@@ -116,8 +116,8 @@ def broken_guardrails(
             if broken[row, column] and only in {None, row}:
                 found = context.results[row][column]
                 wanted = float(context.data.plan.wanted[row, 0])
-                change = _change(context, row, found)
-                allowed = allowed_harm(float(margins[row]), wanted) + _at_an_earlier_look(context, row, found)
+                change = _change_or_earlier(context, row, found)
+                allowed = allowed_harm(float(margins[row]), wanted)
                 text = f" {quoted(found)} breaks the guardrail {goal.name}: {change}, where {allowed}."
                 sentences.append(text)
     return "".join(sentences)
@@ -130,8 +130,7 @@ def harmed_goals(context: DecisionContext, variant: VariantResult) -> list[tuple
     return [
         (
             context.experiment.goals[row].name,
-            _change(context, row, context.results[row][column])
-            + _at_an_earlier_look(context, row, context.results[row][column]),
+            _change_or_earlier(context, row, context.results[row][column]),
         )
         for row in rows
         if loses[row, column] and math.isnan(context.data.plan.margins[row])
@@ -155,7 +154,8 @@ def _change(context: DecisionContext, row: int, variant: VariantResult) -> str:
     return f"{share(variant.conversion_rate)} of visitors instead of {share(control.conversion_rate)}"
 
 
-def _at_an_earlier_look(context: DecisionContext, row: int, variant: VariantResult) -> str:
-    """Note that harm was found at an earlier look, where there is none to be seen by now."""
+def _change_or_earlier(context: DecisionContext, row: int, variant: VariantResult) -> str:
+    """Describe a harmful change; where later data show none, as found at an earlier look."""
+    change = _change(context, row, variant)
     is_harm = (variant.absolute_difference or 0.0) * float(context.data.plan.wanted[row, 0]) < 0
-    return "" if is_harm else " (found at an earlier look, and kept)"
+    return change if is_harm else f"found at an earlier look and kept, now {change}"

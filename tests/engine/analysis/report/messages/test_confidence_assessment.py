@@ -37,6 +37,14 @@ def test_a_one_sided_p_is_of_gains() -> None:
     assert "would show a gain at least this large" in found
 
 
+def test_a_one_sided_loss_is_judged_by_the_opposite_test() -> None:
+    found = assessment([500, 430], statistics=Statistics(alternative="one_sided"))
+    # Half of 0.01594, by SciPy's chi2_contingency without a correction.
+    assert found.startswith("0.8% of tests")
+    assert "would show a loss at least this large" in found
+    assert "below the significance level" in found
+
+
 def test_a_significant_look_before_the_plan_is_not_called_a_result() -> None:
     found = assessment([500, 570])
     assert found.endswith("It counts at the plan; before it, only what holds at every look does.")
