@@ -13,13 +13,13 @@ from pipeline.store.documents import document_of, value_of
 
 
 class RecordedLooks:
-    """Repository of recorded looks; they are deleted with their experiment."""
+    """Repository of recorded looks, of which every one is kept; they are deleted with their experiment."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def of(self, experiment_id: str) -> tuple[RecordedLook, ...]:
-        """Return the looks that tell all: the one at the plan and the last one, in order."""
+        """Return the looks that tell all: the one at the plan and the last of the others, in order."""
         with self._database.read() as connection:
             return _looks_of(connection, experiment_id)
 
@@ -57,7 +57,8 @@ class RecordedLooks:
 def _looks_of(connection: Connection, experiment_id: str) -> tuple[RecordedLook, ...]:
     of_experiment = recorded_looks.c.experiment_id == experiment_id
     newest_first = recorded_looks.c.taken_at.desc(), recorded_looks.c.id.desc()
-    last = select(recorded_looks.c.id).where(of_experiment).order_by(*newest_first).limit(1)
+    ordinary = select(recorded_looks.c.id).where(of_experiment, ~recorded_looks.c.is_at_plan)
+    last = ordinary.order_by(*newest_first).limit(1)
     query = (
         select(recorded_looks.c.document)
         .where(of_experiment, recorded_looks.c.is_at_plan | (recorded_looks.c.id == last.scalar_subquery()))

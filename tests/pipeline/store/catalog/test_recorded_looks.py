@@ -68,6 +68,12 @@ def test_last_look_and_the_one_at_the_plan_tell_all(catalog: Catalog, experiment
     assert catalog.recorded_looks.of(experiment_id) == (looks[2], looks[4])
 
 
+def test_last_look_before_the_plan_stays_beside_the_one_there(catalog: Catalog, experiment_id: str) -> None:
+    looks = (a_look(1.0), a_look(2.0, wins=True), a_look(3.0, is_at_plan=True, wins=True))
+    assert all(catalog.recorded_looks.add(experiment_id, look) for look in looks)
+    assert catalog.recorded_looks.of(experiment_id) == looks[1:]
+
+
 def test_look_without_what_another_one_established_is_not_added(catalog: Catalog, experiment_id: str) -> None:
     assert catalog.recorded_looks.add(experiment_id, a_look(1.5, loses=True))
     assert not catalog.recorded_looks.add(experiment_id, a_look(2.0))
