@@ -75,6 +75,15 @@ TESTED_BY = {
     "engine/analysis/results/segment_report.py": "tests/engine/analysis/segments/test_analyze.py",
     "engine/analysis/segments/result_rows.py": "tests/engine/analysis/segments/test_analyze.py",
     "engine/analysis/segments/summary.py": "tests/engine/analysis/segments/test_analyze.py",
+    "engine/calibration/decisions/daily_statistics.py": (
+        "tests/engine/calibration/decisions/test_daily_decisions.py"
+    ),
+    "engine/calibration/decisions/scenarios.py": (
+        "tests/engine/calibration/decisions/test_decision_rates.py"
+    ),
+    "engine/calibration/decisions/standard_cases.py": (
+        "tests/engine/calibration/decisions/test_decision_rates.py"
+    ),
     "engine/calibration/method.py": "tests/engine/calibration/test_methods.py",
     "pipeline/results/observation.py": "tests/pipeline/results/test_evidence.py",
     "pipeline/snapshots/experiments.py": "tests/pipeline/snapshots/test_writer.py",

@@ -1,9 +1,9 @@
-"""Command `calibrate`: error rates of the statistical methods, by simulation."""
+"""Command `calibrate`: error rates of the statistical methods and of decisions, by simulation."""
 
 import csv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,7 +18,7 @@ RUNS = 2_000
 QUICK_RUNS = 200
 
 
-def calibrate(
+def calibrate(  # the options of a command
     runs: Annotated[
         int, typer.Option(min=100, help="Simulated experiments per setting, and as many without an effect.")
     ] = RUNS,
@@ -27,30 +27,50 @@ def calibrate(
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same figures.")] = 1,
     out_dir: Annotated[
-        Path | None, typer.Option("--out", help="Folder for calibration.csv and calibration.html.")
+        Path | None,
+        typer.Option("--out", help="Folder for calibration.csv, calibration.html and decisions.csv."),
     ] = None,
+    only: Annotated[
+        Literal["methods", "decisions"] | None, typer.Option(help="One of the two tables.")
+    ] = None,
+    all_cases: Annotated[
+        bool, typer.Option("--all-cases", help="Decisions in every case that the bars are for: takes hours.")
+    ] = False,
 ) -> None:
-    """Simulate experiments with known effects, and measure the error rates of every method."""
-    from engine.calibration.error_rates import DEFAULT_SETTINGS, calibrate
-    from engine.calibration.methods import METHODS
+    """Simulate experiments with known effects: error rates of every method, and of decisions."""
+    from api.cli.decision_calibration import calibrate_decisions
 
     if out_dir is not None:
         _check_charts()
+    count = QUICK_RUNS if quick else runs
+    problems: list[str] = []
+    if only != "decisions":
+        problems += _calibrate_methods(count, seed, out_dir)
+    if only != "methods":
+        problems += calibrate_decisions(count, seed, out_dir, all_cases=all_cases)
+    if problems:
+        raise CommandError("; ".join(problems))
+
+
+def _calibrate_methods(runs: int, seed: int, out_dir: Path | None) -> list[str]:
+    """Print the table of methods, and return a sentence if one breaks its promise."""
+    from engine.calibration.error_rates import DEFAULT_SETTINGS, calibrate
+    from engine.calibration.methods import METHODS
+
     scores: list[ErrorRates] = []
     with progress() as bar:
         task = bar.add_task("Settings", total=len(DEFAULT_SETTINGS))
-        for setting_scores in calibrate(
-            DEFAULT_SETTINGS, METHODS, runs=QUICK_RUNS if quick else runs, seed=seed
-        ):
+        for setting_scores in calibrate(DEFAULT_SETTINGS, METHODS, runs=runs, seed=seed):
             scores.extend(setting_scores)
             bar.update(task, advance=1)
     out.print(_table(scores))
     if out_dir is not None:
         _save(scores, out_dir)
     broken = [score for score in scores if score.method.is_safe and not score.keeps_promise]
-    if broken:
-        listed = "; ".join(f"{score.method.name} ({score.setting.name})" for score in broken)
-        raise CommandError(f"more false positives than promised, or less coverage, beyond chance: {listed}")
+    if not broken:
+        return []
+    listed = "; ".join(f"{score.method.name} ({score.setting.name})" for score in broken)
+    return [f"more false positives than promised, or less coverage, beyond chance: {listed}"]
 
 
 def _check_charts() -> None:

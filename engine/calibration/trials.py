@@ -48,6 +48,11 @@ _ORDER_SQUARES: Mapping[OrderShape, float] = MappingProxyType(
 )
 
 
+def order_variance(orders: OrderShape, rate: float) -> float:
+    """Compute the variance of revenue per visitor, where a share `rate` buys once, for 1 on average."""
+    return rate * _ORDER_SQUARES[orders] - rate**2
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """A case with daily looks; `rate` is the control's share of visitors who convert or buy.
@@ -87,7 +92,7 @@ class Setting:
         """The lift that one test at the Bonferroni level detects with 80% power."""
         metric: Metric = Share(self.rate)
         if self.orders:
-            metric = Mean(self.rate, np.sqrt(self.rate * _ORDER_SQUARES[self.orders] - self.rate**2))
+            metric = Mean(self.rate, np.sqrt(order_variance(self.orders, self.rate)))
         plan = Plan(alpha=1.0 - LEVEL / 100, power=0.8, comparisons=self.arms - 1)
         return detectable_lift(metric, self.visitors, plan).item()
 

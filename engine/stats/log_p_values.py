@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-from engine.stats.arrays import FloatArray
+from engine.stats.arrays import BoolArray, FloatArray
 
 # Below this p the incomplete beta function nears the end of float range, and the tail is integrated instead.
 _STUDENT_UNDERFLOW = 1e-250
@@ -24,6 +24,15 @@ def log_p_one_sided(log_p: FloatArray, gain: FloatArray) -> FloatArray:
     half = np.log(0.5) + log_p
     one_sided: FloatArray = np.where(gain > 0, half, np.log1p(-np.exp(half)) + 0.0 * gain)
     return one_sided
+
+
+def signed_z(log_p: FloatArray, is_higher: BoolArray) -> FloatArray:
+    """Convert two-sided log p to z, positive where the variant is higher; NaN where p is.
+
+    The inverse of `log_p_normal`.
+    """
+    size = -special.ndtri_exp(np.minimum(log_p, 0.0) - np.log(2.0))
+    return np.asarray(np.where(is_higher, size, -size))
 
 
 def log_p_student(t: FloatArray, df: FloatArray) -> FloatArray:

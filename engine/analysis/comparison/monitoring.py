@@ -1,10 +1,12 @@
 """Continuous monitoring: p values and intervals of an experiment that are valid at every look."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 from scipy import special
 
 from engine.analysis.comparison.analysis_data import AnalysisData
@@ -68,8 +70,12 @@ def spending_limit(data: AnalysisData) -> float:
     """
     planned = data.sample.required_visitors or max(data.sample.collected, 1)
     looks = [*visitors_at_looks(data.looks), data.sample.collected]
-    fractions = taken(looks, float(planned)).tolist() or [1.0]
-    return _last_limit(tuple(fractions), data.plan.two_sided_alpha)
+    return limit_at_last(looks, float(planned), data.plan.two_sided_alpha)
+
+
+def limit_at_last(looks: Sequence[int], planned: float, alpha: float) -> float:
+    """Compute the critical |z| at the last of the looks, which are given by their visitors."""
+    return _last_limit(tuple(taken(looks, planned).tolist() or [1.0]), alpha)
 
 
 @lru_cache(maxsize=1024)
@@ -91,9 +97,17 @@ def expected_conversions(data: AnalysisData, control: int) -> FloatArray:
 
     Of conversion rates the rarer of converting and not converting; of revenue paying visitors.
     """
-    conversions = data.evidence.conversions.astype(np.float64)
-    visitors = data.evidence.visitors.astype(np.float64)
-    both = visitors + visitors[control]
-    rate = (conversions + conversions[:, [control]]) / np.maximum(both, 1.0)
-    rarer = np.where(data.plan.is_revenue[:, None], rate, np.minimum(rate, 1.0 - rate))
-    return np.asarray(rarer * np.minimum(visitors, visitors[control]))
+    return fewest_expected(
+        data.evidence.conversions, data.evidence.visitors, control, is_revenue=data.plan.is_revenue
+    )
+
+
+def fewest_expected(
+    conversions: npt.ArrayLike, visitors: npt.ArrayLike, control: int, *, is_revenue: BoolArray
+) -> FloatArray:
+    """Compute `expected_conversions` of arrays: conversions (…, G, V), visitors (…, V), is_revenue (G)."""
+    hits, n = np.asarray(conversions, np.float64), np.asarray(visitors, np.float64)[..., None, :]
+    of_control = n[..., [control]]
+    rate = (hits + hits[..., [control]]) / np.maximum(n + of_control, 1.0)
+    rarer = np.where(is_revenue[:, None], rate, np.minimum(rate, 1.0 - rate))
+    return np.asarray(rarer * np.minimum(n, of_control))

@@ -16,6 +16,7 @@ from engine.analysis.evidence.recorded_looks import PlanSource, RecordedLook, pl
 from engine.design.planning import required_sample
 from engine.design.planning.required_sample import FIRST_DAY, LAST_DAY, POWER
 from engine.design.planning.stopping import Stopping
+from engine.design.vocabulary import SequentialMethod
 from engine.stats.arrays import FloatArray
 
 # Daily looks that the power of sequential methods is computed for.
@@ -66,9 +67,8 @@ class SamplePlan:
 
         At most 1 before the plan; above it afterwards.
         """
-        if self.recorded is not None:
-            return self.collected / max(self.recorded.visitors, 1)
-        return min(self.collected / self.tuned_to, 1.0) if self.tuned_to > 0 else 0.0
+        planned = np.nan if self.recorded is None else float(self.recorded.visitors)
+        return float(required_sample.observed_fraction(self.collected, self.tuned_to, planned))
 
     @property
     def is_first_week_over(self) -> bool:
@@ -142,12 +142,11 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
     )
 
 
-def drift_for(plan: AnalysisPlan) -> float:
-    """Compute the mean z at the plan that gives 80% power, by the experiment's sequential method."""
-    method = plan.statistics.sequential
+def drift_for(method: SequentialMethod, alpha: float) -> float:
+    """Compute the mean z at the plan that gives 80% power to one comparison at the two-sided `alpha`."""
     if method == "none":
-        return float(-special.ndtri(plan.two_sided_alpha / 2.0) + special.ndtri(POWER))
-    return Stopping(method, _LOOKS).drift(POWER, plan.two_sided_alpha)
+        return float(-special.ndtri(alpha / 2.0) + special.ndtri(POWER))
+    return Stopping(method, _LOOKS).drift(POWER, alpha)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +169,7 @@ class _Pooled:
             variance=together.variance,
             conversion_rate=evidence.conversions.sum(axis=-1) / visitors,
             shares=plan.shares[order],
-            drift=drift_for(plan),
+            drift=drift_for(plan.statistics.sequential, plan.two_sided_alpha),
         )
 
     @property

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.corrections import correct
@@ -17,7 +16,7 @@ from engine.analysis.comparison.monitoring import Monitoring, monitor
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.stats.arrays import BoolArray, FloatArray, IntArray
 from engine.stats.frequentist.multiple_testing import prefer_primary
-from engine.stats.log_p_values import log_p_one_sided
+from engine.stats.log_p_values import log_p_one_sided, signed_z
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +105,7 @@ def one_look_z(data: AnalysisData, log_p: FloatArray) -> FloatArray:
     """Convert two-sided log p of a single look to z, positive where the variant is higher; NaN where p is."""
     if data.pairs is None:
         return np.full(log_p.shape, np.nan)
-    higher = data.pairs.variant.value >= data.pairs.control.value
-    size = -special.ndtri_exp(np.minimum(log_p, 0.0) - np.log(2.0))
-    return np.asarray(np.where(higher, size, -size))
+    return signed_z(log_p, data.pairs.variant.value >= data.pairs.control.value)
 
 
 def _log_p_by_direction(

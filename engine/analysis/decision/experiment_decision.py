@@ -19,7 +19,7 @@ from engine.analysis.decision.recording import recorded_findings
 from engine.analysis.decision.rule import RULE, RuleRow, Situation, choose_row, choose_variant
 from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.analysis.results.report import Reason, Recommendation
-from engine.stats.arrays import FloatArray
+from engine.stats.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,28 +142,59 @@ def _situation(
     has_alarm: bool,  # noqa: FBT001  # a fact among others
     is_exploratory: bool,  # noqa: FBT001
 ) -> Situation:
-    roles, row = goal_roles(data), data.plan.primary
-    variants = len(data.plan.weights)
-    nothing = np.zeros(variants, bool)
-    compared = nothing.copy()
+    row, variants = data.plan.primary, len(data.plan.weights)
+    compared = np.zeros(variants, bool)
     compared[data.plan.challengers] = True
     compared &= (data.plan.weights > 0) | (data.evidence.visitors > 0)
-    gain = np.full(variants, np.nan) if row is None else significance.gain[row]
-    wins = nothing if row is None else established.wins[row]
-    if data.plan.is_bayesian:
-        wins = wins & (gain > 0)
-    secondary = ~roles.is_primary & ~roles.is_guardrail
-    return Situation(
+    enough = significance.is_enough[row] if row is not None else np.zeros(variants, bool)
+    return situation_of(
+        established,
+        goal_roles(data),
         is_compared=compared,
-        wins=wins,
-        loses=nothing if row is None else established.loses[row],
-        is_equivalent=nothing if row is None else established.equivalent[row],
-        is_broken=np.asarray(established.broken.any(axis=0)),
-        is_harmed=np.asarray(established.loses[secondary].any(axis=0)),
-        gain=gain,
+        gain=np.full(variants, np.nan) if row is None else significance.gain[row],
+        needs_gain=data.plan.is_bayesian,
         has_alarm=np.asarray(has_alarm),
-        has_data=np.asarray(row is not None and bool((significance.is_enough[row] & compared).any())),
+        has_data=np.asarray((enough & compared).any()),
         is_reached=np.asarray(data.sample.is_reached),
         has_ended=np.asarray(data.experiment.status in {"completed", "archived"}),
         is_exploratory=np.asarray(is_exploratory),
+    )
+
+
+def situation_of(  # noqa: PLR0913  # the facts of a situation
+    established: Established,
+    roles: GoalRoles,
+    *,
+    is_compared: BoolArray,
+    gain: FloatArray,
+    needs_gain: bool,
+    has_alarm: BoolArray,
+    has_data: BoolArray,
+    is_reached: BoolArray,
+    has_ended: BoolArray,
+    is_exploratory: BoolArray,
+) -> Situation:
+    """Arrange findings, with any leading axes, as the situation that an action follows from.
+
+    With `needs_gain`, as in a Bayesian experiment, a winner must have a positive gain.
+    """
+    primary, secondary = roles.is_primary, ~roles.is_primary & ~roles.is_guardrail
+
+    def of_primary(flags: BoolArray) -> BoolArray:
+        return np.asarray(flags[..., primary, :].any(axis=-2))
+
+    wins = of_primary(established.wins)
+    return Situation(
+        is_compared=is_compared,
+        wins=wins & (gain > 0) if needs_gain else wins,
+        loses=of_primary(established.loses),
+        is_equivalent=of_primary(established.equivalent),
+        is_broken=np.asarray(established.broken.any(axis=-2)),
+        is_harmed=np.asarray(established.loses[..., secondary, :].any(axis=-2)),
+        gain=gain,
+        has_alarm=has_alarm,
+        has_data=has_data,
+        is_reached=is_reached,
+        has_ended=has_ended,
+        is_exploratory=is_exploratory,
     )

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from engine.analysis.comparison.analysis_data import AnalysisData
-from engine.analysis.comparison.monitoring import FEWEST_CONVERSIONS, expected_conversions, is_monitored
+from engine.analysis.comparison.monitoring import FEWEST_CONVERSIONS, fewest_expected, is_monitored
 from engine.analysis.comparison.significance import Significance
-from engine.analysis.comparison.stratified import Pairs
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.frequentist.equivalence import equivalence, relative_z
 from engine.stats.sequential.conversion_split import log_p_split
@@ -49,38 +49,47 @@ def look_statistics(data: AnalysisData, significance: Significance) -> LookStati
             log_p_margin=nothing,
         )
     compared = np.arange(shape[1]) != control
+    pairs, kept = data.pairs, 1.0 - data.plan.wanted * data.plan.margins[:, None]
     margin = data.sample.equivalence_margins[:, None]
-    pairs = data.pairs
     bounds = equivalence(pairs.control, pairs.variant, margin=margin, cumulants=pairs.cumulants)
+    margin_z = relative_z(pairs.control, pairs.variant, ratio=kept, cumulants=pairs.cumulants)
+    is_counted = ~data.is_mean[:, None] & (data.by_epoch is None)
+    log_p_margin = log_p_of_few(
+        data.evidence.conversions,
+        data.evidence.visitors,
+        control,
+        kept=np.where(is_counted, kept, np.nan),
+        wanted=data.plan.wanted,
+    )
     return LookStatistics(
         z=np.where(compared, significance.z, np.nan),
         is_monitored=is_monitored(data, control) & compared,
         is_enough=significance.is_enough & compared,
         above=np.where(compared, bounds.above, np.nan),
         below=np.where(compared, bounds.below, np.nan),
-        margin_z=np.where(compared, _margin_z(data, pairs), np.nan),
-        log_p_margin=np.where(compared, _log_p_margin(data, control), np.nan),
+        margin_z=np.where(compared, data.plan.wanted * margin_z, np.nan),
+        log_p_margin=np.where(compared, log_p_margin, np.nan),
     )
 
 
-def _kept(data: AnalysisData) -> FloatArray:
-    """Return the share of the control's mean at each guardrail's margin, as a column; NaN elsewhere."""
-    kept: FloatArray = 1.0 - data.plan.wanted * data.plan.margins[:, None]
-    return kept
+def log_p_of_few(
+    conversions: npt.ArrayLike,
+    visitors: npt.ArrayLike,
+    control: int,
+    *,
+    kept: FloatArray,
+    wanted: FloatArray,
+) -> FloatArray:
+    """Test the split of few conversions against a margin, in the harmful direction; the log p.
 
-
-def _margin_z(data: AnalysisData, pairs: Pairs) -> FloatArray:
-    z = relative_z(pairs.control, pairs.variant, ratio=_kept(data), cumulants=pairs.cumulants)
-    return np.asarray(data.plan.wanted * z)
-
-
-def _log_p_margin(data: AnalysisData, control: int) -> FloatArray:
-    """Test the split of few conversions; NaN unless it is of a conversion guardrail, in the harmful way."""
-    evidence, wanted, kept = data.evidence, data.plan.wanted, _kept(data)
-    hits, visitors = evidence.conversions, evidence.visitors
-    log_p = log_p_split(hits[:, [control]], visitors[control], hits, visitors, ratio=kept)
-    expected = kept * hits[:, [control]] * visitors / np.maximum(visitors[control], 1)
-    few = expected_conversions(data, control) < FEWEST_CONVERSIONS
-    is_counted = few & ~data.is_mean[:, None] & (data.by_epoch is None) & ~np.isnan(kept)
+    `conversions` (…, G, V), `visitors` (…, V). `kept` is the share of the control's rate at the margin, NaN
+    where there is none, and `wanted` 1 or -1, both columns of goals. NaN where conversions are not few.
+    """
+    hits, n = np.asarray(conversions, np.float64), np.asarray(visitors, np.float64)[..., None, :]
+    of_control, control_n = hits[..., [control]], n[..., [control]]
+    log_p = log_p_split(of_control, control_n, hits, n, ratio=kept)
+    expected = kept * of_control * n / np.maximum(control_n, 1)
+    is_revenue = np.zeros(hits.shape[-2], bool)
+    few = fewest_expected(conversions, visitors, control, is_revenue=is_revenue) < FEWEST_CONVERSIONS
     is_harm = wanted * (hits - expected) < 0
-    return np.where(is_counted, np.where(is_harm, log_p, 0.0), np.nan)
+    return np.where(few & ~np.isnan(kept), np.where(is_harm, log_p, 0.0), np.nan)

@@ -106,3 +106,15 @@ def reachable_visitors(
     beyond = np.full(np.broadcast_shapes(at_this_pace.shape, ran.shape), np.inf)
     by_last_day = np.divide(at_this_pace, ran, out=beyond, where=ran > 0)
     return np.asarray(np.minimum(planned, by_last_day))
+
+
+def observed_fraction(visitors: npt.ArrayLike, tuned_to: npt.ArrayLike, at_plan: npt.ArrayLike) -> FloatArray:
+    """Compute visitors so far over those that the confidence sequence is tuned to.
+
+    `at_plan` are the visitors at the recorded look at the plan, NaN before it: at most 1 before, above 1
+    afterwards.
+    """
+    counted, planned = np.asarray(visitors, np.float64), np.asarray(at_plan, np.float64)
+    tuned = np.asarray(tuned_to, np.float64)
+    before = np.where(tuned > 0, np.minimum(counted / np.where(tuned > 0, tuned, 1.0), 1.0), 0.0)
+    return np.where(np.isnan(planned), before, counted / np.maximum(planned, 1.0))

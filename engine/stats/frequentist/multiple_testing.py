@@ -39,6 +39,8 @@ def prefer_primary(log_p: FloatArray, is_primary: BoolArray, *, axis: int = -1) 
     The primary goal is the planned hypothesis and pays nothing for the others; those are discoveries
     (Benjamini and Hochberg, 1995). `is_primary` has one flag per goal.
     """
+    if is_primary.all():
+        return log_p
     flags = np.expand_dims(is_primary, tuple(range(1, log_p.ndim)))
     primary = np.moveaxis(np.broadcast_to(flags, np.moveaxis(log_p, axis, 0).shape), 0, axis)
     others = benjamini_hochberg(np.where(primary, np.nan, log_p), axis=axis)

@@ -7,14 +7,17 @@ from pathlib import Path
 import pytest
 
 from engine.calibration import error_rates, methods
+from engine.calibration.decisions import standard_cases
+from engine.calibration.decisions.decision_case import DecisionCase
 from engine.calibration.trials import Setting
 from tests.api.cli.conftest import Run
 
 
 @pytest.fixture(autouse=True)
 def _one_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the command on one setting; tests of the engine run all of them."""
+    """Run the command on one setting and one case; tests of the engine run all of them."""
     monkeypatch.setattr(error_rates, "DEFAULT_SETTINGS", (Setting(rate=0.2, visitors=280),))
+    monkeypatch.setattr(standard_cases, "DEFAULT_CASES", (DecisionCase(rate=0.3, plan_day=10.0),))
 
 
 def test_a_table_names_every_method_that_fits(run: Run) -> None:
@@ -23,10 +26,11 @@ def test_a_table_names_every_method_that_fits(run: Run) -> None:
     for name in ("score test or Fisher", "Bayesian", "always valid", "O'Brien-Fleming", "group sequential"):
         assert name in ran.out
     assert "200 runs each" in ran.out
+    assert "30%, 1:1, day 10" in ran.out
 
 
 def test_figures_and_chart_are_saved(run: Run, tmp_path: Path) -> None:
-    assert run("calibrate", "--quick", "--out", tmp_path / "new").status == 0
+    assert run("calibrate", "--quick", "--only", "methods", "--out", tmp_path / "new").status == 0
     with (tmp_path / "new" / "calibration.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 6
@@ -41,7 +45,7 @@ def test_a_method_that_breaks_its_promise_fails_the_command(
     (peeking,) = (method for method in methods.DAILY if not method.is_safe)
     broken = replace(peeking, name="peeking, sold as safe", is_safe=True)
     monkeypatch.setattr(methods, "METHODS", (broken,))
-    ran = run("calibrate", "--quick")
+    ran = run("calibrate", "--quick", "--only", "methods")
     assert ran.status == 1
     assert "more false positives than promised" in ran.err
     assert "peeking, sold as safe" in ran.err

@@ -1,0 +1,206 @@
+"""Decisions on simulated tests at every daily look, by the functions of the decision rule."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Self
+
+import numpy as np
+
+from engine.analysis.comparison.monitoring import limit_at_last
+from engine.analysis.decision.established import (
+    Established,
+    GoalRoles,
+    established_at_any_look,
+    established_at_plan,
+)
+from engine.analysis.decision.experiment_decision import situation_of
+from engine.analysis.decision.look_statistics import LookStatistics
+from engine.analysis.decision.rule import RULE, Situation, choose_row
+from engine.calibration.decisions.daily_statistics import compare_days, guardrail_margins
+from engine.calibration.decisions.decision_case import DecisionCase
+from engine.calibration.decisions.simulated_days import SimulatedDays
+from engine.design.planning import required_sample
+from engine.stats.arrays import BoolArray, FloatArray, IntArray
+
+SHIP: Final = next(i for i, row in enumerate(RULE) if row.recommendation == "ship")
+ROLLBACK: Final = next(i for i, row in enumerate(RULE) if row.recommendation == "rollback")
+NO_DIFFERENCE: Final = next(i for i, row in enumerate(RULE) if row.reason == "no_difference")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DailyDecisions:
+    """Decisions of R runs on D days: rows of RULE.
+
+    `plan_day` is the index of the day of the look at the plan, D where it is not reached. `findings` are
+    (R, D, G, V). `holds_at_every_look` flags actions that do not rest on the one look at the plan.
+    """
+
+    action: IntArray
+    plan_day: IntArray
+    findings: Established
+    holds_at_every_look: Callable[[], BoolArray]
+
+
+def decide_daily(days: SimulatedDays) -> DailyDecisions:
+    """Decide on every run at every look, each look being recorded."""
+    plan, roles = _DailyPlan.of(days), _roles(days.case)
+    look = compare_days(days, equivalence_margin=plan.equivalence_margin)
+    limit = _spending_limits(days)
+    at_any_look = _kept(_at_any_look(days.case, look, roles, plan, limit), plan)
+    at_plan = established_at_plan(
+        look,
+        roles=roles,
+        alpha=days.case.alpha,
+        tests_differences=days.case.sequential != "always_valid",
+        primary_critical=limit,
+    )
+    is_judged = is_look_at_plan(plan.day, len(days.visitors))[..., None, None]
+    recorded = at_plan.also(at_any_look).map(
+        lambda flags: np.asarray(np.logical_or.accumulate(flags & is_judged, axis=1))
+    )
+    findings = at_any_look.also(recorded)
+
+    def rows(established: Established) -> IntArray:
+        return choose_row(_situation(days, look, established, roles, plan))
+
+    action = rows(findings)
+    return DailyDecisions(
+        action=action,
+        plan_day=plan.day,
+        findings=findings,
+        holds_at_every_look=lambda: np.asarray(rows(at_any_look) == action),
+    )
+
+
+def is_look_at_plan(plan_day: IntArray, days: int) -> BoolArray:
+    """Flag the one look at the plan, runs by days."""
+    return np.asarray(np.arange(days) == plan_day[:, None])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DailyPlan:
+    """Plans at each look, runs by days.
+
+    `day` is the index of the look at the plan; `fraction` is of the visitors that the confidence sequence is
+    tuned to; `equivalence_margin` broadcasts to runs by days by goals by variants.
+    """
+
+    day: IntArray
+    is_reached: BoolArray
+    is_after: BoolArray
+    fraction: FloatArray
+    equivalence_margin: FloatArray
+
+    @classmethod
+    def of(cls, days: SimulatedDays) -> Self:
+        case, collected = days.case, days.visitors.sum(axis=-1)
+        count, ran = len(collected), np.arange(1.0, len(collected) + 1)
+        required, margin = _required(days)
+        reached = required_sample.is_reached(collected, ran, required, is_given=case.is_given)
+        day = np.where(reached.any(axis=1), reached.argmax(axis=1), count)
+        is_after = np.arange(count) > day[:, None]
+        tuned = required_sample.reachable_visitors(collected, ran, required, is_given=case.is_given)
+        tuned = np.where(np.isfinite(tuned) & (tuned > 0), tuned, np.maximum(collected, 1.0))
+        at_plan = collected[np.minimum(day, count - 1)][:, None]
+        return cls(
+            day=day,
+            is_reached=np.asarray(np.arange(count) >= day[:, None]),
+            is_after=is_after,
+            fraction=required_sample.observed_fraction(collected, tuned, np.where(is_after, at_plan, np.nan)),
+            equivalence_margin=margin,
+        )
+
+
+def _required(days: SimulatedDays) -> tuple[FloatArray, FloatArray]:
+    """Return the visitors required at each look, runs by days, and the margin of equivalence."""
+    case, together = days.case, days.moments.sum_over(-1)
+    shape = days.conversions.shape[:2]
+    if case.is_given:
+        detected = required_sample.detectable_effect(
+            mean=together.mean,
+            variance=together.variance,
+            visitors=case.planned,
+            shares=case.shares,
+            drift=case.drift,
+        )
+        return np.full(shape, float(case.planned)), np.fmin(case.relevant_effect, detected)[..., None]
+    required = required_sample.required_visitors(
+        mean=together.mean[..., 0],
+        variance=together.variance[..., 0],
+        conversion_rate=days.conversions[..., 0, :].sum(axis=-1) / days.visitors.sum(axis=-1),
+        minimum_effect=case.minimum_effect,
+        shares=case.shares,
+        drift=case.drift,
+    )
+    return required, np.full((1, 1, 1, 1), case.relevant_effect)
+
+
+def _at_any_look(
+    case: DecisionCase,
+    look: LookStatistics,
+    roles: GoalRoles,
+    plan: _DailyPlan,
+    limit: FloatArray | None,
+) -> Established:
+    """Find what holds at every look: by `limit` before the plan, where there is one."""
+
+    def find(critical: FloatArray | None) -> Established:
+        return established_at_any_look(
+            look,
+            roles=roles,
+            alpha=case.alpha,
+            fraction=plan.fraction,
+            is_first_week_over=np.arange(1, plan.fraction.shape[1] + 1) >= required_sample.FIRST_DAY,
+            primary_critical=critical,
+        )
+
+    if limit is None:
+        return find(None)
+    return Established.where(plan.is_after[..., None, None], find(None), find(limit))
+
+
+def _kept(now: Established, plan: _DailyPlan) -> Established:
+    """Keep what each look established; the look at the plan keeps all that it found as one record."""
+    is_plan = (plan.is_reached & ~plan.is_after)[..., None, None]
+    return now.map(
+        lambda flags: np.asarray(flags | np.logical_or.accumulate(flags & ~is_plan, axis=1)),
+    )
+
+
+def _spending_limits(days: SimulatedDays) -> FloatArray | None:
+    """Compute the critical |z| of group-sequential looks, (1, D): their given sample is that of all runs."""
+    case, collected = days.case, days.visitors.sum(axis=-1).astype(np.int64).tolist()
+    if case.sequential != "group_sequential":
+        return None
+    limits = [
+        limit_at_last(collected[: k + 1], float(case.planned), case.alpha) for k in range(len(collected))
+    ]
+    return np.array([limits])
+
+
+def _roles(case: DecisionCase) -> GoalRoles:
+    return GoalRoles(is_primary=np.arange(case.goals) == 0, is_guardrail=~np.isnan(guardrail_margins(case)))
+
+
+def _situation(
+    days: SimulatedDays,
+    look: LookStatistics,
+    established: Established,
+    roles: GoalRoles,
+    plan: _DailyPlan,
+) -> Situation:
+    mean = days.moments.mean[..., 0, :]
+    is_variant = np.arange(mean.shape[-1]) != 0
+    no = np.zeros(plan.is_reached.shape, bool)
+    return situation_of(
+        established,
+        roles,
+        is_compared=np.broadcast_to(is_variant, mean.shape),
+        gain=np.where(is_variant, mean - mean[..., [0]], np.nan),
+        needs_gain=days.case.method == "Bayesian",
+        has_alarm=no,
+        has_data=np.asarray(look.is_enough[..., 0, :].any(axis=-1)),
+        is_reached=plan.is_reached,
+        has_ended=no,
+        is_exploratory=no,
+    )

@@ -1,0 +1,157 @@
+"""Cases of decision calibration: a metric, a split of traffic, a plan and its method."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from engine.analysis.comparison.sample_plan import drift_for
+from engine.analysis.comparison.significance_level import effective_alpha
+from engine.calibration.trials import LEVEL, OrderShape, order_variance
+from engine.design.planning.required_sample import (
+    LAST_DAY,
+    detectable_effect,
+    required_visitors,
+)
+from engine.design.vocabulary import SequentialMethod
+from engine.stats.arrays import FloatArray
+
+DecisionMethod = Literal["default", "planned", "always valid", "group sequential", "Bayesian"]
+
+# A plan "near day 140" is never reached: a default one ends on LAST_DAY.
+NEVER: Final = 140.0
+# The default of `minimum_effect_percent`, as a share.
+_DEFAULT_EFFECT: Final = 0.10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionCase:
+    """A test with daily looks whose plan is reached near `plan_day`.
+
+    `rate` is the control's share of visitors who convert or buy; with `orders` the metric is revenue per
+    visitor. `weights` are of the control and of each variant. The plan is for `minimum_effect`, a relative
+    lift as a share.
+    With `delay` conversions arrive so many days after the visit on average. `guardrail` is the margin of a
+    second goal, None without one; `secondary` is the number of further goals. All goals have one rate and
+    are independent.
+    """
+
+    rate: float
+    plan_day: float
+    weights: tuple[float, ...] = (1.0, 1.0)
+    orders: OrderShape | None = None
+    method: DecisionMethod = "default"
+    minimum_effect: float = 0.10
+    guardrail: float | None = None
+    secondary: int = 0
+    delay: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """Label of the case in tables."""
+        metric = self.orders or f"{self.rate * 100:g}%"
+        return metric + (f", {self.delay:g} days late" if self.delay else "")
+
+    @property
+    def split(self) -> str:
+        """Weights as text, the control first."""
+        return ":".join(f"{weight:g}" for weight in self.weights)
+
+    @property
+    def plan_label(self) -> str:
+        """The day near which the plan is reached, as text."""
+        return f"day {self.plan_day:g}" if self.has_end else "never"
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the planned sample is given, as group-sequential tests require."""
+        return self.method in {"planned", "group sequential"}
+
+    @property
+    def sequential(self) -> SequentialMethod:
+        """The setting `statistics.sequential`."""
+        if self.method == "always valid":
+            return "always_valid"
+        return "group_sequential" if self.method == "group sequential" else "none"
+
+    @property
+    def alpha(self) -> float:
+        """Two-sided level of one comparison, as a share."""
+        return effective_alpha(LEVEL, len(self.weights))
+
+    @property
+    def drift(self) -> float:
+        """Mean z that the plan aims at."""
+        return drift_for(self.sequential, self.alpha)
+
+    @property
+    def shares(self) -> FloatArray:
+        """Shares of the traffic, the control first."""
+        weights = np.asarray(self.weights)
+        return np.asarray(weights / weights.sum())
+
+    @property
+    def goals(self) -> int:
+        """Number of goals: the primary one, a guardrail, and secondary ones."""
+        return 1 + (self.guardrail is not None) + self.secondary
+
+    @property
+    def variance(self) -> float:
+        """Variance of the metric per visitor, without any effect."""
+        return order_variance(self.orders, self.rate) if self.orders else self.rate * (1.0 - self.rate)
+
+    @property
+    def planned(self) -> int:
+        """Visitors that the plan requires without any effect, all variants together."""
+        needed = required_visitors(
+            mean=self.rate,
+            variance=self.variance,
+            conversion_rate=self.rate,
+            minimum_effect=self.minimum_effect,
+            shares=self.shares,
+            drift=self.drift,
+        )
+        return int(needed)
+
+    @property
+    def daily_visitors(self) -> FloatArray:
+        """New visitors of each variant on each day."""
+        return np.maximum(np.round(self.planned / self.plan_day * self.shares), 1.0)
+
+    @property
+    def has_end(self) -> bool:
+        """Whether the planned sample itself is reached by LAST_DAY."""
+        return self.plan_day <= LAST_DAY
+
+    @property
+    def planned_effect(self) -> float:
+        """Effect that the test detects by the end of its plan: the minimum, or what LAST_DAY can find."""
+        if self.has_end:
+            return self.minimum_effect
+        found = detectable_effect(
+            mean=self.rate,
+            variance=self.variance,
+            visitors=LAST_DAY * float(self.daily_visitors.sum()),
+            shares=self.shares,
+            drift=self.drift,
+        )
+        return float(found)
+
+    @property
+    def relevant_effect(self) -> float:
+        """The setting `minimum_effect_percent`, as a share; a given sample may detect less than that."""
+        return max(self.minimum_effect, _DEFAULT_EFFECT) if self.is_given else self.minimum_effect
+
+    @property
+    def equivalence_margin(self) -> float:
+        """Lift at which "no difference" is false; where the sample is given, what that detects."""
+        if not self.is_given:
+            return self.minimum_effect
+        detected = detectable_effect(
+            mean=self.rate,
+            variance=self.variance,
+            visitors=self.planned,
+            shares=self.shares,
+            drift=self.drift,
+        )
+        return min(self.relevant_effect, float(detected))

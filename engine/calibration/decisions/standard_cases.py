@@ -1,0 +1,71 @@
+"""Cases under calibration: those of the command, and all for which the bars are promised."""
+
+from dataclasses import replace
+from typing import Final
+
+from engine.calibration.decisions.decision_case import NEVER, DecisionCase, DecisionMethod
+
+_RATES: Final = (0.005, 0.05, 0.3)
+_PLAN_DAYS: Final = (7.0, 10.0, 28.0, 45.0, NEVER)
+_EVEN: Final = (1.0, 1.0)
+_UNEVEN: Final = (9.0, 1.0)
+_THREE: Final = (1.0,) * 3
+_FIVE: Final = (1.0,) * 5
+_OTHER_METHODS: Final[tuple[DecisionMethod, ...]] = (
+    "planned",
+    "always valid",
+    "group sequential",
+    "Bayesian",
+)
+
+_SHARES: Final = DecisionCase(rate=0.05, plan_day=28.0)
+_REVENUE: Final = DecisionCase(rate=0.05, plan_day=28.0, orders="lognormal", minimum_effect=0.2)
+
+DEFAULT_CASES: Final[tuple[DecisionCase, ...]] = (
+    _SHARES,
+    replace(_SHARES, rate=0.005, plan_day=10.0),
+    replace(_SHARES, rate=0.3, plan_day=45.0),
+    replace(_SHARES, plan_day=NEVER),
+    replace(_SHARES, weights=_UNEVEN),
+    replace(_SHARES, weights=_THREE),
+    *(replace(_SHARES, method=method) for method in _OTHER_METHODS),
+    _REVENUE,
+    replace(_REVENUE, weights=_UNEVEN),
+    replace(_SHARES, plan_day=10.0, secondary=5),
+)
+
+ALL_CASES: Final[tuple[DecisionCase, ...]] = (
+    *(
+        replace(_SHARES, rate=rate, plan_day=day, weights=weights)
+        for weights in (_EVEN, _UNEVEN, _THREE, _FIVE)
+        for rate in _RATES
+        for day in _PLAN_DAYS
+    ),
+    *(
+        replace(_SHARES, rate=rate, plan_day=day, weights=weights, method=method)
+        for method in _OTHER_METHODS
+        for weights in (_EVEN, _UNEVEN, _THREE, _FIVE)
+        for rate, day in ((0.05, 7.0), (0.05, 28.0), (0.05, NEVER), (0.005, 28.0), (0.3, 28.0))
+    ),
+    *(
+        replace(_REVENUE, plan_day=day, weights=weights)
+        for weights in (_EVEN, _UNEVEN, _THREE, _FIVE)
+        for day in _PLAN_DAYS
+    ),
+    *(
+        replace(_REVENUE, weights=weights, method=method)
+        for method in _OTHER_METHODS
+        for weights in (_EVEN, _UNEVEN)
+    ),
+    # Beyond the bars' settings: very uneven, late conversions, few conversions, several goals.
+    replace(_SHARES, weights=(19.0, 1.0)),
+    replace(_SHARES, weights=(1.0, 9.0)),
+    replace(_REVENUE, weights=(19.0, 1.0)),
+    replace(_SHARES, delay=3.0),
+    replace(_SHARES, plan_day=10.0, delay=3.0),
+    replace(_SHARES, plan_day=NEVER, delay=7.0),
+    replace(_SHARES, rate=0.005, plan_day=10.0, minimum_effect=1.0),
+    replace(_SHARES, rate=0.005, plan_day=10.0, minimum_effect=1.0, weights=_UNEVEN),
+    *(replace(_SHARES, plan_day=day, secondary=5) for day in (10.0, 28.0, NEVER)),
+    replace(_SHARES, secondary=5, weights=_THREE),
+)

@@ -1,0 +1,202 @@
+"""Decisions meet their bars over whole tests, and each gate that is broken on purpose is found out."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.analysis.decision import established
+from engine.calibration.decisions import daily_decisions, daily_statistics
+from engine.calibration.decisions.decision_case import NEVER, DecisionCase
+from engine.calibration.decisions.decision_rates import BARS, Bar, DecisionRates, calibrate_decisions
+from engine.calibration.decisions.scenarios import SCENARIOS
+from engine.calibration.decisions.standard_cases import ALL_CASES, DEFAULT_CASES
+from engine.calibration.error_rates import SimulatedFigure
+from engine.design.planning import required_sample
+from engine.stats.arrays import FloatArray
+from engine.stats.estimates import Estimate
+from engine.stats.frequentist.equivalence import Equivalence
+from engine.stats.log_p_values import log_p_normal
+from engine.stats.sequential import confidence_sequence_boundary
+
+SHARES = DecisionCase(rate=0.05, plan_day=10.0)
+GIVEN = replace(SHARES, method="group sequential", plan_day=12.0)
+REVENUE = replace(SHARES, orders="lognormal", minimum_effect=0.4, weights=(9.0, 1.0))
+CASES = {
+    "conversions": (SHARES, 2_000),
+    "three variants": (replace(SHARES, rate=0.3, weights=(1.0, 1.0, 1.0)), 1_000),
+    "last day": (replace(SHARES, plan_day=NEVER), 1_000),
+    "few conversions": (replace(SHARES, rate=0.005, weights=(9.0, 1.0), minimum_effect=1.0), 1_000),
+    "late conversions": (replace(SHARES, delay=3.0), 1_000),
+    "given sample": (replace(SHARES, method="planned"), 1_000),
+    "always valid": (replace(SHARES, method="always valid"), 1_000),
+    "group sequential": (GIVEN, 2_000),
+    "Bayesian": (replace(SHARES, method="Bayesian", weights=(9.0, 1.0)), 1_000),
+    "revenue": (REVENUE, 2_400),
+    "secondary goals": (replace(SHARES, secondary=5), 300),
+}
+
+
+@cache
+def rates(name: str) -> DecisionRates:
+    case, runs = CASES[name]
+    return one_case(case, runs=runs)
+
+
+def one_case(
+    case: DecisionCase, *, runs: int, scenarios: tuple[str, ...] = tuple(SCENARIOS)
+) -> DecisionRates:
+    chosen = {name: SCENARIOS[name] for name in scenarios}
+    (found,) = calibrate_decisions([case], runs=runs, seed=11, scenarios=chosen)
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_bar_is_met(name: str) -> None:
+    found = rates(name)
+    assert any(found.bar(figure) for figure in found.figures)
+    assert found.missed == ()
+
+
+def test_a_group_sequential_test_has_the_power_that_its_larger_sample_was_planned_for() -> None:
+    found = rates("group sequential")
+    fixed = replace(GIVEN, method="planned")
+    # The inflation factor of O'Brien-Fleming with many looks is 1.03 to 1.05: Jennison and Turnbull (2000),
+    # table 2.4.
+    assert 1.02 < GIVEN.planned / fixed.planned < 1.06
+    power, error = found.figures["power"].value, found.figures["power"].error
+    assert power > 0.79 - 2 * error
+    both = found.figures["ship"].value + found.figures["rollback"].value
+    assert both < 0.05 + 2 * 0.005
+
+
+def always_1_96(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge every look as if it were the only one."""
+
+    def critical(fraction: Any, _alpha: Any) -> FloatArray:
+        return np.full(np.shape(fraction), 1.96)
+
+    monkeypatch.setattr(confidence_sequence_boundary, "critical_value", critical)
+    monkeypatch.setattr(
+        confidence_sequence_boundary, "log_p_value", lambda z, _fraction, _alpha: log_p_normal(z)
+    )
+
+
+def no_first_week(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drop the rule of seven running days."""
+    monkeypatch.setattr(required_sample, "FIRST_DAY", 0)
+
+
+def plan_at_every_later_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge every look after the plan by the ordinary test."""
+    monkeypatch.setattr(
+        daily_decisions, "is_look_at_plan", lambda day, count: np.arange(count) >= day[:, None]
+    )
+
+
+def no_margin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Call everything that is not significant equal."""
+
+    def everywhere(control: Estimate, variant: Estimate, **_: Any) -> Equivalence:
+        beyond = np.full(np.broadcast_shapes(control.value.shape, variant.value.shape), np.inf)
+        return Equivalence(above=beyond, below=beyond)
+
+    monkeypatch.setattr(daily_statistics, "equivalence", everywhere)
+
+
+def guardrails_one_sided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Test guardrails at 5% on the side of harm."""
+    monkeypatch.setattr(established, "GUARDRAIL_LEVEL", 0.10)
+
+
+def plan_without_drift(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plan for half of the visitors."""
+    right = required_sample.required_visitors
+    monkeypatch.setattr(required_sample, "required_visitors", lambda **terms: right(**terms) / 2)
+
+
+def no_spending(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge group-sequential looks at 1.96 each."""
+    monkeypatch.setattr(daily_decisions, "limit_at_last", lambda *_: 1.96)
+
+
+@pytest.mark.parametrize(
+    ("broken", "case", "scenario", "figure"),
+    [
+        (always_1_96, SHARES, "no effect", "ship"),
+        (always_1_96, SHARES, "no effect", "rollback"),
+        (always_1_96, SHARES, "no effect", "auto-stop"),
+        (always_1_96, SHARES, "guardrail at its margin", "guardrail broken"),
+        (no_first_week, replace(SHARES, plan_day=4.0), "twice the planned effect", "before day 7"),
+        (plan_at_every_later_look, SHARES, "no effect", "ship by day 84"),
+        (plan_at_every_later_look, SHARES, "no effect", "rollback by day 84"),
+        (no_margin, SHARES, "rise at the margin", "false no difference, rise"),
+        (no_margin, SHARES, "fall at the margin", "false no difference, fall"),
+        (guardrails_one_sided, SHARES, "guardrail at its margin", "guardrail broken"),
+        (plan_without_drift, SHARES, "planned effect", "power"),
+        (plan_without_drift, SHARES, "no effect", "no difference"),
+        (no_spending, GIVEN, "no effect", "ship"),
+    ],
+)
+def test_a_gate_that_is_broken_misses_its_bar(
+    monkeypatch: pytest.MonkeyPatch,
+    broken: Callable[[pytest.MonkeyPatch], None],
+    case: DecisionCase,
+    scenario: str,
+    figure: str,
+) -> None:
+    runs = 3_000 if broken is guardrails_one_sided else 1_000
+    assert figure not in one_case(case, runs=runs, scenarios=(scenario,)).missed
+    broken(monkeypatch)
+    assert figure in one_case(case, runs=runs, scenarios=(scenario,)).missed
+
+
+def test_a_bar_may_be_exceeded_by_two_standard_errors() -> None:
+    most, least = Bar(limit=0.03), Bar(limit=0.8, is_least=True)
+    assert most.allows(SimulatedFigure(0.0319, 0.001))
+    assert not most.allows(SimulatedFigure(0.0321, 0.001))
+    assert least.allows(SimulatedFigure(0.781, 0.01))
+    assert not least.allows(SimulatedFigure(0.779, 0.01))
+
+
+def test_figures_without_a_meaning_have_no_bar() -> None:
+    empty = DecisionRates(case=SHARES, runs=1, figures={})
+    assert empty.bar("power") == BARS["power"]
+    assert empty.bar("sample used") is None
+    never = replace(empty, case=replace(SHARES, plan_day=NEVER))
+    assert never.bar("no difference") is None
+    few = replace(empty, case=CASES["few conversions"][0])
+    assert few.bar("auto-stop at 2x") is None
+    # Half of alpha is spent by the group-sequential boundary.
+    assert replace(empty, case=GIVEN).bar("auto-stop") == BARS["ship"]
+
+
+def test_the_same_seed_gives_the_same_figures_whatever_comes_before() -> None:
+    both = list(
+        calibrate_decisions(
+            [replace(SHARES, rate=0.3), SHARES],
+            runs=200,
+            seed=11,
+            scenarios={"no effect": SCENARIOS["no effect"]},
+        )
+    )
+    assert both[1].figures == one_case(SHARES, runs=200, scenarios=("no effect",)).figures
+
+
+def test_all_cases_have_every_metric_split_plan_and_method() -> None:
+    assert set(DEFAULT_CASES) <= {*ALL_CASES, *DEFAULT_CASES}
+    assert len(set(ALL_CASES)) == len(ALL_CASES)
+    for of, expected in (
+        (lambda case: case.rate, {0.005, 0.05, 0.3}),
+        (lambda case: case.orders, {None, "lognormal"}),
+        (lambda case: len(case.weights), {2, 3, 5}),
+        (lambda case: case.plan_day, {7.0, 10.0, 28.0, 45.0, NEVER}),
+        (
+            lambda case: case.method,
+            {"default", "planned", "always valid", "group sequential", "Bayesian"},
+        ),
+    ):
+        assert {of(case) for case in ALL_CASES} == expected
