@@ -12,6 +12,7 @@ from scipy import special
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.effects import lift_intervals
 from engine.analysis.evidence.recorded_looks import visitors_at_looks
+from engine.design.planning.required_sample import FIRST_DAY
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.sequential import confidence_sequence_boundary
 from engine.stats.sequential.group_sequential import obrien_fleming
@@ -70,12 +71,18 @@ def spending_limit(data: AnalysisData) -> float:
     """
     planned = data.sample.required_visitors or max(data.sample.collected, 1)
     looks = [*visitors_at_looks(data.looks), data.sample.collected]
-    return limit_at_last(looks, float(planned), data.plan.two_sided_alpha)
+    days = data.sample.running_days
+    return limit_at_last(looks, float(planned), data.plan.two_sided_alpha, running_days=days)
 
 
-def limit_at_last(looks: Sequence[int], planned: float, alpha: float) -> float:
-    """Compute the critical |z| at the last of the looks, which are given by their visitors."""
-    return _last_limit(tuple(taken(looks, planned).tolist() or [1.0]), alpha)
+def limit_at_last(looks: Sequence[int], planned: float, alpha: float, *, running_days: float | None) -> float:
+    """Compute the critical |z| at the last of the looks, which are given by their visitors.
+
+    A sample that is complete within the first week is judged at its end: alpha is spent by then, at the pace
+    so far, and not all at once on the day that completes it.
+    """
+    end = max(planned, looks[-1] * FIRST_DAY / running_days) if running_days else planned
+    return _last_limit(tuple(taken(looks, end).tolist() or [1.0]), alpha)
 
 
 @lru_cache(maxsize=1024)

@@ -203,19 +203,22 @@ def _required(
         minimum_effect=plan.minimum_effects[row],
         shares=pooled.shares,
         drift=pooled.drift,
-        least_conversions=_least_conversions(plan, plan.control or 0, row),
+        least_conversions=least_conversions(
+            plan.shares,
+            plan.control or 0,
+            by_mean=bool(plan.is_revenue[row]) or plan.have_weights_changed,
+            is_bayesian=plan.is_bayesian,
+        ),
     )
     return (int(visitors) if np.isfinite(visitors) else None), "blinded"
 
 
-def _least_conversions(plan: AnalysisPlan, control: int, row: int) -> float:
+def least_conversions(shares: FloatArray, control: int, *, by_mean: bool, is_bayesian: bool) -> float:
     """Compute the conversions of all variants with which every comparison has enough data, by the shares."""
-    counts = np.round(plan.shares * _VISITORS_OF_SHARES).astype(np.int64)
-    by_mean = np.array([bool(plan.is_revenue[row]) or plan.have_weights_changed])
-    needed = conversions_needed(counts, by_mean, control, is_bayesian=plan.is_bayesian)[0]
-    of_pair = plan.shares + plan.shares[control]
-    compared = plan.challengers[plan.shares[plan.challengers] > 0]
-    return float((needed[compared] / of_pair[compared]).max(initial=0.0))
+    counts = np.round(shares * _VISITORS_OF_SHARES).astype(np.int64)
+    needed = conversions_needed(counts, np.array([by_mean]), control, is_bayesian=is_bayesian)[0]
+    compared = (shares > 0) & (np.arange(len(shares)) != control)
+    return float((needed / (shares + shares[control]))[compared].max(initial=0.0))
 
 
 def _minimum_effect(plan: AnalysisPlan) -> float:

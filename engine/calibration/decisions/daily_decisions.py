@@ -131,6 +131,7 @@ def _required(days: SimulatedDays) -> tuple[FloatArray, FloatArray]:
         minimum_effect=case.minimum_effect,
         shares=case.shares,
         drift=case.drift,
+        least_conversions=case.least_conversions,
     )
     return required, np.full((1, 1, 1, 1), case.relevant_effect)
 
@@ -173,7 +174,8 @@ def _spending_limits(days: SimulatedDays) -> FloatArray | None:
     if case.sequential != "group_sequential":
         return None
     limits = [
-        limit_at_last(collected[: k + 1], float(case.planned), case.alpha) for k in range(len(collected))
+        limit_at_last(collected[:day], float(case.planned), case.alpha, running_days=float(day))
+        for day in range(1, len(collected) + 1)
     ]
     return np.array([limits])
 

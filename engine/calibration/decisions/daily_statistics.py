@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
+from engine.analysis.comparison.enough_data import has_enough
 from engine.analysis.comparison.monitoring import FEWEST_CONVERSIONS, fewest_expected
-from engine.analysis.comparison.significance import has_enough
 from engine.analysis.decision.look_statistics import LookStatistics, log_p_of_few
 from engine.calibration.decisions.decision_case import DecisionCase
 from engine.calibration.decisions.simulated_days import SimulatedDays
@@ -65,7 +65,10 @@ def _has_data(days: SimulatedDays) -> tuple[BoolArray, BoolArray]:
     expected = fewest_expected(hits, days.visitors, 0, is_revenue=is_revenue)
     is_monitored = (expected >= FEWEST_CONVERSIONS) & is_variant
     visitors = np.broadcast_to(days.visitors.astype(np.int64), (*hits.shape[:2], hits.shape[-1]))
-    is_enough = has_enough(visitors, hits.astype(np.int64), is_revenue, 0) & is_variant
+    is_enough = has_enough(
+        visitors, hits.astype(np.int64), is_revenue, 0, is_bayesian=case.method == "Bayesian"
+    )
+    is_enough &= is_variant
     if case.sequential != "none":
         is_enough &= is_monitored
     return is_monitored, is_enough

@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from engine.analysis.comparison.sample_plan import drift_for
+from engine.analysis.comparison.sample_plan import drift_for, least_conversions
 from engine.analysis.comparison.significance_level import effective_alpha
 from engine.calibration.trials import LEVEL, OrderShape, order_variance
 from engine.design.planning.required_sample import (
@@ -101,6 +101,12 @@ class DecisionCase:
         return order_variance(self.orders, self.rate) if self.orders else self.rate * (1.0 - self.rate)
 
     @property
+    def least_conversions(self) -> float:
+        """Conversions of all variants that the plan waits for."""
+        is_bayesian = self.method == "Bayesian"
+        return least_conversions(self.shares, 0, by_mean=self.orders is not None, is_bayesian=is_bayesian)
+
+    @property
     def planned(self) -> int:
         """Visitors that the plan requires without any effect, all variants together."""
         needed = required_visitors(
@@ -110,13 +116,14 @@ class DecisionCase:
             minimum_effect=self.minimum_effect,
             shares=self.shares,
             drift=self.drift,
+            least_conversions=self.least_conversions,
         )
         return int(needed)
 
     @property
     def daily_visitors(self) -> FloatArray:
         """New visitors of each variant on each day."""
-        return np.maximum(np.round(self.planned / self.plan_day * self.shares), 1.0)
+        return np.ceil(self.planned / self.plan_day * self.shares)
 
     @property
     def has_end(self) -> bool:

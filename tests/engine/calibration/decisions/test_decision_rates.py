@@ -34,6 +34,7 @@ CASES = {
     "given sample": (replace(SHARES, method="planned"), 1_000),
     "always valid": (replace(SHARES, method="always valid"), 1_000),
     "group sequential": (GIVEN, 2_000),
+    "group sequential, complete early": (replace(GIVEN, plan_day=4.0), 1_000),
     "Bayesian": (replace(SHARES, method="Bayesian", weights=(9.0, 1.0)), 1_000),
     "revenue": (REVENUE, 2_400),
     "secondary goals": (replace(SHARES, secondary=5), 300),
