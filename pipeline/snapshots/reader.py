@@ -10,6 +10,7 @@ from typing import Any, Final
 import polars as pl
 
 from engine.design.analysis_settings import Statistics
+from engine.design.lifecycle import OPEN
 from engine.frames.rows import GoalKind
 from pipeline.snapshots.manifest import (
     MANIFEST,
@@ -140,7 +141,9 @@ class Snapshot:
         """Build the arguments of `analyze_frame` besides `visitors`, with the experiment's settings.
 
         Variants without visitors are left out, and so are settings that need more than one row per visitor:
-        pre-period values (`cuped`, `prior: pre_period`), orders (`per: order`), guardrails.
+        pre-period values (`cuped`, `prior: pre_period`), orders (`per: order`), guardrails. The looks that
+        the service recorded are not in a snapshot: an unfinished experiment is judged as `running`, by its
+        plan as of the last exposure.
         Raises ValueError for an experiment without goals, or without visitors in the control.
         """
         entry = self.experiment(experiment)
@@ -166,6 +169,7 @@ class Snapshot:
             "traffic_strategy": entry.traffic_strategy,
             "caps": {} if entry.weight_epochs else _caps(entry.goals, names),
             "statistics": _without_pre_period(entry.statistics),
+            "running": entry.status in OPEN,
             "less_is_better": [names[goal.id] for goal in entry.goals if goal.less_is_better],
             "analysis_method": entry.analysis_method,
             "confidence_level": entry.confidence_level,
