@@ -30,20 +30,28 @@ def basis(context: DecisionContext) -> str:
     # At the plan the bounds of "no difference" are those of one look, which are tighter.
     at_plan = sample.is_reached and context.decision.reason == "no_difference"
     if context.decision.holds_at_every_look and not at_plan:
-        if sample.is_reached:
-            return " This holds at every look."
-        if context.has_ended:
-            return f" This holds at every look, though the plan was not reached{_of_required(context)}."
-        return f" This holds at every look, so it need not wait for the plan{_of_required(context)}."
-    if context.judged_at is not None:
-        return f" Judged by the one look at the plan, recorded on {day(context.judged_at)}."
-    return f" Judged by the one look at the plan: {sample.collected:,} visitors are in."
+        return f" This holds at every look{_before_the_plan(context)}."
+    if context.judged_at is None:
+        return f" Judged by the one look at the plan: {sample.collected:,} visitors are in."
+    if has_changed(context):
+        return f" Judged by the look at the plan, recorded on {day(context.judged_at)}, and what holds since."
+    return f" Judged by the one look at the plan, recorded on {day(context.judged_at)}."
+
+
+def _before_the_plan(context: DecisionContext) -> str:
+    if context.sample.is_reached:
+        return ""
+    if context.has_ended:
+        return f", though the plan was not reached{_of_required(context)}"
+    return f", so it need not wait for the plan{_of_required(context)}"
 
 
 def _of_required(context: DecisionContext) -> str:
     sample = context.sample
     if sample.required_visitors is None or sample.progress is None:
         return ""
+    if sample.collected >= sample.required_visitors:
+        return " or the end of the first week" if not context.has_ended else ""
     return f" ({at_most_99(sample.progress)} of {sample.required_visitors:,} visitors are in)"
 
 
@@ -117,15 +125,23 @@ def first_week(context: DecisionContext) -> str:
     return f" No winner is called before running day {FIRST_DAY}, so that every weekday counts."
 
 
+def has_changed(context: DecisionContext) -> bool:
+    """Whether the action differs from the one recorded at the plan."""
+    recorded, decision = context.sample.recorded, context.decision
+    if recorded is None:
+        return False
+    return (decision.recommendation, decision.reason) != (recorded.recommendation, recorded.reason)
+
+
 def beside_record(context: DecisionContext) -> str:
     """Compare the verdict and the change with those recorded at the plan; nothing where they agree."""
     recorded, decision = context.sample.recorded, context.decision
     if recorded is None or context.judged_at is None:
         return ""
     when = day(recorded.taken_at)
-    now = decision.recommendation, decision.reason
-    if now != (recorded.recommendation, recorded.reason):
-        before, after = label_of(recorded.recommendation, recorded.reason), label_of(*now)
+    if has_changed(context):
+        before = label_of(recorded.recommendation, recorded.reason)
+        after = label_of(decision.recommendation, decision.reason)
         if before == after:
             return f" The verdict of {when} was '{before}' for another reason; later data changed it."
         return f" Later data changed the verdict of {when} from '{before}' to '{after}'."
