@@ -121,7 +121,7 @@ def plan_without_drift(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def no_spending(monkeypatch: pytest.MonkeyPatch) -> None:
     """Judge group-sequential looks at 1.96 each."""
-    monkeypatch.setattr(daily_decisions, "limit_at_last", lambda *_: 1.96)
+    monkeypatch.setattr(daily_decisions, "limit_at_last", lambda *_, **__: 1.96)
 
 
 @pytest.mark.parametrize(
