@@ -3,13 +3,17 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
 from engine.calibration.method import FAMILY, Method, MethodOutcome
 from engine.stats.arrays import FloatArray
 from engine.stats.estimates import Estimate
-from engine.stats.frequentist.noninferiority import noninferiority_test
+from engine.stats.frequentist.equivalence import relative_z, remaining_lifts
 from engine.stats.moments import Moments
 from engine.stats.skewness import PooledCumulants
+
+# Of a one-sided test at half of the level.
+_CRITICAL = float(-special.ndtri(FAMILY / 2.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +75,11 @@ def _test(sample: GuardrailSample, *, wanted: int) -> MethodOutcome:
     control, variant = arms[:, None, :1], arms[:, None, 1:]
     moments = sample.moments[:, None]
     cumulants = PooledCumulants.of(moments[..., :1], moments[..., 1:])
-    found = noninferiority_test(control, variant, margin=margin, alpha=FAMILY, cumulants=cumulants)
-    verdict = np.where(found.holds if wanted > 0 else found.broken, wanted, 0)
+    z = relative_z(control, variant, ratio=1.0 - margin, cumulants=cumulants)
+    verdict = np.where(wanted * z > _CRITICAL, wanted, 0)
+    lowest, _ = remaining_lifts(control, variant, critical=_CRITICAL, cumulants=cumulants)
     observed_lift = (variant.value - control.value) / sample.case.rate + margin
-    return MethodOutcome(verdict, found.worst + margin, np.full(observed_lift.shape, np.inf), observed_lift)
+    return MethodOutcome(verdict, lowest + margin, np.full(observed_lift.shape, np.inf), observed_lift)
 
 
 METHODS: tuple[Method, ...] = (

@@ -1,6 +1,6 @@
 """METHODS: every method under calibration, with its verdicts and intervals on simulated trials."""
 
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -81,7 +81,7 @@ def _bayesian(trials: Trials) -> MethodOutcome:
     return MethodOutcome(verdict, low, high, end.observed_lift)
 
 
-def _sequential(trials: Trials, *, ends_as_planned: bool) -> MethodOutcome:
+def _always_valid(trials: Trials) -> MethodOutcome:
     fewest = trials.converted
     if trials.setting.orders is None:
         fewest = np.minimum(fewest, trials.moments.n - fewest)
@@ -91,7 +91,6 @@ def _sequential(trials: Trials, *, ends_as_planned: bool) -> MethodOutcome:
         fewest_conversions=np.minimum(fewest[..., 1:], fewest[..., :1]),
         alpha=_alpha(trials),
         planned=planned,
-        ends_as_planned=ends_as_planned,
     )
     verdict = wins_always_valid(sequence).astype(np.int64) - wins_always_valid(sequence, wanted=-1)
     return MethodOutcome(verdict, sequence.lift_low, sequence.lift_high, trials.observed_lift)
@@ -143,8 +142,7 @@ DAILY: tuple[Method, ...] = (
     Method(name="Dunnett", run=_dunnett, applies_to=_has_several, intervals="all"),
     # A Bayesian verdict is one-sided: it may err at the level on either side.
     Method(name="Bayesian", run=_bayesian, error_rate=2.0 * FAMILY),
-    Method(name="always valid", run=partial(_sequential, ends_as_planned=False)),
-    Method(name="O'Brien-Fleming", run=partial(_sequential, ends_as_planned=True)),
+    Method(name="always valid", run=_always_valid),
     Method(name="group sequential", run=_group_sequential),
     Method(name="naive peeking", run=_uncorrected_peeking, is_safe=False),
 )

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import fieller
-from engine.stats.sequential import confidence_sequence_boundary, obrien_fleming
+from engine.stats.sequential import confidence_sequence_boundary
 
 # With fewer conversions per arm, the normal approximation behind the sequence is unreliable.
 FEWEST_CONVERSIONS = 25
@@ -35,36 +35,28 @@ class ConfidenceSequence:
     defined: BoolArray
 
 
-def confidence_sequence(  # noqa: PLR0913  # a comparison and its boundary
+def confidence_sequence(  # a comparison and its boundary
     control: Estimate,
     variant: Estimate,
     *,
     fewest_conversions: npt.ArrayLike,
     alpha: float,
     planned: npt.ArrayLike = PLANNED_BY_DEFAULT,
-    ends_as_planned: bool = False,
 ) -> ConfidenceSequence:
     """Compute the asymptotic confidence sequence of the difference and of the lift.
 
     Estimate ± critical value · standard error, the critical value of Waudby-Smith, Arbour, Sinha, Kennedy
     and Ramdas (2024), tuned to `planned` visitors in both arms together, which is fixed before the data.
-    With `ends_as_planned` the critical value is O'Brien and Fleming's (`obrien_fleming`): strict early, close
-    to that of a single look at the planned end, and without a promise beyond it. The lift
-    is Fieller's interval (1954, JRSS B 16) with the critical value. Not defined before the arm
-    with the fewest conversions has FEWEST_CONVERSIONS of them.
+    The lift is Fieller's interval (1954, JRSS B 16) with the critical value. Not defined before the arm with
+    the fewest conversions has FEWEST_CONVERSIONS of them.
     """
     change = variant.minus(control)
     z = change.z
     defined = np.isfinite(z) & (np.asarray(fewest_conversions) >= FEWEST_CONVERSIONS)
     fraction = change.n / np.asarray(planned, np.float64)
     known = np.where(defined, fraction, 1.0)
-    if ends_as_planned:
-        limits, log_p = obrien_fleming.critical_value(known, alpha), obrien_fleming.log_p_value(z, known)
-    else:
-        limits, log_p = (
-            confidence_sequence_boundary.critical_value(known, alpha),
-            confidence_sequence_boundary.log_p_value(z, known, alpha),
-        )
+    limits = confidence_sequence_boundary.critical_value(known, alpha)
+    log_p = confidence_sequence_boundary.log_p_value(z, known, alpha)
     critical = np.where(defined, limits, np.nan)
     reach = critical * np.sqrt(change.variance)
     lift_low, lift_high = fieller(control.value, control.variance, variant.value, variant.variance, critical)
