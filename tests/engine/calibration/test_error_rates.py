@@ -61,11 +61,8 @@ def test_sets_of_intervals_hold_all_truths_at_once_where_that_is_promised() -> N
 
 @pytest.mark.parametrize("name", ["score test or Fisher", "Welch", "Holm", "Dunnett"])
 def test_a_single_look_has_the_power_it_was_planned_for(name: str) -> None:
-    # Revenue has less: its spread grows with the lift, which the plan leaves out.
     for score in scores_of(name):
-        assert score.power.value == pytest.approx(
-            0.8 if score.setting.metric == "conversion" else 0.72, abs=0.08
-        )
+        assert score.power.value == pytest.approx(0.8, abs=0.08)
 
 
 def test_looking_daily_costs_power_and_the_boundaries_cost_less_than_the_sequence() -> None:
