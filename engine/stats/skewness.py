@@ -71,9 +71,10 @@ def remove_skewness(t: FloatArray, skewness: npt.ArrayLike) -> FloatArray:
 
 
 def restore_skewness(g: FloatArray, skewness: npt.ArrayLike) -> FloatArray:
-    """Invert `remove_skewness`: the t of which it makes g."""
+    """Invert `remove_skewness`: the t of which it makes g; infinite where g is."""
     third = np.asarray(skewness, np.float64)
-    apart = g - third / 6.0
+    is_infinite = np.isinf(g)
+    apart = np.where(is_infinite, 0.0, g) - third / 6.0
     root = np.cbrt(1.0 + third * apart)
     # (root - 1) · 3/λ, in the form that does not divide by λ.
-    return np.asarray(apart * (3.0 / (1.0 + root + root * root)))
+    return np.where(is_infinite, g, apart * (3.0 / (1.0 + root + root * root)))

@@ -89,21 +89,24 @@ def established_at_any_look(  # noqa: PLR0913  # a look and the terms of its bou
     )
 
 
-def established_at_plan(
+def established_at_plan(  # noqa: PLR0913  # a look and the terms of its tests
     look: LookStatistics,
     *,
     roles: GoalRoles,
     alpha: float,
+    log_p: FloatArray | None = None,
     tests_differences: bool = True,
     primary_critical: FloatArray | None = None,
 ) -> Established:
     """Find what the one look at the plan shows, by ordinary tests at level `alpha`.
 
-    Without `tests_differences` winners and losers are left to the confidence sequence, as an always-valid
-    experiment wants it. `primary_critical` is as in `established_at_any_look`.
+    `log_p` are two-sided and adjusted for several variants; without them those of z are compared. Without
+    `tests_differences` winners and losers are left to the confidence sequence, as an always-valid experiment
+    wants it. `primary_critical` is as in `established_at_any_look`.
     """
     z = np.where(look.is_enough & tests_differences, look.z, np.nan)
-    wins, loses = _calls(z, log_p_normal(z), roles, alpha, primary_critical)
+    compared = log_p_normal(z) if log_p is None else np.where(np.isnan(z), np.nan, log_p)
+    wins, loses = _calls(z, compared, roles, alpha, primary_critical)
     critical = float(-special.ndtri(EQUIVALENCE_LEVEL))
     harm_limit = float(-special.ndtri(roles.guardrail_alpha / 2.0))
     return Established(

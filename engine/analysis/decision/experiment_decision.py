@@ -58,7 +58,7 @@ def decide_experiment(
     statistics = look_statistics(data, significance)
     looks = () if is_exploratory else data.looks
     at_any_look = _at_any_look(data, statistics, looks)
-    at_plan = _at_plan(data, statistics, looks)
+    at_plan = _at_plan(data, significance, statistics, looks)
     findings = at_any_look if at_plan is None else at_any_look.also(at_plan)
 
     def judge(established: Established) -> tuple[Situation, RuleRow]:
@@ -109,20 +109,25 @@ def _at_any_look(
 
 
 def _at_plan(
-    data: AnalysisData, statistics: LookStatistics, looks: Sequence[RecordedLook]
+    data: AnalysisData,
+    significance: Significance,
+    statistics: LookStatistics,
+    looks: Sequence[RecordedLook],
 ) -> Established | None:
     """Return what the look at the plan showed, as recorded, or this look's, if it is the first one there.
 
-    None before the plan.
+    None before the plan. Holm's and Dunnett's p values are compared with the level of all comparisons.
     """
     if data.sample.recorded is not None and looks:
         return recorded_findings(data, data.sample.recorded)
     if not data.sample.is_reached:
         return None
+    is_adjusted = data.plan.statistics.correction != "bonferroni" and not data.plan.is_bayesian
     return established_at_plan(
         statistics,
         roles=goal_roles(data),
-        alpha=data.plan.two_sided_alpha,
+        alpha=data.plan.family_alpha if is_adjusted else data.plan.two_sided_alpha,
+        log_p=significance.effects.log_p if is_adjusted else None,
         tests_differences=data.plan.statistics.sequential != "always_valid",
         primary_critical=_boundary(data),
     )

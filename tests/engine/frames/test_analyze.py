@@ -226,7 +226,7 @@ def test_both_e_mails_of_hillstroms_challenge_win(email_challenge: EmailChalleng
     assert {name: (v.visitors, v.conversions) for name, v in visits.items()} == email_challenge.visits
     for (goal, mail), p_value in email_challenge.p_values.items():
         # The arms differ by a visitor or a hundred, so Hall's correction of Welch's p is slight.
-        assert by_goal[goal][mail].p_value == pytest.approx(p_value, rel=5e-2 if goal == "spend" else 1e-6)
+        assert by_goal[goal][mail].p_value == pytest.approx(p_value, rel=0.1 if goal == "spend" else 1e-6)
     assert {v.status for v in visits.values()} == {"control", "winner"}
     assert report.goals[0].summary.winner_variant_name == "Mens E-Mail"
 

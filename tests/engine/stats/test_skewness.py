@@ -156,3 +156,9 @@ def paying(*, runs: int, visitors: int, seed: int) -> Moments:
     amounts = rng.lognormal(-0.5, 1, payers.sum())
     spending = Moments.of_groups(amounts, np.repeat(np.arange(runs), payers), runs)
     return spending.merge(Moments.of_shares(np.zeros(runs), visitors - payers))
+
+
+@pytest.mark.parametrize("skewness", [0.0, 0.3, -0.3])
+def test_infinite_values_stay_infinite(skewness: float) -> None:
+    found = restore_skewness(np.array([np.inf, -np.inf]), np.array(skewness))
+    np.testing.assert_array_equal(found, [np.inf, -np.inf])

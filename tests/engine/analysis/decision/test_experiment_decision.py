@@ -223,3 +223,15 @@ def test_group_sequential_spends_alpha_at_the_looks_that_were_recorded() -> None
     spent = report_on(**last, looks=looks)
     assert spent.goals[0].variants[1].status == "inconclusive"
     assert action(spent)[0] == "review"
+
+
+@pytest.mark.parametrize("correction", ["bonferroni", "holm", "dunnett"])
+def test_the_look_at_the_plan_uses_the_correction_of_the_experiment(correction: Any) -> None:
+    # The second p is .04: above Bonferroni's .025, and Holm's for a second comparison is .05.
+    report = report_on(
+        [22_000] * 3, [2_200, 2_400, 2_330], day=14, statistics=Statistics(correction=correction)
+    )
+    statuses = [variant.status for variant in report.goals[0].variants]
+    second = report.due_look.comparisons["goal_1"]["var_2"].wins if report.due_look else None
+    assert second is (statuses[2] == "winner")
+    assert (correction == "holm") == (statuses[2] == "winner")
