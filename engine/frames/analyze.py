@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from engine.analysis.analyze import analyze
+from engine.analysis.evidence.recorded_looks import RecordedLook, with_ids
 from engine.analysis.results.report import Report
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
@@ -24,6 +25,7 @@ from engine.frames.rows import (
     kinds_of,
     read_rows,
 )
+from engine.frames.service_record import ServiceRecord
 from engine.local_days import EPOCH
 
 __all__ = ["Columns", "GoalKind", "analyze_frame"]
@@ -53,6 +55,8 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
     caps: Mapping[str, float] = {},
     statistics: Statistics = _DEFAULTS,
     running: bool = False,
+    looks: Sequence[RecordedLook] = (),
+    service: ServiceRecord | None = None,
     currency: str = "USD",
     name: str = "Data frame",
 ) -> Report:
@@ -72,11 +76,16 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
     order. `caps` cap revenue at a percentile (50 to 100) of the visitors with revenue.
     The test counts as finished, judged by this one look. With `running` it is judged as one that goes on:
     by its plan, and before that by what holds at every look; its running days are those from the first to
-    the last `timestamp`, which it needs.
+    the last `timestamp`, which it needs. `looks` are those recorded so far, in order, with comparisons by
+    goal column and variant: what they established is kept, and a look at the plan stays the one that judges.
+    `service` instead of `running` has the times, pauses and settings of an experiment that a service ran;
+    `Snapshot.analysis` gives both.
 
     Raises InvalidEvidenceError for a missing column or an invalid value, and InvalidDesignError for an
     invalid experiment, as with more than 20 variants.
     """
+    if running and service is not None:
+        raise InvalidEvidenceError("service has the status of the experiment: leave out running")
     if running and timestamp is None:
         raise InvalidEvidenceError("a running test is judged by its days: name the column with timestamp")
     kinds = kinds_of(goals)
@@ -102,12 +111,23 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
         is_running=running,
         name=name,
     )
+    if service is not None:
+        experiment = service.complete_experiment(experiment)
     arms = [one.name for one in experiment.variants]
     count_rows = partial(count, variants=arms, goals=kinds, timezone=timezone, is_distinct=visitor is None)
     observed = count_rows(rows, extra=extra)
     evidence = with_epochs(observed, rows, weight_epochs, variants=arms, count=count_rows)
     return analyze(
-        experiment, evidence, now=experiment.updated_at, currency=currency, is_finished=not running
+        experiment,
+        evidence if service is None else service.complete_evidence(evidence),
+        now=experiment.updated_at,
+        currency=currency,
+        looks=with_ids(
+            looks,
+            goals={one.name: one.id for one in experiment.goals},
+            variants={one.name: one.id for one in experiment.variants},
+        ),
+        is_finished=not running and service is None,
     )
 
 

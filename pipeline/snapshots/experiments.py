@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.local_days import from_epoch_microseconds
@@ -33,8 +34,14 @@ Write = Callable[[Path], int]
 Place = Callable[[str, str, Write], DataFile]
 
 
-def write_experiment(
-    cursor: Cursor, experiment: Experiment, project: Project, published: Published, place: Place
+def write_experiment(  # noqa: PLR0913  # everything that an entry consists of
+    cursor: Cursor,
+    experiment: Experiment,
+    project: Project,
+    published: Published,
+    *,
+    looks: tuple[RecordedLook, ...],
+    place: Place,
 ) -> SnapshotExperiment:
     """Write the published results of an experiment; `cursor` is in the transaction that read `published`."""
     variants = _variants(cursor, experiment, published)
@@ -76,6 +83,8 @@ def write_experiment(
         as_of=from_epoch_microseconds(published.as_of),
         several_variants=counts.get(SEVERAL_VARIANTS, 0),
         bots=counts.get(FLAGGED_AS_BOT, 0),
+        pauses=experiment.pauses,
+        looks=looks,
         **files,
     )
 
@@ -115,6 +124,8 @@ def _goals(experiment: Experiment, project: Project, published: Published) -> tu
             currency=str(goal.tracking.get("currency", project.revenue_currency)),
             cap_percentile=goal.config.get("cap_percentile"),
             per=str(goal.tracking.get("per", "visitor")),
+            minimum_effect_percent=goal.config.get("minimum_effect_percent"),
+            guardrail_margin_percent=goal.config.get("guardrail_margin_percent"),
         )
         for goal in (known[goal_id] for goal_id in published.goals if goal_id in known)
     )

@@ -7,7 +7,10 @@ from typing import Final
 
 import msgspec
 
+from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.design.analysis_settings import Statistics
+from engine.design.pauses import Pause
+from engine.design.vocabulary import Status
 from engine.design.weight_epochs import WeightEpoch
 from pipeline.snapshots.files import placed
 
@@ -54,7 +57,11 @@ class SnapshotVariant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotGoal:
-    """A goal; `type` as in the API, `currency` of its revenue, `per` visitor or order."""
+    """A goal; `type` as in the API, `currency` of its revenue, `per` visitor or order.
+
+    `minimum_effect_percent` is None where the experiment's holds, `guardrail_margin_percent` where the goal
+    is no guardrail.
+    """
 
     id: str
     name: str
@@ -64,6 +71,8 @@ class SnapshotGoal:
     currency: str
     cap_percentile: float | None = None
     per: str = "visitor"
+    minimum_effect_percent: float | None = None
+    guardrail_margin_percent: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +81,13 @@ class SnapshotExperiment:
 
     `several_variants` visitors were exposed to more than one variant, `bots` were flagged; neither has a row.
     Variants and goals are those the experiment was counted by. `weight_epochs` is empty until weights
-    change.
+    change. `looks` are the recorded ones that judge the experiment: the one at the plan and the last of the
+    others, in order; None in snapshots from before they contained looks and pauses.
     """
 
     id: str
     name: str
-    status: str
+    status: Status
     started_at: datetime | None
     completed_at: datetime | None
     analysis_method: str
@@ -91,6 +101,8 @@ class SnapshotExperiment:
     as_of: datetime
     several_variants: int
     bots: int
+    pauses: tuple[Pause, ...] = ()
+    looks: tuple[RecordedLook, ...] | None = None
     visitors: DataFile
     orders: DataFile
     aggregates: DataFile

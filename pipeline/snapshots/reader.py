@@ -1,7 +1,7 @@
 """Reader of snapshots for notebooks: lazy Polars frames of visitors, events and sums."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import chain, count
 from pathlib import Path
@@ -9,9 +9,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from engine.design.analysis_settings import Statistics
-from engine.design.lifecycle import OPEN
 from engine.frames.rows import GoalKind
+from pipeline.snapshots.analysis_arguments import analysis_arguments
 from pipeline.snapshots.manifest import (
     MANIFEST,
     DataFile,
@@ -138,42 +137,17 @@ class Snapshot:
         return {names[goal.id]: _kind(goal) for goal in in_order}
 
     def analysis(self, experiment: str) -> dict[str, Any]:
-        """Build the arguments of `analyze_frame` besides `visitors`, with the experiment's settings.
+        """Build the arguments of `analyze_frame` besides `visitors`, as the service judged at the snapshot.
 
-        Variants without visitors are left out, and so are settings that need more than one row per visitor:
-        pre-period values (`cuped`, `prior: pre_period`), orders (`per: order`), guardrails. The looks that
-        the service recorded are not in a snapshot: an unfinished experiment is judged as `running`, by its
-        plan as of the last exposure.
+        They are the experiment's settings, its times and pauses, and the looks recorded by then. Variants
+        without visitors are left out, and so are settings that need more than one row per visitor: pre-period
+        values (`cuped`, `prior: pre_period`) and orders (`per: order`).
         Raises ValueError for an experiment without goals, or without visitors in the control.
         """
         entry = self.experiment(experiment)
-        exposed = [variant for variant in entry.variants if variant.visitors]
-        control = next((variant.name for variant in exposed if variant.is_control), None)
-        if control is None or not entry.goals:
-            missing = "goals" if control else "visitors who saw the control"
-            raise ValueError(f"{entry.name!r} has no {missing}")
-        names = _goal_names(entry.goals)
-        primary = next((goal for goal in entry.goals if goal.is_primary), entry.goals[0])
         return {
-            "name": entry.name,
-            "variant": "variant",
-            "control": control,
+            **analysis_arguments(entry, self.manifest, _goal_names(entry.goals)),
             "goals": self.goal_columns(experiment),
-            "timestamp": "first_exposed_at",
-            "timezone": self.manifest.timezone,
-            "weights": {variant.name: variant.weight for variant in exposed},
-            "weight_epochs": [
-                (epoch.started_at, {one.name: epoch.weights.get(one.id, 0.0) for one in exposed})
-                for epoch in entry.weight_epochs
-            ],
-            "traffic_strategy": entry.traffic_strategy,
-            "caps": {} if entry.weight_epochs else _caps(entry.goals, names),
-            "statistics": _without_pre_period(entry.statistics),
-            "running": entry.status in OPEN,
-            "less_is_better": [names[goal.id] for goal in entry.goals if goal.less_is_better],
-            "analysis_method": entry.analysis_method,
-            "confidence_level": entry.confidence_level,
-            "currency": primary.currency,
         }
 
     def events(self) -> pl.LazyFrame:
@@ -204,20 +178,6 @@ class Snapshot:
     def _scan(self, files: Iterable[DataFile]) -> pl.LazyFrame:
         paths = [self.path(file) for file in files]
         return pl.scan_parquet(paths) if paths else pl.LazyFrame()
-
-
-def _caps(goals: Iterable[SnapshotGoal], names: dict[str, str]) -> dict[str, float]:
-    """Map the columns of revenue per visitor to their cap percentiles."""
-    return {
-        names[goal.id]: goal.cap_percentile
-        for goal in goals
-        if goal.cap_percentile is not None and goal.per == "visitor"
-    }
-
-
-def _without_pre_period(statistics: Statistics) -> Statistics:
-    prior = "flat" if statistics.prior == "pre_period" else statistics.prior
-    return replace(statistics, cuped=False, prior=prior)
 
 
 def _kind(goal: SnapshotGoal) -> GoalKind:

@@ -126,6 +126,10 @@ class Snapshots:
     def _write(self, project: Project, folder: Path, before: Manifest | None) -> Manifest:
         files = _Files(folder, before, lambda: self._stopping)
         experiments = self._catalog.experiments.of_project(project.id)
+        # Read before the results, which then contain all that the looks were taken of.
+        looks = {one.id: self._catalog.recorded_looks.of(one.id) for one in experiments}
+        # The time of the content: writing it may take minutes.
+        taken_at = self._clock()
         with self._warehouse.transaction() as cursor:
             events = tuple(self._events(cursor, project.id, files))
             published = [
@@ -134,7 +138,9 @@ class Snapshots:
                 if (record := published_rollups.find(cursor, experiment.id))
             ]
             results: tuple[SnapshotExperiment, ...] = tuple(
-                write_experiment(cursor, experiment, project, record, files.place)
+                write_experiment(
+                    cursor, experiment, project, record, looks=looks[experiment.id], place=files.place
+                )
                 for experiment, record in published
             )
         manifest = Manifest(
@@ -142,7 +148,7 @@ class Snapshots:
             project_name=project.name,
             timezone=project.timezone,
             currency=project.revenue_currency,
-            taken_at=self._clock(),
+            taken_at=taken_at,
             last_seq=max((file.last_seq for file in events), default=0),
             events=events,
             experiments=results,

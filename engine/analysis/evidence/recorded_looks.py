@@ -1,7 +1,7 @@
 """Recorded looks: the results of an experiment as they were when they were judged."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -86,6 +86,13 @@ def plan_look(looks: tuple[RecordedLook, ...]) -> RecordedLook | None:
     return next((look for look in looks if look.is_at_plan), None)
 
 
+def with_ids(
+    looks: Sequence[RecordedLook], *, goals: Mapping[str, str], variants: Mapping[str, str]
+) -> tuple[RecordedLook, ...]:
+    """Replace the ids of goals and variants in looks; comparisons of others are left out."""
+    return tuple(_with_ids(look, goals, variants) for look in looks)
+
+
 def is_to_be_added(look: RecordedLook, looks: Sequence[RecordedLook]) -> bool:
     """Tell whether a look adds to those recorded: the first at the plan, or of its running day, or with news.
 
@@ -102,6 +109,23 @@ def is_to_be_added(look: RecordedLook, looks: Sequence[RecordedLook]) -> bool:
         return True
     known = set().union(*(_established(one) for one in looks))
     return not _established(look) <= known
+
+
+def _with_ids(look: RecordedLook, goals: Mapping[str, str], variants: Mapping[str, str]) -> RecordedLook:
+    margins = look.plan.equivalence_margins
+    return replace(
+        look,
+        plan=replace(
+            look.plan,
+            equivalence_margins={goals[goal]: margin for goal, margin in margins.items() if goal in goals},
+        ),
+        comparisons={
+            goals[goal]: {variants[one]: found for one, found in by_variant.items() if one in variants}
+            for goal, by_variant in look.comparisons.items()
+            if goal in goals
+        },
+        variant_id=variants.get(look.variant_id or ""),
+    )
 
 
 def _established(look: RecordedLook) -> set[tuple[str, str, str]]:

@@ -1,0 +1,58 @@
+"""Service record: facts of an experiment in a service that its rows do not contain."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from engine.analysis.evidence.evidence import Evidence
+from engine.design.experiment import Experiment
+from engine.design.pauses import Pause
+from engine.design.vocabulary import Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceRecord:
+    """Facts of an experiment that a service ran; it is judged as at `now`.
+
+    Running days are those from `started_at` to `completed_at` or `now`, without `pauses`. By goal column:
+    `minimum_effects` that differ from the experiment's, and the margins of `guardrails` (both in percent).
+    `several_variants` and `bots` are the visitors excluded, who have no row.
+    """
+
+    now: datetime
+    status: Status
+    started_at: datetime
+    completed_at: datetime | None = None
+    pauses: tuple[Pause, ...] = ()
+    minimum_effects: Mapping[str, float] = field(default_factory=dict)
+    guardrails: Mapping[str, float] = field(default_factory=dict)
+    several_variants: int = 0
+    bots: int = 0
+
+    def complete_experiment(self, experiment: Experiment) -> Experiment:
+        """Set the status, the times and the goals' settings of an experiment built from rows."""
+        return replace(
+            experiment,
+            created_at=self.started_at,
+            updated_at=self.now,
+            status=self.status,
+            started_at=self.started_at,
+            completed_at=self.completed_at,
+            pauses=self.pauses,
+            goals=tuple(
+                replace(goal, config={**goal.config, **self._settings(goal.name)})
+                for goal in experiment.goals
+            ),
+        )
+
+    def complete_evidence(self, evidence: Evidence) -> Evidence:
+        """Add the visitors excluded and the time up to which events are counted."""
+        return replace(evidence, as_of=self.now, several_variants=self.several_variants, bots=self.bots)
+
+    def _settings(self, goal: str) -> dict[str, Any]:
+        settings = {
+            "minimum_effect_percent": self.minimum_effects.get(goal),
+            "guardrail_margin_percent": self.guardrails.get(goal),
+        }
+        return {name: value for name, value in settings.items() if value is not None}

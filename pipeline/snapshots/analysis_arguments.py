@@ -1,0 +1,93 @@
+"""Arguments of the analysis of a snapshot's experiment."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from engine.analysis.evidence.recorded_looks import with_ids
+from engine.design.analysis_settings import Statistics
+from engine.design.lifecycle import OPEN
+from engine.frames.service_record import ServiceRecord
+from pipeline.snapshots.manifest import Manifest, SnapshotExperiment, SnapshotVariant
+
+
+def analysis_arguments(
+    entry: SnapshotExperiment, manifest: Manifest, columns: Mapping[str, str]
+) -> dict[str, Any]:
+    """Build the arguments of `analyze_frame` besides rows and goals; `columns` are by goal id.
+
+    Raises ValueError for an experiment without goals, or without visitors in the control.
+    """
+    exposed = [variant for variant in entry.variants if variant.visitors]
+    control = next((variant.name for variant in exposed if variant.is_control), None)
+    if control is None or not entry.goals:
+        missing = "goals" if control else "visitors who saw the control"
+        raise ValueError(f"{entry.name!r} has no {missing}")
+    primary = next((goal for goal in entry.goals if goal.is_primary), entry.goals[0])
+    return {
+        "name": entry.name,
+        "variant": "variant",
+        "control": control,
+        "timestamp": "first_exposed_at",
+        "timezone": manifest.timezone,
+        "weights": {variant.name: variant.weight for variant in exposed},
+        "weight_epochs": [
+            (epoch.started_at, {one.name: epoch.weights.get(one.id, 0.0) for one in exposed})
+            for epoch in entry.weight_epochs
+        ],
+        "traffic_strategy": entry.traffic_strategy,
+        "caps": {} if entry.weight_epochs else _caps(entry, columns),
+        "statistics": _without_pre_period(entry.statistics),
+        "less_is_better": [columns[goal.id] for goal in entry.goals if goal.less_is_better],
+        "analysis_method": entry.analysis_method,
+        "confidence_level": entry.confidence_level,
+        "currency": primary.currency,
+        **_course(entry, manifest, columns, exposed),
+    }
+
+
+def _course(
+    entry: SnapshotExperiment,
+    manifest: Manifest,
+    columns: Mapping[str, str],
+    exposed: list[SnapshotVariant],
+) -> dict[str, Any]:
+    """Describe the course of the experiment; for an older snapshot only whether it was unfinished."""
+    if entry.looks is None or entry.started_at is None:
+        return {"running": entry.status in OPEN}
+    return {
+        "looks": with_ids(entry.looks, goals=columns, variants={one.id: one.name for one in exposed}),
+        "service": ServiceRecord(
+            now=manifest.taken_at,
+            status=entry.status,
+            started_at=entry.started_at,
+            completed_at=entry.completed_at,
+            pauses=entry.pauses,
+            minimum_effects={
+                columns[goal.id]: goal.minimum_effect_percent
+                for goal in entry.goals
+                if goal.minimum_effect_percent is not None
+            },
+            guardrails={
+                columns[goal.id]: goal.guardrail_margin_percent
+                for goal in entry.goals
+                if goal.guardrail_margin_percent is not None
+            },
+            several_variants=entry.several_variants,
+            bots=entry.bots,
+        ),
+    }
+
+
+def _caps(entry: SnapshotExperiment, columns: Mapping[str, str]) -> dict[str, float]:
+    """Map the columns of revenue per visitor to their cap percentiles."""
+    return {
+        columns[goal.id]: goal.cap_percentile
+        for goal in entry.goals
+        if goal.cap_percentile is not None and goal.per == "visitor"
+    }
+
+
+def _without_pre_period(statistics: Statistics) -> Statistics:
+    prior = "flat" if statistics.prior == "pre_period" else statistics.prior
+    return replace(statistics, cuped=False, prior=prior)
