@@ -46,6 +46,7 @@ def import_file(
     """Import visitors (name their columns) or events (named as in the API), and print the verdict."""
     from api.cli.report_table import render_report
     from pipeline.imports.importer import VisitorFile, import_events, import_visitors
+    from pipeline.imports.running_time import pause_since_last_visitor
     from pipeline.imports.visitor_rows import VisitorColumns
 
     with opened_store(data_dir) as store, progress() as bar:
@@ -83,11 +84,17 @@ def import_file(
         )
         store.rollup.refresh(target.id)
         if imported.experiment is not None:
-            report = store.results.report(imported.experiment, target, now=utc_now(), is_finished=not running)
-            out.print(render_report(report))
-            out.print(
-                f"Experiment {imported.experiment.id}; serve it with `truelift serve --data-dir {data_dir}`."
+            now = utc_now()
+            counted = store.results.evidence(imported.experiment, target, now=now)
+            experiment = pause_since_last_visitor(
+                store.catalog,
+                imported.experiment,
+                last_visitor_at=counted.last_exposure_at,
+                now=now,
             )
+            report = store.results.report(experiment, target, now=now, is_finished=not running)
+            out.print(render_report(report))
+            out.print(f"Experiment {experiment.id}; serve it with `truelift serve --data-dir {data_dir}`.")
 
 
 def _print_bad_rows(bad_rows: "tuple[BadRow, ...]") -> None:

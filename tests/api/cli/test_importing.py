@@ -1,7 +1,7 @@
 """Command `import`: files of real experiments, and their verdicts."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -125,6 +125,17 @@ def test_imported_file_is_a_finished_test_judged_by_one_look_for_good(
 
 
 @pytest.mark.usefixtures("account")
+def test_rows_at_lines_of_an_earlier_import_add_no_visitors(
+    run: Run, tmp_path: Path, clear_file: Path
+) -> None:
+    run("import", clear_file, "--data-dir", tmp_path, *CLEAR)
+    clear_file.write_text("who,arm,bought\n")
+    append_visitors(clear_file, "other", buyers=(300, 300))
+    run("import", clear_file, "--data-dir", tmp_path, *CLEAR)
+    assert counts(goal_named(report_of(tmp_path), "bought")) == {"A": (2_000, 200), "B": (2_000, 250)}
+
+
+@pytest.mark.usefixtures("account")
 def test_imported_file_of_a_running_test_waits_for_its_plan(
     run: Run, tmp_path: Path, clear_file: Path
 ) -> None:
@@ -139,6 +150,22 @@ def test_imported_file_of_a_running_test_waits_for_its_plan(
     finished = report_of(tmp_path)
     assert finished.primary is not None
     assert finished.plan.source == "finished"
+
+
+@pytest.mark.usefixtures("account")
+def test_running_days_of_an_old_file_end_at_its_last_visitor(run: Run, tmp_path: Path) -> None:
+    began = datetime.now(UTC) - timedelta(days=400)
+    times = [began + timedelta(days=day) for day in range(11) for _ in range(20)]
+    rows = [f"v{i},{'AB'[i % 2]},{int(i % 10 < 2)},{at.isoformat()}" for i, at in enumerate(times)]
+    path = tmp_path / "old.csv"
+    path.write_text("\n".join(["who,arm,bought,at", *rows]) + "\n")
+    ran = run("import", path, "--data-dir", tmp_path, *CLEAR, "--timestamp", "at", "--running")
+    assert "Plan: 220 of " in ran.out
+    report = report_of(tmp_path)
+    assert report.primary is not None
+    assert report.plan.running_days == pytest.approx(10.0, abs=0.1)
+    assert (report.plan.is_reached, report.plan.source) == (False, "blinded")
+    assert report.primary.decision.recommendation == "keep_running"
 
 
 @pytest.mark.usefixtures("account")
