@@ -46,7 +46,7 @@ def import_file(
     """Import visitors (name their columns) or events (named as in the API), and print the verdict."""
     from api.cli.report_table import render_report
     from pipeline.imports.importer import VisitorFile, import_events, import_visitors
-    from pipeline.imports.running_time import pause_since_last_visitor
+    from pipeline.imports.pause_until_import import pause_since_last_visitor
     from pipeline.imports.visitor_rows import VisitorColumns
 
     with opened_store(data_dir) as store, progress() as bar:

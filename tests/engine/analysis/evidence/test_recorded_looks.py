@@ -9,6 +9,7 @@ from engine.analysis.evidence.recorded_looks import (
     RecordedPlan,
     is_to_be_added,
     plan_look,
+    with_ids,
 )
 from tests.builders import STARTED
 
@@ -64,3 +65,18 @@ def test_look_is_added_for_the_plan_a_new_day_or_news(
     look: RecordedLook, looks: tuple[RecordedLook, ...], *, is_added: bool
 ) -> None:
     assert is_to_be_added(look, looks) == is_added
+
+
+def test_looks_with_other_ids_leave_out_what_has_none() -> None:
+    found = RecordedComparison(n=250, mean=0.1, m2=22.5, m3=18.0, wins=True)
+    look = a_look(
+        8.0,
+        variant_id="var_1",
+        comparisons={"goal_1": {"var_0": found, "var_1": found, "var_2": found}, "goal_2": {"var_1": found}},
+    )
+    (renamed,) = with_ids([look], goals={"goal_1": "bought"}, variants={"var_0": "A", "var_1": "B"})
+    assert renamed.comparisons == {"bought": {"A": found, "B": found}}
+    assert renamed.plan.equivalence_margins == {"bought": 0.1}
+    assert renamed.variant_id == "B"
+    (without,) = with_ids([look], goals={}, variants={})
+    assert (without.comparisons, without.variant_id) == ({}, None)

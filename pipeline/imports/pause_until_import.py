@@ -1,4 +1,4 @@
-"""Running time of imported experiments, which ends at their last visitor."""
+"""Pause of an imported experiment between its last visitor and the import."""
 
 from dataclasses import replace
 from datetime import datetime

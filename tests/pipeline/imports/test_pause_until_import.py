@@ -7,7 +7,7 @@ import pytest
 from engine.design.experiment import Experiment
 from engine.design.pauses import Pause
 from engine.design.running_time import running_days
-from pipeline.imports.running_time import pause_since_last_visitor
+from pipeline.imports.pause_until_import import pause_since_last_visitor
 from tests.builders import STARTED
 from tests.pipeline.working_store import WorkingStore, a_working_store
 
