@@ -24,7 +24,7 @@ class Tables(ArrayRecord):
 
     def __post_init__(self) -> None:
         for hits, n in ((self.control_hits, self.control_n), (self.hits, self.n)):
-            if not np.all((hits >= 0) & (hits <= n) & np.isfinite(n)):
+            if not ((hits >= 0) & (hits <= n) & (n < np.inf)).all():
                 raise InvalidEvidenceError("conversions must lie between 0 and the visitors of their arm")
 
     @classmethod

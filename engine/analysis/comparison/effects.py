@@ -128,12 +128,12 @@ def _share_effects(
     """Compare conversion rates; `prior` has the two shapes of each goal's Beta prior."""
     hits, visitors = evidence.conversions[goals], evidence.visitors
     tables = Tables.of(hits[:, [control]], visitors[control], hits, visitors)
-    test = two_sample.compare_shares(tables, method.alpha)
     shapes = prior[:, :1], prior[:, 1:]
     posterior = posteriors.compare_shares(tables, shapes)
-    low, high = test.low, test.high
     if method.is_bayesian:
         low, high = posteriors.share_lift(tables, method.tail, shapes)
+    else:
+        low, high = two_sample.lift_interval_of_shares(tables, method.alpha)
     has_base = tables.control_hits > 0
     control_share, share = _posterior_shares(tables, prior)
     improvement = np.where(has_base, relative_change(control_share, share), np.nan)
@@ -147,7 +147,7 @@ def _share_effects(
     effects = Effects(
         improvement=improvement,
         difference=share - control_share,
-        log_p=test.log_p,
+        log_p=two_sample.log_p_shares(tables),
         low=np.where(has_base, low, np.nan),
         high=np.where(has_base, high, np.nan),
         chance=_chance_of_better(posterior, method.wanted),

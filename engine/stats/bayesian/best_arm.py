@@ -101,10 +101,11 @@ def _compete(edges: FloatArray, log_density: LogDensity, known: BoolArray) -> Be
     density = np.exp(logs - logs.max(axis=(1, 2), keepdims=True))
     density /= (density * weights).sum(axis=(1, 2), keepdims=True)
     beyond = np.where(known[:, None, None], _beyond(density, weights, half), 0.0)
-    log_below = np.log1p(-np.clip(beyond, 0.0, _NEARLY_ONE))
+    beyond = np.clip(beyond, 0.0, _NEARLY_ONE)
+    log_below = np.log1p(-beyond)
     log_others = log_below.sum(axis=-1, keepdims=True) - log_below
     chance = (weights * density * np.exp(log_others)).sum(axis=(1, 2))
-    loss = (weights * np.exp(log_below) * -np.expm1(log_others)).sum(axis=(1, 2))
+    loss = (weights * (1.0 - beyond) * -np.expm1(log_others)).sum(axis=(1, 2))
     return Best(np.where(known, chance, np.nan), np.where(known, loss, np.nan))
 
 

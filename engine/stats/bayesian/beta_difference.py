@@ -1,6 +1,6 @@
 """Quantiles of the difference of two Beta variables, for credible intervals of the absolute difference."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -9,6 +9,7 @@ from scipy import special
 
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.bayesian.beta import Beta
+from engine.stats.bayesian.beta_probability import Smooth, is_small
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 # The quadrature leaves out this much of the narrower density on each side.
@@ -18,30 +19,51 @@ _STEPS = 60
 _TOLERANCE = 1e-4
 
 
+# From differences to P(X - Y > d).
+Chance = Callable[[FloatArray], FloatArray]
+
+
 def differences_with_chance(x: Beta, y: Beta, chances: Sequence[float]) -> list[FloatArray]:
     """Find the difference d with P(X - Y > d) equal to each of the chances.
 
     By the secant method on the normal scale, where the chance is nearly linear, kept within a bracket.
     """
-    pair = _Pair.of(x, y)
-    return [_difference(pair, target) for target in special.ndtri(chances).tolist()]
+    targets = special.ndtri(chances).tolist()
+    found = [np.empty(x.a.shape) for _ in targets]
+    small = is_small(x, y)
+    for rows, prepare in ((small, _skewed_chance), (~small, _smooth_chance)):
+        if rows.any():
+            of_x, of_y = x[rows], y[rows]
+            chance = prepare(of_x, of_y)
+            mean, deviation = of_x.mean - of_y.mean, np.hypot(of_x.deviation, of_y.deviation)
+            for differences, target in zip(found, targets, strict=True):
+                differences[rows] = _difference(chance, mean, deviation, target)
+    return found
 
 
-def _difference(pair: "_Pair", target: float) -> FloatArray:
-    low, high = np.full(pair.mean.shape, -1.0), np.full(pair.mean.shape, 1.0)
-    at: FloatArray = np.clip(pair.mean - target * pair.deviation, low, high)
+def _skewed_chance(x: Beta, y: Beta) -> Chance:
+    return _Pair.of(x, y).chance
+
+
+def _smooth_chance(x: Beta, y: Beta) -> Chance:
+    return Smooth.of(x, y, np.ones(x.a.shape)).chance_of_difference
+
+
+def _difference(chance: Chance, mean: FloatArray, deviation: FloatArray, target: float) -> FloatArray:
+    low, high = np.full(mean.shape, -1.0), np.full(mean.shape, 1.0)
+    at: FloatArray = np.clip(mean - target * deviation, low, high)
     last, last_z = at, np.full(at.shape, np.nan)
     for turn in range(_STEPS):
-        z = special.ndtri(np.clip(pair.chance(at), 1e-300, 1.0 - 1e-16))
+        z = special.ndtri(np.clip(chance(at), 1e-300, 1.0 - 1e-16))
         low, high = np.where(z > target, at, low), np.where(z > target, high, at)
         fall = last_z - z
         # At first, and nearly everywhere, z falls by 1 over a standard deviation.
-        slope = np.divide(at - last, fall, out=pair.deviation.copy(), where=(fall != 0) & (turn > 0))
+        slope = np.divide(at - last, fall, out=deviation.copy(), where=(fall != 0) & (turn > 0))
         step = (z - target) * slope
         last, last_z = at, z
         is_inside = (at + step >= low) & (at + step <= high)
         following: FloatArray = np.where(is_inside, at + step, 0.5 * (low + high))
-        if np.all(np.abs(following - at) <= _TOLERANCE * pair.deviation):
+        if np.all(np.abs(following - at) <= _TOLERANCE * deviation):
             return following
         at = following
     return at
@@ -49,15 +71,16 @@ def _difference(pair: "_Pair", target: float) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """P(X - Y > d) by quadrature over the narrower density, between its quantiles `low` and `high`."""
+    """P(X - Y > d) by quadrature over the narrower density, between its quantiles `low` and `high`.
+
+    For skewed densities: the other's distribution function is evaluated at every node.
+    """
 
     x_is_narrow: BoolArray
     narrow: Beta
     wide: Beta
     low: FloatArray
     high: FloatArray
-    mean: FloatArray
-    deviation: FloatArray
 
     @classmethod
     def of(cls, x: Beta, y: Beta) -> Self:
@@ -71,8 +94,6 @@ class _Pair:
             wide=wide,
             low=np.asarray(special.betaincinv(narrow.a, narrow.b, _TINY), np.float64),
             high=np.asarray(special.betainccinv(narrow.a, narrow.b, _TINY), np.float64),
-            mean=x.mean - y.mean,
-            deviation=np.hypot(x.deviation, y.deviation),
         )
 
     def chance(self, difference: FloatArray) -> FloatArray:

@@ -124,6 +124,14 @@ class Smooth:
         fall: FloatArray = np.einsum("ij,ij,ij->i", self.mass, inside, density)
         return np.where(self.over_x, below, 1.0 - below), fall
 
+    def chance_of_difference(self, difference: FloatArray) -> FloatArray:
+        """Compute P(X - Y > d) at these differences d, of a pair prepared for a ratio of 1."""
+        gap = np.where(self.over_x, -difference, difference)
+        density = self.wide.smooth_density(np.clip(self.at + gap[:, None], 1e-15, 1.0 - 1e-15))
+        start = special.betainc(self.wide.a, self.wide.b, np.clip(self.low + gap, 0.0, 1.0))
+        below = start + np.einsum("ij,ij->i", self.mass_above, density)
+        return np.where(self.over_x, below, 1.0 - below)
+
 
 @dataclass(frozen=True, slots=True)
 class Bounded:

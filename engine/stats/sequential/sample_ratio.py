@@ -53,7 +53,7 @@ def check_split_over_epochs(
 
 
 def _log_p(log_factors: Sequence[FloatArray]) -> FloatArray:
-    mean = special.logsumexp(log_factors, axis=0) - np.log(len(log_factors))
+    mean = np.logaddexp.reduce(np.stack(log_factors)) - np.log(len(log_factors))
     return np.asarray(np.minimum(-mean, 0.0))
 
 
