@@ -43,7 +43,7 @@ class ArrayRecord:
 
     def __getitem__(self, key: Any) -> Self:  # noqa: ANN401  # any index of an array
         """Take the cells that `key` picks from an array."""
-        return self._rearranged(lambda array: np.asarray(array[key]))
+        return self.rearranged(lambda array: np.asarray(array[key]))
 
     def __setitem__(self, key: Any, values: Self) -> None:  # noqa: ANN401  # any index of an array
         """Overwrite, in place, the cells that `key` picks from an array."""
@@ -52,7 +52,7 @@ class ArrayRecord:
 
     def broadcast_to(self, shape: tuple[int, ...]) -> Self:
         """Repeat the cells to fill a larger shape, without a copy."""
-        return self._rearranged(lambda array: np.broadcast_to(array, shape))
+        return self.rearranged(lambda array: np.broadcast_to(array, shape))
 
     def map(self, function: Callable[[AnyArray], AnyArray]) -> Self:
         """Apply a function to every field."""
@@ -71,13 +71,13 @@ class ArrayRecord:
             ]
         )
 
-    def _rearranged(self, function: Callable[[AnyArray], AnyArray]) -> Self:
+    def rearranged(self, function: Callable[[AnyArray], AnyArray]) -> Self:
         """Apply a function that only picks or repeats cells, so that what was valid is not checked again."""
         record = object.__new__(type(self))
         for name in self.__dataclass_fields__:
             part = getattr(self, name)
             is_record = isinstance(part, ArrayRecord)
-            object.__setattr__(record, name, part._rearranged(function) if is_record else function(part))
+            object.__setattr__(record, name, part.rearranged(function) if is_record else function(part))
         return record
 
     @classmethod

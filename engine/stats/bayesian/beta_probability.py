@@ -130,7 +130,8 @@ class Smooth:
         density = self.wide.smooth_density(np.clip(self.at + gap[:, None], 1e-15, 1.0 - 1e-15))
         start = special.betainc(self.wide.a, self.wide.b, np.clip(self.low + gap, 0.0, 1.0))
         below = start + np.einsum("ij,ij->i", self.mass_above, density)
-        return np.where(self.over_x, below, 1.0 - below)
+        above: FloatArray = np.where(self.over_x, below, 1.0 - below)
+        return above
 
 
 @dataclass(frozen=True, slots=True)
