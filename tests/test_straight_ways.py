@@ -179,14 +179,18 @@ COUNTED = {"custom_event": ("conversions", "conversion_rate"), "revenue": ("reve
 
 @pytest.mark.parametrize("method", ["frequentist", "bayesian"])
 def test_the_service_and_its_snapshot_give_the_same_numbers(tmp_path: Path, method: AnalysisMethod) -> None:
-    with a_working_store(tmp_path / "store") as store:
+    now = datetime.now(UTC)
+    with a_working_store(tmp_path / "store", clock=lambda: now) as store:
         project, imported = brought_in(store, visits(), tmp_path)
         experiment = store.change(imported, analysis_method=method, confidence_level=90)
-        served = store.results.report(experiment, project, now=datetime.now(UTC))
+        served = store.results.report(experiment, project, now=now)
         store.snapshots.write(project.id)
         snapshot = open_snapshot(store.snapshots.folder)
         analysed = analyze_frame(snapshot.visitors("Visits"), **snapshot.analysis("Visits"))
     assert snapshot.experiment("Visits").several_variants > 0
+    assert [(one.decision.recommendation, one.decision.reason) for one in served.goals] == [
+        (one.decision.recommendation, one.decision.reason) for one in analysed.goals
+    ]
     for ours, theirs in zip(served.goals, analysed.goals, strict=True):
         kind = GOALS[theirs.goal.name]
         variants = zip(
@@ -202,7 +206,8 @@ def test_the_service_and_its_snapshot_give_the_same_numbers(tmp_path: Path, meth
 
 @pytest.mark.parametrize("method", ["frequentist", "bayesian"])
 def test_weights_that_moved_are_known_on_every_way(tmp_path: Path, method: AnalysisMethod) -> None:
-    with a_working_store(tmp_path / "store") as store:
+    now = datetime.now(UTC)
+    with a_working_store(tmp_path / "store", clock=lambda: now) as store:
         project, imported = brought_in(store, visits(), tmp_path)
         old, new = (variant.id for variant in imported.variants)
         epochs = tuple(
@@ -212,7 +217,7 @@ def test_weights_that_moved_are_known_on_every_way(tmp_path: Path, method: Analy
         experiment = store.change(
             imported, analysis_method=method, traffic_strategy="bandit", weight_epochs=epochs
         )
-        served = store.results.report(experiment, project, now=datetime.now(UTC))
+        served = store.results.report(experiment, project, now=now)
         store.snapshots.write(project.id)
         snapshot = open_snapshot(store.snapshots.folder)
         analysed = analyze_frame(snapshot.visitors("Visits"), **snapshot.analysis("Visits"))
