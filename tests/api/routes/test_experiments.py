@@ -207,7 +207,9 @@ def test_statistics_are_kept_and_changed_one_by_one(customer: Customer, project:
     path = customer.an_experiment(project, statistics={"sequential": "always_valid"})
     assert customer.data_of(path)["statistics"] == {
         "sequential": "always_valid",
+        "alternative": "two_sided",
         "planned_sample": None,
+        "minimum_effect_percent": 10.0,
         "correction": "bonferroni",
         "cuped": False,
         "pre_period_days": 14,
