@@ -85,6 +85,7 @@ def prepare(
         plan,
         evidence,
         metrics,
+        goal_ids=[goal.id for goal in experiment.goals],
         running_days=_days_run(experiment, days, now),
         looks=looks,
         is_finished=is_finished,

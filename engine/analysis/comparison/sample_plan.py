@@ -95,6 +95,7 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
     evidence: Evidence,
     metrics: Metrics,
     *,
+    goal_ids: Sequence[str],
     running_days: float | None,
     looks: Sequence[RecordedLook] = (),
     is_finished: bool = False,
@@ -134,7 +135,7 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
         minimum_effect=_minimum_effect(plan),
         detectable_effect=_finite(effects, row) if recorded is None else recorded.plan.detectable_effect,
         detectable_now=_finite(now, row),
-        equivalence_margins=_equivalence_margins(plan, pooled),
+        equivalence_margins=_equivalence_margins(plan, pooled, recorded, goal_ids),
         detectable_harm=np.where(np.isnan(plan.margins), np.nan, effects),
         mean=_finite(pooled.mean, row),
         variance=_finite(pooled.variance, row),
@@ -227,12 +228,21 @@ def _minimum_effect(plan: AnalysisPlan) -> float:
     return float(plan.minimum_effects[plan.primary])
 
 
-def _equivalence_margins(plan: AnalysisPlan, pooled: _Pooled) -> FloatArray:
-    """Take each goal's minimum effect; with a given sample what it detects, where that is smaller."""
+def _equivalence_margins(
+    plan: AnalysisPlan, pooled: _Pooled, recorded: RecordedLook | None, goal_ids: Sequence[str]
+) -> FloatArray:
+    """Take each goal's minimum effect; with a given sample what it detects, where that is smaller.
+
+    Those of the look at the plan stay.
+    """
     given = plan.statistics.planned_sample
     if given is None:
         return plan.minimum_effects
-    return np.fmin(plan.minimum_effects, pooled.detectable(given))
+    margins = np.fmin(plan.minimum_effects, pooled.detectable(given))
+    if recorded is None:
+        return margins
+    kept = recorded.plan.equivalence_margins
+    return np.array([kept.get(goal, margin) for goal, margin in zip(goal_ids, margins, strict=True)])
 
 
 def _finite(values: FloatArray, row: int | None) -> float | None:

@@ -157,7 +157,6 @@ def _situation(
         goal_roles(data),
         is_compared=compared,
         gain=np.full(variants, np.nan) if row is None else significance.gain[row],
-        needs_gain=data.plan.is_bayesian,
         has_alarm=np.asarray(has_alarm),
         has_data=np.asarray((enough & compared).any()),
         is_reached=np.asarray(data.sample.is_reached),
@@ -172,26 +171,21 @@ def situation_of(  # noqa: PLR0913  # the facts of a situation
     *,
     is_compared: BoolArray,
     gain: FloatArray,
-    needs_gain: bool,
     has_alarm: BoolArray,
     has_data: BoolArray,
     is_reached: BoolArray,
     has_ended: BoolArray,
     is_exploratory: BoolArray,
 ) -> Situation:
-    """Arrange findings, with any leading axes, as the situation that an action follows from.
-
-    With `needs_gain`, as in a Bayesian experiment, a winner must have a positive gain.
-    """
+    """Arrange findings, with any leading axes, as the situation that an action follows from."""
     primary, secondary = roles.is_primary, ~roles.is_primary & ~roles.is_guardrail
 
     def of_primary(flags: BoolArray) -> BoolArray:
         return np.asarray(flags[..., primary, :].any(axis=-2))
 
-    wins = of_primary(established.wins)
     return Situation(
         is_compared=is_compared,
-        wins=wins & (gain > 0) if needs_gain else wins,
+        wins=of_primary(established.wins),
         loses=of_primary(established.loses),
         is_equivalent=of_primary(established.equivalent),
         is_broken=np.asarray(established.broken.any(axis=-2)),

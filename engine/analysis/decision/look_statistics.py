@@ -62,7 +62,7 @@ def look_statistics(data: AnalysisData, significance: Significance) -> LookStati
         wanted=data.plan.wanted,
     )
     return LookStatistics(
-        z=np.where(compared, significance.z, np.nan),
+        z=np.where(compared, _one_look_z(data, significance), np.nan),
         is_monitored=is_monitored(data, control) & compared,
         is_enough=significance.is_enough & compared,
         above=np.where(compared, bounds.above, np.nan),
@@ -70,6 +70,12 @@ def look_statistics(data: AnalysisData, significance: Significance) -> LookStati
         margin_z=np.where(compared, data.plan.wanted * margin_z, np.nan),
         log_p_margin=np.where(compared, log_p_margin, np.nan),
     )
+
+
+def _one_look_z(data: AnalysisData, significance: Significance) -> FloatArray:
+    """Return the z of a single look; 0 where a Bayesian posterior shows no gain in spite of it."""
+    is_doubted = data.plan.is_bayesian & (significance.z > 0) & ~(significance.gain > 0)
+    return np.where(is_doubted, 0.0, significance.z)
 
 
 def log_p_of_few(

@@ -199,7 +199,6 @@ def _situation(
         roles,
         is_compared=np.broadcast_to(is_variant, mean.shape),
         gain=np.where(is_variant, mean - mean[..., [0]], np.nan),
-        needs_gain=days.case.method == "Bayesian",
         has_alarm=no,
         has_data=np.asarray(look.is_enough[..., 0, :].any(axis=-1)),
         is_reached=plan.is_reached,

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from engine.analysis.analyze import analyze
+from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.results.report import Report
 from engine.design.analysis_settings import Statistics
 from tests.builders import NOW, STARTED, a_goal, an_experiment
@@ -235,3 +236,21 @@ def test_the_look_at_the_plan_uses_the_correction_of_the_experiment(correction: 
     second = report.due_look.comparisons["goal_1"]["var_2"].wins if report.due_look else None
     assert second is (statuses[2] == "winner")
     assert (correction == "holm") == (statuses[2] == "winner")
+
+
+def test_a_recorded_bayesian_winner_stays_though_its_gain_is_gone() -> None:
+    look = report_on([20_000] * 2, [2_000, 2_130], analysis_method="bayesian").due_look
+    assert look is not None
+    late = report_on([20_000] * 2, [2_140, 2_130], day=12, looks=[look], analysis_method="bayesian")
+    assert action(late)[:2] == ("ship", None)
+
+
+def test_the_margin_of_no_difference_stays_as_it_was_at_the_plan() -> None:
+    statistics = Statistics(planned_sample=40_000)
+    look = report_on([20_000] * 2, [2_000, 2_050], statistics=statistics).due_look
+    assert look is not None
+    evidence = observed([30_000] * 2, [6_000, 6_100], days=20)
+    experiment = an_experiment(status="running", started_at=STARTED, statistics=statistics)
+    later = prepare(experiment, evidence, now=STARTED + timedelta(days=20), looks=[look]).sample
+    assert later.equivalence_margins.tolist() == [look.plan.equivalence_margins["goal_1"]]
+    assert prepare(experiment, evidence).sample.equivalence_margins[0] < later.equivalence_margins[0]
