@@ -60,7 +60,9 @@ def monitor(data: AnalysisData, z: FloatArray) -> Monitoring | None:
         always_valid = confidence_sequence_boundary.log_p_value(known, fraction, alpha)
         log_p = np.where(np.isnan(known), np.nan, always_valid)
     critical = np.where(np.isnan(known), np.nan, limit)
-    low, high = lift_intervals(data, 2.0 * special.ndtr(-critical))
+    # A level below the smallest float leaves out nothing.
+    levels = 2.0 * special.ndtr(-critical)
+    low, high = lift_intervals(data, np.where(levels > 0, levels, np.nan))
     return Monitoring(critical=critical, log_p=log_p, lift_low=low, lift_high=high)
 
 

@@ -161,3 +161,13 @@ def test_nothing_to_compare_stops_no_test() -> None:
     assert winner(observed([0, 0], [0, 0])) is None
     assert winner(Evidence.empty(0, 0), goals=(), variants=()) is None
     assert winner(observed([5_000, 5_000], [500, 650]), traffic_strategy="bandit") is None
+
+
+@pytest.mark.parametrize("is_revenue", [False, True])
+def test_a_sample_far_ahead_leaves_no_interval_and_no_warning(is_revenue: bool) -> None:  # noqa: FBT001
+    n, none = np.full((1, 2), 4_000.0), np.zeros((1, 2))
+    cents = Moments(n, np.full((1, 2), 500.0), np.full((1, 2), 4e9), none)
+    goal = a_goal(goal_type="revenue", config={}) if is_revenue else a_goal()
+    experiment = an_experiment(goals=(goal,), statistics=Statistics(planned_sample=10**12))
+    result = treatment_of(experiment, observed([4_000, 4_000], [400, 420], cents=cents))
+    assert result.sequential_interval is None
