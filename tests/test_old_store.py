@@ -112,8 +112,23 @@ def test_the_old_snapshot_is_read_as_before(tmp_path: Path) -> None:
 def test_a_new_snapshot_of_the_store_holds_the_same(tmp_path: Path) -> None:
     data_dir = old_store.unpack(tmp_path)
     old_store.truelift("snapshot", "--data-dir", data_dir, "--out", tmp_path / "new")
-    now = old_store.snapshot_answers(tmp_path / "new")
-    assert_same("snapshot", now)
+    then, now = stored_answers.stored_answers("snapshot"), old_store.snapshot_answers(tmp_path / "new")
+    assert then.keys() == now.keys()
+    assert_equal(rows_of(then), rows_of(now))
+
+
+def rows_of(answers: Answers) -> Answers:
+    """Leave out verdicts, as each snapshot is judged at its own time, and sums that version 0.1 lacks."""
+    rows: Answers = {}
+    for name, answer in answers.items():
+        if isinstance(answer, dict) and "verdict" in answer:
+            columns = answer["aggregates"]["columns"]
+            known = {column: value for column, value in columns.items() if "_cubed_" not in column}
+            rows[name] = {**answer, "verdict": None, "aggregates": {**answer["aggregates"], "columns": known}}
+        else:
+            rows[name] = answer
+    assert len(rows) > 3
+    return rows
 
 
 def test_the_command_line_prints_the_same_verdicts() -> None:
