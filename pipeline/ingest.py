@@ -65,6 +65,7 @@ class Ingest:
         self._changed = threading.Condition()
         # Held from the numbering of events to the end of the commit, so that numbers follow the commits.
         self._committing = threading.Lock()
+        events.add_missing_columns(warehouse)
         self._last_seq_of = events.last_seqs(warehouse)
         self._last_seq = events.last_seq(warehouse)
         # CREATE TABLE IF NOT EXISTS takes a fifth of the time of a small commit.

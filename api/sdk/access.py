@@ -17,6 +17,7 @@ from pipeline.assignment.project_cache import CachedProject
 from pipeline.clock import utc_now
 from pipeline.events.attributes import UNKNOWN_CLIENT, Client
 from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.warehouse.events import Sender
 
 SCOPE: Final = "sdk:write"
 KEY_HEADER: Final = "x-sdk-key"
@@ -45,6 +46,7 @@ class SdkRequest(Generic[BodyT]):
 
     cached: CachedProject
     body: BodyT
+    sender: Sender
     client: Client = UNKNOWN_CLIENT
     # Whether the project stores nothing from the visitor's network address.
     is_excluded: bool = False
@@ -70,11 +72,13 @@ async def read_request(
         caller = await _server_caller(authorization, services)
         body = decode(await read_event_body(request))
         project_id = request.query_params.get("project_id") or body.project_id
-        return SdkRequest(await _project_of_server(request, services, caller, project_id), body)
+        cached = await _project_of_server(request, services, caller, project_id)
+        return SdkRequest(cached, body, "server")
     cached = await _project_of_browser(request, services)
     return SdkRequest(
         cached,
         decode(await read_event_body(request)),
+        "browser",
         Client.of_headers(dict(request.headers)),
         cached.excludes(request.client.host if request.client else None),
         request.headers.get("origin"),

@@ -41,7 +41,7 @@ async def answer_init(request: Request) -> VisitAnswer:
     )
     decisions = await run_in_threadpool(_decide, services, received, visitor)
     if not received.is_excluded:
-        rows = assignment_rows(visitor, decisions, utc_now_us())
+        rows = assignment_rows(visitor, decisions, utc_now_us(), received.sender)
         await services.ingest.submit(received.cached.project.id, rows)
     await _verify_snippet(services, received.cached, received.origin)
     return VisitAnswer.of(visitor.visitor_id, decisions)

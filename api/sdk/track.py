@@ -39,6 +39,7 @@ async def store_events(
     context = RequestContext(
         received_us=utc_now_us(),
         project_ids=received.cached.ids,
+        sender=received.sender,
         client=received.client,
         is_excluded=received.is_excluded,
     )

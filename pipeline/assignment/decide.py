@@ -12,7 +12,7 @@ from engine.design.variants import Variant
 from pipeline.assignment.targeting_attributes import Visitor
 from pipeline.events.attributes import segments_of
 from pipeline.events.hashing import hash64
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.warehouse.events import EventRow, Sender
 
 DecisionStatus = Literal["new", "existing", "forced", "excluded"]
 SERVED: Final = frozenset({"running", "paused"})
@@ -64,7 +64,7 @@ def decide(
 
 
 def assignment_rows(
-    visitor: Visitor, decisions: Iterable[VariantDecision], received_us: int
+    visitor: Visitor, decisions: Iterable[VariantDecision], received_us: int, sender: Sender
 ) -> list[EventRow]:
     """Build the events that store new assignments; a visitor counts only from the first exposure on.
 
@@ -93,6 +93,7 @@ def assignment_rows(
                 experiment_id=decision.experiment.id,
                 variant_id=decision.variant.id,
                 url=visitor.url,
+                sender=sender,
                 visitor_identity="anonymous" if visitor.user_id is None else "identified",
                 **segments,
             )

@@ -33,7 +33,7 @@ from pipeline.events.schema import (
     TrackEvent,
 )
 from pipeline.events.timestamps import MAX_AGE_US, occurred_at
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.warehouse.events import EventRow, Sender
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,14 @@ class ProjectIds:
 class RequestContext:
     """Facts about a request that its events share.
 
-    `received_us` is the time of receipt (epoch µs, UTC), `client` the visitor's browser, `is_excluded` holds
-    where the project excludes the sender's address, and events older than `max_age_us` are rejected.
+    `received_us` is the time of receipt (epoch µs, UTC), `sender` the kind of sender, `client` the visitor's
+    browser, `is_excluded` holds where the project excludes the sender's address, and events older than
+    `max_age_us` are rejected.
     """
 
     received_us: int
     project_ids: ProjectIds
+    sender: Sender
     client: Client = UNKNOWN_CLIENT
     is_excluded: bool = False
     max_age_us: int | None = MAX_AGE_US
@@ -148,6 +150,7 @@ def _tracked_row(event: TrackEvent, context: RequestContext, sent_us: int | None
         selector=checked_text("selector", event.selector, MAX_SELECTOR_LENGTH),
         event_name=checked_text("event_name", event.event_name, MAX_NAME_LENGTH),
         value=checked_value(event.value),
+        sender=context.sender,
         visitor_identity="anonymous" if user_id is None else "identified",
         **segments_of(event.attributes, url, context.client),
     )
@@ -211,6 +214,7 @@ def _conversion_row(event: ConvertEvent, context: RequestContext, sent_us: int |
         transaction_id=transaction_id,
         transaction_key=None if transaction_id is None else hash64(transaction_id),
         is_refund=is_refund,
+        sender=context.sender,
         visitor_identity="anonymous" if user_id is None else "identified",
         **segments_of(event.attributes, None, context.client),
     )

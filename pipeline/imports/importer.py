@@ -107,6 +107,7 @@ def import_events(
     context = RequestContext(
         received_us=utc_now_us(),
         project_ids=ProjectIds.of(catalog.experiments.of_project(project.id)),
+        sender="import",
         max_age_us=None,
     )
     stored = 0

@@ -89,10 +89,8 @@ def events_of(rows: pl.DataFrame, experiment: Experiment, columns: VisitorColumn
         *known,
         (pl.struct(own).struct.json_encode() if own else pl.lit(None, pl.String)).alias("custom"),
     )
-    return pl.concat(
-        [exposures, *(_conversions(rows, experiment, name, kind) for name, kind in columns.goals.items())],
-        how="diagonal",
-    )
+    conversions = (_conversions(rows, experiment, name, kind) for name, kind in columns.goals.items())
+    return pl.concat([exposures, *conversions], how="diagonal").with_columns(sender=pl.lit("import"))
 
 
 def _conversions(rows: pl.DataFrame, experiment: Experiment, name: str, kind: str) -> pl.DataFrame:

@@ -28,6 +28,7 @@ from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Cursor, Warehouse
+from pipeline.store.warehouse.events import COLUMNS_DIGEST
 from pipeline.store.warehouse.parquet import EVENTS_A_FILE, event_ranges, write_events
 
 
@@ -159,7 +160,7 @@ class Snapshots:
         for events in event_ranges(cursor, project_id, events_a_file=self._events_a_file):
             file = files.place(
                 f"events/{events.first_seq:015d}-{events.last_seq:015d}.parquet",
-                f"{events.content:016x}",
+                f"{events.content:016x}-{COLUMNS_DIGEST}",
                 partial(write_events, cursor, project_id, events),
             )
             yield EventFile(**asdict(file), first_seq=events.first_seq, last_seq=events.last_seq)

@@ -1,8 +1,9 @@
 """Raw events: one append-only table per project, in the order of commits."""
 
 import re
+import zlib
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import duckdb
 import polars as pl
@@ -15,10 +16,16 @@ _PREFIX: Final = "events_"
 _SAFE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
 
+# A public key is public: anybody can send a browser's events, only the team those of servers and files.
+Sender = Literal["browser", "server", "import"]
+
+
 class EventRow(NamedTuple):
     """One event without its `seq`, in the order of the table's columns.
 
-    Times are microseconds since 1970 in UTC; keys are `hash64` of the text column of the same stem.
+    Times are microseconds since 1970 in UTC; keys are `hash64` of the text column of the same stem, except
+    `address_key`, a keyed hash of the browser's network address. `not_counted` is the reason why an exposure
+    does not count, None where it does. `sender` is None for events stored before senders were.
     """
 
     received_at: int
@@ -55,6 +62,9 @@ class EventRow(NamedTuple):
     utm_campaign: str | None = None
     visitor_identity: str | None = None
     custom: str | None = None
+    sender: Sender | None = None
+    address_key: int | None = None
+    not_counted: str | None = None
 
 
 _NUMBERS: Final = {
@@ -66,6 +76,7 @@ _NUMBERS: Final = {
     "value": pl.Float64,
     "revenue_cents": pl.Int64,
     "transaction_key": pl.UInt64,
+    "address_key": pl.UInt64,
     "is_refund": pl.Boolean,
     "is_bot": pl.Boolean,
 }
@@ -89,6 +100,8 @@ _SQL_TYPES: Final[Mapping[pl.DataType | type[pl.DataType], str]] = {
 
 # The columns of every batch but for `seq`, which is given at the commit.
 EVENT_SCHEMA: Final = pl.Schema({name: _NUMBERS.get(name, pl.String) for name in EventRow._fields})
+# Differs where the columns do, so that files with the columns of an earlier version are written again.
+COLUMNS_DIGEST: Final = f"{zlib.crc32(','.join(EVENT_SCHEMA).encode()):08x}"
 _COLUMNS_SQL: Final = ", ".join(
     ["seq BIGINT NOT NULL"]
     + [
@@ -108,6 +121,16 @@ def table_name(project_id: str) -> str:
 def create_table(cursor: duckdb.DuckDBPyConnection, project_id: str) -> None:
     """Create the project's table unless it exists; without a unique index, which would slow commits."""
     cursor.execute(f'CREATE TABLE IF NOT EXISTS "{table_name(project_id)}" ({_COLUMNS_SQL})')
+
+
+def add_missing_columns(warehouse: Warehouse) -> None:
+    """Add the columns that tables of an earlier version lack, null in every row; all tables or none."""
+    with warehouse.transaction() as cursor:
+        for table in _tables(cursor):
+            stored = _columns(cursor, table)
+            for name, kind in EVENT_SCHEMA.items():
+                if name not in stored:
+                    cursor.execute(f'ALTER TABLE "{table}" ADD COLUMN {name} {_SQL_TYPES[kind]}')
 
 
 def append(cursor: duckdb.DuckDBPyConnection, project_id: str, events: pl.DataFrame) -> None:
@@ -191,6 +214,11 @@ def count_by_type(warehouse: Warehouse, project_id: str) -> dict[str, int]:
             f'SELECT type, count(*) FROM "{table_name(project_id)}" GROUP BY type ORDER BY type'
         ).fetchall()
     return dict(rows)
+
+
+def _columns(cursor: duckdb.DuckDBPyConnection, table: str) -> set[str]:
+    query = "SELECT column_name FROM duckdb_columns() WHERE table_name = ?"
+    return {name for (name,) in cursor.execute(query, [table]).fetchall()}
 
 
 def _tables(cursor: duckdb.DuckDBPyConnection) -> list[str]:

@@ -70,7 +70,7 @@ def test_new_assignments_become_rows_and_others_do_not() -> None:
     assert new is not None
     assert new.variant is not None
     assert existing is not None
-    (row,) = assignment_rows(a_visitor(), [new, existing], 7)
+    (row,) = assignment_rows(a_visitor(), [new, existing], 7, "browser")
     assert (row.type, row.experiment_id, row.variant_id) == ("assignment", "exp_1", new.variant.id)
     assert (row.visitor_key, row.received_at, row.event_id) == (hash64("v1"), 7, "assignment:exp_1:v1")
 
@@ -79,4 +79,4 @@ def test_a_bot_has_no_rows() -> None:
     new = decision()
     assert new is not None
     bot = Client.of_headers({"user-agent": "Mozilla/5.0 (compatible; Googlebot/2.1)"})
-    assert assignment_rows(a_visitor(bot), [new], 7) == []
+    assert assignment_rows(a_visitor(bot), [new], 7, "browser") == []

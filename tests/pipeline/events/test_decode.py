@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from tests.builders import an_experiment
 # 2026-03-01T09:30:00Z.
 RECEIVED = 1_772_357_400_000_000
 EXPERIMENT = an_experiment(status="running")
-RECEPTION = RequestContext(RECEIVED, ProjectIds.of([EXPERIMENT]))
+RECEPTION = RequestContext(RECEIVED, ProjectIds.of([EXPERIMENT]), "server")
 EXPOSURE = {
     "event_id": "e1",
     "type": "exposure",
@@ -170,7 +171,9 @@ def test_every_code_is_tried_here() -> None:
 
 
 def test_an_excluded_address_stores_nothing() -> None:
-    read = tracked(exposure(), reception=RequestContext(RECEIVED, RECEPTION.project_ids, is_excluded=True))
+    read = tracked(
+        exposure(), reception=RequestContext(RECEIVED, RECEPTION.project_ids, "browser", is_excluded=True)
+    )
     assert (read.rows, [result.code for result in read.results]) == ([], ["excluded_address"])
 
 
@@ -210,7 +213,7 @@ def test_a_wrong_clock_is_corrected_by_sent_at() -> None:
 
 def test_a_known_bot_is_stored_and_flagged() -> None:
     client = Client.of_headers({"user-agent": "Mozilla/5.0 (compatible; Googlebot/2.1)"})
-    read = tracked(exposure(), reception=RequestContext(RECEIVED, RECEPTION.project_ids, client))
+    read = tracked(exposure(), reception=RequestContext(RECEIVED, RECEPTION.project_ids, "browser", client))
     assert [row.is_bot for row in read.rows] == [True]
 
 
@@ -226,3 +229,11 @@ def test_whatever_is_sent_is_answered(anything: object) -> None:
     assert len(read.results) == len(fields) + 2
     assert read.results[-1].status == "ok"
     assert read.rejected == sum(result.status == "rejected" for result in read.results)
+
+
+def test_the_kind_of_sender_is_stored_with_every_event() -> None:
+    from_browser = replace(RECEPTION, sender="browser")
+    body = read_body(json.dumps({"batch": [ORDER]}).encode())
+    assert [row.sender for row in tracked(EXPOSURE).rows] == ["server"]
+    assert [row.sender for row in tracked(EXPOSURE, reception=from_browser).rows] == ["browser"]
+    assert [row.sender for row in decode_conversions(body, from_browser).rows] == ["browser"]

@@ -11,6 +11,7 @@ from pipeline.imports.tables import BadRow, Chunk
 RECEPTION = RequestContext(
     received_us=1_800_000_000_000_000,
     project_ids=ProjectIds({"exp_1": frozenset({"var_a"})}, frozenset({"goal_1"})),
+    sender="import",
     max_age_us=None,
 )
 EXPOSURE = {

@@ -115,3 +115,14 @@ def test_a_batch_with_a_null_where_a_value_must_be_stores_nothing(warehouse: War
         with pytest.raises(Exception, match="NOT NULL"):
             events.append(cursor, "prj_1", events.number_events(batch, 1))
     assert events.count_by_type(warehouse, "prj_1") == {}
+
+
+def test_tables_of_an_earlier_version_get_the_columns_they_lack(warehouse: Warehouse) -> None:
+    store(warehouse, "prj_1", a_row("old", sender="server"))
+    with warehouse.cursor() as cursor:
+        cursor.execute(f'ALTER TABLE "{events.table_name("prj_1")}" DROP COLUMN sender')
+    events.add_missing_columns(warehouse)
+    store(warehouse, "prj_1", a_row("new", sender="browser"), first_seq=2)
+    with warehouse.cursor() as cursor:
+        senders = cursor.execute('SELECT event_id, sender FROM "events_prj_1" ORDER BY seq').fetchall()
+    assert senders == [("old", None), ("new", "browser")]
