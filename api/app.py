@@ -12,6 +12,7 @@ from api import errors
 from api.mcp.endpoint import McpEndpoint
 from api.mcp.key_in_path import PATH, KeyInPathMiddleware
 from api.middleware.cors import SdkCors
+from api.middleware.proxies import TrustedProxies
 from api.middleware.rate_limits import RateLimitHeaders
 from api.middleware.request_ids import RequestIds
 from api.openapi import describe
@@ -71,6 +72,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(RateLimitHeaders)
     app.add_middleware(SdkCors)
     app.add_middleware(RequestIds)
+    app.add_middleware(TrustedProxies, networks=settings.trusted_networks)
     for router in RESOURCES:
         app.include_router(router, prefix=PREFIX)
     app.include_router(health.router)

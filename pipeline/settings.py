@@ -1,8 +1,9 @@
 """Settings of the service; the environment variable `TRUELIFT_<NAME>` overrides a default."""
 
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -21,6 +22,11 @@ class Settings(BaseSettings):
     )
     base_url: str = Field(
         "http://127.0.0.1:8000", description="Where browsers and assistants reach the service."
+    )
+    trusted_proxies: str = Field(
+        "127.0.0.0/8,::1",
+        description="Networks whose `X-Forwarded-For` and location headers are believed, separated by "
+        "commas; empty for none.",
     )
 
     secrets_key: SecretStr | None = Field(
@@ -61,6 +67,17 @@ class Settings(BaseSettings):
         None, gt=0, description="Threads of the warehouse; every core if unset."
     )
 
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _has_networks(cls, value: str) -> str:
+        _networks(value)
+        return value
+
+    @property
+    def trusted_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        """Networks of the trusted proxies."""
+        return _networks(self.trusted_proxies)
+
     @property
     def warehouse_path(self) -> Path:
         """Path of the DuckDB file."""
@@ -80,3 +97,8 @@ class Settings(BaseSettings):
     def effective_catalog_url(self) -> str:
         """URL of the catalog's database: `catalog_url`, or SQLite in the data folder."""
         return self.catalog_url or f"sqlite:///{self.data_dir / 'catalog.sqlite3'}"
+
+
+def _networks(listed: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Read networks and addresses separated by commas; ValueError for one that is neither."""
+    return tuple(ip_network(part.strip(), strict=False) for part in listed.split(",") if part.strip())

@@ -31,6 +31,8 @@ def run_service(data_dir: Path, host: str, port: int) -> None:
         log_level="warning",
         access_log=False,
         server_header=False,
+        # The application knows its trusted proxies.
+        proxy_headers=False,
         # The service has no WebSockets, and their library would log paths before a key is removed from them.
         ws="none",
         timeout_graceful_shutdown=10,

@@ -1,1 +1,1 @@
-"""ASGI middleware: CORS, rate-limit headers and request ids."""
+"""ASGI middleware: trusted proxies, CORS, rate-limit headers and request ids."""

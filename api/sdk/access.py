@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from api.auth import Caller, authenticate, require_scope, require_served
 from api.bodies.event_body import read_event_body
 from api.errors import INVALID, ApiError
+from api.middleware.proxies import client_address
 from api.services import Services
 from engine.errors import Problem
 from pipeline.assignment.project_cache import CachedProject
@@ -48,6 +49,8 @@ class SdkRequest(Generic[BodyT]):
     body: BodyT
     sender: Sender
     client: Client = UNKNOWN_CLIENT
+    # The visitor's network address.
+    address: str | None = None
     # Whether the project stores nothing from the visitor's network address.
     is_excluded: bool = False
     # The site of the page that sent the request.
@@ -75,12 +78,14 @@ async def read_request(
         cached = await _project_of_server(request, services, caller, project_id)
         return SdkRequest(cached, body, "server")
     cached = await _project_of_browser(request, services)
+    address = client_address(request)
     return SdkRequest(
         cached,
         decode(await read_event_body(request)),
         "browser",
         Client.of_headers(dict(request.headers)),
-        cached.excludes(request.client.host if request.client else None),
+        address,
+        cached.excludes(address),
         request.headers.get("origin"),
     )
 

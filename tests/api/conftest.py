@@ -21,7 +21,9 @@ def client(
         data_dir=tmp_path_factory.mktemp("store"), catalog_url=new_catalog_url(), fresh_read_seconds=60
     )
     # What the program does not foresee is to be answered, not raised into the test.
-    with TestClient(create_app(settings), raise_server_exceptions=False) as opened:
+    # It is a trusted proxy by default, so that a test may say where a request comes from.
+    local = ("127.0.0.1", 50_000)
+    with TestClient(create_app(settings), raise_server_exceptions=False, client=local) as opened:
         yield opened
 
 

@@ -32,3 +32,15 @@ def test_a_limit_of_zero_is_refused(field: str) -> None:
 def test_an_unknown_setting_is_refused() -> None:
     with pytest.raises(ValidationError):
         Settings.model_validate({"data_directory": "store"})
+
+
+def test_trusted_proxies_are_networks_or_addresses() -> None:
+    settings = Settings(trusted_proxies="10.0.0.0/8, 192.0.2.7,2001:db8::/32")
+    assert [str(network) for network in settings.trusted_networks] == [
+        "10.0.0.0/8",
+        "192.0.2.7/32",
+        "2001:db8::/32",
+    ]
+    assert Settings(trusted_proxies="").trusted_networks == ()
+    with pytest.raises(ValidationError, match=r"proxy\.example"):
+        Settings(trusted_proxies="10.0.0.0/8,proxy.example")

@@ -1,0 +1,100 @@
+"""Trusted proxies: a visitor's address, scheme and location as a proxy in front of the service tells them."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Final
+
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pipeline.events.attributes import COUNTRY_HEADERS, REGION_HEADERS
+
+FORWARDED_FOR: Final = b"x-forwarded-for"
+FORWARDED_PROTO: Final = b"x-forwarded-proto"
+# Headers about the visitor that any client can write, and only a proxy may.
+LOCATION_HEADERS: Final = frozenset(name.encode() for name in (*COUNTRY_HEADERS, *REGION_HEADERS))
+REPORTED: Final = LOCATION_HEADERS | {FORWARDED_FOR, FORWARDED_PROTO}
+SCHEMES: Final = frozenset({"http", "https"})
+# A chain is read from its end; a longer one is the work of the client.
+MAX_PROXIES: Final = 10
+# No text of an address with its port is longer.
+MAX_ADDRESS_LENGTH: Final = 64
+
+Network = IPv4Network | IPv6Network
+
+
+def client_address(connection: HTTPConnection) -> str | None:
+    """Return the network address of the visitor or server that sent a request; None where it has none.
+
+    The middleware has replaced a trusted proxy's address by that of its client. An IPv4 address within an
+    IPv6 one is given as IPv4, so that one machine has one address.
+    """
+    address = _address(connection.client.host) if connection.client else None
+    return None if address is None else str(address)
+
+
+class TrustedProxies:
+    """ASGI middleware: believes trusted proxies, and removes their headers from every other request."""
+
+    def __init__(self, app: ASGIApp, networks: Iterable[Network]) -> None:
+        """Trust the addresses in `networks`."""
+        self._app = app
+        self._networks = tuple(networks)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request; its scope has the client, the scheme and the headers to believe."""
+        if scope["type"] == "http" and not REPORTED.isdisjoint([name for name, _ in scope["headers"]]):
+            self._read_reports(scope)
+        await self._app(scope, receive, send)
+
+    def _read_reports(self, scope: Scope) -> None:
+        client = scope.get("client")
+        peer = _address(client[0]) if client else None
+        if peer is None or not self._trusts(peer):
+            scope["headers"] = [header for header in scope["headers"] if header[0] not in REPORTED]
+            return
+        visitor = self._client_of_chain(_values(scope, FORWARDED_FOR), peer)
+        if visitor != peer:
+            scope["client"] = (str(visitor), 0)
+        scheme = _values(scope, FORWARDED_PROTO).rpartition(",")[2].strip().lower()
+        if scheme in SCHEMES:
+            scope["scheme"] = scheme
+
+    def _client_of_chain(self, chain: str, peer: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+        """Return the last address of a chain that is no trusted proxy's; those before it are not believed."""
+        found = peer
+        for entry in reversed(chain.rsplit(",", MAX_PROXIES)[-MAX_PROXIES:]):
+            address = _address_in(entry)
+            if address is None:
+                break
+            found = address
+            if not self._trusts(address):
+                break
+        return found
+
+    def _trusts(self, address: IPv4Address | IPv6Address) -> bool:
+        return any(address in network for network in self._networks)
+
+
+def _values(scope: Scope, name: bytes) -> str:
+    """Join the values of a header that may stand on several lines."""
+    return b",".join(value for header, value in scope["headers"] if header == name).decode("latin-1")
+
+
+def _address_in(entry: str) -> IPv4Address | IPv6Address | None:
+    """Read an entry such as `192.0.2.7`, `192.0.2.7:4711`, `2001:db8::7` or `[2001:db8::7]:4711`."""
+    text = entry.strip()[:MAX_ADDRESS_LENGTH]
+    if text.startswith("["):
+        return _address(text[1:].partition("]")[0])
+    return _address(text.partition(":")[0] if text.count(":") == 1 else text)
+
+
+@lru_cache(maxsize=4096)
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
