@@ -14,20 +14,27 @@ SPAWN = multiprocessing.get_context("spawn")
 @contextmanager
 def served(serve: Callable[..., None], *arguments: object) -> Iterator[int]:
     """Run `serve(port, *arguments)` in another process; yield the port once it is ready."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
+    port = free_port()
     server = SPAWN.Process(target=serve, args=(port, *arguments))
     server.start()
     try:
-        _wait_for(port)
+        wait_until_ready(port)
         yield port
     finally:
         server.terminate()
         server.join()
 
 
-def _wait_for(port: int) -> None:
+def free_port() -> int:
+    """Return a port that nothing listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
+
+
+def wait_until_ready(port: int) -> None:
+    """Wait for a service to be ready; RuntimeError after a minute."""
     for _ in range(600):
         try:
             urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz").close()
