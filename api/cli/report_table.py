@@ -15,6 +15,7 @@ from engine.analysis.results.report import (
     VariantResult,
 )
 from engine.analysis.results.rounding import round_beside
+from engine.currencies import minor_unit_digits, minor_units
 
 TONE_STYLE = {"positive": "green", "negative": "red", "neutral": "cyan", "warning": "yellow"}
 STATUS_STYLE = {"winner": "bold green", "loser": "red"}
@@ -100,24 +101,25 @@ def _numbers(report: GoalReport) -> Table:
     for heading in ("visitors", "conv.", "rate", *money, "change", "interval", "score", "p", "status"):
         table.add_column(heading, justify="right", overflow="fold")
     for variant in report.variants:
-        cells = _cells(variant, report.summary.effective_confidence_threshold, revenue=revenue)
+        cells = _cells(variant, report)
         table.add_row(*cells, style=STATUS_STYLE.get(variant.status, ""))
     return table
 
 
-def _cells(variant: VariantResult, threshold: float, *, revenue: bool) -> list[str]:
+def _cells(variant: VariantResult, report: GoalReport) -> list[str]:
     # The change is of capped amounts where there is a cap.
     cents = variant.revenue_per_visitor_cents if variant.capped is None else variant.capped.mean_cents
-    money = [f"{cents / 100:,.4f}"] if revenue else []
+    currency, is_revenue = report.decision.revenue_currency, report.goal.goal_type == "revenue"
+    amount = f"{cents / minor_units(currency):,.{minor_unit_digits(currency) + 2}f}"
     return [
         variant.variant_name,
         f"{variant.visitors:,}",
         f"{variant.conversions:,}",
         _percent(variant.conversion_rate),
-        *money,
+        *([amount] if is_revenue else []),
         _percent(variant.improvement, signed=True),
         _interval(variant.improvement_interval),
-        _score(variant.score_value, threshold),
+        _score(variant.score_value, report.summary.effective_confidence_threshold),
         "" if variant.p_value is None else f"{variant.p_value:.3g}",
         variant.status.replace("_", " "),
     ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine.analysis.results.report import GoalReport, Report, VariantResult
 from engine.analysis.results.segment_report import GoalSegments
+from engine.currencies import minor_unit_digits, minor_units
 from engine.errors import MissingChartsError
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def chart_rates(report: Report, goal_id: str | None = None) -> "Chart":
         .encode(
             x=alt.X("day:T", title="day"),
             y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=False)).axis(
-                format=".2f" if is_revenue else ".2~%"
+                format=f".{minor_unit_digits(goal.decision.revenue_currency)}f" if is_revenue else ".2~%"
             ),
             color=alt.Color("variant:N", title="variant"),
             tooltip=["day:T", "variant:N", alt.Tooltip("value:Q"), alt.Tooltip("visitors:Q", format=",")],
@@ -153,15 +154,15 @@ def _change(goal: GoalReport, variant: VariantResult) -> dict[str, Any]:
 def _cumulative(goal: GoalReport) -> Iterator[dict[str, Any]]:
     """Yield a row per day and variant, once the variant has visitors."""
     is_revenue = goal.goal.goal_type == "revenue"
+    units = minor_units(goal.decision.revenue_currency)
     visitors, amounts = ({variant.variant_id: 0.0 for variant in goal.variants} for _ in range(2))
     for day, by_variant in goal.days:
         for variant in goal.variants:
             counted = by_variant.get(variant.variant_id)
             if counted is not None:
                 visitors[variant.variant_id] += counted.visitors
-                # Cents to major units.
                 amounts[variant.variant_id] += (
-                    counted.revenue_cents / 100 if is_revenue else counted.conversions
+                    counted.revenue_cents / units if is_revenue else counted.conversions
                 )
             seen = visitors[variant.variant_id]
             if seen:

@@ -67,7 +67,7 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
     visitor ids: a visitor converts if any row does, revenue adds up, and visitors seen in several variants
     are excluded. `variant` names the column with the variant, `control` one of its values. `goals` are
     columns: a list of conversions (1 or 0, true or false), or a mapping to `custom_event` for those and
-    `revenue` for amounts in major units; the first is the primary goal.
+    `revenue` for amounts in major units of `currency` (ISO 4217); the first is the primary goal.
     `timestamp` gives days, in `timezone`, and with them the impact in a year. `weights` are the planned
     weights by variant: equal by default. Where weights changed, `weight_epochs` are their start times with
     the weights, as of a bandit (`traffic_strategy`). `less_is_better` names goals to be lowered.
@@ -95,7 +95,14 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
         raise InvalidEvidenceError("where weights changed there can be no covariates, orders or caps")
     rows = read_rows(
         df,
-        Columns(variant=variant, goals=kinds, visitor=visitor, timestamp=timestamp, extra=extra),
+        Columns(
+            variant=variant,
+            goals=kinds,
+            visitor=visitor,
+            timestamp=timestamp,
+            extra=extra,
+            currency=currency,
+        ),
     )
     experiment = experiment_of(
         rows,

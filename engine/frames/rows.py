@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
+from engine.currencies import minor_units
 from engine.errors import InvalidEvidenceError
 
 # Beyond this, doubles skip whole numbers.
@@ -16,6 +17,7 @@ _MOST_CENTS = 2.0**53
 # Sums of cents are of 64 bits; just below their limit, because this sum itself is of doubles.
 _MOST_CENTS_TOGETHER = 2.0**63 * (1.0 - 1e-6)
 GoalKind = Literal["custom_event", "revenue"]
+_KINDS = get_args(GoalKind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,7 @@ class Columns:
     `goals` maps a column to its kind: `custom_event` (1 or 0, true or false) or `revenue` (an amount
     in major units such as dollars; below 0 for a refund). Without `visitor` each row is a visitor.
     `timestamp` is the time of the row, in UTC unless it has a zone of its own. `segments` are dimensions.
+    `currency` is the ISO 4217 code of the amounts.
     """
 
     variant: str
@@ -67,6 +70,7 @@ class Columns:
     timestamp: str | None = None
     segments: Sequence[str] = ()
     extra: ValueColumns = NO_VALUE_COLUMNS
+    currency: str = "USD"
 
     @property
     def named(self) -> list[str]:
@@ -86,9 +90,9 @@ def kinds_of(goals: Mapping[str, GoalKind] | Sequence[str]) -> Mapping[str, Goal
         goals if isinstance(goals, Mapping) else dict.fromkeys(goals, "custom_event")
     )
     for name, kind in kinds.items():
-        if kind not in _PARSERS:
+        if kind not in _KINDS:
             raise InvalidEvidenceError(
-                f"the goal {name!r} has the kind {kind!r}; kinds are {' and '.join(_PARSERS)}"
+                f"the goal {name!r} has the kind {kind!r}; kinds are {' and '.join(_KINDS)}"
             )
     return kinds
 
@@ -98,9 +102,9 @@ def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any
 
     Returns `visitor` (text, or the number of the row), `variant` (text), `at` (microseconds since the
     epoch in UTC; null throughout without timestamps), for each goal a whole number `goal_<i>` (1 or 0, or
-    cents) and `before_<i>` and `orders_<i>` where columns hold them, and the text `segment_<i>` for each
-    segment, null where it is unknown. Raises InvalidEvidenceError for a missing column or an
-    invalid value.
+    minor units) and `before_<i>` and `orders_<i>` where columns hold them, and the text `segment_<i>` for
+    each segment, null where it is unknown. Raises InvalidEvidenceError for a missing column or an invalid
+    value.
     """
     if not columns.goals:
         raise InvalidEvidenceError("name at least one column as a goal")
@@ -114,7 +118,9 @@ def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any
         pl.col(columns.variant).cast(pl.String).alias("variant"),
         _microseconds(frame, columns.timestamp).alias("at"),
         *(
-            _PARSERS[kind](frame, name).alias(f"goal_{i}")
+            (_flag(frame, name) if kind == "custom_event" else _cents(frame, name, columns.currency)).alias(
+                f"goal_{i}"
+            )
             for i, (name, kind) in enumerate(columns.goals.items())
         ),
         *(_text(frame, name).alias(f"segment_{i}") for i, name in enumerate(columns.segments)),
@@ -201,12 +207,12 @@ def _flag(frame: pl.DataFrame, name: str) -> pl.Expr:
     return pl.lit(numbers.cast(pl.Int64))
 
 
-def _cents(frame: pl.DataFrame, name: str) -> pl.Expr:
-    """Amounts in major units as whole cents; null is 0."""
+def _cents(frame: pl.DataFrame, name: str, currency: str) -> pl.Expr:
+    """Amounts in major units as whole minor units; null is 0."""
     if not frame.schema[name].is_numeric():
         raise InvalidEvidenceError(f"{name!r} holds {frame.schema[name]}; revenue is a number, such as 19.95")
     # NaN stands for a missing number.
-    cents = np.rint(frame[name].cast(pl.Float64).to_numpy() * 100.0)
+    cents = np.rint(frame[name].cast(pl.Float64).to_numpy() * minor_units(currency))
     if np.isnan(cents).any():
         cents = np.nan_to_num(cents, nan=0.0, posinf=np.inf, neginf=-np.inf)
     if max(-cents.min(), cents.max()) >= _MOST_CENTS:
@@ -216,6 +222,3 @@ def _cents(frame: pl.DataFrame, name: str) -> pl.Expr:
             f"{name!r} adds up to more cents than 64 bits can hold; give smaller amounts"
         )
     return pl.lit(pl.Series(cents.astype(np.int64)))
-
-
-_PARSERS = {"custom_event": _flag, "revenue": _cents}

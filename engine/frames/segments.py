@@ -46,6 +46,7 @@ def analyze_frame_segments(  # noqa: PLR0913  # as `analyze_frame`
     less_is_better: Collection[str] = (),
     confidence_level: int = 95,
     sampling: Sampling | None = None,
+    currency: str = "USD",
     name: str = "Data frame",
 ) -> SegmentReport:
     """Analyze every value of the columns `segments`, on every goal and variant, as one family.
@@ -65,6 +66,7 @@ def analyze_frame_segments(  # noqa: PLR0913  # as `analyze_frame`
         visitor=visitor,
         timestamp=timestamp,
         segments=tuple(dict.fromkeys(segments)),
+        currency=currency,
     )
     rows = read_rows(df, columns)
     experiment = experiment_of(

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from engine.currencies import minor_unit_digits, minor_units
 from engine.frames.rows import GoalKind
 from pipeline.snapshots.analysis_arguments import analysis_arguments
 from pipeline.snapshots.manifest import (
@@ -24,7 +25,6 @@ from pipeline.store.warehouse.segment_dimensions import DIMENSIONS
 
 # Columns of a visitor besides those of goals, before the segments.
 _VISITOR_COLUMNS: Final = ("visitor_key", "visitor_id", "variant", "variant_id", "first_exposed_at")
-_CENTS: Final = 100.0
 
 
 def open_snapshot(folder: str | Path, project: str | None = None) -> "Snapshot":
@@ -204,5 +204,6 @@ def _columns_of(goal: SnapshotGoal, name: str) -> Iterable[pl.Expr]:
     at, cents = pl.col(f"{goal.id}_converted_at"), pl.col(f"{goal.id}_revenue_cents")
     is_revenue = _kind(goal) == "revenue"
     yield at.is_not_null().alias(f"{name}: converted" if is_revenue else name)
-    yield (cents / _CENTS).round(2).alias(name if is_revenue else f"{name}: revenue")
+    amount = (cents / float(minor_units(goal.currency))).round(minor_unit_digits(goal.currency))
+    yield amount.alias(name if is_revenue else f"{name}: revenue")
     yield at.alias(f"{name}: at")

@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from datetime import date
 
+from engine.currencies import minor_unit_digits, minor_units
+
 # Below this a share is 0 but for rounding errors.
 _NOTHING = 1e-12
 
@@ -29,9 +31,10 @@ def signed(value: float) -> str:
 
 
 def money(cents: float, currency: str) -> str:
-    """Format an amount of money with its currency, whole where it is large."""
-    amount = cents / 100
-    return _with_minus(f"{amount:,.0f} {currency}" if abs(amount) >= 1000 else f"{amount:,.2f} {currency}")
+    """Format an amount in minor units with its currency, whole where it is large."""
+    amount = cents / minor_units(currency)
+    digits = 0 if abs(amount) >= 1000 else minor_unit_digits(currency)
+    return _with_minus(f"{amount:,.{digits}f} {currency}")
 
 
 def p_text(p: float, level: float) -> str:

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
+from engine.currencies import CURRENCIES
 from engine.design.validation.check import Check, check_with, or_null
 from engine.errors import Problem
 
@@ -200,19 +201,6 @@ def repeated(values: Iterable[object], name: str = "") -> Iterator[Problem]:
             yield from at(f"[{index}]", [Problem(name, f"{shown(value)} is there twice; each must differ")])
         if isinstance(value, str):
             seen.add(value)
-
-
-# BGN left circulation in 2026 and ANG in 2025; orders made before still carry them.
-CURRENCIES = frozenset(
-    """
-    AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD
-    CDF CHF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ
-    GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR
-    LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN
-    PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB
-    TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG
-    """.split()  # noqa: SIM905  # a table of codes reads best without a quote on each
-)
 
 
 @check_with(type="string", pattern="^[A-Z]{3}$")

@@ -69,4 +69,7 @@ def test_a_list_ends_with_and() -> None:
 
 def test_money_is_whole_where_it_is_large() -> None:
     assert money(142, "USD") == "1.42 USD"
+    # ISO 4217: the yen has no minor unit, the Kuwaiti dinar a thousand.
+    assert [money(142, "JPY"), money(142_000, "JPY")] == ["142 JPY", "142,000 JPY"]
+    assert [money(1_420, "KWD"), money(1_420_000, "KWD")] == ["1.420 KWD", "1,420 KWD"]
     assert money(-123_456_789, "EUR") == "\N{MINUS SIGN}1,234,568 EUR"

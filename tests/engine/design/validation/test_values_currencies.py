@@ -2,7 +2,8 @@
 
 import pytest
 
-from engine.design.validation.values import CURRENCIES, currency
+from engine.currencies import CURRENCIES
+from engine.design.validation.values import currency
 
 
 def test_codes_are_three_capitals() -> None:
