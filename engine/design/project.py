@@ -43,13 +43,17 @@ class Project:
             "IANA time zone of the reported days, such as `America/New_York`; UTC while null."
         ),
     ] = None
-    integrations: Annotated[Mapping[str, Any], project_settings.integrations] = field(default_factory=dict)
+    integrations: Annotated[Mapping[str, Any], project_settings.integrations] = field(
+        default_factory=lambda: project_settings.with_disabled({})
+    )
     environments: Annotated[tuple[Mapping[str, Any], ...], project_settings.environments] = ()
     settings: Annotated[Mapping[str, Any], project_settings.settings] = field(default_factory=dict)
     snippet_verified: Annotated[bool, flag, ASSIGNED] = False
 
     def __post_init__(self) -> None:
         validate(self)
+        # Projects stored before every integration had a state lack some.
+        object.__setattr__(self, "integrations", project_settings.with_disabled(self.integrations))
 
     @property
     def timezone(self) -> str:
@@ -103,7 +107,7 @@ def draft_project(
 
 
 def revise_project(project: Project, fields: Mapping[str, Any], *, now: datetime) -> Project:
-    """Change the fields that are given, and only those; null removes a setting or integration.
+    """Change the fields that are given, and only those; null resets a setting or disables an integration.
 
     Raises InvalidDesignError with every problem.
     """

@@ -103,8 +103,18 @@ def _enabled_with_id(ga4: Mapping[str, Any]) -> Iterator[Problem]:
 integrations: Check = keys_of(
     {"ga4": in_turn(_GA4, _enabled_with_id), "gtm": _GTM},
     what="the integrations",
-    definition=("Integrations", "Integrations of a project. Null removes one."),
+    definition=(
+        "Integrations",
+        "Integrations of a project. Null disables one.",
+    ),
 )
+
+
+def with_disabled(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the integrations that are absent or null, disabled."""
+    present = {name: integration for name, integration in given.items() if integration is not None}
+    return {"ga4": {"enabled": False}, "gtm": {"enabled": False}, **present}
+
 
 _ENVIRONMENT = keys_of(
     {"key": text(50), "name": text(255), "hostnames": list_of(hostname, at_most=100)},

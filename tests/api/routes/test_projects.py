@@ -38,7 +38,7 @@ def test_new_project_has_the_defaults_and_its_sdk_key(customer: Customer) -> Non
         "platform": "custom_js",
         "installation_guide": "custom_js",
         "reporting_timezone": None,
-        "integrations": {},
+        "integrations": {"ga4": {"enabled": False}, "gtm": {"enabled": False}},
         "environments": [],
         "settings": {},
         "snippet_verified": False,
@@ -83,6 +83,16 @@ def test_only_the_fields_that_are_sent_change(customer: Customer, project: str) 
 def test_timezone_can_be_taken_back(customer: Customer) -> None:
     project = customer.a_project(reporting_timezone="Asia/Tokyo")
     assert customer.patch(project, {"reporting_timezone": None}).json()["data"]["reporting_timezone"] is None
+
+
+def test_change_of_one_integration_keeps_the_other(customer: Customer, project: str) -> None:
+    ga4 = {"enabled": True, "measurement_id": "G-ABC"}
+    customer.patch(project, {"integrations": {"ga4": ga4}})
+    customer.patch(project, {"integrations": {"gtm": {"enabled": True}}})
+    both = {"ga4": ga4, "gtm": {"enabled": True}}
+    assert customer.get(project).json()["data"]["integrations"] == both
+    answer = customer.patch(project, {"integrations": {"ga4": None}}).json()["data"]
+    assert answer["integrations"] == {**both, "ga4": {"enabled": False}}
 
 
 @pytest.mark.parametrize(

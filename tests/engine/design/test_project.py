@@ -25,6 +25,13 @@ def test_a_project_survives_being_written_and_read_as_json() -> None:
     assert msgspec.json.decode(msgspec.json.encode(project), type=Project) == project
 
 
+@pytest.mark.parametrize("stored", [{}, {"gtm": {"enabled": False}}, {"ga4": None}])
+def test_a_project_stored_without_an_integration_has_it_disabled(stored: dict[str, Any]) -> None:
+    document = {**msgspec.to_builtins(a_project()), "integrations": stored}
+    read = msgspec.convert(document, Project)
+    assert read.integrations == {"ga4": {"enabled": False}, "gtm": {"enabled": False}}
+
+
 @pytest.mark.parametrize(
     ("field", "value", "path"),
     [

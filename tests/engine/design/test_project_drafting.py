@@ -24,7 +24,8 @@ def problems_of(fields: Any) -> set[str]:
 def test_a_name_and_an_address_are_enough() -> None:
     project = draft({"name": "Shop", "url": "https://shop.example"})
     assert (project.platform, project.installation_guide) == ("custom_js", "custom_js")
-    assert (project.settings, project.environments, project.integrations) == ({}, (), {})
+    assert (project.settings, project.environments) == ({}, ())
+    assert project.integrations == {"ga4": {"enabled": False}, "gtm": {"enabled": False}}
     assert (project.reporting_timezone, project.snippet_verified, project.sdk_key) == (None, False, "pk_1")
 
 
@@ -43,6 +44,23 @@ def test_only_what_is_given_changes() -> None:
         before.created_at,
         before.sdk_key,
     )
+
+
+def test_a_change_of_one_integration_keeps_the_other() -> None:
+    ga4 = {"enabled": True, "measurement_id": "G-1"}
+    project = draft({"name": "Shop", "url": "https://shop.example", "integrations": {"ga4": ga4}})
+    assert project.integrations == {"ga4": ga4, "gtm": {"enabled": False}}
+    both = revise_project(project, {"integrations": {"gtm": {"enabled": True}}}, now=NOW)
+    assert both.integrations == {"ga4": ga4, "gtm": {"enabled": True}}
+    assert revise_project(both, {"integrations": {}}, now=NOW).integrations == both.integrations
+
+
+def test_null_disables_an_integration() -> None:
+    gtm = {"gtm": {"enabled": True}}
+    project = draft({"name": "Shop", "url": "https://shop.example", "integrations": {**gtm, "ga4": None}})
+    assert project.integrations == {"ga4": {"enabled": False}, **gtm}
+    disabled = revise_project(project, {"integrations": {"gtm": None}}, now=NOW)
+    assert disabled.integrations == {"ga4": {"enabled": False}, "gtm": {"enabled": False}}
 
 
 def test_the_time_zone_can_be_taken_back() -> None:
