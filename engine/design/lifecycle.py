@@ -46,6 +46,16 @@ def start(experiment: Experiment, *, now: datetime) -> Experiment:
     return replace(experiment, status=status, started_at=experiment.started_at or now, updated_at=now)
 
 
+def start_as_scheduled(experiment: Experiment, *, now: datetime) -> Experiment:
+    """Start an experiment as of its scheduled start, which has passed. Raises TransitionError."""
+    return replace(start(experiment, now=experiment.scheduled_start_at or now), updated_at=now)
+
+
+def complete_as_scheduled(experiment: Experiment, *, now: datetime) -> Experiment:
+    """Complete an experiment as of its scheduled end, which has passed. Raises TransitionError."""
+    return replace(complete(experiment, now=experiment.scheduled_end_at or now), updated_at=now)
+
+
 def pause(experiment: Experiment, *, now: datetime) -> Experiment:
     """Pause: assign no new visitors; the others keep their variant. Raises TransitionError."""
     status = _next_status(experiment, "pause")
@@ -109,16 +119,27 @@ def _lacks_to_start(experiment: Experiment, now: datetime) -> list[Problem]:
 
 def start_is_due(experiment: Experiment, *, now: datetime) -> bool:
     """Return whether a scheduled start is due, unless the scheduled end has passed as well."""
-    start = experiment.scheduled_start_at
-    if experiment.status != "scheduled" or start is None or start > now:
-        return False
-    return experiment.scheduled_end_at is None or experiment.scheduled_end_at > now
+    return _start_has_passed(experiment, now) and not _end_has_passed(experiment, now)
+
+
+def window_is_missed(experiment: Experiment, *, now: datetime) -> bool:
+    """Return whether the start and the end of a scheduled experiment have both passed."""
+    return _start_has_passed(experiment, now) and _end_has_passed(experiment, now)
 
 
 def end_is_due(experiment: Experiment, *, now: datetime) -> bool:
     """Return whether the scheduled end of a running or paused experiment is due."""
+    return experiment.status in OPEN and _end_has_passed(experiment, now)
+
+
+def _start_has_passed(experiment: Experiment, now: datetime) -> bool:
+    start = experiment.scheduled_start_at
+    return experiment.status == "scheduled" and start is not None and start <= now
+
+
+def _end_has_passed(experiment: Experiment, now: datetime) -> bool:
     end = experiment.scheduled_end_at
-    return experiment.status in OPEN and end is not None and end <= now
+    return end is not None and end <= now
 
 
 def visitor_limit_is_reached(experiment: Experiment, visitors: int) -> bool:

@@ -1,6 +1,6 @@
 """Lifecycle jobs: scheduled starts and ends, limits, and early stopping for a winner."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,11 +19,13 @@ from engine.design.lifecycle import (
     planned_end_is_reached,
     start_is_due,
     visitor_limit_is_reached,
+    window_is_missed,
 )
 from pipeline.results.results import Results
 from pipeline.run_each import run_each
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.catalog.experiments import Decide
 
 Condition = Callable[[Experiment], bool]
 
@@ -62,11 +64,22 @@ CONVERSION_LIMIT: Final = Limit(
 
 
 def start_scheduled(catalog: Catalog, *, now: datetime) -> None:
-    """Start every experiment whose scheduled start has come; ExceptionGroup of the failures."""
-    is_due = partial(start_is_due, now=now)
-    trigger = partial(lifecycle.start, now=now)
-    scheduled = catalog.experiments.in_statuses(["scheduled"])
-    _each(scheduled, partial(_change_if_due, catalog, is_due, trigger, "scheduled start"))
+    """Start every experiment whose scheduled start has come; ExceptionGroup of the failures.
+
+    One whose scheduled end has passed as well is started and completed as of its scheduled times. One that
+    starts late starts `now`, since its visitors were assigned no variant before.
+    """
+    late = [("scheduled start", partial(lifecycle.start, now=now))]
+    missed = [
+        ("scheduled start", partial(lifecycle.start_as_scheduled, now=now)),
+        ("scheduled end", partial(lifecycle.complete_as_scheduled, now=now)),
+    ]
+
+    def move(experiment: Experiment) -> None:
+        _change_if_due(catalog, partial(start_is_due, now=now), late, experiment)
+        _change_if_due(catalog, partial(window_is_missed, now=now), missed, experiment)
+
+    _each(catalog.experiments.in_statuses(["scheduled"]), move)
 
 
 def complete_ended(catalog: Catalog, *, now: datetime) -> None:
@@ -74,7 +87,7 @@ def complete_ended(catalog: Catalog, *, now: datetime) -> None:
     is_due = partial(end_is_due, now=now)
     trigger = partial(lifecycle.complete, now=now)
     unfinished = catalog.experiments.in_statuses(OPEN)
-    _each(unfinished, partial(_change_if_due, catalog, is_due, trigger, "scheduled end"))
+    _each(unfinished, partial(_change_if_due, catalog, is_due, [("scheduled end", trigger)]))
 
 
 def complete_at(limit: Limit, catalog: Catalog, results: Results, *, now: datetime) -> None:
@@ -84,7 +97,7 @@ def complete_at(limit: Limit, catalog: Catalog, results: Results, *, now: dateti
         project = catalog.projects.find(experiment.project_id)
         count = limit.count(experiment, results.evidence(experiment, project, now=now))
         trigger = partial(lifecycle.complete, now=now)
-        _change_if_due(catalog, lambda one: limit.is_reached(one, count), trigger, limit.name, experiment)
+        _change_if_due(catalog, lambda one: limit.is_reached(one, count), [(limit.name, trigger)], experiment)
 
     _each(filter(limit.is_set, catalog.experiments.in_statuses(OPEN)), complete)
 
@@ -104,7 +117,7 @@ def complete_at_plan(catalog: Catalog, results: Results, *, now: datetime) -> No
         if report.plan.is_reached and report.due_look is None:
             trigger = partial(lifecycle.complete, now=now)
             is_due = partial(planned_end_is_reached, visitors=visitors)
-            _change_if_due(catalog, is_due, trigger, "planned sample", experiment)
+            _change_if_due(catalog, is_due, [("planned sample", trigger)], experiment)
 
     planned = (one for one in catalog.experiments.in_statuses(OPEN) if planned_end(one) is not None)
     _each(planned, complete)
@@ -125,9 +138,8 @@ def complete_with_winner(catalog: Catalog, results: Results, *, now: datetime) -
             results.report(experiment, project, now=now)
             trigger = partial(lifecycle.complete, now=now)
             # The winner is that of the experiment that was analyzed, not of a later version.
-            _change_if_due(
-                catalog, lambda one: one == experiment, trigger, f"auto stop: {winner.id} wins", experiment
-            )
+            steps = [(f"auto stop: {winner.id} wins", trigger)]
+            _change_if_due(catalog, lambda one: one == experiment, steps, experiment)
 
     running = catalog.experiments.in_statuses(["running"])
     _each((one for one in running if one.stop_conditions.auto_stop_on_winner), complete)
@@ -138,22 +150,21 @@ class _NotDueError(Exception):
 
 
 def _change_if_due(
-    catalog: Catalog,
-    is_due: Condition,
-    trigger: Callable[[Experiment], Experiment],
-    actor: str,
-    experiment: Experiment,
+    catalog: Catalog, is_due: Condition, steps: Sequence[tuple[str, Decide]], experiment: Experiment
 ) -> None:
+    """Change an experiment by `steps`, each with its actor, in one transaction, if it is still due."""
+    (actor, first), *others = steps
+
     def decide(current: Experiment) -> Experiment:
         if not is_due(current):
             raise _NotDueError
-        return trigger(current)
+        return first(current)
 
     if not is_due(experiment):
         return
     # The other change stands.
     with suppress(_NotDueError, NotFoundError):
-        catalog.experiments.change(experiment.project_id, experiment.id, decide, actor=actor)
+        catalog.experiments.change_in_steps(experiment.project_id, experiment.id, [(actor, decide), *others])
 
 
 def _each(experiments: Iterable[Experiment], work: Callable[[Experiment], None]) -> None:

@@ -1,6 +1,6 @@
 """Experiments: stored as documents, each changed by a pure function in one transaction."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, func, select
@@ -14,6 +14,8 @@ from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.catalog.pagination import Page, fetch_page
 from pipeline.store.catalog.schema import experiments, projects
 from pipeline.store.documents import document_of, value_of
+
+Decide = Callable[[Experiment], Experiment]
 
 
 class Experiments:
@@ -85,25 +87,33 @@ class Experiments:
             counts = {row[0]: row[1] for row in connection.execute(query)}
         return {project_id: counts.get(project_id, 0) for project_id in project_ids}
 
-    def change(
-        self, project_id: str, experiment_id: str, decide: Callable[[Experiment], Experiment], *, actor: str
-    ) -> Experiment:
+    def change(self, project_id: str, experiment_id: str, decide: Decide, *, actor: str) -> Experiment:
         """Load an experiment, change it by `decide`, save and audit it, in one transaction.
 
         The experiment is locked while `decide` runs; where it raises, nothing changes. Of two callers that
         start a draft at once, the second gets a running experiment.
         """
+        return self.change_in_steps(project_id, experiment_id, [(actor, decide)])
+
+    def change_in_steps(
+        self, project_id: str, experiment_id: str, steps: Sequence[tuple[str, Decide]]
+    ) -> Experiment:
+        """Change an experiment by several functions in one transaction; each is audited with its actor.
+
+        Otherwise as `change`: others see the experiment before the first step, or after the last.
+        """
         with self._database.write() as connection:
             account_id = _account_of(connection, project_id)
             row = _locate(connection, project_id, experiment_id, lock=True)
-            before = _experiment_from(row)
-            after = decide(before)
-            _require_own_key(connection, before, after)
-            document = document_of(after)
+            document, experiment = row["document"], _experiment_from(row)
+            for actor, decide in steps:
+                before, experiment = experiment, decide(experiment)
+                _require_own_key(connection, before, experiment)
+                previous, document = document, document_of(experiment)
+                record(connection, account_id, actor, experiment_id, changes_between(previous, document))
             is_this = experiments.c.id == experiment_id
-            connection.execute(experiments.update().where(is_this).values(_row_of(after, document)))
-            record(connection, account_id, actor, experiment_id, changes_between(row["document"], document))
-        return after
+            connection.execute(experiments.update().where(is_this).values(_row_of(experiment, document)))
+        return experiment
 
     def delete(
         self, project_id: str, experiment_id: str, decide: Callable[[Experiment], object], *, actor: str

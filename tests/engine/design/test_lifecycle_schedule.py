@@ -4,10 +4,13 @@ import pytest
 
 from engine.design.experiment import StopConditions
 from engine.design.lifecycle import (
+    complete_as_scheduled,
     conversion_limit_is_reached,
     end_is_due,
+    start_as_scheduled,
     start_is_due,
     visitor_limit_is_reached,
+    window_is_missed,
 )
 from tests.builders import NOW, an_experiment
 
@@ -28,6 +31,27 @@ def test_start_is_not_due_once_the_end_has_passed() -> None:
     )
     assert start_is_due(scheduled, now=NOW + timedelta(hours=23))
     assert not start_is_due(scheduled, now=NOW + timedelta(days=1))
+
+
+def test_window_is_missed_once_its_end_has_passed() -> None:
+    scheduled = an_experiment(status="scheduled", scheduled_start_at=NOW, scheduled_end_at=NOW + SECOND)
+    assert not window_is_missed(scheduled, now=NOW + SECOND / 2)
+    assert window_is_missed(scheduled, now=NOW + SECOND)
+    assert not window_is_missed(an_experiment(status="scheduled", scheduled_start_at=NOW), now=NOW + SECOND)
+
+
+def test_missed_window_is_kept_as_the_time_in_which_it_ran() -> None:
+    end, now = NOW + timedelta(days=1), NOW + timedelta(days=9)
+    scheduled = an_experiment(status="scheduled", scheduled_start_at=NOW, scheduled_end_at=end)
+    completed = complete_as_scheduled(start_as_scheduled(scheduled, now=now), now=now)
+    assert (completed.status, completed.started_at, completed.completed_at) == ("completed", NOW, end)
+    assert completed.updated_at == now
+
+
+@pytest.mark.parametrize("status", ["draft", "running", "paused", "completed", "archived"])
+def test_no_other_status_has_a_missed_window(status: str) -> None:
+    experiment = an_experiment(status=status, scheduled_start_at=NOW, scheduled_end_at=NOW + SECOND)
+    assert not window_is_missed(experiment, now=NOW + timedelta(days=1))
 
 
 @pytest.mark.parametrize("status", ["draft", "running", "paused", "completed", "archived"])
