@@ -28,6 +28,12 @@ _MOMENT: Final[Mapping[Form, str]] = {
     "csv": _TEXT_MOMENT,
     "ndjson": _TEXT_MOMENT,
 }
+# A spreadsheet computes a cell that begins like this, unless an apostrophe stands before it.
+_FORMULA_START: Final = r"^[=+\-@\t\r\n＝＋－＠]"  # noqa: RUF001  # full-width signs are computed, too
+_NO_FORMULA: Final = (
+    f"CASE WHEN regexp_matches({{0}}, '{_FORMULA_START}') THEN chr(39) || {{0}} ELSE {{0}} END"
+)
+_TEXT: Final[Mapping[Form, str]] = {"parquet": "{0}", "csv": _NO_FORMULA, "ndjson": "{0}"}
 _VISITOR_COLUMNS: Final = {
     "visitor_key": "UBIGINT",
     "variant": "UTINYINT",
@@ -66,7 +72,7 @@ def write_visitors(cursor: Cursor, export: VisitorExport, form: Form, path: Path
     )
     with registered(cursor, "arms", arms):
         query = f"""
-            SELECT {", ".join(_columns(cursor, export, _MOMENT[form]))}
+            SELECT {", ".join(_columns(cursor, export, _TEXT[form], _MOMENT[form]))}
             FROM {_visitors(export)} v JOIN arms a ON a.variant = v.variant
             LEFT JOIN ({_visitor_ids(cursor, export)}) i ON i.visitor_key = v.visitor_key
             {" ".join(_decoded(export))}
@@ -77,12 +83,14 @@ def write_visitors(cursor: Cursor, export: VisitorExport, form: Form, path: Path
         return copy_to_file(cursor, query, path, _COPY[form], **values)
 
 
-def _columns(cursor: Cursor, export: VisitorExport, moment: str) -> Iterable[str]:
+def _columns(cursor: Cursor, export: VisitorExport, text: str, moment: str) -> Iterable[str]:
+    """Yield the columns; `text` and `moment` are SQL with a placeholder for a value."""
     if export.with_keys:
         yield "v.visitor_key"
-    yield "i.visitor_id, a.variant_id, a.variant_name"
+    yield f"{text.format('i.visitor_id')} AS visitor_id"
+    yield f"a.variant_id, {text.format('a.variant_name')} AS variant_name"
     yield f"{moment.format('v.first_exposed_at')} AS first_exposed_at"
-    yield from (f"{name}_values.value AS {name}" for name in DIMENSIONS)
+    yield from (f"{text.format(f'{name}_values.value')} AS {name}" for name in DIMENSIONS)
     yield f"{CUSTOM}_values.value::JSON AS custom_dimensions"
     # A goal added since the last count has no columns yet.
     counted = count_goals(cursor, export.experiment_id) if export.is_published else 0
