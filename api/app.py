@@ -26,6 +26,7 @@ from api.routes import (
     projects,
     results,
     sdk,
+    sdk_keys,
     tools,
 )
 from api.services import open_services
@@ -37,6 +38,7 @@ PREFIX: Final = "/api/v1"
 RESOURCES: Final[tuple[APIRouter, ...]] = (
     sdk.router,
     projects.router,
+    sdk_keys.router,
     experiments.router,
     results.router,
     exports.router,

@@ -14,6 +14,7 @@ from api.schemas.inputs import (
     PROJECT_INPUT,
     REFERENCE,
     SAMPLE_SIZE_INPUT,
+    SDK_KEY_ROTATION,
     TRACK_BATCH,
     VISIT,
     Body,
@@ -26,6 +27,7 @@ BODIES: Final = (
     EXPERIMENT_INPUT,
     EXPERIMENT_INPUT.as_changes,
     SAMPLE_SIZE_INPUT,
+    SDK_KEY_ROTATION,
     TRACK_BATCH,
     CONVERSION_BATCH,
     VISIT,
@@ -47,11 +49,11 @@ ABOUT: Final = (
 )
 
 
-def taking(body: Body | type[BaseModel]) -> dict[str, Any]:
+def taking(body: Body | type[BaseModel], *, is_required: bool = True) -> dict[str, Any]:
     """Return what an operation adds to its description for the body that it takes."""
     name = body.name if isinstance(body, Body) else body.__name__
     schema = {"$ref": REFERENCE + name}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+    return {"requestBody": {"required": is_required, "content": {"application/json": {"schema": schema}}}}
 
 
 def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:

@@ -48,7 +48,13 @@ async def json_object(request: Request) -> dict[str, Any]:
     return body
 
 
+async def optional_json_object(request: Request) -> dict[str, Any]:
+    """Read the body as a JSON object, an empty one where there is no body; ApiError as `json_object`."""
+    return await json_object(request) if await body_bytes(request) else {}
+
+
 JsonObject = Annotated[dict[str, Any], Depends(json_object)]
+OptionalJsonObject = Annotated[dict[str, Any], Depends(optional_json_object)]
 
 
 async def body_bytes(request: Request) -> bytes:

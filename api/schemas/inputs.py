@@ -9,7 +9,7 @@ import msgspec
 
 from engine.design.experiment import Experiment
 from engine.design.planning.calculator import SampleQuestion
-from engine.design.project import Project
+from engine.design.project import Project, SdkKeyRotation
 from engine.design.validation.check import DEFINITIONS, NULL, Schema, object_schema, or_null
 from engine.design.validation.record_fields import input_definitions, input_schema
 from pipeline.assignment.request import InitBody
@@ -74,6 +74,7 @@ EXPERIMENT_INPUT: Final = Body.of(
     "ExperimentInput", Experiment, "An experiment to create, with its variants, goals and targeting rules."
 )
 PROJECT_INPUT: Final = Body.of("ProjectInput", Project, "A project to create.")
+SDK_KEY_ROTATION: Final = Body.of("SdkKeyRotation", SdkKeyRotation, "A replacement of the public key.")
 SAMPLE_SIZE_INPUT: Final = Body.of(
     "SampleSizeInput", SampleQuestion, "A metric, and either the effect to detect or the number of visitors."
 )

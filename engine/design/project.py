@@ -1,9 +1,9 @@
-"""Project: a website or app on which experiments run."""
+"""Project: a website or app on which experiments run, and the rotation of its public key."""
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -12,11 +12,39 @@ import msgspec
 from engine.design import project_settings
 from engine.design.validation.parsing import fields_of, merged, unknown_fields
 from engine.design.validation.record_fields import ASSIGNED, INTERNAL, assigned, writable
-from engine.design.validation.records import RecordRule, problems_in, validate
-from engine.design.validation.values import flag, moment, optional, text, web_address
+from engine.design.validation.records import RecordRule, problems_in, records_of, validate
+from engine.design.validation.values import flag, moment, optional, text, web_address, whole
 from engine.errors import InvalidDesignError, Problem
 
 _MERGED = ("integrations", "settings")
+MOST_PREVIOUS_KEYS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreviousSdkKey:
+    """A public key that was replaced; it works until `valid_until`."""
+
+    RULES: ClassVar[tuple[RecordRule, ...]] = ()
+
+    sdk_key: Annotated[str, text(100)]
+    valid_until: Annotated[datetime, moment]
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SdkKeyRotation:
+    """A replacement of the public key."""
+
+    RULES: ClassVar[tuple[RecordRule, ...]] = ()
+
+    grace_period_hours: Annotated[
+        int,
+        whole(0, 720).described(
+            "Hours for which earlier keys still work, a week by default; 0 ends all of them at once."
+        ),
+    ] = 168
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +63,11 @@ class Project:
     sdk_key: Annotated[str, text(100), INTERNAL]
     created_at: Annotated[datetime, moment, ASSIGNED]
     updated_at: Annotated[datetime, moment, ASSIGNED]
+    previous_sdk_keys: Annotated[
+        tuple[PreviousSdkKey, ...],
+        records_of(PreviousSdkKey, at_most=MOST_PREVIOUS_KEYS, name="previous SDK key"),
+        INTERNAL,
+    ] = ()
     platform: Annotated[str, project_settings.platform] = "custom_js"
     installation_guide: Annotated[str, project_settings.platform] = "custom_js"
     reporting_timezone: Annotated[
@@ -87,6 +120,14 @@ class Project:
         own = urlsplit(self.url).hostname or ""
         return frozenset(host.lower() for host in (own, *(self.settings.get("domains") or ()), *listed))
 
+    def valid_previous_keys(self, now: datetime) -> tuple[PreviousSdkKey, ...]:
+        """Return the replaced public keys that still work, the last replaced first."""
+        return tuple(key for key in self.previous_sdk_keys if now < key.valid_until)
+
+    def accepts(self, sdk_key: str, *, now: datetime) -> bool:
+        """Return whether a public key is the project's current one, or an earlier one in its grace period."""
+        return sdk_key in {self.sdk_key, *(key.sdk_key for key in self.valid_previous_keys(now))}
+
 
 WRITABLE_FIELDS = writable(Project)
 # Answers carry these besides the fields of the record.
@@ -112,6 +153,35 @@ def revise_project(project: Project, fields: Mapping[str, Any], *, now: datetime
     Raises InvalidDesignError with every problem.
     """
     return _revised(msgspec.to_builtins(project, builtin_types=(datetime,)), fields, now)
+
+
+def rotate_sdk_key(project: Project, fields: Mapping[str, Any], *, new_key: str, now: datetime) -> Project:
+    """Replace the public key; earlier keys work until the grace period of `fields` ends, and no longer.
+
+    Raises InvalidDesignError for a wrong grace period, or where too many earlier keys still work.
+    """
+    given = fields_of(fields, "a rotation")
+    problems = problems_in(given, SdkKeyRotation)
+    problems += unknown_fields(given, writable(SdkKeyRotation), (), "a rotation")
+    if problems:
+        raise InvalidDesignError(problems)
+    until = now + timedelta(hours=msgspec.convert(given, SdkKeyRotation).grace_period_hours)
+    current = PreviousSdkKey(sdk_key=project.sdk_key, valid_until=until)
+    earlier = (
+        replace(key, valid_until=min(key.valid_until, until)) for key in project.valid_previous_keys(now)
+    )
+    previous = (current, *earlier) if until > now else ()
+    if len(previous) > MOST_PREVIOUS_KEYS:
+        message = f"{MOST_PREVIOUS_KEYS} earlier keys still work; end their grace periods first"
+        raise InvalidDesignError([Problem("body", message)])
+    return replace(project, sdk_key=new_key, previous_sdk_keys=previous, updated_at=now)
+
+
+def expire_sdk_keys(project: Project, *, now: datetime) -> Project:
+    """End the grace period of every earlier public key; the current key stays."""
+    if not project.previous_sdk_keys:
+        return project
+    return replace(project, previous_sdk_keys=(), updated_at=now)
 
 
 def _revised(current: dict[str, Any], fields: Mapping[str, Any], now: datetime) -> Project:

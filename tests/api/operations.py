@@ -12,6 +12,7 @@ _EXPERIMENT = f"{_EXPERIMENTS}/{{id}}"
 _NAME = {"name": "Renamed"}
 _NEW_PROJECT = {"name": "Shop", "url": "https://shop.example"}
 _NEW_KEY = {"name": "CI", "scopes": ["projects:read"]}
+_GRACE = {"grace_period_hours": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,9 @@ OPERATIONS = (
 MORE_OPERATIONS = (
     Operation("GET", f"{_EXPERIMENT}/results/export", ("results:read",), "project"),
     Operation("GET", f"{_EXPERIMENT}/results/segments", ("results:read",), "project"),
+    Operation("GET", "/api/v1/projects/{id}/sdk_keys", ("projects:read",), "project"),
+    Operation("POST", "/api/v1/projects/{id}/rotate_sdk_key", ("projects:write",), "project", _GRACE),
+    Operation("POST", "/api/v1/projects/{id}/expire_sdk_keys", ("projects:write",), "project"),
 )
 STEPS: dict[str, tuple[str, ...]] = {
     "draft": (),

@@ -3,15 +3,16 @@
 from collections.abc import Callable, Collection
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, func, select
+from sqlalchemy import Connection, RowMapping, Select, func, or_, select
 
 from engine.design.project import Project
+from pipeline.clock import utc_now
 from pipeline.store.catalog.accounts import account_from
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import NotFoundError, PlanLimitError
 from pipeline.store.catalog.pagination import Page, fetch_page
-from pipeline.store.catalog.schema import accounts, experiments, projects
+from pipeline.store.catalog.schema import accounts, experiments, previous_sdk_keys, projects
 from pipeline.store.documents import document_of, value_of
 
 
@@ -39,8 +40,13 @@ class Projects:
         return self._one(_DOCUMENT.where(projects.c.id == project_id), project_id)
 
     def by_sdk_key(self, sdk_key: str) -> Project:
-        """Return the project of a public key; NotFoundError."""
-        return self._one(_DOCUMENT.where(projects.c.sdk_key == sdk_key), sdk_key)
+        """Return the project of a public key that works now; NotFoundError."""
+        replaced = select(previous_sdk_keys.c.project_id).where(previous_sdk_keys.c.sdk_key == sdk_key)
+        is_its_key = or_(projects.c.sdk_key == sdk_key, projects.c.id.in_(replaced))
+        project = self._one(_DOCUMENT.where(is_its_key), sdk_key)
+        if not project.accepts(sdk_key, now=utc_now()):
+            raise NotFoundError("project", sdk_key)
+        return project
 
     def all(self) -> list[Project]:
         """List all projects, oldest first."""
@@ -86,9 +92,12 @@ class Projects:
             row = connection.execute(_DOCUMENT.where(*is_this).with_for_update()).mappings().one_or_none()
             if row is None:
                 raise NotFoundError("project", project_id)
-            after = decide(_project_from(row))
+            before = _project_from(row)
+            after = decide(before)
             document = document_of(after)
             connection.execute(projects.update().where(*is_this).values(_row_of(after, document)))
+            if after.previous_sdk_keys != before.previous_sdk_keys:
+                _save_previous_keys(connection, after)
             record(connection, account_id, actor, project_id, changes_between(row["document"], document))
         return after
 
@@ -136,6 +145,13 @@ def _row_of(project: Project, document: dict[str, Any]) -> dict[str, Any]:
         "created_at": project.created_at,
         "updated_at": project.updated_at,
     }
+
+
+def _save_previous_keys(connection: Connection, project: Project) -> None:
+    connection.execute(previous_sdk_keys.delete().where(previous_sdk_keys.c.project_id == project.id))
+    rows = [{"sdk_key": key.sdk_key, "project_id": project.id} for key in project.previous_sdk_keys]
+    if rows:
+        connection.execute(previous_sdk_keys.insert(), rows)
 
 
 def _count(connection: Connection, account_id: str) -> int:

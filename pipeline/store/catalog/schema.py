@@ -116,6 +116,14 @@ projects = Table(
     Index(None, "account_id", "updated_at"),
 )
 
+# Public keys that were replaced; until when each works stands in the project's document.
+previous_sdk_keys = Table(
+    "previous_sdk_keys",
+    metadata,
+    Column("sdk_key", SearchText, primary_key=True),
+    Column("project_id", ID, ForeignKey("projects.id", ondelete="CASCADE"), nullable=False, index=True),
+)
+
 experiments = Table(
     "experiments",
     metadata,

@@ -1,9 +1,11 @@
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 
 import pytest
 
-from engine.design.project import Project
+from engine.design.project import Project, rotate_sdk_key
+from pipeline.clock import utc_now
 from pipeline.store.catalog.accounts import Account
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError, PlanLimitError
@@ -85,3 +87,38 @@ def test_every_project_is_listed_for_the_jobs(catalog: Catalog, account: Account
     other, _, _ = catalog.accounts.create("Other", "owner@other.example")
     ids = {saved(catalog, account).id, saved(catalog, other).id}
     assert {project.id for project in catalog.projects.all()} == ids
+
+
+def test_replaced_key_finds_its_project_until_it_ends(
+    catalog: Catalog, account: Account, project_id: str
+) -> None:
+    old, now = catalog.projects.find(project_id).sdk_key, utc_now()
+
+    def rotate(*, key: str, hours: int, now: datetime) -> None:
+        decide = partial(rotate_sdk_key, fields={"grace_period_hours": hours}, new_key=key, now=now)
+        catalog.projects.change(account.id, project_id, decide, actor="key_1")
+
+    rotate(key="pk_2", hours=2, now=now - timedelta(hours=1))
+    rotate(key="pk_3", hours=1, now=now)
+    found = {catalog.projects.by_sdk_key(key).id for key in (old, "pk_2", "pk_3")}
+    assert found == {project_id}
+    # As a day later, with nothing written meanwhile.
+    long_ago = partial(
+        rotate_sdk_key, fields={"grace_period_hours": 1}, new_key="pk_4", now=now - timedelta(days=1)
+    )
+    catalog.projects.change(account.id, project_id, long_ago, actor="key_1")
+    for key in (old, "pk_2", "pk_3"):
+        with pytest.raises(NotFoundError):
+            catalog.projects.by_sdk_key(key)
+    assert catalog.projects.by_sdk_key("pk_4").previous_sdk_keys
+
+
+def test_replaced_keys_of_two_projects_stay_apart(
+    catalog: Catalog, account: Account, project_id: str
+) -> None:
+    other = saved(catalog, account)
+    for project, key in ((project_id, "pk_2"), (other.id, "pk_9")):
+        rotate = partial(rotate_sdk_key, fields={}, new_key=key, now=utc_now())
+        catalog.projects.change(account.id, project, rotate, actor="key_1")
+    assert catalog.projects.by_sdk_key(other.sdk_key).id == other.id
+    assert catalog.projects.by_sdk_key("pk_9").id == other.id
