@@ -114,6 +114,16 @@ class Project:
         return self.settings.get("bot_filtering") is not False
 
     @property
+    def trusted_revenue(self) -> bool:
+        """Whether money and refunds count only where a server or an import reports them."""
+        return self.settings.get("trusted_revenue") is True
+
+    @property
+    def allowed_hosts_only(self) -> bool:
+        """Whether browsers may send only from pages on the project's hosts."""
+        return self.settings.get("allowed_hosts_only") is True
+
+    @property
     def hostnames(self) -> frozenset[str]:
         """Hosts of the project's pages, in lower case; `*.` stands for all subdomains."""
         listed = [host for environment in self.environments for host in environment.get("hostnames") or ()]

@@ -69,6 +69,13 @@ SETTINGS: dict[str, Check] = {
     "attribution_window_days": whole(1, 365).described(
         "Days after the first exposure in which a conversion counts; by default as long as the test runs."
     ),
+    "trusted_revenue": flag.described(
+        "Whether revenue and refunds count only where a server or an import reports them; false by default."
+    ),
+    "allowed_hosts_only": flag.described(
+        "Whether requests of browsers are refused unless their Origin or Referer is one of the project's "
+        "hosts; false by default."
+    ),
     "retention_days": whole(1, 3650).described("Days for which raw events are kept; by default for ever."),
 }
 settings: Check = keys_of(

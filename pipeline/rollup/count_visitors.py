@@ -7,6 +7,7 @@ import polars as pl
 
 from engine.local_days import local_days
 from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, SEVERAL_VARIANTS, CountingRules
+from pipeline.store.warehouse.events import SENDER_BITS
 
 VISITOR = ("experiment", "visitor_key")
 _ROW_BITS = 40
@@ -19,7 +20,8 @@ class Outcomes:
 
     `firsts`: one row per `experiment`, `visitor_key` and `goal`: time of the first conversion (`at`, in
     microseconds; null where only refunds count) and its local `day`, the `cents` and the number of all
-    `orders`, and the outcome `before` the first exposure (1 or 0; cents for revenue).
+    `orders`, the SENDER_BITS of their `money_senders`, and the outcome `before` the first exposure (1 or 0;
+    cents for revenue).
     `orders`: one row per experiment, visitor, goal and local `day` of orders on other days than that of the
     first conversion, `from_day` (null where only refunds count), with their `cents`.
     """
@@ -71,20 +73,27 @@ def select_counted(hits: pl.DataFrame, goals: pl.DataFrame, repeated_orders: pl.
     """Select the `hits` that count for the goal of their `rule`, with its `experiment` and `goal`.
 
     `goals` has the currency and bounds of each rule; `repeated_orders` (`rule`, `seq`) do not count. `cents`
-    is the part of the event's revenue that the goal counts, negative for a refund.
+    is the part of the event's revenue that the goal counts, negative for a refund. Where only servers' money
+    counts, a browser's event with money or a refund is none of a revenue goal, and any other goal's without.
     """
     in_currency = pl.col("currency").is_null() | (pl.col("currency") == pl.col("goal_currency"))
-    has_revenue = in_currency & (~pl.col("is_value") | pl.col("takes_value"))
-    cents = pl.when(has_revenue).then(pl.col("cents").abs()).fill_null(0)
+    is_money = ~pl.col("is_value") | pl.col("takes_value")
+    has_money = pl.col("is_refund") | (is_money & (pl.col("cents") != 0).fill_null(value=False))
+    is_distrusted = pl.col("trusts_servers_only") & (pl.col("sender") == SENDER_BITS["browser"]) & has_money
+    cents = pl.when(in_currency & is_money & ~is_distrusted).then(pl.col("cents").abs()).fill_null(0)
     sign = pl.when("is_refund").then(-1).otherwise(1)
-    is_of_goal = ~pl.col("is_revenue") | in_currency & cents.is_between("min_cents", "max_cents")
+    is_in_bounds = in_currency & cents.is_between("min_cents", "max_cents") & ~is_distrusted
+    is_in_time = (pl.col("received_at") <= pl.col("received_until")) & (
+        pl.col("outranked_at").is_null() | (pl.col("outranked_at") > pl.col("received_until"))
+    )
     return (
         hits.lazy()
         .join(goals.lazy(), on="rule")
-        .filter(is_of_goal & (pl.col("received_at") <= pl.col("received_until")))
+        .filter((~pl.col("is_revenue") | is_in_bounds) & is_in_time)
         .join(repeated_orders.lazy(), on=["rule", "seq"], how="anti")
         .with_columns((cents * sign).alias("cents"))
-        .drop("takes_value", "goal_currency", "min_cents", "max_cents", "received_until")
+        .drop("takes_value", "goal_currency", "min_cents", "max_cents", "trusts_servers_only")
+        .drop("received_until", "outranked_at")
         .collect(engine="streaming")
     )
 
@@ -101,6 +110,7 @@ def sum_outcomes(counted: pl.DataFrame, exposed: pl.DataFrame, rules: CountingRu
         .select(
             *(*VISITOR, "goal", "occurred_at", "is_revenue"),
             pl.when(~is_before).then("cents").otherwise(0).alias("cents"),
+            pl.when(~is_before & (pl.col("cents") != 0)).then("sender").otherwise(0).alias("money_senders"),
             pl.when(~is_before & ~pl.col("is_refund")).then("occurred_at").alias("at"),
             pl.when(is_before).then(_pre_period_value()).otherwise(0).alias("before"),
         )
@@ -110,6 +120,7 @@ def sum_outcomes(counted: pl.DataFrame, exposed: pl.DataFrame, rules: CountingRu
         pl.col("at").min(),
         pl.col("cents").sum(),
         pl.col("at").count().cast(pl.Int64).alias("orders"),
+        pl.col("money_senders").bitwise_or(),
         # A conversion in the pre-period counts once; only revenue adds up.
         pl.when(pl.col("is_revenue").any()).then(pl.col("before").sum()).otherwise(pl.col("before").max()),
     )
@@ -132,17 +143,21 @@ def join_outcomes(
 ) -> pl.DataFrame:
     """Add the columns `g{i}_at`, `g{i}_day` and `g{i}_cents` of each goal i to the rows of one experiment.
 
-    Visitors without a conversion have nulls for the times, and 0 cents. The `extra_columns` follow.
+    Visitors without a conversion have nulls for the times, and 0 cents. The `extra_columns` follow, and the
+    `money_senders` of all goals.
     """
     # Each visitor has one row per goal, so the maximum over rows of a goal is its value.
     wide = firsts.group_by("visitor_key").agg(
-        pl.when(pl.col("goal") == goal).then(name).max().alias(f"g{goal}_{name}")
-        for goal in range(goals)
-        for name in ("at", "day", "cents", "orders", "before")
-        if name in _PLAIN_COLUMNS or f"g{goal}_{name}" in extra_columns
+        pl.col("money_senders").bitwise_or(),
+        *(
+            pl.when(pl.col("goal") == goal).then(name).max().alias(f"g{goal}_{name}")
+            for goal in range(goals)
+            for name in ("at", "day", "cents", "orders", "before")
+            if name in _PLAIN_COLUMNS or f"g{goal}_{name}" in extra_columns
+        ),
     )
     rows = exposed.drop("experiment").join(wide, on="visitor_key", how="left")
-    numbers = (*(f"g{goal}_cents" for goal in range(goals)), *extra_columns)
+    numbers = (*(f"g{goal}_cents" for goal in range(goals)), *extra_columns, "money_senders")
     return rows.with_columns(pl.col(name).fill_null(0) for name in numbers)
 
 

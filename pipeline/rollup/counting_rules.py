@@ -13,7 +13,7 @@ from engine.design.project import Project
 from engine.local_days import epoch_microseconds
 
 # Part of every fingerprint: raise it when the same events would count differently from now on.
-RULES_VERSION: Final = 3
+RULES_VERSION: Final = 4
 # Stored instead of a variant's number for visitors counted in no variant.
 FLAGGED_AS_BOT: Final = 254
 SEVERAL_VARIANTS: Final = 255
@@ -29,6 +29,8 @@ class CountingRules:
     bot_filtering: bool
     window_us: int
     currency: str
+    # Absent from rules stored by earlier versions.
+    trusted_revenue: bool = False
 
     @classmethod
     def of(cls, project: Project) -> Self:
@@ -39,6 +41,7 @@ class CountingRules:
             bot_filtering=project.bot_filtering,
             window_us=FOREVER if days is None else days * DAY_US,
             currency=project.revenue_currency,
+            trusted_revenue=project.trusted_revenue,
         )
 
     def to_json(self) -> str:
@@ -121,6 +124,7 @@ def goal_rows(experiments: Sequence[Experiment], rules: CountingRules) -> pl.Dat
 
     A revenue goal counts only orders of its currency within its bounds. Every other goal counts each of its
     events, and the revenue of those in the project's currency. `before_us` is the length of the pre-period.
+    `trusts_servers_only` holds where a browser's money does not count.
     """
     return pl.DataFrame(
         [
@@ -130,6 +134,7 @@ def goal_rows(experiments: Sequence[Experiment], rules: CountingRules) -> pl.Dat
                 period_of(experiment)[1],
                 *_revenue_rules(goal, rules),
                 pre_period_us(experiment),
+                rules.trusted_revenue,
             )
             for number, experiment in enumerate(experiments)
             for position, goal in enumerate(experiment.goals)
@@ -144,6 +149,7 @@ def goal_rows(experiments: Sequence[Experiment], rules: CountingRules) -> pl.Dat
             "min_cents": pl.Int64,
             "max_cents": pl.Int64,
             "before_us": pl.Int64,
+            "trusts_servers_only": pl.Boolean,
         },
         orient="row",
     ).with_row_index("rule")

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Self
 import polars as pl
 
 from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame, registered
-from pipeline.store.warehouse.events import has_table, table_name
+from pipeline.store.warehouse.events import IS_TRUSTED, SENDER_BIT, has_table, table_name
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
 
 # Segment columns of an event; the day of the week follows from its time.
@@ -40,7 +40,8 @@ class EventReader:
     """One project's events up to a sequence number, on a cursor that holds the temporary tables for them.
 
     A conversion with only a user id belongs to the first visitor identified as that user, if there is one.
-    Repeats of an event id are left out once `skip_repeats` has found them.
+    Repeats of an event id are left out once `skip_repeats` has found them. A browser's event is outranked by
+    a server's or an import's with the same id: it is left out of what ends after that one was received.
     """
 
     def __init__(self, cursor: Cursor, project_id: str, *, until: int, skip_bots: bool) -> None:
@@ -50,6 +51,7 @@ class EventReader:
         self._events = f'(SELECT * FROM "{table_name(project_id)}" WHERE seq <= {until:d})'
         self._touched = ""
         self._has_repeats = False
+        self.has_outranked = False
         self._has_identities = self._find_identities()
 
     @classmethod
@@ -68,7 +70,7 @@ class EventReader:
             CREATE OR REPLACE TEMP TABLE touched_visitors AS
             WITH named AS (
               SELECT DISTINCT unnest([e.visitor_key, e.user_key, i.visitor_key]) AS visitor_key
-              FROM {self._events} e LEFT JOIN identities i ON {_USER_ONLY} = i.user_key WHERE e.seq > {seq:d}
+              FROM {self._changed_since(seq)} e LEFT JOIN identities i ON {_USER_ONLY} = i.user_key
             )
             FROM named WHERE visitor_key IS NOT NULL
             UNION SELECT i.user_key FROM identities i SEMI JOIN named USING (visitor_key)
@@ -97,18 +99,34 @@ class EventReader:
         return fetch_frame(self.cursor, query)["event_key"]
 
     def skip_repeats(self, event_keys: pl.Series) -> None:
-        """From now on read only the first event of each of these keys."""
+        """From now on read only the first event of each of these keys, and find those that are outranked."""
         if event_keys.is_empty():
             return
-        self.cursor.execute("CREATE TEMP TABLE IF NOT EXISTS repeats (seq BIGINT)")
+        for table in ("repeats (seq BIGINT)", "outranked (seq BIGINT, outranked_at BIGINT)"):
+            self.cursor.execute(f"CREATE TEMP TABLE IF NOT EXISTS {table}")
         with registered(self.cursor, "suspects", event_keys.alias("event_key").to_frame()):
             self.cursor.execute(
                 f"""
-                INSERT INTO repeats SELECT seq FROM {self._events} SEMI JOIN suspects USING (event_key)
-                QUALIFY row_number() OVER (PARTITION BY event_key ORDER BY seq) > 1
+                CREATE OR REPLACE TEMP TABLE same_id AS
+                SELECT e.seq, e.event_key, e.received_at, {IS_TRUSTED} AS is_trusted
+                FROM {self._events} e SEMI JOIN suspects USING (event_key)
                 """
             )
+        self.cursor.execute(
+            """
+            INSERT INTO repeats SELECT seq FROM same_id
+            QUALIFY row_number() OVER (PARTITION BY event_key, is_trusted ORDER BY seq) > 1
+            """
+        )
+        self.cursor.execute(
+            """
+            INSERT INTO outranked SELECT s.seq, t.received_at FROM same_id s JOIN (
+              SELECT event_key, min(received_at) AS received_at FROM same_id WHERE is_trusted GROUP BY ALL
+            ) t USING (event_key) WHERE NOT s.is_trusted
+            """
+        )
         self._has_repeats = True
+        self.has_outranked = bool(self.cursor.execute("SELECT 1 FROM outranked LIMIT 1").fetchall())
 
     def exposures(self, variants: pl.DataFrame, bucket: Bucket) -> pl.DataFrame:
         """Read exposures of visitors in `bucket` to `variants` (see `variant_rows`), with their segments."""
@@ -118,12 +136,22 @@ class EventReader:
                 self.cursor,
                 f"""
                 SELECT a.experiment, a.variant, e.visitor_key, e.occurred_at, e.seq,
-                  {"e.is_bot" if self.skip_bots else "false"} AS is_bot, {segments}
+                  {"e.is_bot" if self.skip_bots else "false"} AS is_bot,
+                  {SENDER_BIT} AS exposure_sender, e.address_key, {segments}
                 FROM {self.of_type("exposure")} e JOIN arms a USING (experiment_id, variant_id)
+                {self.join_outranked()}
                 WHERE e.received_at BETWEEN a.received_from AND a.received_until
                   AND {bucket.contains("e.visitor_key")}
+                  {"AND (o.outranked_at <= a.received_until) IS NOT TRUE" if self.has_outranked else ""}
                 """,
             )
+
+    def join_outranked(self) -> str:
+        """Build the join of events `e` with the time `o.outranked_at`; nothing where none is outranked."""
+        if not self.has_outranked:
+            return ""
+        first = "SELECT seq, min(outranked_at) AS outranked_at FROM outranked GROUP BY seq"
+        return f"LEFT JOIN ({first}) o ON o.seq = e.seq"
 
     def of_type(self, kind: str, *, related: str | None = None) -> str:
         """Build a subquery of events of a type, each once, with its visitor, of the visitors to read.
@@ -144,6 +172,38 @@ class EventReader:
             # This form hashes the few repeats; an anti join may hash the many events instead.
             events = f"(SELECT * FROM {events} e WHERE (seq IN (SELECT seq FROM repeats)) IS NOT TRUE)"
         return events
+
+    def _changed_since(self, seq: int) -> str:
+        """Build a subquery of the events after `seq`, and of older ones that these may outrank.
+
+        A server's event outranks those of browsers with its id, and those with its transaction. An order
+        outranked by its id gives way to the next one of the same transaction, so that those change too.
+        """
+        columns = "e.visitor_id, e.visitor_key, e.user_key, e.transaction_key"
+        new = f"SELECT {columns} FROM {self._events} e WHERE e.seq > {seq:d}"
+        self.cursor.execute(
+            f"""
+            CREATE OR REPLACE TEMP TABLE outranking AS
+            SELECT DISTINCT e.event_key, e.transaction_key FROM {self._events} e
+            WHERE e.seq > {seq:d} AND {IS_TRUSTED}
+            """
+        )
+        if not self.cursor.execute("SELECT 1 FROM outranking LIMIT 1").fetchall():
+            return f"({new})"
+        self.cursor.execute(
+            f"""
+            CREATE OR REPLACE TEMP TABLE outranked_events AS
+            SELECT {columns} FROM {self._events} e
+            WHERE NOT {IS_TRUSTED} AND e.event_key IN (SELECT event_key FROM outranking)
+            """
+        )
+        return f"""(
+          {new} UNION ALL SELECT {columns} FROM outranked_events e
+          UNION ALL SELECT {columns} FROM {self._events} e
+          WHERE NOT {IS_TRUSTED} AND e.transaction_key IN (
+            SELECT transaction_key FROM outranking UNION SELECT transaction_key FROM outranked_events
+          )
+        )"""
 
     def _find_identities(self) -> bool:
         self.cursor.execute(

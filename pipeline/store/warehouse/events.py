@@ -18,6 +18,13 @@ _SAFE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
 # A public key is public: anybody can send a browser's events, only the team those of servers and files.
 Sender = Literal["browser", "server", "import"]
+# One bit a kind, so that the kinds of several events add up to one small number.
+SENDER_BITS: Final[Mapping[str, int]] = {"browser": 1, "server": 2, "import": 4, "unknown": 8}
+TRUSTED_BITS: Final = SENDER_BITS["server"] | SENDER_BITS["import"]
+# Of an event `e`; events from before senders were stored rank like those of browsers.
+IS_TRUSTED: Final = "(e.sender IN ('server', 'import')) IS TRUE"
+_CASES: Final = " ".join(f"WHEN '{name}' THEN {bit}" for name, bit in SENDER_BITS.items())
+SENDER_BIT: Final = f"CASE e.sender {_CASES} ELSE {SENDER_BITS['unknown']} END::UTINYINT"
 
 
 class EventRow(NamedTuple):

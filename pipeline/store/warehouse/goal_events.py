@@ -7,6 +7,7 @@ import polars as pl
 
 from pipeline.store.warehouse.connection import fetch_frame, registered
 from pipeline.store.warehouse.event_reader import Bucket, EventReader
+from pipeline.store.warehouse.events import SENDER_BIT, TRUSTED_BITS
 
 _SIGNATURE_COLUMNS: Final = "signature BIGINT, type VARCHAR, {}".format(
     ", ".join(f"{name} VARCHAR" for name in ("url", "selector", "event_name", "goal_id"))
@@ -58,12 +59,17 @@ class GoalEvents:
             self._cursor.execute("INSERT INTO wanted SELECT signature, rule FROM matched")
 
     def collect(self) -> None:
-        """Collect the selected events, each with every rule it may count for."""
+        """Collect the selected events, each with every rule it may count for.
+
+        `outranked_at` is the time from which on a browser's event counts no more, because a server or an
+        import has reported the same event, or for this rule an order or refund of the same transaction.
+        """
         self._cursor.execute(
             "CREATE OR REPLACE TEMP TABLE wanted_events AS FROM signatures JOIN wanted USING (signature)"
         )
         hits = " UNION ALL ".join(self._hits(kind, events) for kind, events in self._events.items())
         self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE hits AS {hits}")
+        self._outrank_transactions()
 
     def of_visitors(self, bucket: Bucket) -> pl.DataFrame:
         """Read the collected events of visitors in a bucket."""
@@ -87,9 +93,31 @@ class GoalEvents:
         return f"""
             SELECT w.rule, e.visitor_key, e.occurred_at, e.received_at, e.seq, e.is_refund,
               {_CENTS.get(kind, _VALUE_CENTS)} AS cents, {kind != "conversion"} AS is_value, e.currency,
-              e.transaction_key
-            FROM {events} e JOIN wanted_events w ON w.type = '{kind}' AND {same} {self._where()}
+              e.transaction_key, {SENDER_BIT} AS sender,
+              {"o.outranked_at" if self._reader.has_outranked else "NULL::BIGINT"} AS outranked_at
+            FROM {events} e JOIN wanted_events w ON w.type = '{kind}' AND {same}
+            {self._reader.join_outranked()} {self._where()}
         """
+
+    def _outrank_transactions(self) -> None:
+        """Rank orders behind a server's order of their transaction, refunds behind its order or refund."""
+        is_trusted = f"sender & {TRUSTED_BITS:d} != 0"
+        self._cursor.execute(
+            f"""
+            CREATE OR REPLACE TEMP TABLE reported AS
+            SELECT rule, transaction_key, min(received_at) FILTER (NOT is_refund) AS ordered_at,
+              min(received_at) AS reported_at
+            FROM hits WHERE {is_trusted} AND transaction_key IS NOT NULL GROUP BY rule, transaction_key
+            """
+        )
+        self._cursor.execute(
+            f"""
+            UPDATE hits SET outranked_at =
+              least(outranked_at, CASE WHEN is_refund THEN reported_at ELSE ordered_at END)
+            FROM reported r
+            WHERE NOT {is_trusted} AND r.rule = hits.rule AND r.transaction_key = hits.transaction_key
+            """
+        )
 
     def _where(self) -> str:
         return "WHERE NOT e.is_bot" if self._reader.skip_bots else ""

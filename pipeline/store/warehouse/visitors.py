@@ -39,6 +39,10 @@ def recreate(cursor: Cursor, experiment_id: str, *, goals: int, extra_columns: S
             "variant UTINYINT NOT NULL",
             "first_exposed_at BIGINT NOT NULL",
             "first_day INTEGER NOT NULL",
+            # The sender and address of the first exposure, and all senders of money: SENDER_BITS.
+            "exposure_sender UTINYINT NOT NULL",
+            "address_key UBIGINT",
+            "money_senders UTINYINT NOT NULL",
             *(f"{name} UINTEGER" for name in (*DIMENSIONS, CUSTOM)),
             *(
                 f"g{goal}_at BIGINT, g{goal}_day INTEGER, g{goal}_cents BIGINT NOT NULL"

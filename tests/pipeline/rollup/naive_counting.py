@@ -42,7 +42,7 @@ def tally(
     admits: Callable[[EventRow], bool] = lambda _: True,
 ) -> Tally:
     """Count `rows`, given in order of arrival, keeping the people whose first exposure is admitted."""
-    once = list(_once(rows))
+    once = list(_once(rows, experiment))
     owner = _owners(rows)
     exposed: dict[str, list[EventRow]] = defaultdict(list)
     for row in once:
@@ -65,12 +65,24 @@ def tally(
     return Tally(list(clean.values()), len(found) - len(clean), bots)
 
 
-def _once(rows: Sequence[EventRow]) -> Iterator[EventRow]:
+def _once(rows: Sequence[EventRow], experiment: Experiment) -> Iterator[EventRow]:
+    """Yield the first row of each id, a trusted one rather than others unless it came after the end."""
+    in_time = {row.event_id for row in rows if _is_trusted(row) and not _is_late(row, experiment)}
     seen = set()
     for row in rows:
-        if row.event_id not in seen:
-            seen.add(row.event_id)
+        id_and_rank = (row.event_id, _is_trusted(row))
+        outranked = not _is_trusted(row) and row.event_id in in_time
+        if id_and_rank not in seen and not outranked:
+            seen.add(id_and_rank)
             yield row
+
+
+def _is_trusted(row: EventRow) -> bool:
+    return row.sender in {"server", "import"}
+
+
+def _is_late(row: EventRow, experiment: Experiment) -> bool:
+    return experiment.completed_at is not None and _moment(row.received_at) > experiment.completed_at
 
 
 def _owners(rows: Iterable[EventRow]) -> dict[str, str]:
@@ -101,9 +113,16 @@ def _convert(
     goal, experiment, project = counting
     transactions = set()
     window = project.attribution_window_days
-    for row in once:
-        late = experiment.completed_at is not None and _moment(row.received_at) > experiment.completed_at
-        if late or (row.is_bot and project.bot_filtering) or not _is_of(goal, row):
+    of_goal = [
+        row
+        for row in once
+        if not (_is_late(row, experiment) or (row.is_bot and project.bot_filtering)) and _is_of(goal, row)
+    ]
+    ordered = {row.transaction_id for row in of_goal if _is_trusted(row) and not row.is_refund}
+    reported = {row.transaction_id for row in of_goal if _is_trusted(row)}
+    for row in of_goal:
+        known = reported if row.is_refund else ordered
+        if not _is_trusted(row) and row.transaction_id is not None and row.transaction_id in known:
             continue
         cents = _cents(goal, row, project)
         if cents is None:
@@ -163,6 +182,8 @@ def _cents(goal: Goal, row: EventRow, project: Project) -> int | None:
         cents = abs(round((row.value or 0) * 100))
     else:
         cents = 0
+    if project.trusted_revenue and row.sender == "browser" and (cents or row.is_refund):
+        return None if goal.goal_type == "revenue" else 0
     is_ours = row.currency in {None, config.get("currency", project.revenue_currency)}
     if goal.goal_type != "revenue":
         return cents if is_ours else 0
