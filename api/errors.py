@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from engine.errors import InvalidDesignError, Problem, TransitionError
+from pipeline.disk_space import DiskFullError
 from pipeline.events.body import InvalidBodyError, MalformedBodyError, TooManyEventsError
 from pipeline.ingest import IngestError
 from pipeline.results.filters import InvalidFilterError
@@ -23,6 +24,7 @@ from pipeline.store.catalog.errors import (
     NotFoundError,
     PlanLimitError,
 )
+from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ ERROR_CODES: Final[Mapping[str, ErrorCode]] = {
     "not_draft": ErrorCode(422),
     "rate_limited": ErrorCode(429),
     "internal_error": ErrorCode(500),
-    "unavailable": ErrorCode(503, (CatalogBusyError, IngestError)),
+    "unavailable": ErrorCode(503, (CatalogBusyError, IngestError, WarehouseUnavailableError, DiskFullError)),
 }
 # The codes that an operation with a key, and one with a body, may answer.
 KEY_CODES: Final = ("invalid_api_key", "account_inactive", "forbidden", "rate_limited")

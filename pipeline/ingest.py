@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from pipeline.disk_space import DiskFullError
 from pipeline.settings import Settings
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 from pipeline.store.warehouse.events import EventRow
 
 logger = logging.getLogger(__name__)
@@ -66,8 +68,11 @@ class Ingest:
         # Held from the numbering of events to the end of the commit, so that numbers follow the commits.
         self._committing = threading.Lock()
         events.add_missing_columns(warehouse)
+        self._openings = warehouse.openings
         self._last_seq_of = events.last_seqs(warehouse)
         self._last_seq = events.last_seq(warehouse)
+        # The last reason why no events were stored, while it lasts.
+        self._refusal: str | None = None
         # CREATE TABLE IF NOT EXISTS takes a fifth of the time of a small commit.
         self._has_table: set[str] = set()
         self._writer = threading.Thread(target=self._write_until_stopped, name="ingest", daemon=True)
@@ -87,10 +92,11 @@ class Ingest:
     async def submit(self, project_id: str, rows: Sequence[EventRow], size: int | None = None) -> None:
         """Return once the rows are on disk; `size` is their size in memory, in bytes.
 
-        Raises OverloadedError and NotStoredError; none of the rows is stored then.
+        Raises OverloadedError, NotStoredError and DiskFullError; none of the rows is stored then.
         """
         if not rows:
             return
+        self._warehouse.require_space()
         loop = asyncio.get_running_loop()
         memory = ROW_BYTES * len(rows) if size is None else size
         submission = _Submission(project_id, rows, memory, loop, loop.create_future())
@@ -108,6 +114,7 @@ class Ingest:
         """
         if table.height:
             self._commit({project_id: table})
+            self._warehouse.checkpoint_if_large()
 
     def forget(self, project_id: str) -> None:
         """Delete every event of a project, between two commits. Raises what the store raises."""
@@ -136,6 +143,7 @@ class Ingest:
             with self._changed:
                 self._waiting_bytes -= sum(submission.size for submission in group)
             _resolve_group(group, lost)
+            self._warehouse.checkpoint_if_large()
 
     def _next_group(self) -> list[_Submission]:
         with self._changed:
@@ -160,18 +168,29 @@ class Ingest:
     def _try_commit(self, by_project: Mapping[str, list[EventRow]]) -> bool:
         try:
             self._commit({project_id: events.to_batch(rows) for project_id, rows in by_project.items()})
+        except (DiskFullError, WarehouseUnavailableError) as error:
+            # These last, so they are logged once and not at every commit.
+            if self._refusal != str(error):
+                logger.error("no events are stored: %s", error)  # noqa: TRY400 (said in one line)
+            self._refusal = str(error)
+            return False
         except Exception:
             # One of the tables may be gone, with its project.
             self._has_table.clear()
             logger.exception("events of %s were not stored", ", ".join(by_project))
             return False
+        if self._refusal is not None:
+            logger.warning("events are stored again")
+            self._refusal = None
         return True
 
     def _commit(self, tables: Mapping[str, pl.DataFrame]) -> None:
         with self._committing:
-            seq = self._last_seq
+            self._warehouse.require_space()
             newest: dict[str, int] = {}
             with self._warehouse.transaction() as cursor:
+                self._follow_opening()
+                seq = self._last_seq
                 for project_id, table in tables.items():
                     if project_id not in self._has_table:
                         events.create_table(cursor, project_id)
@@ -181,6 +200,18 @@ class Ingest:
             self._last_seq = seq
             self._last_seq_of.update(newest)
             self._has_table.update(tables)
+
+    def _follow_opening(self) -> None:
+        """Read the newest numbers again after the warehouse was opened again, within a transaction.
+
+        A commit that met the fatal error may be in the log although it was answered as not stored.
+        """
+        if self._openings == self._warehouse.openings:
+            return
+        self._has_table.clear()
+        self._last_seq_of = events.last_seqs(self._warehouse)
+        self._last_seq = events.last_seq(self._warehouse)
+        self._openings = self._warehouse.openings
 
 
 def _rows_by_project(group: Iterable[_Submission]) -> dict[str, list[EventRow]]:

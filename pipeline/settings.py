@@ -44,6 +44,15 @@ class Settings(BaseSettings):
     )
     ingest_commit_rows: int = Field(50_000, gt=0, description="At most this many events share one commit.")
 
+    min_free_disk_bytes: int = Field(
+        256 * 2**20,
+        ge=0,
+        description="Free space on the disk below which events, counts, snapshots and exports are refused.",
+    )
+    checkpoint_log_bytes: int = Field(
+        256 * 10**6, gt=0, description="Size of the warehouse's log that is moved into its file at once."
+    )
+
     rollup_bucket_events: int = Field(2_000_000, gt=0, description="Events processed at once; bounds memory.")
     refresh_seconds: int = Field(
         60, gt=0, description="How often running experiments are brought up to date."

@@ -13,6 +13,8 @@ from api.services import Services
 
 logger = logging.getLogger(__name__)
 router = APIRouter(tags=["Health"])
+# Reopening the warehouse takes seconds; after so long a restart is the better attempt.
+GIVEN_UP_AFTER_SECONDS: Final = 60
 # What has to be readable before the service is ready.
 CHECKS: Final[dict[str, Callable[[Services], None]]] = {
     "catalog": lambda services: services.catalog.ping(),
@@ -29,9 +31,11 @@ class Vitality(BaseModel):
     )
 
 
-@router.get("/healthz", response_model_exclude_defaults=True)
-async def check_liveness() -> Vitality:
-    """Report that the process is alive."""
+@router.get("/healthz", responses=documented("unavailable"), response_model_exclude_defaults=True)
+async def check_liveness(services: ServicesDep) -> Vitality:
+    """Report that the process is alive, and needs no restart."""
+    if services.warehouse.lost_seconds > GIVEN_UP_AFTER_SECONDS:
+        raise _unavailable("the warehouse cannot be opened again; restart the service")
     return Vitality(status="ok")
 
 
@@ -40,10 +44,13 @@ def check_readiness(services: ServicesDep) -> Vitality:
     """Report whether the catalog and the warehouse can be read."""
     failed = [name for name, check in CHECKS.items() if not _can_be_read(check, services, name)]
     if failed:
-        message = f"not ready: {', '.join(failed)} cannot be read"
-        raise ApiError("unavailable", message, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
+        raise _unavailable(f"not ready: {', '.join(failed)} cannot be read")
     # A failing job needs attention, but requests can still be answered.
     return Vitality(status="ready", failing_jobs=services.scheduler.failing)
+
+
+def _unavailable(message: str) -> ApiError:
+    return ApiError("unavailable", message, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
 def _can_be_read(check: Callable[[Services], None], services: Services, name: str) -> bool:

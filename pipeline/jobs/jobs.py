@@ -8,6 +8,7 @@ from typing import Final
 
 from engine.design.project import Project
 from engine.local_days import local_day
+from pipeline.disk_space import DiskFullError
 from pipeline.jobs.bandits import move_weights
 from pipeline.jobs.deletion import remove_deleted
 from pipeline.jobs.lifecycle import (
@@ -24,6 +25,7 @@ from pipeline.rollup.run import Outcome
 from pipeline.services import PipelineServices
 from pipeline.settings import Settings
 from pipeline.store.warehouse import published
+from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 
 logger = logging.getLogger(__name__)
 
@@ -58,10 +60,11 @@ def rebuild_after_midnight(services: PipelineServices) -> None:
         today = local_day(services.clock(), timezone)
         with services.warehouse.transaction() as cursor:
             last = published.find_last_night(cursor, timezone)
+        is_done = True
         if last is not None and last < today:
-            for project in projects:
-                _run_for(services.rollup.rebuild, project)
-        if last is None or last < today:
+            # A list, since every project is tried whatever came of the others.
+            is_done = all([_run_for(services.rollup.rebuild, project) for project in projects])  # noqa: C419
+        if is_done and (last is None or last < today):
             with services.warehouse.transaction() as cursor:
                 published.record_night(cursor, timezone, today)
 
@@ -148,9 +151,16 @@ JOBS: Final = (
 )
 
 
-def _run_for(run: Callable[[str], Outcome], project: Project) -> None:
-    """Run for one project, and log a failure, so that the other projects follow."""
+def _run_for(run: Callable[[str], Outcome], project: Project) -> bool:
+    """Run for one project, and log a failure, so that the other projects follow.
+
+    False where it is to be tried again once the warehouse can be written.
+    """
     try:
         run(project.id)
+    except (DiskFullError, WarehouseUnavailableError) as error:
+        logger.warning("results of project %s are not counted at present: %s", project.id, error)
+        return False
     except Exception:
         logger.exception("results of project %s could not be counted", project.id)
+    return True

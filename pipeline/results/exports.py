@@ -7,6 +7,7 @@ from typing import BinaryIO, Final
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from pipeline.disk_space import disk_full_errors
 from pipeline.results.filters import SegmentFilters
 from pipeline.results.results import Results
 from pipeline.settings import Settings
@@ -32,11 +33,12 @@ class Exports:
     ) -> BinaryIO:
         """Write the visitors who match every filter, as results count them; the caller closes the file.
 
-        The file has no name any more: it is gone once it is closed, or its process has ended.
+        The file has no name any more: it is gone once it is closed, or its process has ended. DiskFullError
+        where there is no space for it.
         """
+        self._warehouse.require_space()
         self._results.bring_up_to_date(experiment, project)
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=self._folder) as folder:
+        with disk_full_errors(), self._temporary_folder() as folder:
             path = Path(folder) / "visitors"
             with self._warehouse.transaction() as cursor:
                 export = VisitorExport(
@@ -49,3 +51,7 @@ class Exports:
                 )
                 write_visitors(cursor, export, form, path)
             return path.open("rb")
+
+    def _temporary_folder(self) -> TemporaryDirectory[str]:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        return TemporaryDirectory(dir=self._folder)

@@ -5,7 +5,7 @@ transaction: all of their results are replaced, or none.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -40,9 +40,14 @@ class RollupScope:
     at_once: int
 
 
-def count_and_publish(warehouse: Warehouse, due: Iterable[Due], scope: RollupScope) -> None:
-    """Bring due experiments up to `scope` and publish them; published results stay until then."""
+def count_and_publish(warehouse: Warehouse, due: Collection[Due], scope: RollupScope) -> None:
+    """Bring due experiments up to `scope` and publish them; published results stay until then.
+
+    Raises DiskFullError, before anything is written, where the disk has less space than is left free.
+    """
     groups: dict[tuple[CountingRules, int], list[Due]] = defaultdict(list)
+    if due:
+        warehouse.require_space()
     for due_one in due:
         groups[due_one.rules, due_one.covered_seq].append(due_one)
     for (rules, covered_seq), group in groups.items():

@@ -18,6 +18,7 @@ import polars as pl
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.clock import utc_now
+from pipeline.disk_space import DiskFullError
 from pipeline.rollup.add_cubes import add_cubes
 from pipeline.rollup.aggregates import add_up, negate
 from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
@@ -28,6 +29,7 @@ from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.warehouse import aggregates, visitors
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Cursor, Warehouse
+from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 from pipeline.store.warehouse.event_reader import newest_seq
 from pipeline.store.warehouse.published import Published
 
@@ -120,6 +122,9 @@ class Rollup:
         try:
             run.result(timeout=seconds)
         except TimeoutError:
+            return False
+        except (DiskFullError, WarehouseUnavailableError) as error:
+            logger.warning("results of project %s are not brought up to date: %s", project_id, error)
             return False
         except Exception:
             logger.exception("results of project %s could not be brought up to date", project_id)

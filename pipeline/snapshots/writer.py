@@ -10,6 +10,7 @@ from pathlib import Path
 
 from engine.design.project import Project
 from pipeline.clock import utc_now
+from pipeline.disk_space import disk_full_errors, require_space
 from pipeline.run_each import run_each
 from pipeline.settings import Settings
 from pipeline.snapshots.experiments import write_experiment
@@ -58,6 +59,7 @@ class Snapshots:
         self._warehouse = warehouse
         self._catalog = catalog
         self._clock = clock
+        self._min_free_bytes = settings.min_free_disk_bytes
         self._events_a_file = events_a_file
         self._writing = threading.Lock()
         self._stopping = False
@@ -75,9 +77,9 @@ class Snapshots:
         """Write a project's snapshot, as of one transaction, and return its manifest.
 
         On failure, as on a full disk, exactly the previous snapshot stays. Raises NotFoundError,
-        SnapshotStoppedError, and the errors of disk and store.
+        SnapshotStoppedError, DiskFullError, and the errors of disk and store.
         """
-        with self._writing:
+        with self._writing, disk_full_errors():
             # Found under the lock: once a project is deleted, nothing of it is written again.
             project = self._catalog.projects.find(project_id)
             folder = self.folder / project_id
@@ -85,6 +87,7 @@ class Snapshots:
             make_folder(folder)
             # Files that a killed process left.
             sweep(folder, _kept(before))
+            require_space(folder, self._min_free_bytes)
             try:
                 manifest = self._write(project, folder, before)
                 write_manifest(folder, manifest)

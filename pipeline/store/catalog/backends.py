@@ -2,6 +2,13 @@
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from sqlite3 import (
+    SQLITE_BUSY,
+    SQLITE_CANTOPEN,
+    SQLITE_FULL,
+    SQLITE_IOERR,
+    SQLITE_LOCKED,
+)
 from sqlite3 import Connection as SqliteConnection
 from threading import Lock
 from typing import Any, Final
@@ -29,6 +36,8 @@ SQLITE_PRAGMAS: Final = (
     "PRAGMA synchronous = NORMAL",
     "PRAGMA foreign_keys = ON",
 )
+# Primary result codes; a full disk shows as FULL, IOERR or CANTOPEN, by what SQLite was about to write.
+SQLITE_TRANSIENT: Final = (SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN)
 # URL scheme → SQLAlchemy's name of the dialect and the driver.
 POSTGRESQL_NAMES: Final = {
     "postgres": "postgresql+psycopg",
@@ -64,11 +73,11 @@ def open_backend(url: str) -> Backend:
 
 
 def is_transient(error: SQLAlchemyError) -> bool:
-    """Return whether a retry may succeed: the database is locked, or the server is unavailable."""
+    """Return whether a retry may succeed: the database is locked or out of space, or the server is away."""
     if isinstance(error, OperationalError) and error.orig is not None:
         is_sqlite = type(error.orig).__module__ == "sqlite3"
         # SQLite raises the same class for a missing table; psycopg has other classes for that.
-        return not is_sqlite or "database is locked" in str(error.orig)
+        return not is_sqlite or getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in SQLITE_TRANSIENT
     return isinstance(error, PoolTimeoutError)
 
 

@@ -1,22 +1,41 @@
 """The DuckDB file: one owning process, short-lived cursors, transactions, exchange of frames."""
 
+import logging
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final, Self, TypeAlias
 
 import duckdb
 import polars as pl
 
+from pipeline.disk_space import DiskFullError, free_bytes, require_space
 from pipeline.settings import Settings
 from pipeline.store.warehouse.arrow_streams import FrameStream, QueryStream
+from pipeline.store.warehouse.connections.cursors import require_time
+from pipeline.store.warehouse.connections.errors import (
+    REOPENING,
+    WarehouseUnavailableError,
+    is_disk_full,
+    is_fatal,
+)
+from pipeline.store.warehouse.connections.reopening import ReopeningConnection
+
+logger = logging.getLogger(__name__)
 
 Cursor: TypeAlias = duckdb.DuckDBPyConnection
 # Errors of writing a file, such as a full disk or missing permissions.
-DISK_FAILURES: Final = (OSError, duckdb.IOException)
-# With less than 256 MB of log DuckDB checkpoints during commits, which stalls them for 80-390 ms.
-CHECKPOINT_THRESHOLD = "256MB"
+DISK_FAILURES: Final = (OSError, duckdb.IOException, DiskFullError)
+# DuckDB must not checkpoint during a commit or at closing: without the room it would be lost for good.
+_NEVER: Final = "1000TB"
+# Measured: a checkpoint writes up to twice the size of the log before it removes the log.
+_ROOM_PER_LOG_BYTE: Final = 2
+_MIN_ROOM_BYTES: Final = 16 * 2**20
+# After a checkpoint that failed or had no room, until the next attempt during commits.
+_RETRY_SECONDS: Final = 10.0
 
 
 class WarehouseBusyError(Exception):
@@ -32,13 +51,21 @@ class WarehouseBusyError(Exception):
 
 
 class Warehouse:
-    """The DuckDB file, opened once; all methods are thread-safe."""
+    """The DuckDB file, opened once; all methods are thread-safe.
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-        """Take over an open connection; use `Warehouse.open` instead."""
-        self.path = path
-        self._connection = connection
-        self._duplicating = threading.Lock()
+    Work on it raises DiskFullError on a full disk, WarehouseUnavailableError while the file is opened again
+    after a fatal error, and TimeLimitError beyond the time limit of the caller.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Open the file of the settings; use `Warehouse.open` instead."""
+        self.path = settings.warehouse_path
+        self._log_path = self.path.with_name(f"{self.path.name}.wal")
+        self._min_free_bytes = settings.min_free_disk_bytes
+        self._max_log_bytes = settings.checkpoint_log_bytes
+        self._no_checkpoint_before = 0.0
+        self._checkpointing = threading.Lock()
+        self._connection = ReopeningConnection(partial(_connect, self.path, _configuration(settings)))
 
     @classmethod
     def open(cls, settings: Settings) -> Self:
@@ -49,24 +76,33 @@ class Warehouse:
         path = settings.warehouse_path
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            connection = duckdb.connect(str(path), config=_configuration(settings))
+            return cls(settings)
         except duckdb.IOException as error:
             if "lock" not in str(error):
                 raise
             raise WarehouseBusyError(path) from error
-        connection.execute("SET GLOBAL TimeZone = 'UTC'")
-        return cls(connection, path)
+
+    @property
+    def openings(self) -> int:
+        """Number of openings of the file by this process; constant while a cursor is open."""
+        return self._connection.openings
+
+    @property
+    def lost_seconds(self) -> float:
+        """Seconds since a fatal error after which the file is not open again yet; 0 without one."""
+        return self._connection.lost_seconds
 
     @contextmanager
     def cursor(self) -> Iterator[Cursor]:
         """Open a connection for one piece of work; each statement commits by itself."""
-        # A connection is busy until its result is read to the end, so callers never share one.
-        with self._duplicating:
-            cursor = self._connection.cursor()
-        try:
-            yield cursor
-        finally:
-            cursor.close()
+        require_time()
+        with self._errors():
+            # A connection is busy until its result is read to the end, so callers never share one.
+            cursor = self._connection.open_cursor()
+            try:
+                yield cursor
+            finally:
+                self._connection.close_cursor(cursor)
 
     @contextmanager
     def transaction(self) -> Iterator[Cursor]:
@@ -85,14 +121,80 @@ class Warehouse:
         with self.cursor() as cursor:
             cursor.execute("SELECT 1")
 
-    def checkpoint(self) -> None:
-        """Move the log into the file, so that the next start has nothing to replay."""
-        with self.cursor() as cursor:
-            cursor.execute("CHECKPOINT")
+    def require_space(self) -> None:
+        """Raise DiskFullError where the disk has less free space than the service leaves."""
+        require_space(self.path.parent, self._min_free_bytes)
+
+    def checkpoint(self) -> bool:
+        """Move the log into the file, so that the next start has nothing to replay.
+
+        False where the disk lacks the room: a checkpoint that fails would close the database.
+        """
+        with self._checkpointing:
+            if not self._has_room_for_checkpoint():
+                return False
+            with self.cursor() as cursor:
+                cursor.execute("CHECKPOINT")
+        return True
+
+    def checkpoint_if_large(self) -> None:
+        """Move a log of the set size into the file, where possible; a failure is logged."""
+        if self._log_bytes() < self._max_log_bytes or time.monotonic() < self._no_checkpoint_before:
+            return
+        try:
+            is_done = self.checkpoint()
+        except (duckdb.TransactionException, DiskFullError, WarehouseUnavailableError) as error:
+            # Readers of replaced tables prevent it, among others.
+            logger.info("no checkpoint at present: %s", error)
+            is_done = False
+        if not is_done:
+            self._no_checkpoint_before = time.monotonic() + _RETRY_SECONDS
 
     def close(self) -> None:
-        """Checkpoint and release the file."""
+        """Checkpoint, where that is possible, and release the file."""
+        with suppress(duckdb.Error, DiskFullError, WarehouseUnavailableError):
+            self.checkpoint()
         self._connection.close()
+
+    def _log_bytes(self) -> int:
+        try:
+            return self._log_path.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def _has_room_for_checkpoint(self) -> bool:
+        log, free = self._log_bytes(), free_bytes(self.path.parent)
+        needed = _ROOM_PER_LOG_BYTE * log + _MIN_ROOM_BYTES
+        if log and free < needed:
+            logger.warning(
+                "no checkpoint: it may need %d MiB, and the disk has %d free", needed // 2**20, free // 2**20
+            )
+            return False
+        return True
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn DuckDB's errors of a disk, and of a time limit, into the project's."""
+        try:
+            yield
+        except Exception as error:
+            if is_fatal(error):
+                self._connection.lose(error)
+                raise WarehouseUnavailableError(REOPENING) from error
+            if is_disk_full(error):
+                raise DiskFullError("the disk is full; try again once there is space") from error
+            if isinstance(error, duckdb.InterruptException):
+                # Only a time limit and the next opening interrupt a statement.
+                require_time()
+                raise WarehouseUnavailableError(REOPENING) from error
+            raise
+
+
+def _connect(path: Path, configuration: dict[str, str | bool | int | float | list[str]]) -> Cursor:
+    connection = duckdb.connect(str(path), config=configuration)
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    connection.execute("PRAGMA disable_checkpoint_on_shutdown")
+    return connection
 
 
 def _configuration(settings: Settings) -> dict[str, str | bool | int | float | list[str]]:
@@ -100,7 +202,7 @@ def _configuration(settings: Settings) -> dict[str, str | bool | int | float | l
         # Nothing is downloaded unless the operator asks for it.
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
-        "checkpoint_threshold": CHECKPOINT_THRESHOLD,
+        "checkpoint_threshold": _NEVER,
     }
     if settings.duckdb_memory_limit is not None:
         configuration["memory_limit"] = settings.duckdb_memory_limit
@@ -112,8 +214,8 @@ def _configuration(settings: Settings) -> dict[str, str | bool | int | float | l
 def _roll_back(cursor: Cursor) -> None:
     try:
         cursor.execute("ROLLBACK")
-    except duckdb.TransactionException:
-        # A failed COMMIT has rolled back already.
+    except (duckdb.TransactionException, duckdb.FatalException):
+        # A failed COMMIT has rolled back already, and so does the next opening.
         return
 
 

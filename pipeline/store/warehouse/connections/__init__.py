@@ -1,0 +1,1 @@
+"""Connections to DuckDB: cursors with time limits, and reopening after fatal errors."""

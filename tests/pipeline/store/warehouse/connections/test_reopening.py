@@ -1,0 +1,93 @@
+"""Reopening after a fatal error: a checkpoint that cannot write."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.ingest import Ingest
+from pipeline.settings import Settings
+from pipeline.store.warehouse import events
+from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
+from pipeline.store.warehouse.events import EventRow
+from tests.pipeline.full_disk import no_file_larger_than
+from tests.waiting import wait_until
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Iterator[Warehouse]:
+    opened = Warehouse.open(Settings(data_dir=tmp_path))
+    with opened.transaction() as cursor:
+        cursor.execute("CREATE TABLE numbers AS SELECT range AS n, uuid()::VARCHAR AS id FROM range(50000)")
+    yield opened
+    opened.close()
+
+
+def lose(warehouse: Warehouse) -> None:
+    """Let a checkpoint fail, which invalidates the database."""
+    with warehouse.transaction() as cursor:
+        cursor.execute("INSERT INTO numbers SELECT range, uuid()::VARCHAR FROM range(50000)")
+    with no_file_larger_than(warehouse.path.stat().st_size), pytest.raises(WarehouseUnavailableError):
+        warehouse.checkpoint()
+
+
+def test_after_a_fatal_error_the_file_is_opened_again_with_all_that_was_committed(
+    warehouse: Warehouse,
+) -> None:
+    lose(warehouse)
+    wait_until(lambda: warehouse.openings == 2)
+    assert warehouse.lost_seconds == 0
+    with warehouse.cursor() as cursor:
+        assert cursor.execute("SELECT count(*) FROM numbers").fetchall() == [(100_000,)]
+    assert warehouse.checkpoint()
+
+
+def test_it_waits_for_work_that_has_not_ended_and_refuses_more(warehouse: Warehouse) -> None:
+    has_begun, may_end = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with warehouse.cursor():
+            has_begun.set()
+            may_end.wait(60)
+
+    working = threading.Thread(target=work)
+    working.start()
+    has_begun.wait(60)
+    lose(warehouse)
+    with pytest.raises(WarehouseUnavailableError, match="opened again"), warehouse.cursor():
+        pass
+    assert warehouse.openings == 1
+    wait_until(lambda: warehouse.lost_seconds > 0)
+    may_end.set()
+    working.join()
+    wait_until(lambda: warehouse.openings == 2)
+
+
+def test_ingest_continues_its_numbers_after_reopening(warehouse: Warehouse, tmp_path: Path) -> None:
+    ingest = Ingest(warehouse, Settings(data_dir=tmp_path))
+    ingest.start()
+    asyncio.run(ingest.submit("prj_1", [EventRow(1, 1, "before", 1, "exposure", "v", 1)]))
+    lose(warehouse)
+    wait_until(lambda: warehouse.openings == 2)
+    # As if the commit that met the fatal error were in the log.
+    with warehouse.transaction() as cursor:
+        lost = events.to_batch([EventRow(1, 1, "unanswered", 2, "exposure", "v", 1)])
+        events.append(cursor, "prj_1", events.number_events(lost, 2))
+    asyncio.run(ingest.submit("prj_1", [EventRow(1, 1, "after", 3, "exposure", "v", 1)]))
+    ingest.stop()
+    with warehouse.cursor() as cursor:
+        stored = cursor.execute("SELECT seq, event_id FROM events_prj_1 ORDER BY seq").fetchall()
+    assert stored == [(1, "before"), (2, "unanswered"), (3, "after")]
+
+
+def test_a_closed_warehouse_is_not_opened_again(tmp_path: Path) -> None:
+    warehouse = Warehouse.open(Settings(data_dir=tmp_path / "other"))
+    with warehouse.transaction() as cursor:
+        cursor.execute("CREATE TABLE numbers AS SELECT range AS n, uuid()::VARCHAR AS id FROM range(50000)")
+    with warehouse.cursor():
+        lose(warehouse)
+        warehouse.close()
+    Warehouse.open(Settings(data_dir=tmp_path / "other")).close()
