@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from cryptography.fernet import Fernet
 
 from api.middleware.rate_limits import RateLimits
+from pipeline.assignment.exposure_filter import ExposureFilter
 from pipeline.assignment.first_assignments import FirstAssignments
 from pipeline.assignment.project_cache import ProjectCache
 from pipeline.encryption_key import open_cipher
@@ -24,6 +25,7 @@ class Services(PipelineServices):
     scheduler: Scheduler
     project_cache: ProjectCache
     first_assignments: FirstAssignments
+    exposure_filter: ExposureFilter
     limits: RateLimits
     cipher: Fernet
 
@@ -39,6 +41,7 @@ def open_services(settings: Settings) -> Iterator[Services]:
         stack.callback(scheduler.stop)
         # Closed first, so that the scheduler does not wait for a snapshot that is being written.
         stack.callback(pipeline.snapshots.close)
+        first_assignments = FirstAssignments(pipeline.warehouse, pipeline.ingest)
         yield Services(
             settings=settings,
             catalog=pipeline.catalog,
@@ -51,7 +54,10 @@ def open_services(settings: Settings) -> Iterator[Services]:
             exports=Exports(pipeline.warehouse, pipeline.results, settings),
             scheduler=scheduler,
             project_cache=ProjectCache(pipeline.catalog),
-            first_assignments=FirstAssignments(pipeline.warehouse, pipeline.ingest),
+            first_assignments=first_assignments,
+            exposure_filter=ExposureFilter(
+                pipeline.catalog, pipeline.warehouse, pipeline.ingest, first_assignments
+            ),
             limits=RateLimits(settings),
             cipher=open_cipher(settings),
         )

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, Field
 
 from pipeline.assignment.decide import VariantDecision
-from pipeline.events.rejections import CODES
+from pipeline.events.rejections import CODES, NOT_COUNTED
 
 
 class EventResult(BaseModel):
@@ -16,13 +16,19 @@ class EventResult(BaseModel):
     event_id: str | None
     status: Literal["ok", "rejected"]
     code: str | None = Field(
-        description=f"Reason of a rejection: {', '.join(f'`{code}`' for code in CODES)}."
+        description=(
+            f"`{NOT_COUNTED}` for an exposure that is stored but does not count (`message` says why), or the "
+            f"reason of a rejection: {', '.join(f'`{code}`' for code in CODES)}."
+        )
     )
     message: str | None
 
 
 class EventResults(BaseModel):
-    """Results of events, in the order of the request. An event with `ok` is stored."""
+    """Results of events, in the order of the request.
+
+    An event with `ok` is stored and `accepted`, whether it counts or not.
+    """
 
     accepted: int
     rejected: int

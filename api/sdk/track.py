@@ -6,9 +6,11 @@ from typing import Final
 
 import msgspec
 from fastapi import Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from api.sdk.access import read_request
 from api.services import Services
+from pipeline.assignment.exposure_filter import find_excluded
 from pipeline.clock import utc_now_us
 from pipeline.events.body import EventBody, read_body
 from pipeline.events.decode import DecodedEvents, RequestContext
@@ -44,6 +46,9 @@ async def store_events(
         is_excluded=received.is_excluded,
     )
     events = decode(received.body, context)
+    if found := find_excluded(events, received.cached):
+        mark = services.exposure_filter.mark_not_counted
+        events = await run_in_threadpool(mark, events, found, received.cached)
     size = received.body.size + ROW_BYTES * len(events.rows)
     await services.ingest.submit(received.cached.project.id, events.rows, size)
     answer = Answer(len(events.rows), events.rejected, events.results)

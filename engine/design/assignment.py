@@ -23,6 +23,14 @@ _KEEPS_ASSIGNMENTS = frozenset({"running", "paused"})
 
 
 @dataclass(frozen=True, slots=True)
+class Exclusion:
+    """Reason why an experiment takes no visitor: a stable code, and a sentence without a period."""
+
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Assignment:
     """The variant of a visitor, or None for a visitor who takes no part, with the reason in words."""
 
@@ -39,22 +47,38 @@ def assign(experiment: Experiment, visitor_id: str, *, stored_variant_id: str | 
     stored = next((variant for variant in experiment.variants if variant.id == stored_variant_id), None)
     if stored is not None and experiment.status in _KEEPS_ASSIGNMENTS:
         return Assignment(stored, "existing", "the visitor keeps the variant of the first assignment")
-    if experiment.status != "running":
-        return Assignment(
-            None, "excluded", f"the experiment is {experiment.status} and takes no new visitors"
-        )
+    if exclusion := exclusion_of(experiment, visitor_id):
+        return Assignment(None, "excluded", exclusion.reason)
     index = bucket_variant(experiment, visitor_id)
     if index is None:
-        share = experiment.traffic_allocation
-        return Assignment(None, "excluded", f"the visitor is outside the {share}% of traffic that takes part")
+        return Assignment(None, "excluded", "the experiment has no variants")
     return Assignment(experiment.variants[index], "new", "assigned by the hash of the visitor")
+
+
+def exclusion_of(experiment: Experiment, visitor_id: str) -> Exclusion | None:
+    """Return why an experiment takes no new visitor of this id; None where it does.
+
+    The codes are `experiment_<status>` and `outside_traffic_allocation`.
+    """
+    status = experiment.status
+    if status != "running":
+        return Exclusion(f"experiment_{status}", f"the experiment is {status} and takes no new visitors")
+    if is_in_traffic(experiment, visitor_id):
+        return None
+    return Exclusion(
+        "outside_traffic_allocation",
+        f"the visitor is outside the {experiment.traffic_allocation}% of traffic that takes part",
+    )
+
+
+def is_in_traffic(experiment: Experiment, visitor_id: str) -> bool:
+    """Return whether the hash of the visitor is inside the traffic allocation."""
+    return visitor_hash(experiment, "t", visitor_id) < traffic_threshold(experiment.traffic_allocation)
 
 
 def bucket_variant(experiment: Experiment, visitor_id: str) -> int | None:
     """Return the index of the variant by hash; None outside the traffic or without variants."""
-    if visitor_hash(experiment, "t", visitor_id) >= traffic_threshold(experiment.traffic_allocation):
-        return None
-    if not experiment.variants:
+    if not experiment.variants or not is_in_traffic(experiment, visitor_id):
         return None
     thresholds = variant_thresholds(tuple(variant.weight for variant in experiment.variants))
     return bisect_right(thresholds, visitor_hash(experiment, "v", visitor_id))

@@ -5,7 +5,7 @@ A change made by this process takes effect at once, one made by another process 
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Final, Literal
@@ -19,6 +19,7 @@ from pipeline.store.catalog.catalog import Catalog
 MAX_AGE_SECONDS: Final = 1.0
 # Beyond this many projects in use at once, the cache starts anew.
 MAX_PROJECTS: Final = 10_000
+ALL_TRAFFIC: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class CachedProject:
     account: Account
     experiments: tuple[Experiment, ...]
     ids: ProjectIds
+    # By id, those in which not every exposure counts: not running, or with less than all traffic.
+    limited_experiments: Mapping[str, Experiment]
     excluded_networks: tuple[IPv4Network | IPv6Network, ...]
 
     def excludes(self, address: str | None) -> bool:
@@ -92,6 +95,11 @@ class ProjectCache:
             account=self.catalog.accounts.get(project.account_id),
             experiments=experiments,
             ids=ProjectIds.of(experiments),
+            limited_experiments={
+                one.id: one
+                for one in experiments
+                if one.status != "running" or one.traffic_allocation < ALL_TRAFFIC
+            },
             excluded_networks=tuple(
                 ip_network(address, strict=False) for address in project.settings.get("excluded_ips") or ()
             ),

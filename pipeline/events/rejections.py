@@ -1,4 +1,4 @@
-"""Rejections: the codes and messages of events that are not stored."""
+"""Results of events: the codes and messages of those that are not stored, or do not count."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -39,6 +39,9 @@ _CODE_OF_ERROR: Final[Mapping[type[Exception], str]] = {
 }
 _decode_object: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
+# Code of an exposure that is stored, but does not count.
+NOT_COUNTED: Final = "not_counted"
+
 
 class RejectedError(ValueError):
     """An event that is not stored: a code of CODES, and a message for its sender."""
@@ -50,7 +53,10 @@ class RejectedError(ValueError):
 
 
 class EventResult(msgspec.Struct, frozen=True):
-    """Result of one event, stored or rejected; `event_id` is None where it could not be read."""
+    """Result of one event, stored or rejected; `event_id` is None where it could not be read.
+
+    A stored one has the code NOT_COUNTED, with the reason as message, or none.
+    """
 
     event_id: str | None
     status: str

@@ -109,7 +109,7 @@ class EventReader:
                 f"""
                 CREATE OR REPLACE TEMP TABLE same_id AS
                 SELECT e.seq, e.event_key, e.received_at, {IS_TRUSTED} AS is_trusted
-                FROM {self._events} e SEMI JOIN suspects USING (event_key)
+                FROM {self._events} e SEMI JOIN suspects USING (event_key) WHERE e.not_counted IS NULL
                 """
             )
         self.cursor.execute(
@@ -140,7 +140,7 @@ class EventReader:
                   {SENDER_BIT} AS exposure_sender, e.address_key, {segments}
                 FROM {self.of_type("exposure")} e JOIN arms a USING (experiment_id, variant_id)
                 {self.join_outranked()}
-                WHERE e.received_at BETWEEN a.received_from AND a.received_until
+                WHERE e.received_at BETWEEN a.received_from AND a.received_until AND e.not_counted IS NULL
                   AND {bucket.contains("e.visitor_key")}
                   {"AND (o.outranked_at <= a.received_until) IS NOT TRUE" if self.has_outranked else ""}
                 """,

@@ -1,4 +1,4 @@
-"""First variant of each visitor, from assignment and exposure events."""
+"""First variant of each visitor, from assignment and exposure events, and visitors with exposures."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,21 +39,40 @@ def first_variants(warehouse: Warehouse, query: AssignmentQuery) -> FirstVariant
         SELECT visitor_key, arg_min(list_position($variants, variant_id) - 1, seq)::UTINYINT AS variant
         FROM "{table_name(query.project_id)}"
         WHERE seq > $after AND seq <= $up_to AND experiment_id = $experiment AND received_at >= $started
-          AND type IN ('assignment', 'exposure') AND list_contains($variants, variant_id)
+          AND type IN ('assignment', 'exposure') AND not_counted IS NULL
+          AND list_contains($variants, variant_id)
         GROUP BY visitor_key
         ORDER BY visitor_key
     """
     with warehouse.cursor() as cursor:
         if not has_table(cursor, query.project_id):
             return FirstVariants(np.empty(0, np.uint64), np.empty(0, np.uint8))
-        values = {
-            "variants": list(query.variant_ids),
-            "after": query.after_seq,
-            "up_to": query.up_to_seq,
-            "experiment": query.experiment_id,
-            "started": query.started_us,
-        }
-        columns = cursor.execute(statement, values).fetchnumpy()
+        columns = cursor.execute(statement, _values_of(query)).fetchnumpy()
     return FirstVariants(
         np.asarray(columns["visitor_key"], np.uint64), np.asarray(columns["variant"], np.uint8)
     )
+
+
+def exposed_visitors(warehouse: Warehouse, query: AssignmentQuery) -> npt.NDArray[np.uint64]:
+    """Find the visitors with exposures that count, in the order of their keys."""
+    statement = f"""
+        SELECT DISTINCT visitor_key FROM "{table_name(query.project_id)}"
+        WHERE seq > $after AND seq <= $up_to AND experiment_id = $experiment AND received_at >= $started
+          AND type = 'exposure' AND not_counted IS NULL AND list_contains($variants, variant_id)
+        ORDER BY visitor_key
+    """
+    with warehouse.cursor() as cursor:
+        if not has_table(cursor, query.project_id):
+            return np.empty(0, np.uint64)
+        columns = cursor.execute(statement, _values_of(query)).fetchnumpy()
+    return np.asarray(columns["visitor_key"], np.uint64)
+
+
+def _values_of(query: AssignmentQuery) -> dict[str, object]:
+    return {
+        "variants": list(query.variant_ids),
+        "after": query.after_seq,
+        "up_to": query.up_to_seq,
+        "experiment": query.experiment_id,
+        "started": query.started_us,
+    }

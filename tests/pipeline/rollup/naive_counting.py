@@ -42,7 +42,7 @@ def tally(
     admits: Callable[[EventRow], bool] = lambda _: True,
 ) -> Tally:
     """Count `rows`, given in order of arrival, keeping the people whose first exposure is admitted."""
-    once = list(_once(rows, experiment))
+    once = list(_once([row for row in rows if row.not_counted is None], experiment))
     owner = _owners(rows)
     exposed: dict[str, list[EventRow]] = defaultdict(list)
     for row in once:

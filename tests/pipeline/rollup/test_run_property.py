@@ -52,7 +52,13 @@ def draws(kind: str, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict
 SHOWN = st.tuples(st.integers(0, 1), st.sampled_from([0, 0, 0, 1]))
 EXPOSURES = st.builds(
     lambda event, segments: {**event, **segments},
-    draws("exposure", visitor=WHO, shown=SHOWN, user_id=st.sampled_from([None, None, "u1", "u2"])),
+    draws(
+        "exposure",
+        visitor=WHO,
+        shown=SHOWN,
+        user_id=st.sampled_from([None, None, "u1", "u2"]),
+        not_counted=st.sampled_from([None] * 5 + ["experiment_paused"]),
+    ),
     SEGMENTS,
 )
 TRACKED = st.one_of(
