@@ -5,6 +5,8 @@ from html import escape
 from string import Template
 from typing import Final
 
+from engine.analysis.results.formatting import money
+from engine.currencies import UNUSUAL_MINOR_UNITS
 from engine.design.project import Project
 
 # Names that the snippet uses: its function for commands, and the cookie with the visitor's id.
@@ -12,13 +14,14 @@ COMMAND: Final = "truelift"
 VISITOR_COOKIE: Final = "truelift_visitor"
 
 _SNIPPET: Final = Template('<script async src="$source"></script>')
+_EXAMPLE_CENTS: Final = 4999
 # Commands before the snippet has loaded are queued in `q`.
 _TRACKING: Final = Template("""\
 <script>
   window.$command = window.$command || function () { ($command.q = $command.q || []).push(arguments); };
   $command("convert", {
     event_name: "purchase",
-    revenue_cents: 4999, // of this order, in hundredths of the currency
+    revenue_cents: $cents, // of this order, in minor units of the currency: $amount
     currency: $currency,
     transaction_id: "1001" // of this order: one that is sent again counts once
   });
@@ -29,6 +32,7 @@ analytics.subscribe("checkout_completed", async (event) => {
   const visitorId = await browser.cookie.get($cookie);
   const checkout = event.data.checkout;
   if (!visitorId || !checkout.totalPrice) return;
+  const minorUnits = $units[checkout.currencyCode] || 100;
   await fetch($address, {
     method: "POST",
     keepalive: true,
@@ -37,7 +41,7 @@ analytics.subscribe("checkout_completed", async (event) => {
       event_id: event.id,
       visitor_id: visitorId,
       event_name: "purchase",
-      revenue_cents: Math.round(checkout.totalPrice.amount * 100),
+      revenue_cents: Math.round(checkout.totalPrice.amount * minorUnits),
       currency: checkout.currencyCode,
       transaction_id: (checkout.order && checkout.order.id) || checkout.token
     })
@@ -53,7 +57,13 @@ def snippet_html(project: Project, base_url: str) -> str:
 
 def tracking_snippet(project: Project) -> str:
     """Render an example of reporting an order, in the project's currency."""
-    return _TRACKING.substitute(command=COMMAND, currency=json.dumps(project.revenue_currency))
+    currency = project.revenue_currency
+    return _TRACKING.substitute(
+        command=COMMAND,
+        cents=_EXAMPLE_CENTS,
+        currency=json.dumps(currency),
+        amount=money(_EXAMPLE_CENTS, currency),
+    )
 
 
 def storefront_pixel_code(project: Project, base_url: str) -> str | None:
@@ -61,4 +71,8 @@ def storefront_pixel_code(project: Project, base_url: str) -> str | None:
     if project.platform != "shopify":
         return None
     address = f"{base_url.rstrip('/')}/api/v1/sdk/convert?key={project.sdk_key}"
-    return _PIXEL.substitute(cookie=json.dumps(VISITOR_COOKIE), address=json.dumps(address))
+    return _PIXEL.substitute(
+        cookie=json.dumps(VISITOR_COOKIE),
+        address=json.dumps(address),
+        units=json.dumps(dict(UNUSUAL_MINOR_UNITS), separators=(",", ":")),
+    )

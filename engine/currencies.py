@@ -7,6 +7,8 @@ Source: ISO 4217 list one, SIX Financial Information AG, the standard's maintena
 from collections.abc import Mapping
 from typing import Final
 
+# Ten thousand million units of a currency with cents: a thousand such amounts still add up exactly.
+MAX_MINOR_UNITS: Final = 10**12
 _USUAL_DIGITS: Final = 2
 _USUAL_MINOR_UNITS: Final = 100
 # Decimal digits of the currencies that have another number of them than two.

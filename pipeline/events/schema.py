@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, get_args, get_type_hints
 
 import msgspec
 
+from engine.currencies import MAX_MINOR_UNITS
 from engine.design.vocabulary import GoalType
 from pipeline.events.timestamps import Timestamp
 
@@ -17,8 +18,7 @@ MAX_ID_LENGTH: Final = 200
 MAX_NAME_LENGTH: Final = 200
 MAX_SELECTOR_LENGTH: Final = 2_000
 MAX_URL_LENGTH: Final = 8_000
-# Ten thousand million of the currency's main unit: a thousand such orders still add up exactly.
-MAX_CENTS: Final = 10**12
+MAX_CENTS: Final = MAX_MINOR_UNITS
 MAX_VALUE: Final = 1e15
 
 

@@ -8,9 +8,11 @@ from typing import Final, Self
 import msgspec
 import polars as pl
 
+from engine.currencies import minor_units
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from engine.local_days import epoch_microseconds
+from pipeline.store.warehouse.segment_dimensions import json_pointer
 
 # Part of every fingerprint: raise it when the same events would count differently from now on.
 RULES_VERSION: Final = 4
@@ -18,6 +20,8 @@ RULES_VERSION: Final = 4
 FLAGGED_AS_BOT: Final = 254
 SEVERAL_VARIANTS: Final = 255
 FOREVER: Final = 2**62
+# The `value_param` that names the event's own value.
+OWN_VALUE: Final = "value"
 DAY_US: Final = 86_400_000_000
 
 
@@ -123,7 +127,8 @@ def goal_rows(experiments: Sequence[Experiment], rules: CountingRules) -> pl.Dat
     """Build one row per goal, in the order of the experiments: its numbers, and its currency and bounds.
 
     A revenue goal counts only orders of its currency within its bounds. Every other goal counts each of its
-    events, and the revenue of those in the project's currency. `before_us` is the length of the pre-period.
+    events, and the revenue of those in the project's currency. `before_us` is the length of the pre-period,
+    `value_path` the JSON pointer of the attribute with the money of an event, null for the event's value.
     `trusts_servers_only` holds where a browser's money does not count.
     """
     return pl.DataFrame(
@@ -145,7 +150,9 @@ def goal_rows(experiments: Sequence[Experiment], rules: CountingRules) -> pl.Dat
             "received_until": pl.Int64,
             "is_revenue": pl.Boolean,
             "takes_value": pl.Boolean,
+            "value_path": pl.String,
             "goal_currency": pl.String,
+            "minor_units": pl.Int64,
             "min_cents": pl.Int64,
             "max_cents": pl.Int64,
             "before_us": pl.Int64,
@@ -155,13 +162,17 @@ def goal_rows(experiments: Sequence[Experiment], rules: CountingRules) -> pl.Dat
     ).with_row_index("rule")
 
 
-def _revenue_rules(goal: Goal, rules: CountingRules) -> tuple[bool, bool, str, int, int]:
+def _revenue_rules(goal: Goal, rules: CountingRules) -> tuple[bool, bool, str | None, str, int, int, int]:
     tracking = goal.tracking
     is_revenue = goal.goal_type == "revenue"
+    parameter = tracking.get("value_param", OWN_VALUE)
+    currency = tracking.get("currency", rules.currency)
     return (
         is_revenue,
         is_revenue or "value_param" in tracking,
-        tracking.get("currency", rules.currency),
+        None if parameter == OWN_VALUE else json_pointer(parameter),
+        currency,
+        minor_units(currency),
         tracking.get("min_cents", 0),
         tracking.get("max_cents", FOREVER),
     )

@@ -70,8 +70,10 @@ class ProjectRead:
             keys = self._reader.event_keys(bucket)
             self._reader.skip_repeats(find_repeated_keys(keys) if self._reader.is_whole else keys)
         goal_events = GoalEvents(self._reader, matched_fields(self._experiments))
+        values = self._goals.select("rule", "minor_units", "value_path")
         for signatures in goal_events.read_signatures(self._at_once):
-            goal_events.select(match_goals(signatures, self._experiments))
+            matched = match_goals(signatures, self._experiments)
+            goal_events.select(matched.join(values, on="rule"))
         goal_events.collect()
         return goal_events
 

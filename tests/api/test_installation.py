@@ -73,6 +73,7 @@ def test_address_cannot_leave_its_attribute() -> None:
 def test_order_is_reported_in_the_projects_currency() -> None:
     code = Scripts(tracking_snippet(a_project(settings={"revenue_currency": "EUR"}))).code
     assert 'currency: "EUR"' in code
+    assert "49.99 EUR" in code
     assert "$" not in code
 
 
@@ -101,9 +102,10 @@ analytics.checkout_completed({{ id: "evt-1", data: {{ checkout: {checkout} }} }}
 CHECKOUT = {"totalPrice": {"amount": 19.99}, "currencyCode": "USD", "order": {"id": "o-1"}, "token": "t-1"}
 
 
-def requests_of_pixel(folder: Path, pixel: str, visitor: str = "v1") -> list[dict[str, Any]]:
+def requests_of_pixel(folder: Path, pixel: str, visitor: str = "v1", **checkout: Any) -> list[dict[str, Any]]:
     script = folder / "pixel.js"
-    script.write_text(SANDBOX.format(pixel=pixel, visitor=json.dumps(visitor), checkout=json.dumps(CHECKOUT)))
+    told = json.dumps({**CHECKOUT, **checkout})
+    script.write_text(SANDBOX.format(pixel=pixel, visitor=json.dumps(visitor), checkout=told))
     node = shutil.which("node")
     if node is None:
         pytest.skip("needs Node.js: apt-get install nodejs")
@@ -122,6 +124,17 @@ def test_pixel_tells_the_service_an_order_that_it_accepts(
     answer = customer.client.post(address, content=request["body"], headers=request["headers"])
     assert answer.json()["accepted"] == 1, answer.text
     assert json.loads(request["body"])["revenue_cents"] == 1999
+
+
+# ISO 4217: the yen has no minor unit, the Kuwaiti dinar a thousand of them.
+@pytest.mark.parametrize(("currency", "amount", "minor"), [("JPY", 1999, 1999), ("KWD", 19.999, 19_999)])
+def test_pixel_reports_minor_units_of_the_currency(
+    tmp_path: Path, currency: str, amount: float, minor: int
+) -> None:
+    pixel = storefront_pixel_code(a_project(platform="shopify"), BASE)
+    assert pixel is not None
+    (request,) = requests_of_pixel(tmp_path, pixel, totalPrice={"amount": amount}, currencyCode=currency)
+    assert json.loads(request["body"])["revenue_cents"] == minor
 
 
 def test_pixel_is_silent_about_whom_it_does_not_know(tmp_path: Path) -> None:

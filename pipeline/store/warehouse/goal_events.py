@@ -5,6 +5,7 @@ from typing import Final
 
 import polars as pl
 
+from engine.currencies import MAX_MINOR_UNITS
 from pipeline.store.warehouse.connection import fetch_frame, registered
 from pipeline.store.warehouse.event_reader import Bucket, EventReader
 from pipeline.store.warehouse.events import SENDER_BIT, TRUSTED_BITS
@@ -12,9 +13,14 @@ from pipeline.store.warehouse.events import SENDER_BIT, TRUSTED_BITS
 _SIGNATURE_COLUMNS: Final = "signature BIGINT, type VARCHAR, {}".format(
     ", ".join(f"{name} VARCHAR" for name in ("url", "selector", "event_name", "goal_id"))
 )
-# Tracked events have amounts in the currency's main unit, conversions in hundredths.
+# Conversions have amounts in minor units of the currency. Tracked events have them in units: their value, or
+# the attribute that the goal names, where that is a number.
 _CENTS: Final = {"conversion": "e.revenue_cents"}
-_VALUE_CENTS: Final = "TRY_CAST(round(e.value * 100) AS BIGINT)"
+_ATTRIBUTE: Final = "TRY_CAST(json_extract_string(e.custom, w.value_path) AS DOUBLE) * w.minor_units"
+_VALUE_CENTS: Final = f"""TRY_CAST(round(
+    CASE WHEN w.value_path IS NULL THEN e.value * w.minor_units
+      WHEN {_ATTRIBUTE} BETWEEN -{MAX_MINOR_UNITS:d} AND {MAX_MINOR_UNITS:d} THEN {_ATTRIBUTE} END
+  ) AS BIGINT)"""
 # Orders of any visitor that may share a transaction with an order of the visitors to read.
 _RELATED: Final = "e.transaction_key IN (SELECT transaction_key FROM suspected_transactions)"
 
@@ -37,7 +43,10 @@ class GoalEvents:
             for kind in matched_by
         }
         self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE signatures ({_SIGNATURE_COLUMNS})")
-        self._cursor.execute("CREATE OR REPLACE TEMP TABLE wanted (signature BIGINT, rule UINTEGER)")
+        self._cursor.execute(
+            "CREATE OR REPLACE TEMP TABLE wanted "
+            "(signature BIGINT, rule UINTEGER, minor_units BIGINT, value_path VARCHAR)"
+        )
 
     def read_signatures(self, at_once: int) -> Iterator[pl.DataFrame]:
         """Yield the distinct signatures of the events, numbered as `signature`, `at_once` at a time."""
@@ -54,9 +63,13 @@ class GoalEvents:
             yield fetch_frame(self._cursor, query, [start, start + at_once - 1])
 
     def select(self, matched: pl.DataFrame) -> None:
-        """Select the events of each `signature` in `matched` for its `rule`."""
+        """Select the events of each `signature` in `matched` for its `rule`.
+
+        A tracked event has `minor_units` times its value, or of the attribute at `value_path` (a JSON
+        pointer), where that is not null.
+        """
         with registered(self._cursor, "matched", matched):
-            self._cursor.execute("INSERT INTO wanted SELECT signature, rule FROM matched")
+            self._cursor.execute("INSERT INTO wanted BY NAME SELECT * FROM matched")
 
     def collect(self) -> None:
         """Collect the selected events, each with every rule it may count for.

@@ -20,3 +20,8 @@ DIMENSIONS: Final = (
 # The column of custom dimensions: the code of a JSON object.
 CUSTOM: Final = "custom"
 CUSTOM_PREFIX: Final = "custom:"
+
+
+def json_pointer(key: str) -> str:
+    """Build the JSON pointer (RFC 6901) of a custom dimension; a JSON path would need quoting."""
+    return "/" + key.replace("~", "~0").replace("/", "~1")

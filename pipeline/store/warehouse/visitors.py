@@ -7,7 +7,7 @@ from typing import Final
 import polars as pl
 
 from pipeline.store.warehouse.connection import Cursor, fetch_frame, registered
-from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, DIMENSIONS, json_pointer
 
 _SAFE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 # Result tables of an experiment, by the prefix of their names.
@@ -123,9 +123,8 @@ def _codes(cursor: Cursor, experiment_id: str, dimension: str, value: str) -> li
         query, parameters = "dimension = ? AND value = ?", [dimension, value]
     else:
         key = dimension.removeprefix(CUSTOM_PREFIX)
-        # A JSON pointer (RFC 6901) takes any key; a JSON path would need quoting.
-        pointer = "/" + key.replace("~", "~0").replace("/", "~1")
-        query, parameters = "dimension = ? AND json_extract_string(value, ?) = ?", [CUSTOM, pointer, value]
+        query = "dimension = ? AND json_extract_string(value, ?) = ?"
+        parameters = [CUSTOM, json_pointer(key), value]
     return [
         code for (code,) in cursor.execute(f"SELECT code FROM {table} WHERE {query}", parameters).fetchall()
     ]

@@ -1,5 +1,6 @@
 """The counting rules once more, event by event in plain Python: slow, and easy to check against the rules."""
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -176,19 +177,30 @@ def _is_of(goal: Goal, row: EventRow) -> bool:
 def _cents(goal: Goal, row: EventRow, project: Project) -> int | None:
     """The money of an event that is of a goal; None where it does not count for the goal after all."""
     config = goal.tracking
+    currency = config.get("currency", project.revenue_currency)
     if row.type == "conversion":
         cents = abs(row.revenue_cents or 0)
     elif goal.goal_type == "revenue" or "value_param" in config:
-        cents = abs(round((row.value or 0) * 100))
+        value = row.value
+        if config.get("value_param", "value") != "value":
+            value = _number(json.loads(row.custom or "{}").get(config["value_param"]))
+        cents = abs(round((value or 0) * 10 ** (0 if currency == "JPY" else 2)))
     else:
         cents = 0
     if project.trusted_revenue and row.sender == "browser" and (cents or row.is_refund):
         return None if goal.goal_type == "revenue" else 0
-    is_ours = row.currency in {None, config.get("currency", project.revenue_currency)}
+    is_ours = row.currency in {None, currency}
     if goal.goal_type != "revenue":
         return cents if is_ours else 0
     inside = config.get("min_cents", 0) <= cents <= config.get("max_cents", cents)
     return cents if is_ours and inside else None
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text or 0)
+    except ValueError:
+        return 0
 
 
 def _moment(microseconds: int) -> datetime:

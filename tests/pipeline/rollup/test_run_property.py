@@ -74,7 +74,13 @@ TRACKED = st.one_of(
         event_name=st.sampled_from(["purchase", "signup"]),
         value=st.sampled_from([None, 12.5]),
     ),
-    draws("ga4_event", visitor=WHO, event_name=st.just("purchase"), value=st.just(3.0)),
+    draws(
+        "ga4_event",
+        visitor=WHO,
+        event_name=st.just("purchase"),
+        value=st.just(3.0),
+        custom=st.sampled_from([None, '{"tax/net":"1.25"}', '{"tax/net":"12"}', '{"tax/net":"none"}']),
+    ),
     draws("identify", visitor=WHO, user_id=USERS),
 )
 MONEY = {
@@ -109,13 +115,13 @@ QUESTIONS: tuple[tuple[dict[str, str], Callable[[EventRow], bool]], ...] = (
 )
 
 
-def goals(prefix: str, **of_revenue: Any) -> tuple[Goal, ...]:
+def goals(prefix: str, value_param: str, **of_revenue: Any) -> tuple[Goal, ...]:
     kinds: list[tuple[Any, dict[str, Any]]] = [
         ("revenue", {"min_cents": 200, **of_revenue}),
         ("custom_event", {"event_name": "purchase"}),
         ("pageview", {"url": "https://shop.example/thanks"}),
         ("click", {"selector": "#buy"}),
-        ("ga4_event", {"event_name": "purchase", "value_param": "value"}),
+        ("ga4_event", {"event_name": "purchase", "value_param": value_param}),
     ]
     return tuple(
         Goal(id=f"{prefix}_{number}", name=str(number), goal_type=kind, config=config, is_primary=number == 0)
@@ -132,11 +138,11 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
 def check(store: WorkingStore, drawn: list[dict[str, Any]], cuts: list[int], rules: dict[str, Any]) -> None:
     project = store.add_project(reporting_timezone="America/New_York", settings=rules)
     experiments = [
-        store.add_experiment(project, goals=goals("g0")),
+        store.add_experiment(project, goals=goals("g0", "tax/net")),
         store.add_experiment(
             project,
             weights=(1, 1, 1),
-            goals=goals("g1", cap_percentile=80, per="order"),
+            goals=goals("g1", "value", cap_percentile=80, per="order"),
             statistics=Statistics(cuped=True, pre_period_days=3),
         ),
     ]
