@@ -13,7 +13,8 @@ from starlette.routing import Match
 
 from engine.errors import InvalidDesignError, Problem, TransitionError
 from pipeline.disk_space import DiskFullError
-from pipeline.events.body import InvalidBodyError, MalformedBodyError, TooManyEventsError
+from pipeline.events.batch_split import TooManyEventsError, TooMuchAroundError
+from pipeline.events.body import InvalidBodyError, MalformedBodyError
 from pipeline.ingest import IngestError
 from pipeline.results.filters import InvalidFilterError
 from pipeline.store.catalog.errors import (
@@ -45,7 +46,7 @@ ERROR_CODES: Final[Mapping[str, ErrorCode]] = {
     "method_not_allowed": ErrorCode(405),
     "idempotency_key_in_use": ErrorCode(409, (KeyInUseError,)),
     "idempotency_key_reused": ErrorCode(409, (KeyReusedError,)),
-    "payload_too_large": ErrorCode(413, (TooManyEventsError,)),
+    "payload_too_large": ErrorCode(413, (TooManyEventsError, TooMuchAroundError)),
     "unsupported_media_type": ErrorCode(415),
     "validation_error": ErrorCode(
         422, (InvalidDesignError, InvalidRecordError, InvalidFilterError, InvalidBodyError)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from cryptography.fernet import Fernet
 
+from api.bodies.slices import Turns
 from api.middleware.rate_limits import RateLimits
 from pipeline.assignment.exposure_filter import ExposureFilter
 from pipeline.assignment.first_assignments import FirstAssignments
@@ -28,6 +29,7 @@ class Services(PipelineServices):
     exposure_filter: ExposureFilter
     limits: RateLimits
     cipher: Fernet
+    turns: Turns
 
 
 @contextmanager
@@ -60,4 +62,5 @@ def open_services(settings: Settings) -> Iterator[Services]:
             ),
             limits=RateLimits(settings),
             cipher=open_cipher(settings),
+            turns=Turns(),
         )

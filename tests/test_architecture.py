@@ -85,6 +85,7 @@ TESTED_BY = {
         "tests/engine/calibration/decisions/test_decision_rates.py"
     ),
     "engine/calibration/method.py": "tests/engine/calibration/test_methods.py",
+    "pipeline/events/batch_split.py": "tests/pipeline/events/test_body.py",
     "pipeline/results/observation.py": "tests/pipeline/results/test_evidence.py",
     "pipeline/snapshots/experiments.py": "tests/pipeline/snapshots/test_writer.py",
     "pipeline/store/catalog/catalog.py": "tests/pipeline/store/catalog/test_experiments.py",

@@ -1,27 +1,39 @@
 """JSON request bodies: one object, parsed strictly; the engine validates its fields."""
 
-import json
-from collections import Counter
-from typing import Annotated, Any, Final
+from collections.abc import Callable
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
+import numpy as np
 from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 
 from api.bodies.reader import MAX_BODY_BYTES, content_encoding_of, media_type_of, read_limited
 from api.errors import INVALID, ApiError
 from engine.errors import Problem
+from pipeline.events.json_structure import MAX_DEPTH, NestingError, structure
+from pipeline.events.unique_members import RepeatedMemberError, require_unique_members
 
 MEDIA_TYPE: Final = "application/json"
-LARGE_BODY_BYTES: Final = 2**16
-MAX_DEPTH: Final = 100
+# Work on a larger body would delay other requests if it were done on the event loop.
+LARGE_BODY_BYTES: Final = 2**13
+# More values than any resource can have. A decoder lets no other thread run, so that many would stop all.
+MAX_VALUES: Final = 2**16
+VALUE_STARTS: Final = tuple(b",[{")
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _TOO_LARGE: Final = f"a body may have at most {MAX_BODY_BYTES:,} bytes"
 _TOO_DEEP: Final = f"its lists and objects are nested more than {MAX_DEPTH} levels deep"
 
 
+ResultT = TypeVar("ResultT")
+
+
 class MalformedJsonError(ValueError):
     """Text that is not JSON, or JSON that two parsers may read differently."""
+
+
+class TooManyValuesError(ValueError):
+    """JSON with more than MAX_VALUES values."""
 
 
 async def json_object(request: Request) -> dict[str, Any]:
@@ -39,10 +51,11 @@ async def json_object(request: Request) -> dict[str, Any]:
         raise ApiError("unsupported_media_type", f"send the body as it is, without the encoding {encoding!r}")
     try:
         text = await body_bytes(request)
-        # Parsing a large body on the event loop would delay other requests.
-        body = read_json(text) if len(text) < LARGE_BODY_BYTES else await run_in_threadpool(read_json, text)
+        body = await off_loop(len(text), read_json, text)
     except MalformedJsonError as error:
         raise ApiError("invalid_json", f"the body is not JSON: {error}") from None
+    except TooManyValuesError as error:
+        raise ApiError("payload_too_large", str(error)) from None
     if not isinstance(body, dict):
         raise ApiError("validation_error", INVALID, [Problem("body", "must be a JSON object")])
     return body
@@ -65,6 +78,11 @@ async def body_bytes(request: Request) -> bytes:
     return body
 
 
+async def off_loop(size: int, work: Callable[..., ResultT], *arguments: object) -> ResultT:
+    """Do work on a body of `size` bytes: at once, or in a worker thread where it is large."""
+    return work(*arguments) if size < LARGE_BODY_BYTES else await run_in_threadpool(work, *arguments)
+
+
 def read_json(text: bytes) -> Any:  # noqa: ANN401 - any JSON value
     """Parse UTF-8 JSON text strictly.
 
@@ -72,41 +90,28 @@ def read_json(text: bytes) -> Any:  # noqa: ANN401 - any JSON value
         MalformedJsonError: for what the grammar refuses, and for `NaN`, numbers too large for a float,
             halves of surrogate pairs, a byte order mark, a name twice in one object, and nesting of more
             than MAX_DEPTH levels.
+        TooManyValuesError: for more than MAX_VALUES values.
     """
     if text.startswith(BYTE_ORDER_MARK):
         raise MalformedJsonError("it starts with a byte order mark; send UTF-8 without one")
     try:
+        # Few bytes cannot nest deeply, and hold few values.
+        if len(text) > MAX_DEPTH:
+            _require_bounded(text)
         value = msgspec.json.decode(text)
+        require_unique_members(text)
     except RecursionError:
         raise MalformedJsonError(_TOO_DEEP) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (NestingError, RepeatedMemberError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MalformedJsonError(str(error)) from None
-    # Few brackets cannot nest deeply, and most bodies have few.
-    if text.count(b"[") + text.count(b"{") > MAX_DEPTH and _is_too_deep(value):
-        raise MalformedJsonError(_TOO_DEEP)
-    json.loads(text.decode(), object_pairs_hook=_unique_members, parse_int=len, parse_float=len)
     return value
 
 
-def _is_too_deep(value: object) -> bool:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [child for parent in level for child in _children(parent)]
-        if not level:
-            return False
-    return any(isinstance(child, dict | list) for child in level)
-
-
-def _children(value: object) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
-
-
-def _unique_members(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    unique = dict(members)
-    if len(unique) < len(members):
-        counts = Counter(name for name, _ in members)
-        repeated = next(name for name, count in counts.items() if count > 1)
-        raise MalformedJsonError(f"an object names {repeated!r} more than once; name each member once")
-    return unique
+def _require_bounded(text: bytes) -> None:
+    """Require few enough levels and values; NestingError, TooManyValuesError."""
+    # Every value but the first of all follows a comma or an opening bracket.
+    values = 1
+    for tokens in structure(text):
+        values += int(np.isin(tokens.characters, VALUE_STARTS).sum())
+        if values > MAX_VALUES:
+            raise TooManyValuesError(f"a body may have at most {MAX_VALUES:,} values; send fewer at once")

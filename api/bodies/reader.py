@@ -19,18 +19,18 @@ def content_encoding_of(request: Request) -> str:
     return request.headers.get("content-encoding", "identity").strip().lower()
 
 
-async def read_limited(request: Request, *, too_large: str) -> bytes:
-    """Read the body from the connection, at most MAX_BODY_BYTES of it.
+async def read_limited(request: Request, *, limit: int = MAX_BODY_BYTES, too_large: str) -> bytes:
+    """Read the body from the connection, at most `limit` bytes of it.
 
     Raises:
         ApiError: `payload_too_large` with the message `too_large`.
     """
     declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > MAX_BODY_BYTES:
+    if declared.isdecimal() and int(declared) > limit:
         raise ApiError("payload_too_large", too_large)
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MAX_BODY_BYTES:
+        if len(body) > limit:
             raise ApiError("payload_too_large", too_large)
     return bytes(body)

@@ -10,7 +10,7 @@ import msgspec
 from cryptography.fernet import Fernet, InvalidToken
 from fastapi import Request, Response
 
-from api.bodies.json_body import MalformedJsonError, read_json
+from api.bodies.json_body import MalformedJsonError, TooManyValuesError, read_json
 from api.errors import ApiError
 from pipeline.store.catalog.keys import ApiKey
 
@@ -76,6 +76,6 @@ def fingerprint_of(request: Request, body: bytes) -> str:
 def _canonical(body: bytes) -> bytes:
     try:
         return json.dumps(read_json(body), sort_keys=True).encode()
-    except MalformedJsonError:
+    except (MalformedJsonError, TooManyValuesError):
         # An operation that takes no body accepts any bytes; then each of them counts.
         return body

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
 
 from api.auth import Caller, OutOfReachError
-from api.bodies.json_body import body_bytes
+from api.bodies.json_body import body_bytes, off_loop
 from api.deps import ServicesDep
 from api.errors import ANSWERED, INVALID, ApiError, answer_to, documented, merged
 from api.idempotency.replies import StoredReply, fingerprint_of, is_stored
@@ -63,7 +63,8 @@ async def idempotent_request(request: Request, services: ServicesDep) -> Idempot
         problem = Problem(HEADER, f"must be one text of 1 to {MAX_KEY_LENGTH} characters")
         raise ApiError("validation_error", INVALID, [problem])
     caller: Caller = request.state.caller
-    fingerprint = fingerprint_of(request, await body_bytes(request))
+    body = await body_bytes(request)
+    fingerprint = await off_loop(len(body), fingerprint_of, request, body)
     return IdempotentRequest(request, services, caller, Repeatable(caller.account.id, keys[0], fingerprint))
 
 

@@ -13,7 +13,7 @@ from engine.design.project import Project, SdkKeyRotation
 from engine.design.validation.check import DEFINITIONS, NULL, Schema, object_schema, or_null
 from engine.design.validation.record_fields import input_definitions, input_schema
 from pipeline.assignment.request import InitBody
-from pipeline.events.body import MAX_EVENTS
+from pipeline.events.batch_split import MAX_EVENTS
 from pipeline.events.schema import ConvertEvent, EventField, TrackEvent, fields_of
 from pipeline.events.timestamps import Timestamp
 

@@ -1,6 +1,6 @@
 """Access to the SDK endpoints: a project's public key in a browser, or an API key on a server."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -9,7 +9,6 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from api.auth import Caller, authenticate, require_scope, require_served
-from api.bodies.event_body import read_event_body
 from api.errors import INVALID, ApiError
 from api.middleware.proxies import client_address
 from api.services import Services
@@ -58,9 +57,9 @@ class SdkRequest(Generic[BodyT]):
 
 
 async def read_request(
-    request: Request, services: Services, decode: Callable[[bytes], BodyT]
+    request: Request, services: Services, read: Callable[[], Awaitable[BodyT]]
 ) -> SdkRequest[BodyT]:
-    """Check the key, read and decode the body, and find the project.
+    """Check the key, read the body with `read`, and find the project.
 
     A public key works for up to a second after its project is deleted; an API key is looked up each time,
     so that revoking it takes effect at once.
@@ -73,7 +72,7 @@ async def read_request(
     authorization = request.headers.get("authorization")
     if authorization is not None:
         caller = await _server_caller(authorization, services)
-        body = decode(await read_event_body(request))
+        body = await read()
         project_id = request.query_params.get("project_id") or body.project_id
         cached = await _project_of_server(request, services, caller, project_id)
         return SdkRequest(cached, body, "server")
@@ -81,7 +80,7 @@ async def read_request(
     address = client_address(request)
     return SdkRequest(
         cached,
-        decode(await read_event_body(request)),
+        await read(),
         "browser",
         Client.of_headers(dict(request.headers)),
         address,

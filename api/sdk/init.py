@@ -6,6 +6,8 @@ from functools import partial
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
+from api.bodies.event_body import VISIT, read_event_body
+from api.bodies.json_body import off_loop
 from api.schemas.sdk import VisitAnswer
 from api.sdk.access import SdkRequest, read_request
 from api.services import Services
@@ -30,7 +32,7 @@ from pipeline.store.catalog.ids import new_id
 async def answer_init(request: Request) -> VisitAnswer:
     """Decide a visitor's variant in each experiment, and store the first assignments."""
     services: Services = request.app.state.services
-    received = await read_request(request, services, decode_init)
+    received = await read_request(request, services, partial(_read_visit, request))
     body = received.body
     visitor = Visitor(
         visitor_id=body.visitor_id or new_id("vis"),
@@ -45,6 +47,11 @@ async def answer_init(request: Request) -> VisitAnswer:
         await services.ingest.submit(received.cached.project.id, rows)
     await _verify_snippet(services, received.cached, received.origin)
     return VisitAnswer.of(visitor.visitor_id, decisions)
+
+
+async def _read_visit(request: Request) -> InitBody:
+    body = await read_event_body(request, VISIT)
+    return await off_loop(len(body), decode_init, body)
 
 
 def _decide(

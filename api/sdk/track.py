@@ -1,6 +1,6 @@
 """Tracking: decode the events of a request, store them, and acknowledge them once they are on disk."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import partial
 from typing import Final
 
@@ -8,14 +8,17 @@ import msgspec
 from fastapi import Request, Response
 from starlette.concurrency import run_in_threadpool
 
+from api.bodies.event_body import EVENTS, read_event_body
 from api.sdk.access import read_request
 from api.services import Services
 from pipeline.assignment.exposure_filter import find_excluded
 from pipeline.clock import utc_now_us
-from pipeline.events.body import EventBody, read_body
+from pipeline.events.body import EventBody, divided, read_in_slices
 from pipeline.events.decode import DecodedEvents, RequestContext
 from pipeline.events.rejections import EventResult
 from pipeline.ingest import ROW_BYTES
+
+Decode = Callable[[EventBody, RequestContext], DecodedEvents]
 
 
 class Answer(msgspec.Struct):
@@ -29,15 +32,13 @@ class Answer(msgspec.Struct):
 _encode: Final = msgspec.json.Encoder().encode
 
 
-async def store_events(
-    request: Request, decode: Callable[[EventBody, RequestContext], DecodedEvents], *, single: bool = False
-) -> Response:
+async def store_events(request: Request, decode: Decode, *, single: bool = False) -> Response:
     """Store the valid events of a request, and answer with a result for each event.
 
     With `single`, an object without `batch` is itself the one event.
     """
     services: Services = request.app.state.services
-    received = await read_request(request, services, partial(read_body, single=single))
+    received = await read_request(request, services, partial(_read_events, request, services, single=single))
     context = RequestContext(
         received_us=utc_now_us(),
         project_ids=received.cached.ids,
@@ -45,7 +46,7 @@ async def store_events(
         client=received.client,
         is_excluded=received.is_excluded,
     )
-    events = decode(received.body, context)
+    events = await services.turns.run(_decode_in_slices(decode, received.body, context))
     if found := find_excluded(events, received.cached):
         mark = services.exposure_filter.mark_not_counted
         events = await run_in_threadpool(mark, events, found, received.cached)
@@ -53,3 +54,24 @@ async def store_events(
     await services.ingest.submit(received.cached.project.id, events.rows, size)
     answer = Answer(len(events.rows), events.rejected, events.results)
     return Response(_encode(answer), media_type="application/json")
+
+
+async def _read_events(request: Request, services: Services, *, single: bool) -> EventBody:
+    body = await read_event_body(request, EVENTS)
+    return await services.turns.run(read_in_slices(body, single=single))
+
+
+def _decode_in_slices(
+    decode: Decode, body: EventBody, context: RequestContext
+) -> Generator[None, None, DecodedEvents]:
+    """Decode the events of a body, pausing before each slice of a larger one."""
+    parts = divided(body)
+    if len(parts) == 1:
+        return decode(body, context)
+    events = DecodedEvents([], [])
+    for part in parts:
+        yield
+        decoded = decode(part, context)
+        events.rows.extend(decoded.rows)
+        events.results.extend(decoded.results)
+    return events

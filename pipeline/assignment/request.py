@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from pipeline.events.body import InvalidBodyError, decode_leniently
+from pipeline.events.body import InvalidBodyError, decode_leniently, require_unique
 from pipeline.events.field_checks import checked_text, optional_id
 from pipeline.events.rejections import RejectedError
 from pipeline.events.schema import MAX_URL_LENGTH
@@ -38,7 +38,9 @@ _decode: Final = msgspec.json.Decoder(InitBody).decode
 
 def decode_init(body: bytes) -> InitBody:
     """Decode and check the body. Raises MalformedBodyError, and InvalidBodyError for junk ids."""
-    init: InitBody = decode_leniently(_decode, body)[0]
+    init: InitBody
+    init, repaired = decode_leniently(_decode, body)
+    require_unique(repaired)
     for field in ("visitor_id", "user_id"):
         try:
             optional_id(field, getattr(init, field))

@@ -1,20 +1,30 @@
 """Request bodies of events: split into events, each still JSON."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, Final
 
 import msgspec
 
 from engine.errors import Problem
+from pipeline.events.batch_split import MAX_EVENTS, TooManyEventsError, TooMuchAroundError, find_batch
+from pipeline.events.json_structure import SLICE_BYTES, NestingError
+from pipeline.events.schema import MAX_EVENT_BYTES
 from pipeline.events.timestamps import InvalidTimestampError, Timestamp, microseconds
+from pipeline.events.unique_members import NAME_END, RepeatedMemberError, is_compact, require_unique_members
 
-MAX_EVENTS: Final = 500
+# A body of this size and with that many commas is split in one go, without a pause of other requests.
+MAX_UNDIVIDED_BYTES: Final = 2**18
+MAX_UNDIVIDED_COMMAS: Final = 20_000
+# At most so many events are decoded between two pauses.
+MAX_SLICE_EVENTS: Final = 100
 
-# Every escape of JSON text, so that an escaped backslash never looks like the start of another one; the
-# group is half a surrogate pair.
-_ESCAPE: Final = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+# Text up to half a surrogate pair or the end; an escaped backslash never starts another escape, and nothing
+# is tried twice.
+_UP_TO_HALF_A_PAIR: Final = re.compile(
+    rb"((?:[^\\]++|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(?!u[dD][89a-fA-F])(?:.|\Z))*+)"
+    rb"(\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\|\Z)",
     re.DOTALL,
 )
 
@@ -32,14 +42,15 @@ class InvalidBodyError(ValueError):
         super().__init__(message)
 
 
-class TooManyEventsError(ValueError):
-    """More events than one request may carry."""
-
-
 class _Envelope(msgspec.Struct):
     batch: list[msgspec.Raw] | None = None
     sent_at: Timestamp | None = None
     project_id: str | None = None
+
+    @property
+    def given(self) -> int:
+        """Number of the fields that are not null."""
+        return 3 - (self.batch, self.sent_at, self.project_id).count(None)
 
 
 class EventBody(msgspec.Struct, frozen=True):
@@ -55,20 +66,109 @@ class EventBody(msgspec.Struct, frozen=True):
 
 
 _decode_envelope: Final = msgspec.json.Decoder(_Envelope).decode
+_decode_raw: Final = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 def read_body(body: bytes, *, single: bool = False) -> EventBody:
-    """Split a body into its events; with `single`, an object without `batch` is itself the only event.
+    """Split a body into its events in one go; raises what `read_in_slices` raises."""
+    steps = read_in_slices(body, single=single)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            read: EventBody = end.value
+            return read
 
-    Raises MalformedBodyError, InvalidBodyError and TooManyEventsError.
+
+def read_in_slices(body: bytes, *, single: bool = False) -> Generator[None, None, EventBody]:
+    """Split a body into its events, pausing where other requests may be served.
+
+    With `single`, an object without `batch` is itself the only event.
+    Raises MalformedBodyError, InvalidBodyError, TooManyEventsError and TooMuchAroundError.
     """
-    envelope, body = decode_leniently(_decode_envelope, body)
+    whole = _read_whole(body)
+    if whole is not None:
+        return _event_body(body, whole, single=single)
+    try:
+        batch = yield from find_batch(body)
+    except NestingError as error:
+        raise MalformedBodyError(f"the body is not valid JSON: {error}") from error
+    except TooMuchAroundError:
+        if not single:
+            raise
+        # A single event of this size is rejected by its size.
+        return EventBody([msgspec.Raw(body)], None, None, len(body))
+    envelope, around = decode_leniently(_decode_envelope, batch.around)
+    require_unique(around)
+    if batch.start is None:
+        return _event_body(around, envelope, single=single)
+    envelope.batch = yield from _cut(body, batch.events)
+    return _event_body(body, envelope)
+
+
+def divided(body: EventBody) -> list[EventBody]:
+    """Divide the events of a body into slices that take little time to decode."""
+    slices: list[list[msgspec.Raw]] = [[]]
+    size = 0
+    for event in body.events:
+        size += memoryview(event).nbytes
+        if slices[-1] and (size > SLICE_BYTES or len(slices[-1]) == MAX_SLICE_EVENTS):
+            slices.append([])
+            size = memoryview(event).nbytes
+        slices[-1].append(event)
+    return [msgspec.structs.replace(body, events=events) for events in slices]
+
+
+def _read_whole(body: bytes) -> _Envelope | None:
+    """Decode a body of ordinary size; None where it has to be read in slices."""
+    if len(body) > MAX_UNDIVIDED_BYTES or body.count(b",") > MAX_UNDIVIDED_COMMAS:
+        return None
+    try:
+        envelope = _decode_envelope(body)
+    except msgspec.ValidationError as error:
+        raise _invalid(error) from error
+    except (ValueError, RecursionError):
+        # It is no JSON, or has half a surrogate pair.
+        return None
+    events = envelope.batch or ()
+    # An event has no more members than names end in it, so that those around them are the others.
+    around = body.count(NAME_END) - sum(bytes(event).count(NAME_END) for event in events)
+    is_unique = envelope.batch is None or (is_compact(body) and around == envelope.given)
+    return envelope if is_unique else None
+
+
+def _cut(body: bytes, places: list[tuple[int, int]]) -> Generator[None, None, list[msgspec.Raw]]:
+    """Cut events out of a body, checked and repaired, pausing after each slice of it."""
+    events = []
+    unpaused = 0
+    for start, end in places:
+        event = body[start:end]
+        # A larger one is rejected by its size.
+        if len(event) <= MAX_EVENT_BYTES:
+            event = decode_leniently(_decode_raw, event)[1]
+        events.append(msgspec.Raw(event))
+        unpaused += len(event)
+        if unpaused > SLICE_BYTES:
+            unpaused = 0
+            yield
+    return events
+
+
+def _event_body(body: bytes, envelope: _Envelope, *, single: bool = False) -> EventBody:
     if envelope.batch is None and not single:
-        raise InvalidBodyError("batch", "batch is required: an array of up to 500 events")
+        raise InvalidBodyError("batch", f"batch is required: an array of up to {MAX_EVENTS} events")
     events = [msgspec.Raw(body)] if envelope.batch is None else envelope.batch
     if len(events) > MAX_EVENTS:
         raise TooManyEventsError(f"{len(events)} events in one request; send at most {MAX_EVENTS}")
     return EventBody(events, _sent_us(envelope.sent_at), envelope.project_id, len(body))
+
+
+def require_unique(text: bytes) -> None:
+    """Require that no object of a body names a member twice; MalformedBodyError."""
+    try:
+        require_unique_members(text)
+    except (RepeatedMemberError, UnicodeDecodeError, RecursionError) as error:
+        raise MalformedBodyError(f"the body is not valid JSON: {error}") from error
 
 
 def decode_leniently(decode: Callable[[bytes], Any], body: bytes) -> tuple[Any, bytes]:
@@ -82,14 +182,15 @@ def decode_leniently(decode: Callable[[bytes], Any], body: bytes) -> tuple[Any, 
     except msgspec.ValidationError as error:
         raise _invalid(error) from error
     except (ValueError, RecursionError) as error:
-        repaired = _ESCAPE.sub(_replaced, body)
+        repaired = _UP_TO_HALF_A_PAIR.sub(_replaced, body) if _SURROGATE.search(body) else body
         if repaired == body:
             raise MalformedBodyError(f"the body is not valid JSON: {error}"[:200]) from error
         return decode_leniently(decode, repaired)
 
 
-def _replaced(escape: re.Match[bytes]) -> bytes:
-    return rb"\ufffd" if escape.group(1) else escape.group()
+def _replaced(part: re.Match[bytes]) -> bytes:
+    before, half = part.groups()
+    return before + rb"\ufffd" if len(half) > 1 else part.group()
 
 
 def _invalid(error: msgspec.ValidationError) -> MalformedBodyError | InvalidBodyError:

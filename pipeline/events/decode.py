@@ -33,6 +33,7 @@ from pipeline.events.schema import (
     TrackEvent,
 )
 from pipeline.events.timestamps import MAX_AGE_US, occurred_at
+from pipeline.events.unique_members import require_unique_in_event
 from pipeline.store.warehouse.events import EventRow, Sender
 
 
@@ -117,7 +118,9 @@ def _decode_each(
                 raise RejectedError("excluded_address", "the project keeps nothing from this address")
             if body.size > MAX_EVENT_BYTES and memoryview(raw).nbytes > MAX_EVENT_BYTES:
                 raise RejectedError("event_too_large", f"an event may have {MAX_EVENT_BYTES} bytes")
-            row = row_of(parse(raw))
+            event = parse(raw)
+            require_unique_in_event(bytes(raw), event)
+            row = row_of(event)
         except (ValueError, RecursionError) as error:
             results.append(rejection(raw, error))
         else:

@@ -1,7 +1,7 @@
 """Results of events: the codes and messages of those that are not stored, or do not count."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -37,7 +37,15 @@ _CODE_OF_ERROR: Final[Mapping[type[Exception], str]] = {
     TooOldError: "timestamp_too_old",
     InvalidAttributesError: "invalid_attributes",
 }
-_decode_object: Final = msgspec.json.Decoder(dict[str, Any]).decode
+# The id of a larger event is not looked for.
+_MAX_READ_BYTES: Final = 2**18
+
+
+class _Id(msgspec.Struct):
+    event_id: str | None = None
+
+
+_decode_id: Final = msgspec.json.Decoder(_Id).decode
 
 # Code of an exposure that is stored, but does not count.
 NOT_COUNTED: Final = "not_counted"
@@ -81,8 +89,9 @@ def _code_and_message(error: Exception) -> tuple[str, str]:
 
 
 def _event_id_of(raw: msgspec.Raw) -> str | None:
+    if memoryview(raw).nbytes > _MAX_READ_BYTES:
+        return None
     try:
-        event_id = _decode_object(raw).get("event_id")
+        return _decode_id(raw).event_id
     except (ValueError, RecursionError):
         return None
-    return event_id if isinstance(event_id, str) else None

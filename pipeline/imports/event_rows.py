@@ -7,7 +7,8 @@ from typing import Any, Final
 import msgspec
 import polars as pl
 
-from pipeline.events.body import MAX_EVENTS, EventBody
+from pipeline.events.batch_split import MAX_EVENTS
+from pipeline.events.body import EventBody
 from pipeline.events.decode import (
     DecodedEvents,
     RequestContext,

@@ -1,0 +1,60 @@
+"""Repeated members of JSON objects, which two parsers may read differently."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from pipeline.events.schema import ConvertEvent, TrackEvent
+
+# The last byte of a name and the colon after it, in compact JSON.
+NAME_END: Final = b'":'
+
+
+class RepeatedMemberError(ValueError):
+    """An object that names a member more than once."""
+
+
+def require_unique_members(text: bytes) -> None:
+    """Require that no object of a JSON text names a member twice; RepeatedMemberError, UnicodeDecodeError."""
+    json.loads(text.decode(), object_pairs_hook=_unique, parse_int=len, parse_float=len)
+
+
+def require_unique_in_event(text: bytes, event: TrackEvent | ConvertEvent) -> None:
+    """Require the same of the text of a decoded event, reading it again only where members are not obvious.
+
+    A compact text has no more members than ends of names, and no fewer than the event has values.
+    """
+    if not is_compact(text) or text.count(NAME_END) != _fewest_members(event):
+        require_unique_members(text)
+
+
+def is_compact(text: bytes) -> bool:
+    """Return whether no white space follows a quote, so that each name ends in NAME_END."""
+    return not (b"\n" in text or b"\t" in text or b"\r" in text or b'" ' in text)
+
+
+def _fewest_members(event: TrackEvent | ConvertEvent) -> int:
+    values = msgspec.structs.astuple(event)
+    # A field whose default is not None may have it from the text, or not.
+    given = event.__struct_defaults__.count(None) - values.count(None)
+    return given if event.attributes is None else given + _members(event.attributes)
+
+
+def _members(value: Mapping[str, Any]) -> int:
+    count = len(value)
+    for inner in value.values():
+        if type(inner) is dict:
+            count += _members(inner)
+    return count
+
+
+def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    unique = dict(members)
+    if len(unique) < len(members):
+        counts = Counter(name for name, _ in members)
+        repeated = next(name for name, count in counts.items() if count > 1)
+        raise RepeatedMemberError(f"an object names {repeated!r} more than once; name each member once")
+    return unique
