@@ -17,7 +17,7 @@ class ServiceRecord:
 
     Running days are those from `started_at` to `completed_at` or `now`, without `pauses`. By goal column:
     `minimum_effects` that differ from the experiment's, and the margins of `guardrails` (both in percent).
-    `several_variants` and `bots` are the visitors excluded, who have no row.
+    `several_variants`, `identity_conflicts` and `bots` are the visitors excluded, who have no row.
     """
 
     now: datetime
@@ -28,6 +28,7 @@ class ServiceRecord:
     minimum_effects: Mapping[str, float] = field(default_factory=dict)
     guardrails: Mapping[str, float] = field(default_factory=dict)
     several_variants: int = 0
+    identity_conflicts: int = 0
     bots: int = 0
 
     def complete_experiment(self, experiment: Experiment) -> Experiment:
@@ -48,7 +49,13 @@ class ServiceRecord:
 
     def complete_evidence(self, evidence: Evidence) -> Evidence:
         """Add the visitors excluded and the time up to which events are counted."""
-        return replace(evidence, as_of=self.now, several_variants=self.several_variants, bots=self.bots)
+        return replace(
+            evidence,
+            as_of=self.now,
+            several_variants=self.several_variants,
+            identity_conflicts=self.identity_conflicts,
+            bots=self.bots,
+        )
 
     def _settings(self, goal: str) -> dict[str, Any]:
         settings = {

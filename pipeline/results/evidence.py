@@ -15,7 +15,7 @@ from engine.design.experiment import Experiment
 from engine.local_days import epoch_days, from_epoch_days, local_day
 from engine.stats.arrays import IntArray
 from engine.stats.moments import Moments
-from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, SEVERAL_VARIANTS
+from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, IDENTITY_CONFLICT, LEFT_OUT, SEVERAL_VARIANTS
 from pipeline.store.warehouse.cubes import CUBE_BASE
 
 ObjectArray = npt.NDArray[np.object_]
@@ -66,7 +66,7 @@ def align_to(
     """
     variant_positions = _positions(variants, [variant.id for variant in experiment.variants])
     goal_positions = _positions(goals, [goal.id for goal in experiment.goals])
-    for mark in (SEVERAL_VARIANTS, FLAGGED_AS_BOT):
+    for mark in LEFT_OUT:
         variant_positions[mark] = mark
     known = cells.filter(
         pl.col("variant").is_in(list(variant_positions))
@@ -104,6 +104,7 @@ def evidence_of(experiment: Experiment, cells: pl.DataFrame, days: range) -> Evi
         revenue=_revenue(outcomes, visitors, goals),
         daily=daily,
         several_variants=_marked(cells, SEVERAL_VARIANTS),
+        identity_conflicts=_marked(cells, IDENTITY_CONFLICT),
         bots=_marked(cells, FLAGGED_AS_BOT),
     )
 

@@ -16,7 +16,7 @@ from engine.analysis.comparison.plan import primary_row
 from engine.design.experiment import Experiment
 from engine.local_days import epoch_microseconds
 from pipeline.rollup.aggregates import add_up, negate, sum_since_exposure, sum_visitors
-from pipeline.rollup.counting_rules import CountingRules, extra_columns, fingerprint
+from pipeline.rollup.counting_rules import CountingRules, extra_columns, fingerprint, period_of
 from pipeline.rollup.due import Due, is_over
 from pipeline.rollup.read_events import ExperimentRows, ProjectRead
 from pipeline.rollup.segment_values import SegmentValues
@@ -45,14 +45,20 @@ def count_and_publish(warehouse: Warehouse, due: Collection[Due], scope: RollupS
 
     Raises DiskFullError, before anything is written, where the disk has less space than is left free.
     """
-    groups: dict[tuple[CountingRules, int], list[Due]] = defaultdict(list)
+    groups: dict[tuple[CountingRules, int, int], list[Due]] = defaultdict(list)
     if due:
         warehouse.require_space()
     for due_one in due:
-        groups[due_one.rules, due_one.covered_seq].append(due_one)
-    for (rules, covered_seq), group in groups.items():
+        # Visitors joined after the end stay apart: what arrives later never counts.
+        _, last = period_of(due_one.experiment)
+        groups[due_one.rules, due_one.covered_seq, last].append(due_one)
+    for (rules, covered_seq, last), group in groups.items():
         with EventReader.open(
-            warehouse, scope.project_id, until=scope.newest_seq, skip_bots=rules.bot_filtering
+            warehouse,
+            scope.project_id,
+            until=scope.newest_seq,
+            received_until=last,
+            skip_bots=rules.bot_filtering,
         ) as reader:
             touched = _touched_since(reader, covered_seq)
             _count_group(warehouse, reader, group, touched, scope)

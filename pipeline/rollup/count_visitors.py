@@ -6,7 +6,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from engine.local_days import local_days
-from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, SEVERAL_VARIANTS, CountingRules
+from pipeline.rollup.counting_rules import (
+    FLAGGED_AS_BOT,
+    IDENTITY_CONFLICT,
+    LEFT_OUT,
+    SEVERAL_VARIANTS,
+    CountingRules,
+)
 from pipeline.store.warehouse.events import SENDER_BITS
 
 VISITOR = ("experiment", "visitor_key")
@@ -34,8 +40,9 @@ def find_first_exposures(exposures: pl.DataFrame, timezone: str) -> pl.DataFrame
     """Build one row per experiment and visitor: the variant, and the segments at the first exposure.
 
     First is the earliest exposure; of simultaneous ones, the first received. `variant` is SEVERAL_VARIANTS
-    for a visitor with exposures to more than one, FLAGGED_AS_BOT for one with flagged exposures only. Rows
-    are in order of experiments.
+    for a visitor with exposures to more than one, FLAGGED_AS_BOT for one with flagged exposures only, and
+    IDENTITY_CONFLICT for one with several variants, but one only on each of its devices (`device_key`, where
+    visitors are joined). Rows are in order of experiments.
     """
     in_order = exposures if exposures["seq"].is_sorted() else exposures.sort("seq")
     numbered = in_order.with_row_index("row")
@@ -60,10 +67,10 @@ def find_first_exposures(exposures: pl.DataFrame, timezone: str) -> pl.DataFrame
         .sort("experiment")
         .collect(engine="streaming")
     )
-    rows = numbered.drop("variant", "seq", "is_bot", "row")[firsts["row"]]
+    rows = numbered.drop("variant", "seq", "is_bot", "row", "device_key", strict=False)[firsts["row"]]
     days = local_days(rows["occurred_at"].to_numpy(), timezone)
     return rows.rename({"occurred_at": "first_exposed_at"}).with_columns(
-        firsts.select(_variant_of()).to_series(),
+        _mark_conflicts(firsts.with_columns(_variant_of()), exposures)["variant"],
         firsts["last_exposed_at"],
         pl.Series("first_day", days),
     )
@@ -102,7 +109,7 @@ def sum_outcomes(counted: pl.DataFrame, exposed: pl.DataFrame, rules: CountingRu
     """Sum up the counted events of the visitors in `exposed`, since their first exposure and before it."""
     since = pl.col("occurred_at") - pl.col("first_exposed_at")
     is_before = since < 0
-    visitors = exposed.filter(pl.col("variant") < FLAGGED_AS_BOT).select(*VISITOR, "first_exposed_at")
+    visitors = exposed.filter(pl.col("variant") < min(LEFT_OUT)).select(*VISITOR, "first_exposed_at")
     events = (
         counted.lazy()
         .join(visitors.lazy(), on=VISITOR)
@@ -175,6 +182,24 @@ def _variant_of() -> pl.Expr:
         .otherwise("lowest")
         .alias("variant")
     )
+
+
+def _mark_conflicts(firsts: pl.DataFrame, exposures: pl.DataFrame) -> pl.DataFrame:
+    """Mark visitors who saw several variants, but on no device more than one."""
+    several = firsts.filter(pl.col("variant") == SEVERAL_VARIANTS).select(VISITOR)
+    if "device_key" not in exposures.columns or several.is_empty():
+        return firsts
+    of_devices = (
+        exposures.filter(~pl.col("is_bot"))
+        .join(several, on=VISITOR, how="semi")
+        .group_by(*VISITOR, "device_key")
+        .agg((pl.col("variant").min() < pl.col("variant").max()).alias("is_several"))
+    )
+    conflicts = of_devices.group_by(VISITOR).agg(pl.col("is_several").any()).filter(~pl.col("is_several"))
+    marked = firsts.join(conflicts, on=VISITOR, how="left", maintain_order="left")
+    is_conflict = pl.col("is_several").is_not_null()
+    variant = pl.when(is_conflict).then(pl.lit(IDENTITY_CONFLICT, pl.UInt8)).otherwise("variant")
+    return marked.with_columns(variant.alias("variant"))
 
 
 def _with_day(firsts: pl.DataFrame, timezone: str) -> pl.DataFrame:

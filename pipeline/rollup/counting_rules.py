@@ -16,9 +16,12 @@ from pipeline.store.warehouse.segment_dimensions import json_pointer
 
 # Part of every fingerprint: raise it when the same events would count differently from now on.
 RULES_VERSION: Final = 4
-# Stored instead of a variant's number for visitors counted in no variant.
+# Stored instead of a variant's number for visitors counted in no variant. Visitor ids joined by a user id may
+# each have seen one variant, and the user several.
+IDENTITY_CONFLICT: Final = 253
 FLAGGED_AS_BOT: Final = 254
 SEVERAL_VARIANTS: Final = 255
+LEFT_OUT: Final = (IDENTITY_CONFLICT, FLAGGED_AS_BOT, SEVERAL_VARIANTS)
 FOREVER: Final = 2**62
 # The `value_param` that names the event's own value.
 OWN_VALUE: Final = "value"

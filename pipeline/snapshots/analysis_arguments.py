@@ -74,6 +74,7 @@ def _course(
                 if goal.guardrail_margin_percent is not None
             },
             several_variants=entry.several_variants,
+            identity_conflicts=entry.identity_conflicts,
             bots=entry.bots,
         ),
     }

@@ -12,7 +12,7 @@ from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.local_days import from_epoch_microseconds
-from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, SEVERAL_VARIANTS
+from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, IDENTITY_CONFLICT, SEVERAL_VARIANTS
 from pipeline.snapshots.manifest import (
     SCHEMA_VERSION,
     DataFile,
@@ -26,7 +26,11 @@ from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.visitor_export import VisitorExport, write_visitors
 
 # Stored instead of a variant id in the sums of visitors counted in no variant.
-_SET_ASIDE: Final = {FLAGGED_AS_BOT: "flagged_as_bot", SEVERAL_VARIANTS: "several_variants"}
+_SET_ASIDE: Final = {
+    IDENTITY_CONFLICT: "identity_conflict",
+    FLAGGED_AS_BOT: "flagged_as_bot",
+    SEVERAL_VARIANTS: "several_variants",
+}
 
 # Writes a file and returns its number of rows.
 Write = Callable[[Path], int]
@@ -82,6 +86,7 @@ def write_experiment(  # noqa: PLR0913  # everything that an entry consists of
         covered_seq=published.covered_seq,
         as_of=from_epoch_microseconds(published.as_of),
         several_variants=counts.get(SEVERAL_VARIANTS, 0),
+        identity_conflicts=counts.get(IDENTITY_CONFLICT, 0),
         bots=counts.get(FLAGGED_AS_BOT, 0),
         pauses=experiment.pauses,
         looks=looks,

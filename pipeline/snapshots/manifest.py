@@ -79,7 +79,8 @@ class SnapshotGoal:
 class SnapshotExperiment:
     """Results of an experiment: of its events numbered up to `covered_seq`, as of `as_of`.
 
-    `several_variants` visitors were exposed to more than one variant, `bots` were flagged; neither has a row.
+    `several_variants` visitors were exposed to more than one variant, `identity_conflicts` are users with
+    visitor ids of different variants, `bots` were flagged; none of these has a row.
     Variants and goals are those the experiment was counted by. `weight_epochs` is empty until weights
     change. `looks` are the recorded ones that judge the experiment: the one at the plan and the last of the
     others, in order; None in snapshots from before they contained looks and pauses.
@@ -100,6 +101,7 @@ class SnapshotExperiment:
     covered_seq: int
     as_of: datetime
     several_variants: int
+    identity_conflicts: int = 0
     bots: int
     pauses: tuple[Pause, ...] = ()
     looks: tuple[RecordedLook, ...] | None = None

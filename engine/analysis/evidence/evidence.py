@@ -54,7 +54,8 @@ class Evidence:
     `visitors[v]` is the number of distinct visitors counted; `conversions[g, v]` of those with at least
     one conversion; `revenue[g, v]` the moments of cents per visitor (every visitor counted, zeros
     included; all zero for a goal that carries no money). `several_variants` visitors saw more
-    than one variant and `bots` were flagged: neither is counted anywhere else. `epochs` are the same
+    than one variant, `identity_conflicts` are users with visitor ids of different variants, and `bots` were
+    flagged: none of these is counted anywhere else. `epochs` are the same
     totals by weight epoch, where weights changed; None where they never did. `segments`
     are the visitors of every segment, where they are known and these are the totals of all visitors. `values`
     are there where a goal is judged on more than counts and revenue, or the pre-period matters.
@@ -68,6 +69,7 @@ class Evidence:
     revenue: Moments
     daily: DailyEvidence
     several_variants: int = 0
+    identity_conflicts: int = 0
     bots: int = 0
     as_of: datetime | None = None
     last_exposure_at: datetime | None = None
@@ -93,7 +95,7 @@ class Evidence:
             _check_shape("largest_cents", self.largest_cents, (goals, variants))
         if self.values is not None:
             _check_shape("values", self.values.value.n, (goals, variants))
-        if (self.visitors < 0).any() or self.several_variants < 0 or self.bots < 0:
+        if (self.visitors < 0).any() or min(self.several_variants, self.identity_conflicts, self.bots) < 0:
             raise InvalidEvidenceError("numbers of visitors must not be negative")
         if ((self.conversions < 0) | (self.conversions > self.visitors)).any():
             raise InvalidEvidenceError(

@@ -6,6 +6,7 @@ from datetime import datetime
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.health.check_result import CheckInput, CheckResult
 from engine.analysis.health.events import bots, freshness, goals_fire
+from engine.analysis.health.identity_conflicts import identity_conflicts
 from engine.analysis.health.implausible_lift import implausible_lift
 from engine.analysis.health.novelty import novelty
 from engine.analysis.health.power import underpowered
@@ -23,6 +24,7 @@ CHECKS: tuple[Callable[[CheckInput], CheckResult], ...] = (
     sample_ratio_by_segment,
     unweighted_arms,
     several_variants,
+    identity_conflicts,
     alike_before,
     bots,
     freshness,

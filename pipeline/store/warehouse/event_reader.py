@@ -9,13 +9,12 @@ import polars as pl
 
 from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame, registered
 from pipeline.store.warehouse.events import IS_TRUSTED, SENDER_BIT, has_table, table_name
+from pipeline.store.warehouse.identities import Identities
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
 
 # Segment columns of an event; the day of the week follows from its time.
 SEGMENT_COLUMNS: Final = (*(name for name in DIMENSIONS if name != "day_of_week"), CUSTOM)
 _KEYS: Final = 2**64
-# The user of a conversion without a visitor id.
-_USER_ONLY: Final = "CASE WHEN e.visitor_id IS NULL THEN e.user_key END"
 
 
 class Bucket(NamedTuple):
@@ -39,12 +38,14 @@ def buckets(events: int, at_once: int) -> list[Bucket]:
 class EventReader:
     """One project's events up to a sequence number, on a cursor that holds the temporary tables for them.
 
-    A conversion with only a user id belongs to the first visitor identified as that user, if there is one.
+    Visitors joined by a user id are read as one, under the key of the person (see `Identities`).
     Repeats of an event id are left out once `skip_repeats` has found them. A browser's event is outranked by
     a server's or an import's with the same id: it is left out of what ends after that one was received.
     """
 
-    def __init__(self, cursor: Cursor, project_id: str, *, until: int, skip_bots: bool) -> None:
+    def __init__(
+        self, cursor: Cursor, project_id: str, *, until: int, received_until: int, skip_bots: bool
+    ) -> None:
         """Read events numbered at most `until`; use `EventReader.open` instead."""
         self.cursor = cursor
         self.skip_bots = skip_bots
@@ -52,31 +53,35 @@ class EventReader:
         self._touched = ""
         self._has_repeats = False
         self.has_outranked = False
-        self._has_identities = self._find_identities()
+        self._identities = Identities(cursor, self._events, received_until=received_until)
 
     @classmethod
     @contextmanager
-    def open(cls, warehouse: Warehouse, project_id: str, *, until: int, skip_bots: bool) -> Iterator[Self]:
-        """Read committed events numbered at most `until`; the project has a table of events."""
+    def open(
+        cls, warehouse: Warehouse, project_id: str, *, until: int, received_until: int, skip_bots: bool
+    ) -> Iterator[Self]:
+        """Read committed events numbered at most `until`; the project has a table of events.
+
+        Visitors are joined by events received up to `received_until` (microseconds since 1970).
+        """
         with warehouse.cursor() as cursor:
-            yield cls(cursor, project_id, until=until, skip_bots=skip_bots)
+            yield cls(cursor, project_id, until=until, received_until=received_until, skip_bots=skip_bots)
 
     def keep_to_visitors_since(self, seq: int) -> pl.Series:
-        """Restrict reading to visitors with events numbered after `seq`; return their keys."""
-        # A visitor who identifies takes over the conversions of the user, so both are touched; and so is a
-        # user whose conversions belong to a touched visitor.
+        """Restrict reading to visitors whose count may change by events after `seq`; return their keys.
+
+        These have such events, or are joined with others than before.
+        """
+        changed = self._changed_since(seq)
+        touched, keys = f"SELECT visitor_key FROM {changed}", "FROM touched_visitors"
+        if self._identities.exist:
+            touched = self._identities.touched_persons(changed, seq)
+            keys = self._identities.keys_of("touched_visitors")
         self.cursor.execute(
-            f"""
-            CREATE OR REPLACE TEMP TABLE touched_visitors AS
-            WITH named AS (
-              SELECT DISTINCT unnest([e.visitor_key, e.user_key, i.visitor_key]) AS visitor_key
-              FROM {self._changed_since(seq)} e LEFT JOIN identities i ON {_USER_ONLY} = i.user_key
-            )
-            FROM named WHERE visitor_key IS NOT NULL
-            UNION SELECT i.user_key FROM identities i SEMI JOIN named USING (visitor_key)
-            """
+            f"CREATE OR REPLACE TEMP TABLE touched_visitors AS SELECT DISTINCT * FROM ({touched})"
         )
-        self._touched = "SEMI JOIN touched_visitors USING (visitor_key)"
+        self.cursor.execute(f"CREATE OR REPLACE TEMP TABLE touched_keys AS {keys}")
+        self._touched = "SEMI JOIN touched_keys USING (visitor_key)"
         return fetch_frame(self.cursor, "SELECT visitor_key FROM touched_visitors")["visitor_key"]
 
     def keep_to_all(self) -> None:
@@ -129,15 +134,19 @@ class EventReader:
         self.has_outranked = bool(self.cursor.execute("SELECT 1 FROM outranked LIMIT 1").fetchall())
 
     def exposures(self, variants: pl.DataFrame, bucket: Bucket) -> pl.DataFrame:
-        """Read exposures of visitors in `bucket` to `variants` (see `variant_rows`), with their segments."""
-        segments = ", ".join(f"e.{name}" for name in SEGMENT_COLUMNS)
+        """Read exposures of visitors in `bucket` to `variants` (see `variant_rows`), with their segments.
+
+        Where visitors are joined, `device_key` is the key of the visitor id of each exposure.
+        """
+        columns = [*SEGMENT_COLUMNS, *(["device_key"] if self._identities.exist else [])]
         with registered(self.cursor, "arms", variants):
             return fetch_frame(
                 self.cursor,
                 f"""
                 SELECT a.experiment, a.variant, e.visitor_key, e.occurred_at, e.seq,
                   {"e.is_bot" if self.skip_bots else "false"} AS is_bot,
-                  {SENDER_BIT} AS exposure_sender, e.address_key, {segments}
+                  {SENDER_BIT} AS exposure_sender, e.address_key,
+                  {", ".join(f"e.{name}" for name in columns)}
                 FROM {self.of_type("exposure")} e JOIN arms a USING (experiment_id, variant_id)
                 {self.join_outranked()}
                 WHERE e.received_at BETWEEN a.received_from AND a.received_until AND e.not_counted IS NULL
@@ -159,15 +168,13 @@ class EventReader:
         Events of other visitors that meet the condition `related` are included.
         """
         events = f"(SELECT * FROM {self._events} e WHERE e.type = '{kind}')"
-        if kind == "conversion" and self._has_identities:
-            events = f"""(
-              SELECT e.* REPLACE (coalesce(i.visitor_key, e.visitor_key) AS visitor_key)
-              FROM {events} e LEFT JOIN identities i ON {_USER_ONLY} = i.user_key
-            )"""
         if not self.is_whole:
-            touched = "visitor_key IN (SELECT visitor_key FROM touched_visitors)"
-            condition = touched if related is None else f"({touched}) IS TRUE OR ({related}) IS TRUE"
-            events = f"(SELECT * FROM {events} e WHERE {condition})"
+            events = _selected(events, "touched_keys", related)
+        if self._identities.exist:
+            events = self._identities.joined(events, with_visitor_ids=kind != "conversion")
+            if not self.is_whole:
+                # A visitor id may equal the user id of another person.
+                events = _selected(events, "touched_visitors", related)
         if self._has_repeats:
             # This form hashes the few repeats; an anti join may hash the many events instead.
             events = f"(SELECT * FROM {events} e WHERE (seq IN (SELECT seq FROM repeats)) IS NOT TRUE)"
@@ -179,7 +186,7 @@ class EventReader:
         A server's event outranks those of browsers with its id, and those with its transaction. An order
         outranked by its id gives way to the next one of the same transaction, so that those change too.
         """
-        columns = "e.visitor_id, e.visitor_key, e.user_key, e.transaction_key"
+        columns = "e.visitor_id, e.visitor_key, e.transaction_key"
         new = f"SELECT {columns} FROM {self._events} e WHERE e.seq > {seq:d}"
         self.cursor.execute(
             f"""
@@ -205,17 +212,12 @@ class EventReader:
           )
         )"""
 
-    def _find_identities(self) -> bool:
-        self.cursor.execute(
-            f"""
-            CREATE OR REPLACE TEMP TABLE identities AS
-            SELECT user_key, arg_min(visitor_key, seq) AS visitor_key FROM {self._events}
-            WHERE visitor_id IS NOT NULL
-              AND user_key IN (SELECT user_key FROM {self._events} WHERE visitor_id IS NULL)
-            GROUP BY user_key
-            """
-        )
-        return bool(self.cursor.execute("SELECT 1 FROM identities LIMIT 1").fetchall())
+
+def _selected(events: str, keys: str, related: str | None) -> str:
+    """Build the subquery of events with the keys in a table, or that meet the condition `related`."""
+    touched = f"visitor_key IN (SELECT visitor_key FROM {keys})"
+    condition = touched if related is None else f"({touched}) IS TRUE OR ({related}) IS TRUE"
+    return f"(SELECT * FROM {events} e WHERE {condition})"
 
 
 def newest_seq(warehouse: Warehouse, project_id: str) -> int | None:

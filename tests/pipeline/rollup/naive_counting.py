@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
+from pipeline.store.warehouse import identities
 from pipeline.store.warehouse.events import EventRow
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -21,6 +22,7 @@ class Person:
 
     first: EventRow
     variants: set[str]
+    by_device: dict[str, set[str]]
     converted: dict[str, datetime] = field(default_factory=dict)
     orders: dict[str, list[tuple[datetime, int]]] = field(default_factory=lambda: defaultdict(list))
     before: dict[str, int] = field(default_factory=lambda: defaultdict(int))
@@ -29,10 +31,11 @@ class Person:
 
 @dataclass
 class Tally:
-    """The people of one experiment: by variant, those set aside, and the flagged ones."""
+    """The people of one experiment: by variant, those set aside by one device or by several, the flagged."""
 
     people: list[Person]
     several: int
+    conflicts: int
     bots: int
 
 
@@ -44,11 +47,11 @@ def tally(
 ) -> Tally:
     """Count `rows`, given in order of arrival, keeping the people whose first exposure is admitted."""
     once = list(_once([row for row in rows if row.not_counted is None], experiment))
-    owner = _owners(rows)
+    person_of = _persons([row for row in rows if not _is_late(row, experiment)])
     exposed: dict[str, list[EventRow]] = defaultdict(list)
     for row in once:
         if row.type == "exposure" and row.experiment_id == experiment.id and _in_period(row, experiment):
-            exposed[str(row.visitor_id)].append(row)
+            exposed[person_of(row)].append(row)
     found: dict[str, Person] = {}
     bots = 0
     for visitor, seen in exposed.items():
@@ -59,11 +62,15 @@ def tally(
         if not counted:
             bots += 1
             continue
-        found[visitor] = Person(first, {str(row.variant_id) for row in counted})
+        by_device: dict[str, set[str]] = defaultdict(set)
+        for row in counted:
+            by_device[str(row.visitor_id)].add(str(row.variant_id))
+        found[visitor] = Person(first, set().union(*by_device.values()), by_device)
     clean = {visitor: person for visitor, person in found.items() if len(person.variants) == 1}
     for goal in experiment.goals:
-        _convert(_Counting(goal, experiment, project), once, owner, clean)
-    return Tally(list(clean.values()), len(found) - len(clean), bots)
+        _convert(_Counting(goal, experiment, project), once, person_of, clean)
+    several = [any(len(seen) > 1 for seen in found[one].by_device.values()) for one in found.keys() - clean]
+    return Tally(list(clean.values()), sum(several), len(several) - sum(several), bots)
 
 
 def _once(rows: Sequence[EventRow], experiment: Experiment) -> Iterator[EventRow]:
@@ -86,12 +93,31 @@ def _is_late(row: EventRow, experiment: Experiment) -> bool:
     return experiment.completed_at is not None and _moment(row.received_at) > experiment.completed_at
 
 
-def _owners(rows: Iterable[EventRow]) -> dict[str, str]:
-    owner: dict[str, str] = {}
+def _persons(rows: Iterable[EventRow]) -> Callable[[EventRow], str]:
+    """Return the function that names the person of an event, by the first visitor id of its user."""
+    linked: dict[str, dict[bool, list[str]]] = defaultdict(lambda: {True: [], False: []})
     for row in rows:
         if row.visitor_id is not None and row.user_id is not None:
-            owner.setdefault(row.user_id, row.visitor_id)
-    return owner
+            seen = linked[row.user_id][_is_trusted(row)]
+            seen += [] if row.visitor_id in seen else [row.visitor_id]
+    counting = {user: seen[True] or seen[False] for user, seen in linked.items()}
+    joined = {user: seen for user, seen in counting.items() if len(seen) <= identities.MAX_VISITORS_OF_USER}
+    owner: dict[str, str] = {}
+    for trusted in (True, False):
+        for row in rows:
+            user, visitor = row.user_id, row.visitor_id
+            is_of_kind = _is_trusted(row) == trusted == bool(user and linked[user][True])
+            if user in joined and visitor is not None and is_of_kind:
+                owner.setdefault(visitor, user)
+    own = {user: [visitor for visitor in seen if owner[visitor] == user] for user, seen in joined.items()}
+
+    def person_of(row: EventRow) -> str:
+        if row.visitor_id is None and row.user_id in joined:
+            return own[(own[row.user_id] and row.user_id) or owner[joined[row.user_id][0]]][0]
+        key = row.visitor_id or str(row.user_id)
+        return own[owner[key]][0] if key in owner else key
+
+    return person_of
 
 
 def _in_period(row: EventRow, experiment: Experiment) -> bool:
@@ -109,7 +135,10 @@ class _Counting(NamedTuple):
 
 
 def _convert(
-    counting: _Counting, once: Iterable[EventRow], owner: dict[str, str], people: dict[str, Person]
+    counting: _Counting,
+    once: Iterable[EventRow],
+    person_of: Callable[[EventRow], str],
+    people: dict[str, Person],
 ) -> None:
     goal, experiment, project = counting
     transactions = set()
@@ -132,8 +161,7 @@ def _convert(
             if row.transaction_id in transactions:
                 continue
             transactions.add(row.transaction_id)
-        user = str(row.user_id)
-        person = people.get(row.visitor_id if row.visitor_id is not None else owner.get(user, user))
+        person = people.get(person_of(row))
         if person is None:
             continue
         if row.occurred_at < person.first.occurred_at:

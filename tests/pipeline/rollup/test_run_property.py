@@ -218,7 +218,8 @@ def compare(
     admits: Callable[[EventRow], bool],
 ) -> None:
     wanted = tally(rows, experiment, project, admits)
-    assert (observed.several_variants, observed.bots) == (wanted.several, wanted.bots)
+    left_out = (observed.several_variants, observed.identity_conflicts, observed.bots)
+    assert left_out == (wanted.several, wanted.conflicts, wanted.bots)
     days = observed.daily.days
     visitors: Counter[Any] = Counter()
     conversions: Counter[Any] = Counter()
