@@ -8,10 +8,12 @@ from cryptography.fernet import Fernet
 
 from api.bodies.slices import Turns
 from api.middleware.rate_limits import RateLimits
+from api.sdk.quotas import BrowserQuotas
 from pipeline.assignment.exposure_filter import ExposureFilter
 from pipeline.assignment.first_assignments import FirstAssignments
 from pipeline.assignment.project_cache import ProjectCache
-from pipeline.encryption_key import open_cipher
+from pipeline.encryption_key import derive_secret, open_cipher
+from pipeline.events.address_keys import AddressKey, address_keys
 from pipeline.jobs.scheduler import Scheduler
 from pipeline.results.exports import Exports
 from pipeline.services import PipelineServices, open_pipeline
@@ -28,6 +30,8 @@ class Services(PipelineServices):
     first_assignments: FirstAssignments
     exposure_filter: ExposureFilter
     limits: RateLimits
+    quotas: BrowserQuotas
+    address_key: AddressKey
     cipher: Fernet
     turns: Turns
 
@@ -61,6 +65,8 @@ def open_services(settings: Settings) -> Iterator[Services]:
                 pipeline.catalog, pipeline.warehouse, pipeline.ingest, first_assignments
             ),
             limits=RateLimits(settings),
+            quotas=BrowserQuotas(settings),
+            address_key=address_keys(derive_secret(settings, b"address_key")),
             cipher=open_cipher(settings),
             turns=Turns(),
         )

@@ -1,5 +1,6 @@
-"""Encryption key of stored replies: from the settings, or a file in the data folder."""
+"""Encryption key of stored replies, from the settings or the data folder, and secrets derived from it."""
 
+import hashlib
 import os
 from pathlib import Path
 from typing import Final
@@ -22,12 +23,28 @@ def open_cipher(settings: Settings) -> Fernet:
     The folder's key is created where it is absent; processes that do so at once all get the same one.
     Fernet is AES-128-CBC with an HMAC-SHA256: https://github.com/fernet/spec. Raises SecretsKeyError.
     """
+    return _cipher(*_read_key(settings))
+
+
+def derive_secret(settings: Settings, purpose: bytes) -> bytes:
+    """Derive 32 bytes for a purpose of at most 16 bytes from that key, which they do not reveal.
+
+    Raises SecretsKeyError.
+    """
+    key, source = _read_key(settings)
+    # An invalid key is reported in the same words for every use of it.
+    _cipher(key, source)
+    return hashlib.blake2b(digest_size=32, key=key, person=purpose).digest()
+
+
+def _read_key(settings: Settings) -> tuple[bytes, str]:
+    """Read the key and the name of its source."""
     if settings.secrets_key is not None:
-        return _cipher(settings.secrets_key.get_secret_value(), "TRUELIFT_SECRETS_KEY")
+        return settings.secrets_key.get_secret_value().encode(), "TRUELIFT_SECRETS_KEY"
     path = settings.secrets_key_path
     if not path.exists():
         _create_key(path)
-    return _cipher(path.read_bytes().strip(), str(path))
+    return path.read_bytes().strip(), str(path)
 
 
 def _create_key(path: Path) -> None:
@@ -47,7 +64,7 @@ def _create_key(path: Path) -> None:
         draft.unlink()
 
 
-def _cipher(key: str | bytes, source: str) -> Fernet:
+def _cipher(key: bytes, source: str) -> Fernet:
     try:
         return Fernet(key)
     except ValueError:

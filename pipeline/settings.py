@@ -38,6 +38,23 @@ class Settings(BaseSettings):
     sdk_rate_limit_per_minute: int = Field(
         600_000, gt=0, description="Requests a minute to the SDK endpoints of one project."
     )
+    browser_events_per_minute: int = Field(
+        3_000_000, gt=0, description="Events a minute from the browsers of one project."
+    )
+    browser_bytes_per_minute: int = Field(
+        2**31, gt=0, description="Bytes of bodies a minute from the browsers of one project."
+    )
+    address_events_per_minute: int = Field(
+        60_000, gt=0, description="Events a minute from the browsers at one network address."
+    )
+    address_bytes_per_minute: int = Field(
+        2**26, gt=0, description="Bytes of bodies a minute from the browsers at one network address."
+    )
+    browser_amount_limit: int = Field(
+        100_000,
+        gt=0,
+        description="Largest amount that a browser may report, in units of about a US dollar.",
+    )
 
     ingest_queue_bytes: int = Field(
         64 * 2**20, gt=0, description="Events waiting for a commit before 503 is answered."

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
@@ -12,8 +12,11 @@ from api.auth import Caller, authenticate, require_scope, require_served
 from api.errors import INVALID, ApiError
 from api.middleware.proxies import client_address
 from api.services import Services
+from engine.design.project import Project
+from engine.design.validation.values import shown
 from engine.errors import Problem
 from pipeline.assignment.project_cache import CachedProject
+from pipeline.assignment.snippet import is_own_page
 from pipeline.clock import utc_now
 from pipeline.events.attributes import UNKNOWN_CLIENT, Client
 from pipeline.store.catalog.errors import NotFoundError
@@ -34,6 +37,8 @@ class SdkBody(Protocol):
         """The project's id."""
 
 
+# Counts the bytes of a body; ApiError `rate_limited` where they are too many.
+CountBytes: TypeAlias = Callable[[int], None]
 BodyT = TypeVar("BodyT", bound=SdkBody)
 
 
@@ -48,8 +53,9 @@ class SdkRequest(Generic[BodyT]):
     body: BodyT
     sender: Sender
     client: Client = UNKNOWN_CLIENT
-    # The visitor's network address.
+    # The visitor's network address, and its keyed hash.
     address: str | None = None
+    address_key: int | None = None
     # Whether the project stores nothing from the visitor's network address.
     is_excluded: bool = False
     # The site of the page that sent the request.
@@ -57,9 +63,9 @@ class SdkRequest(Generic[BodyT]):
 
 
 async def read_request(
-    request: Request, services: Services, read: Callable[[], Awaitable[BodyT]]
+    request: Request, services: Services, read: Callable[[CountBytes], Awaitable[BodyT]]
 ) -> SdkRequest[BodyT]:
-    """Check the key, read the body with `read`, and find the project.
+    """Check the key, read the body with `read`, which counts its bytes, and find the project.
 
     A public key works for up to a second after its project is deleted; an API key is looked up each time,
     so that revoking it takes effect at once.
@@ -72,21 +78,30 @@ async def read_request(
     authorization = request.headers.get("authorization")
     if authorization is not None:
         caller = await _server_caller(authorization, services)
-        body = await read()
+        body = await read(_take_any)
         project_id = request.query_params.get("project_id") or body.project_id
         cached = await _project_of_server(request, services, caller, project_id)
         return SdkRequest(cached, body, "server")
     cached = await _project_of_browser(request, services)
     address = client_address(request)
+    address_key = services.address_key(address)
+    # An address that has used up its quota is refused before its body is read.
+    services.quotas.require_room(cached.project.id, address_key)
+    count_bytes = partial(services.quotas.count_bytes, cached.project.id, address_key)
     return SdkRequest(
         cached,
-        await read(),
+        await read(count_bytes),
         "browser",
         Client.of_headers(dict(request.headers)),
         address,
+        address_key,
         cached.excludes(address),
         request.headers.get("origin"),
     )
+
+
+def _take_any(number: int) -> None:
+    """Take any number of bytes: servers have no quota."""
 
 
 async def _server_caller(authorization: str, services: Services) -> Caller:
@@ -132,7 +147,25 @@ async def _project_of_browser(request: Request, services: Services) -> CachedPro
     await _count_request(request, services, cached)
     if not cached.account.is_served:
         raise ApiError("account_inactive", "the subscription of the project's account has ended")
+    _require_own_page(request, cached.project)
     return cached
+
+
+def _require_own_page(request: Request, project: Project) -> None:
+    """Require a page on the project's hosts where only these are allowed; ApiError `forbidden`.
+
+    Browsers send Origin with every POST, beacons included; it is `null` where the page hides its address.
+    """
+    if not project.allowed_hosts_only:
+        return
+    origin = request.headers.get("origin", "null")
+    page = request.headers.get("referer") if origin == "null" else origin
+    if not is_own_page(project, page):
+        raise ApiError(
+            "forbidden",
+            "the project takes requests from pages on its own hosts only (allowed_hosts_only), and this one "
+            f"comes from {shown(page) if page else 'a page that sends neither Origin nor Referer'}",
+        )
 
 
 async def _count_request(request: Request, services: Services, cached: CachedProject) -> None:

@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from api.bodies.event_body import VISIT, read_event_body
 from api.bodies.json_body import off_loop
 from api.schemas.sdk import VisitAnswer
-from api.sdk.access import SdkRequest, read_request
+from api.sdk.access import CountBytes, SdkRequest, read_request
 from api.services import Services
 from pipeline.assignment.decide import (
     SERVED,
@@ -43,14 +43,17 @@ async def answer_init(request: Request) -> VisitAnswer:
     )
     decisions = await run_in_threadpool(_decide, services, received, visitor)
     if not received.is_excluded:
-        rows = assignment_rows(visitor, decisions, utc_now_us(), received.sender)
+        rows = assignment_rows(visitor, decisions, utc_now_us(), received.sender, received.address_key)
+        if received.sender == "browser":
+            services.quotas.count_events(received.cached.project.id, received.address_key, len(rows))
         await services.ingest.submit(received.cached.project.id, rows)
     await _verify_snippet(services, received.cached, received.origin)
     return VisitAnswer.of(visitor.visitor_id, decisions)
 
 
-async def _read_visit(request: Request) -> InitBody:
+async def _read_visit(request: Request, count_bytes: CountBytes) -> InitBody:
     body = await read_event_body(request, VISIT)
+    count_bytes(len(body))
     return await off_loop(len(body), decode_init, body)
 
 

@@ -9,11 +9,12 @@ from fastapi import Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from api.bodies.event_body import EVENTS, read_event_body
-from api.sdk.access import read_request
+from api.sdk.access import CountBytes, read_request
 from api.services import Services
 from pipeline.assignment.exposure_filter import find_excluded
 from pipeline.clock import utc_now_us
 from pipeline.events.body import EventBody, divided, read_in_slices
+from pipeline.events.browser_money import BrowserMoney
 from pipeline.events.decode import DecodedEvents, RequestContext
 from pipeline.events.rejections import EventResult
 from pipeline.ingest import ROW_BYTES
@@ -39,25 +40,36 @@ async def store_events(request: Request, decode: Decode, *, single: bool = False
     """
     services: Services = request.app.state.services
     received = await read_request(request, services, partial(_read_events, request, services, single=single))
+    is_browser = received.sender == "browser"
+    project = received.cached.project
+    if is_browser:
+        services.quotas.count_events(project.id, received.address_key, len(received.body.events))
     context = RequestContext(
         received_us=utc_now_us(),
         project_ids=received.cached.ids,
         sender=received.sender,
         client=received.client,
         is_excluded=received.is_excluded,
+        address_key=received.address_key,
+        browser_money=(
+            BrowserMoney.of(project, services.settings.browser_amount_limit) if is_browser else None
+        ),
     )
     events = await services.turns.run(_decode_in_slices(decode, received.body, context))
     if found := find_excluded(events, received.cached):
         mark = services.exposure_filter.mark_not_counted
         events = await run_in_threadpool(mark, events, found, received.cached)
     size = received.body.size + ROW_BYTES * len(events.rows)
-    await services.ingest.submit(received.cached.project.id, events.rows, size)
+    await services.ingest.submit(project.id, events.rows, size)
     answer = Answer(len(events.rows), events.rejected, events.results)
     return Response(_encode(answer), media_type="application/json")
 
 
-async def _read_events(request: Request, services: Services, *, single: bool) -> EventBody:
+async def _read_events(
+    request: Request, services: Services, count_bytes: CountBytes, *, single: bool
+) -> EventBody:
     body = await read_event_body(request, EVENTS)
+    count_bytes(len(body))
     return await services.turns.run(read_in_slices(body, single=single))
 
 

@@ -64,7 +64,11 @@ def decide(
 
 
 def assignment_rows(
-    visitor: Visitor, decisions: Iterable[VariantDecision], received_us: int, sender: Sender
+    visitor: Visitor,
+    decisions: Iterable[VariantDecision],
+    received_us: int,
+    sender: Sender,
+    address_key: int | None = None,
 ) -> list[EventRow]:
     """Build the events that store new assignments; a visitor counts only from the first exposure on.
 
@@ -94,6 +98,7 @@ def assignment_rows(
                 variant_id=decision.variant.id,
                 url=visitor.url,
                 sender=sender,
+                address_key=address_key,
                 visitor_identity="anonymous" if visitor.user_id is None else "identified",
                 **segments,
             )

@@ -10,6 +10,7 @@ import msgspec
 from engine.design.experiment import Experiment
 from pipeline.events.attributes import UNKNOWN_CLIENT, Client, segments_of
 from pipeline.events.body import EventBody
+from pipeline.events.browser_money import BrowserMoney
 from pipeline.events.field_checks import (
     checked_cents,
     checked_currency,
@@ -43,6 +44,8 @@ class ProjectIds:
 
     variants: Mapping[str, frozenset[str]]
     goals: frozenset[str]
+    # Names of the events whose `value` some goal counts as money.
+    paid_events: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, experiments: Iterable[Experiment]) -> "ProjectIds":
@@ -54,6 +57,12 @@ class ProjectIds:
                 for experiment in all_experiments
             },
             frozenset(goal.id for experiment in all_experiments for goal in experiment.goals),
+            frozenset(
+                goal.tracking["event_name"]
+                for experiment in all_experiments
+                for goal in experiment.goals
+                if goal.goal_type == "revenue" or "value_param" in goal.tracking
+            ),
         )
 
 
@@ -63,7 +72,8 @@ class RequestContext:
 
     `received_us` is the time of receipt (epoch µs, UTC), `sender` the kind of sender, `client` the visitor's
     browser, `is_excluded` holds where the project excludes the sender's address, and events older than
-    `max_age_us` are rejected.
+    `max_age_us` are rejected. `address_key` is the keyed hash of a browser's address, and `browser_money`
+    limits what a browser may report; servers and imports have neither.
     """
 
     received_us: int
@@ -72,6 +82,8 @@ class RequestContext:
     client: Client = UNKNOWN_CLIENT
     is_excluded: bool = False
     max_age_us: int | None = MAX_AGE_US
+    address_key: int | None = None
+    browser_money: BrowserMoney | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +148,8 @@ def _tracked_row(event: TrackEvent, context: RequestContext, sent_us: int | None
     user_id = optional_id("user_id", event.user_id)
     if event_type == "exposure":
         _check_exposure(event, context.project_ids)
+    if context.browser_money is not None and event.event_name in context.project_ids.paid_events:
+        context.browser_money.check_value(event.value)
     url = checked_text("url", event.url, MAX_URL_LENGTH)
     return EventRow(
         received_at=context.received_us,
@@ -154,6 +168,7 @@ def _tracked_row(event: TrackEvent, context: RequestContext, sent_us: int | None
         event_name=checked_text("event_name", event.event_name, MAX_NAME_LENGTH),
         value=checked_value(event.value),
         sender=context.sender,
+        address_key=context.address_key,
         visitor_identity="anonymous" if user_id is None else "identified",
         **segments_of(event.attributes, url, context.client),
     )
@@ -200,6 +215,10 @@ def _conversion_row(event: ConvertEvent, context: RequestContext, sent_us: int |
     key_id = checked_id("visitor_id", visitor_id or user_id)
     _check_goal(event, context.project_ids)
     transaction_id = optional_id("transaction_id", event.transaction_id)
+    cents = checked_cents(event.revenue_cents, is_refund=is_refund)
+    currency = checked_currency(event.currency)
+    if context.browser_money is not None:
+        context.browser_money.check_order(cents, currency, is_refund=is_refund)
     return EventRow(
         received_at=context.received_us,
         occurred_at=_occurred_at(event, context, sent_us),
@@ -212,12 +231,13 @@ def _conversion_row(event: ConvertEvent, context: RequestContext, sent_us: int |
         user_key=None if user_id is None else hash64(user_id),
         goal_id=event.goal_id,
         event_name=checked_text("event_name", event.event_name, MAX_NAME_LENGTH),
-        revenue_cents=checked_cents(event.revenue_cents, is_refund=is_refund),
-        currency=checked_currency(event.currency),
+        revenue_cents=cents,
+        currency=currency,
         transaction_id=transaction_id,
         transaction_key=None if transaction_id is None else hash64(transaction_id),
         is_refund=is_refund,
         sender=context.sender,
+        address_key=context.address_key,
         visitor_identity="anonymous" if user_id is None else "identified",
         **segments_of(event.attributes, None, context.client),
     )

@@ -24,6 +24,8 @@ CODES: Final = {
     "unknown_variant": "an exposure to a variant that the experiment does not have",
     "unknown_goal": "a conversion of a goal that the project does not have",
     "invalid_value": "value or revenue_cents out of bounds, or a refund without revenue_cents",
+    "untrusted_revenue": "revenue or a refund from a browser, where the project's `trusted_revenue` is true",
+    "amount_too_large": "an amount from a browser above `TRUELIFT_BROWSER_AMOUNT_LIMIT`; servers may send it",
     "invalid_currency": "currency is not a three-letter code",
     "excluded_address": "sent from a network address that the project's settings exclude",
     "invalid_attributes": "an attribute that is not text, number or boolean, or over 50 custom dimensions",

@@ -81,3 +81,43 @@ def test_what_comes_from_an_excluded_address_is_not_kept(shop: Shop) -> None:
     assert live.excludes("192.0.2.7")
     assert not live.excludes("198.51.100.1")
     assert not live.excludes("testclient")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Origin": "https://shop.example"}, 200),
+        ({"Origin": "https://elsewhere.example"}, 403),
+        ({"Origin": "https://elsewhere.example", "Referer": "https://shop.example/cart"}, 403),
+        ({"Referer": "https://shop.example/cart"}, 200),
+        ({"Origin": "null", "Referer": "https://shop.example/cart"}, 200),
+        ({"Origin": "null"}, 403),
+        ({}, 403),
+    ],
+)
+def test_with_allowed_hosts_only_pages_of_other_sites_are_refused(
+    shop: Shop, headers: dict[str, str], status: int
+) -> None:
+    shop.customer.patch(f"/projects/{shop.project_id}", {"settings": {"allowed_hosts_only": True}})
+    answer = shop.post(TRACK, {"batch": [shop.exposure()]}, **headers)
+    assert answer.status_code == status
+    if status != 200:
+        assert answer.json()["error"]["code"] == "forbidden"
+        assert shop.stored_count() == 0
+
+
+def test_with_allowed_hosts_only_servers_need_no_page(shop: Shop) -> None:
+    shop.customer.patch(f"/projects/{shop.project_id}", {"settings": {"allowed_hosts_only": True}})
+    body = {"batch": [shop.exposure()], "project_id": shop.project_id}
+    assert shop.customer.with_key("sdk:write").call("POST", "/sdk/track", json=body).status_code == 200
+
+
+def test_with_trusted_revenue_only_a_server_reports_orders(shop: Shop) -> None:
+    shop.customer.patch(f"/projects/{shop.project_id}", {"settings": {"trusted_revenue": True}})
+    order = {"event_id": "a", "visitor_id": "v1", "event_name": "purchase", "revenue_cents": 1999}
+    refused = shop.post("/api/v1/sdk/convert", order).json()
+    assert refused["results"][0]["code"] == "untrusted_revenue"
+    server = shop.customer.with_key("sdk:write")
+    body = {"batch": [order], "project_id": shop.project_id}
+    assert server.call("POST", "/sdk/convert", json=body).json()["accepted"] == 1
+    assert shop.stored("event_id, sender") == [("a", "server")]

@@ -1,0 +1,103 @@
+"""Quotas of browsers: events and bytes a minute of each project and each network address."""
+
+import math
+import time
+from array import array
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+from api.errors import ApiError
+from pipeline.settings import Settings
+
+WINDOW_SECONDS: Final = 60
+_ROWS: Final = 4
+_SLOTS: Final = 1 << 16
+
+
+class AddressCounts:
+    """Counts of any number of addresses in 2 MiB; never too low, and hardly ever too high.
+
+    A count-min sketch with conservative update (Estan and Varghese 2002, SIGCOMM). The addresses are given by
+    keyed hashes, so that no sender can choose whom to collide with.
+    """
+
+    def __init__(self) -> None:
+        """Start with zeros."""
+        self.rows = [array("Q", bytes(8 * _SLOTS)) for _ in range(_ROWS)]
+
+    def get(self, key: int) -> int:
+        """Return the count of a 64-bit key."""
+        return min(row[key >> 16 * place & _SLOTS - 1] for place, row in enumerate(self.rows))
+
+    def add(self, key: int, number: int) -> None:
+        """Add a number to the count of a key."""
+        total = self.get(key) + number
+        for place, row in enumerate(self.rows):
+            slot = key >> 16 * place & _SLOTS - 1
+            row[slot] = max(row[slot], total)
+
+
+class BrowserQuotas:
+    """Fixed windows of a minute, each begun by its first request; for use in one event loop.
+
+    What goes beyond a quota is refused whole, but for the first in a window: a batch that is larger than
+    a whole quota would never get through otherwise.
+    """
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        """Take the limits of the settings."""
+        self._clock = clock
+        self._limits = {
+            "events": (settings.browser_events_per_minute, settings.address_events_per_minute),
+            "bytes": (settings.browser_bytes_per_minute, settings.address_bytes_per_minute),
+        }
+        self._ends_at = -math.inf
+        self._of_projects: dict[str, Counter[str]] = {}
+        self._of_addresses: dict[str, AddressCounts] = {}
+
+    def require_room(self, project_id: str, address_key: int | None) -> None:
+        """Require that neither quota is used up; ApiError `rate_limited`."""
+        for unit in self._limits:
+            self._require(unit, project_id, address_key, 1)
+
+    def count_events(self, project_id: str, address_key: int | None, number: int) -> None:
+        """Count the events of a request; ApiError `rate_limited` where they are too many."""
+        self._count("events", project_id, address_key, number)
+
+    def count_bytes(self, project_id: str, address_key: int | None, number: int) -> None:
+        """Count the bytes of a body; ApiError `rate_limited` where they are too many."""
+        self._count("bytes", project_id, address_key, number)
+
+    def _count(self, unit: str, project_id: str, address_key: int | None, number: int) -> None:
+        self._require(unit, project_id, address_key, number)
+        self._of_projects[unit][project_id] += number
+        if address_key is not None:
+            self._of_addresses[unit].add(address_key, number)
+
+    def _require(self, unit: str, project_id: str, address_key: int | None, number: int) -> None:
+        seconds = math.ceil(self._window_ends_at() - self._clock())
+        for_project, for_address = self._limits[unit]
+        used = self._of_projects[unit][project_id]
+        _require_room(f"{unit} of the project", used, number, for_project, seconds)
+        if address_key is not None:
+            used = self._of_addresses[unit].get(address_key)
+            _require_room(f"{unit} from your network address", used, number, for_address, seconds)
+
+    def _window_ends_at(self) -> float:
+        """Begin a window where the last one is over; return the time at which it ends."""
+        now = self._clock()
+        if now >= self._ends_at:
+            self._ends_at = now + WINDOW_SECONDS
+            self._of_projects = {unit: Counter() for unit in self._limits}
+            self._of_addresses = {unit: AddressCounts() for unit in self._limits}
+        return self._ends_at
+
+
+def _require_room(what: str, used: int, number: int, limit: int, seconds: int) -> None:
+    if used and used + number > limit:
+        raise ApiError(
+            "rate_limited",
+            f"at most {limit:,} {what} are taken from browsers a minute; send these again in {seconds} s",
+            headers={"Retry-After": str(seconds)},
+        )
