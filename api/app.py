@@ -1,7 +1,7 @@
 """The application: routes, middleware and the MCP endpoint."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from typing import Final
 
 from fastapi import APIRouter, FastAPI
@@ -29,7 +29,7 @@ from api.routes import (
     sdk_keys,
     tools,
 )
-from api.services import open_services
+from api.services import Services, open_services
 from pipeline.settings import Settings
 
 VERSION: Final = "1.0.0"
@@ -49,12 +49,12 @@ RESOURCES: Final[tuple[APIRouter, ...]] = (
 )
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """Create the application; it opens the store of the settings when it starts to serve."""
+def create_app(settings: Settings, opened: AbstractContextManager[Services] | None = None) -> FastAPI:
+    """Create the application; when it starts to serve it enters `opened`, or opens the store itself."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with open_services(settings) as services:
+        with opened or open_services(settings) as services:
             app.state.services = services
             async with mcp.serving():
                 yield

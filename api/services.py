@@ -18,6 +18,7 @@ from pipeline.jobs.scheduler import Scheduler
 from pipeline.results.exports import Exports
 from pipeline.services import PipelineServices, open_pipeline
 from pipeline.settings import Settings
+from pipeline.store.ownership.store_lock import StoreLock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +38,10 @@ class Services(PipelineServices):
 
 
 @contextmanager
-def open_services(settings: Settings) -> Iterator[Services]:
+def open_services(settings: Settings, *, lock: StoreLock | None = None) -> Iterator[Services]:
     """Open the pipeline and start its jobs; stop and close everything in reverse order at the end."""
-    with open_pipeline(settings) as pipeline, ExitStack() as stack:
-        # This process alone owns the warehouse: a claim without a reply is of a process that has ended.
+    with open_pipeline(settings, lock=lock) as pipeline, ExitStack() as stack:
+        # This process alone owns the store: a claim without a reply is of a process that has ended.
         pipeline.catalog.idempotency_keys.release_all()
         scheduler = Scheduler(pipeline)
         scheduler.start()
@@ -50,6 +51,7 @@ def open_services(settings: Settings) -> Iterator[Services]:
         first_assignments = FirstAssignments(pipeline.warehouse, pipeline.ingest)
         yield Services(
             settings=settings,
+            lock=pipeline.lock,
             catalog=pipeline.catalog,
             warehouse=pipeline.warehouse,
             ingest=pipeline.ingest,

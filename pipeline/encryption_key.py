@@ -3,14 +3,12 @@
 import hashlib
 import os
 from pathlib import Path
-from typing import Final
 
 from cryptography.fernet import Fernet
 
 from pipeline.settings import Settings
 from pipeline.store.catalog.ids import new_id
-
-OWNER_ONLY: Final = 0o600
+from pipeline.store.private_files import OWNERS_FILE, make_private_folder
 
 
 class SecretsKeyError(Exception):
@@ -48,9 +46,9 @@ def _read_key(settings: Settings) -> tuple[bytes, str]:
 
 
 def _create_key(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(path.parent)
     draft = path.with_name(new_id(path.name))
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNERS_FILE)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(Fernet.generate_key() + b"\n")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from pipeline.clock import utc_now
 from pipeline.ingest import Ingest
@@ -12,6 +13,8 @@ from pipeline.rollup.run import Rollup
 from pipeline.settings import Settings
 from pipeline.snapshots.writer import Snapshots
 from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.ownership.store_lock import StoreLock, locked_store
+from pipeline.store.private_files import hide_new_files, restrict
 from pipeline.store.warehouse.connection import Warehouse
 
 
@@ -20,6 +23,7 @@ class PipelineServices:
     """Everything that works on one data folder, in this process; `clock` returns the time, aware."""
 
     settings: Settings
+    lock: StoreLock
     catalog: Catalog
     warehouse: Warehouse
     ingest: Ingest
@@ -31,14 +35,20 @@ class PipelineServices:
 
 @contextmanager
 def open_pipeline(
-    settings: Settings, *, clock: Callable[[], datetime] = utc_now
+    settings: Settings, *, lock: StoreLock | None = None, clock: Callable[[], datetime] = utc_now
 ) -> Iterator[PipelineServices]:
     """Open the catalog and the warehouse and start ingest; stop and close them in reverse order at the end.
 
+    The store is locked here unless the caller holds its `lock` already.
+
     Raises:
-        WarehouseBusyError: another process owns the warehouse.
+        StoreOwnedError: another process owns the warehouse or the catalog.
+        CatalogError: the catalog cannot be opened.
     """
     with ExitStack() as stack:
+        lock = lock or stack.enter_context(locked_store(settings))
+        hide_new_files()
+        restrict(_stored_paths(settings))
         catalog = Catalog.open(settings)
         stack.callback(catalog.close)
         warehouse = Warehouse.open(settings)
@@ -52,6 +62,7 @@ def open_pipeline(
         stack.callback(snapshots.close)
         yield PipelineServices(
             settings=settings,
+            lock=lock,
             catalog=catalog,
             warehouse=warehouse,
             ingest=ingest,
@@ -60,3 +71,14 @@ def open_pipeline(
             snapshots=snapshots,
             clock=clock,
         )
+
+
+def _stored_paths(settings: Settings) -> Iterator[Path]:
+    """List the folder of the store with its files, and the snapshots."""
+    yield settings.data_dir
+    yield settings.secrets_key_path
+    yield from settings.data_dir.glob(f"{settings.warehouse_path.name}*")
+    yield from settings.data_dir.glob("catalog.sqlite3*")
+    if settings.snapshots_path.is_dir():
+        yield settings.snapshots_path
+        yield from settings.snapshots_path.rglob("*")

@@ -31,7 +31,7 @@ def init(
     if as_json:
         print_json({"account_id": created.id, "member_id": owner.id, "token": token})
         return
-    out.print(f"Account [bold]{created.name}[/] ({created.id}), owner {owner.email_address} ({owner.id}).")
+    out.print(f"Account {created.name} ({created.id}), owner {owner.email_address} ({owner.id}).")
     out.print("Its API key, shown only now:")
     out.print(token, style="bold", soft_wrap=True, highlight=False)
 

@@ -54,12 +54,16 @@ def _expected_failures() -> tuple[type[Exception], ...]:
     from pipeline.imports.tables import UnreadableFileError
     from pipeline.snapshots.manifest import UnreadableSnapshotError
     from pipeline.store.catalog.errors import CatalogError
+    from pipeline.store.ownership.store_lock import StoreOwnedError
+    from pipeline.store.private_files import FolderError
     from pipeline.store.warehouse.connection import WarehouseBusyError
 
     return (
         CommandError,
         EngineError,
         CatalogError,
+        FolderError,
+        StoreOwnedError,
         WarehouseBusyError,
         UnreadableFileError,
         UnreadableSnapshotError,

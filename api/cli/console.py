@@ -5,12 +5,14 @@ import sys
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 # A file or a pipe has no width of its own; a table needs this much.
 WIDTH_WITHOUT_TERMINAL = 120
 
-out = Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
-err = Console(stderr=True)
+# Without markup, which would swallow `[postgres]` and a customer's `[new]`.
+out = Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL, markup=False)
+err = Console(stderr=True, markup=False)
 
 
 class CommandError(Exception):
@@ -19,7 +21,8 @@ class CommandError(Exception):
 
 def print_error(message: str) -> None:
     """Print an error without a traceback."""
-    err.print(f"[bold red]error[/] {message}", highlight=False)
+    # A driver's message may have several lines.
+    err.print(Text.assemble(("error", "bold red"), " ", " ".join(message.split())), soft_wrap=True)
 
 
 def print_json(value: object) -> None:
@@ -30,7 +33,7 @@ def print_json(value: object) -> None:
 def progress() -> Progress:
     """Create a progress bar on standard error, so that standard output holds results only."""
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

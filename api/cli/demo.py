@@ -11,14 +11,16 @@ import typer
 
 from api.cli.console import CommandError, err, out, progress
 from api.cli.options import DataDir
-from api.cli.serving import run_service
-from api.cli.stores import new_project, opened_store
+from api.cli.serving import locked_for_service, run_service
+from api.cli.stores import new_project, settings_for
 from pipeline.clock import utc_now
 
 if TYPE_CHECKING:
     from engine.design.experiment import Experiment
     from engine.design.project import Project
     from pipeline.services import PipelineServices
+    from pipeline.settings import Settings
+    from pipeline.store.ownership.store_lock import StoreLock
 
 SEED = 2026
 MARKER = "made-by-truelift-demo"
@@ -32,13 +34,35 @@ def demo(
     serve: Annotated[bool, typer.Option(help="Serve at the end, until Ctrl-C.")] = True,
 ) -> None:
     """Simulate a shop with three experiments of known effect, print their verdicts, and serve them."""
+    from pipeline.store.ownership.store_lock import locked_store
+
+    settings = _demo_settings(data_dir)
+    _require_own_folder(data_dir)
+    if not serve:
+        with locked_store(settings) as lock:
+            _simulate(settings, lock, visitors)
+        return
+    with locked_for_service(settings, host, port) as (lock, sockets):
+        token, project, experiment = _simulate(settings, lock, visitors)
+        announce = partial(_print_requests, token=token, project=project, experiment=experiment)
+        run_service(settings, lock, sockets, announce=announce)
+
+
+def _demo_settings(data_dir: Path) -> "Settings":
+    """Read the settings, but for places outside of the demo's folder: a demo changes nothing there."""
+    return settings_for(data_dir).model_copy(update={"catalog_url": None, "snapshots_dir": None})
+
+
+def _simulate(settings: "Settings", lock: "StoreLock", visitors: int) -> "tuple[str, Project, Experiment]":
+    """Fill an empty store, and print the verdicts; returns the key, the project and the first experiment."""
     from api.cli.report_table import render_verdicts
     from engine.simulation.demo_shop import SHOP_TIMEZONE
     from pipeline.results.filters import SegmentFilters
+    from pipeline.services import open_pipeline
 
-    _empty_folder(data_dir)
+    _empty_folder(settings.data_dir)
     now = utc_now()
-    with opened_store(data_dir) as store:
+    with open_pipeline(settings, lock=lock) as store:
         account, _, token = store.catalog.accounts.create(
             name="Demo shop", email="owner@shop.example", plan="scale"
         )
@@ -55,19 +79,31 @@ def demo(
             store.results.report(experiment, project, SegmentFilters(), now=now) for experiment in experiments
         ]
     out.print(render_verdicts(reports))
-    if serve:
-        _print_requests(f"http://{host}:{port}", token, project, experiments[0])
-        run_service(data_dir, host, port)
+    return token, project, experiments[0]
+
+
+def _require_own_folder(data_dir: Path) -> None:
+    """Raise CommandError for a folder with files that are not of a demo."""
+    if _contents(data_dir) and not (data_dir / MARKER).exists():
+        raise CommandError(f"{data_dir} holds files that are not of a demo; choose another --data-dir")
 
 
 def _empty_folder(data_dir: Path) -> None:
-    """Empty the demo's own folder; CommandError for a folder with other files."""
-    if data_dir.exists() and any(data_dir.iterdir()):
-        if not (data_dir / MARKER).exists():
-            raise CommandError(f"{data_dir} holds files that are not of a demo; choose another --data-dir")
-        shutil.rmtree(data_dir)
-    data_dir.mkdir(parents=True, exist_ok=True)
+    """Remove an earlier demo; the caller holds the lock of the store."""
+    _require_own_folder(data_dir)
     (data_dir / MARKER).touch()
+    for path in _contents(data_dir):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name != MARKER:
+            path.unlink()
+
+
+def _contents(data_dir: Path) -> list[Path]:
+    """List the files of a folder but for the locks, which a demo holds while it empties the folder."""
+    if not data_dir.exists():
+        return []
+    return [path for path in data_dir.iterdir() if path.suffix != ".lock"]
 
 
 def _start_experiments(store: "PipelineServices", project: "Project", now: datetime) -> "list[Experiment]":
@@ -115,7 +151,7 @@ def _store_events(
     err.print(f"{stored:,} events are on disk.")
 
 
-def _print_requests(url: str, token: str, project: "Project", experiment: "Experiment") -> None:
+def _print_requests(url: str, *, token: str, project: "Project", experiment: "Experiment") -> None:
     base = f"{url}/api/v1/projects/{project.id}/experiments"
     mobile = f"{base}/{experiment.id}/results/summary?device_type=mobile"
     lines = [

@@ -1,12 +1,22 @@
 """Commands `serve` and `openapi`: the service and its description."""
 
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from api.cli.console import out
+from api.cli.listening import bound_sockets, listen
 from api.cli.options import DataDir
 from api.cli.stores import settings_for
+
+if TYPE_CHECKING:
+    from api.services import Services
+    from pipeline.settings import Settings
+    from pipeline.store.ownership.store_lock import StoreLock
 
 
 def serve(
@@ -15,28 +25,72 @@ def serve(
     port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65535)] = 8000,
 ) -> None:
     """Serve the API until Ctrl-C; one process owns the store."""
-    run_service(data_dir, host, port)
+    settings = settings_for(data_dir)
+    with locked_for_service(settings, host, port) as (lock, sockets):
+        run_service(settings, lock, sockets, announce=_announce)
 
 
-def run_service(data_dir: Path, host: str, port: int) -> None:
-    """Serve until stopped; `GET /healthz` answers 200 once requests are taken."""
+@contextmanager
+def locked_for_service(
+    settings: "Settings", host: str, port: int
+) -> "Iterator[tuple[StoreLock, list[socket.socket]]]":
+    """Lock the store, and bind the address, before anything is opened or changed.
+
+    Raises:
+        StoreOwnedError: another process owns the store.
+        CommandError: the address cannot be used.
+    """
+    from pipeline.store.ownership.store_lock import locked_store
+
+    with locked_store(settings) as lock, bound_sockets(host, port) as sockets:
+        yield lock, sockets
+
+
+def run_service(
+    settings: "Settings",
+    lock: "StoreLock",
+    sockets: "list[socket.socket]",
+    *,
+    announce: Callable[[str], None],
+) -> None:
+    """Serve on bound sockets until stopped; `announce` is called with the URL once connections are taken.
+
+    `GET /healthz` answers 200 once requests are taken.
+    """
     import uvicorn
 
     from api.app import create_app
+    from api.services import open_services
 
-    uvicorn.run(
-        create_app(settings_for(data_dir)),
-        host=host,
-        port=port,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        # The application knows its trusted proxies.
-        proxy_headers=False,
-        # The service has no WebSockets, and their library would log paths before a key is removed from them.
-        ws="none",
-        timeout_graceful_shutdown=10,
-    )
+    with ExitStack() as stack:
+        # Opened here, since an error in the lifespan of the application would be a traceback.
+        services = stack.enter_context(open_services(settings, lock=lock))
+        config = uvicorn.Config(
+            create_app(settings, closing(stack, services)),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            # The application knows its trusted proxies.
+            proxy_headers=False,
+            # Nothing here uses WebSockets, and their library would log paths before a key is removed.
+            ws="none",
+            timeout_graceful_shutdown=10,
+        )
+        announce(listen(sockets))
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets)
+
+
+@contextmanager
+def closing(stack: ExitStack, services: "Services") -> "Iterator[Services]":
+    """Hand over services that are open; the stack closes them at the end."""
+    # A signal ends the process as soon as the server has stopped: what is open is closed before that.
+    with stack:
+        yield services
+
+
+def _announce(url: str) -> None:
+    out.print(f"Serving on {url} (Ctrl-C stops the service)", soft_wrap=True, highlight=False, markup=False)
 
 
 def openapi() -> None:

@@ -22,6 +22,7 @@ def snapshot(
 ) -> None:
     """Copy events, visitors, orders and sums of every project into Parquet files for other programs."""
     from pipeline.snapshots.writer import Snapshots
+    from pipeline.store.ownership.store_lock import StoreOwnedError
     from pipeline.store.warehouse.connection import DISK_FAILURES, WarehouseBusyError
 
     folder = out_dir or settings_for(data_dir).snapshots_path
@@ -32,7 +33,7 @@ def snapshot(
                 store.rollup.refresh(project.id)
                 written = snapshots.write(project.id)
                 out.print(_summary(written, folder), highlight=False, markup=False, soft_wrap=True)
-    except WarehouseBusyError as busy:
+    except (StoreOwnedError, WarehouseBusyError) as busy:
         raise CommandError(_busy_message(data_dir)) from busy
     except DISK_FAILURES as failure:
         raise CommandError(f"no snapshot could be written into {folder}: {failure}") from failure

@@ -6,8 +6,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-_OWNERS_FILE: Final = 0o600
-_OWNERS_FOLDER: Final = 0o700
+from pipeline.store.private_files import OWNERS_FILE, make_private_folder
+
 # Patterns such as `*.parquet` do not match unfinished files.
 _DRAFT: Final = ".part"
 
@@ -18,10 +18,10 @@ def placed(path: Path) -> Iterator[Path]:
 
     On failure the file is removed, and an older file at `path` stays.
     """
-    make_folder(path.parent)
+    make_private_folder(path.parent)
     draft = path.with_name(path.name + _DRAFT)
     draft.unlink(missing_ok=True)
-    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNERS_FILE))
+    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNERS_FILE))
     try:
         yield draft
         _sync(draft, os.O_RDWR)
@@ -32,13 +32,6 @@ def placed(path: Path) -> Iterator[Path]:
     # Folders cannot be opened on Windows; there the rename has to do.
     with suppress(PermissionError):
         _sync(path.parent, os.O_RDONLY)
-
-
-def make_folder(folder: Path) -> None:
-    """Create a folder and its parents, new ones for their owner only."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    for path in reversed(missing):
-        path.mkdir(mode=_OWNERS_FOLDER, exist_ok=True)
 
 
 def sweep(folder: Path, kept: Collection[str]) -> None:

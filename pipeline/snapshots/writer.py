@@ -14,7 +14,7 @@ from pipeline.disk_space import disk_full_errors, require_space
 from pipeline.run_each import run_each
 from pipeline.settings import Settings
 from pipeline.snapshots.experiments import write_experiment
-from pipeline.snapshots.files import make_folder, placed, sweep
+from pipeline.snapshots.files import placed, sweep
 from pipeline.snapshots.manifest import (
     MANIFEST,
     DataFile,
@@ -27,6 +27,7 @@ from pipeline.snapshots.manifest import (
 )
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.private_files import make_private_folder
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.events import COLUMNS_DIGEST
@@ -84,7 +85,7 @@ class Snapshots:
             project = self._catalog.projects.find(project_id)
             folder = self.folder / project_id
             before = _manifest_in(folder)
-            make_folder(folder)
+            make_private_folder(folder)
             # Files that a killed process left.
             sweep(folder, _kept(before))
             require_space(folder, self._min_free_bytes)

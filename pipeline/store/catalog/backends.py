@@ -2,6 +2,7 @@
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from sqlite3 import (
     SQLITE_BUSY,
     SQLITE_CANTOPEN,
@@ -19,7 +20,7 @@ from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from pipeline.store.catalog.errors import CatalogError
+from pipeline.store.catalog.errors import CatalogBusyError, CatalogError
 
 # As many as the web framework has worker threads.
 CONNECTIONS: Final = 40
@@ -33,7 +34,8 @@ JSON: Final[dict[str, Any]] = {
 SQLITE_PRAGMAS: Final = (
     "PRAGMA busy_timeout = 10000",
     "PRAGMA journal_mode = WAL",
-    "PRAGMA synchronous = NORMAL",
+    # A power cut must not undo what was acknowledged, such as the revocation of a key.
+    "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
 )
 # Primary result codes; a full disk shows as FULL, IOERR or CANTOPEN, by what SQLite was about to write.
@@ -61,15 +63,51 @@ class Backend:
 
 def open_backend(url: str) -> Backend:
     """Open the database of a URL without connecting; CatalogError for an unsupported URL."""
+    parsed = parse_url(url)
+    return _open_sqlite(parsed) if parsed.get_backend_name() == "sqlite" else _open_postgresql(parsed)
+
+
+def parse_url(url: str) -> URL:
+    """Parse the URL of a catalog, with SQLAlchemy's name of the driver; CatalogError."""
     try:
         parsed = make_url(url)
     except ArgumentError as error:
         raise CatalogError("the catalog's URL is not one; write postgresql://user@host/database") from error
     if parsed.get_backend_name() == "sqlite":
-        return _open_sqlite(parsed)
+        return parsed
     if parsed.drivername not in POSTGRESQL_NAMES:
         raise CatalogError(f"a catalog cannot be on {parsed.drivername}; use sqlite or postgresql")
-    return _open_postgresql(parsed.set(drivername=POSTGRESQL_NAMES[parsed.drivername]))
+    return parsed.set(drivername=POSTGRESQL_NAMES[parsed.drivername])
+
+
+def sqlite_path(url: str) -> Path | None:
+    """Return the path of the file of a SQLite URL; None for PostgreSQL and a database in memory."""
+    parsed = parse_url(url)
+    if parsed.get_backend_name() != "sqlite" or parsed.database in {None, "", ":memory:"}:
+        return None
+    return Path(str(parsed.database))
+
+
+def postgresql_engine(
+    url: URL,
+    *,
+    more_options: str = "",
+    **arguments: Any,  # noqa: ANN401 - SQLAlchemy's
+) -> Engine:
+    """Create an engine with the default limits; `more_options` are settings of its sessions. CatalogError."""
+    query = {**POSTGRESQL_DEFAULTS, **url.query}
+    query["options"] = " ".join(filter(None, (str(query["options"]), more_options)))
+    try:
+        return create_engine(url.set(query=query), **arguments)
+    except ModuleNotFoundError as error:
+        raise CatalogError("PostgreSQL needs its driver: install the extra 'postgres'") from error
+
+
+def opening_error(error: Exception) -> CatalogError:
+    """Describe in a sentence why a catalog cannot be opened, for its operator."""
+    cause = error.__cause__ if isinstance(error, CatalogBusyError) else error
+    why = " ".join(str(getattr(cause, "orig", None) or cause or error).split())
+    return CatalogError(f"the catalog cannot be opened: {why}")
 
 
 def is_transient(error: SQLAlchemyError) -> bool:
@@ -102,14 +140,10 @@ def _open_sqlite(url: URL) -> Backend:
 
 
 def _open_postgresql(url: URL) -> Backend:
-    url = url.set(query={**POSTGRESQL_DEFAULTS, **url.query})
-    try:
-        # Each connection is tested first, since those of before a restart of the server are dead.
-        engine = create_engine(
-            url, pool_size=KEPT, max_overflow=CONNECTIONS - KEPT, pool_pre_ping=True, **JSON
-        )
-    except ModuleNotFoundError as error:
-        raise CatalogError("PostgreSQL needs its driver: install the extra 'postgres'") from error
+    # Each connection is tested first, since those of before a restart of the server are dead.
+    engine = postgresql_engine(
+        url, pool_size=KEPT, max_overflow=CONNECTIONS - KEPT, pool_pre_ping=True, **JSON
+    )
     # By default, each statement of a PostgreSQL transaction sees another state.
     reader = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
     return Backend(engine, reader, engine)

@@ -1,15 +1,18 @@
 """The catalog: one database of accounts, projects and experiments, shared by several processes."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
 
 from pipeline.settings import Settings
 from pipeline.store.catalog.accounts import Accounts
 from pipeline.store.catalog.audit import Audit
+from pipeline.store.catalog.backends import opening_error, sqlite_path
 from pipeline.store.catalog.database import Database
-from pipeline.store.catalog.errors import CatalogBusyError, CatalogError
+from pipeline.store.catalog.errors import CatalogBusyError
 from pipeline.store.catalog.experiments import Experiments
 from pipeline.store.catalog.idempotency import IdempotencyKeys
 from pipeline.store.catalog.keys import Keys
@@ -17,6 +20,8 @@ from pipeline.store.catalog.members import Members
 from pipeline.store.catalog.migrate import migrate
 from pipeline.store.catalog.projects import Projects
 from pipeline.store.catalog.recorded_looks import RecordedLooks
+from pipeline.store.ownership.warehouse_record import Warehouses
+from pipeline.store.private_files import FolderError, make_private_file, make_private_folder, restrict
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +37,21 @@ class Catalog:
     recorded_looks: RecordedLooks
     audit: Audit
     idempotency_keys: IdempotencyKeys
+    warehouses: Warehouses
 
     @classmethod
     def open(cls, settings: Settings) -> Self:
-        """Open the catalog of the settings, and create or migrate its tables; CatalogError."""
-        if settings.catalog_url is None:
-            settings.data_dir.mkdir(parents=True, exist_ok=True)
+        """Open the catalog of the settings, and create or migrate its tables; CatalogError, FolderError."""
+        path = sqlite_path(settings.effective_catalog_url)
+        if path is not None:
+            _prepare_file(path)
         database = Database(settings.effective_catalog_url)
         try:
             migrate(database)
-        except CatalogBusyError as error:
+        except (CatalogBusyError, SQLAlchemyError) as error:
             database.close()
             # The operator needs the cause, which callers of the service do not see.
-            why = getattr(error.__cause__, "orig", error)
-            raise CatalogError(f"the catalog cannot be opened: {why}") from error
+            raise opening_error(error) from error
         except BaseException:
             database.close()
             raise
@@ -59,6 +65,7 @@ class Catalog:
             recorded_looks=RecordedLooks(database),
             audit=Audit(database),
             idempotency_keys=IdempotencyKeys(database),
+            warehouses=Warehouses(database),
         )
 
     def ping(self) -> None:
@@ -69,3 +76,14 @@ class Catalog:
     def close(self) -> None:
         """Close every connection; the catalog cannot be used afterwards."""
         self.database.close()
+
+
+def _prepare_file(path: Path) -> None:
+    """Create the file of a catalog where it is absent, and hide it and its log from other users."""
+    try:
+        make_private_folder(path.parent)
+        # SQLite gives its log and its index the mode of the file.
+        make_private_file(path)
+    except OSError as error:
+        raise FolderError(path.parent, error) from error
+    restrict(path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm"))

@@ -12,7 +12,7 @@ from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import NotFoundError, PlanLimitError
 from pipeline.store.catalog.pagination import Page, fetch_page
-from pipeline.store.catalog.schema import accounts, experiments, previous_sdk_keys, projects
+from pipeline.store.catalog.schema import accounts, experiments, previous_sdk_keys, projects, warehouses
 from pipeline.store.documents import document_of, value_of
 
 
@@ -27,7 +27,8 @@ class Projects:
         with self._database.write() as connection:
             _require_room(connection, project.account_id)
             document = document_of(project)
-            connection.execute(projects.insert().values(_row_of(project, document)))
+            owned = {"warehouse_id": select(warehouses.c.id).scalar_subquery()}
+            connection.execute(projects.insert().values(**_row_of(project, document), **owned))
             record(connection, project.account_id, actor, project.id, changes_between({}, document))
         return project
 

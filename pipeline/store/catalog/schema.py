@@ -113,6 +113,8 @@ projects = Table(
     Column("document", JSON, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
+    # The warehouse with the project's events; null until one opens the catalog.
+    Column("warehouse_id", ID),
     Index(None, "account_id", "updated_at"),
 )
 
@@ -122,6 +124,18 @@ previous_sdk_keys = Table(
     metadata,
     Column("sdk_key", SearchText, primary_key=True),
     Column("project_id", ID, ForeignKey("projects.id", ondelete="CASCADE"), nullable=False, index=True),
+)
+
+# At most one row. It is confirmed once the warehouse itself has the id, too.
+warehouses = Table(
+    "warehouses",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("folder", String, nullable=False),
+    Column("is_confirmed", Boolean, nullable=False),
+    Column("host", String, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("since", UtcDateTime, nullable=False),
 )
 
 experiments = Table(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from api.cli.console import print_error, print_json
+from api.cli.console import out, print_error, print_json
 
 
 def test_json_is_one_line_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
@@ -19,3 +19,15 @@ def test_an_error_is_on_standard_error(capsys: pytest.CaptureFixture[str]) -> No
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.split() == ["error", "no", "such", "file"]
+
+
+def test_an_error_is_one_line_with_its_brackets(capsys: pytest.CaptureFixture[str]) -> None:
+    print_error("cannot connect:\n\tinstall truelift[postgres]" + " and try again" * 20)
+    printed = capsys.readouterr().err
+    assert printed.startswith("error cannot connect: install truelift[postgres] and try again")
+    assert printed.count("\n") == 1
+
+
+def test_names_of_customers_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    out.print("Account Shop [bold] [new]")
+    assert capsys.readouterr().out.strip() == "Account Shop [bold] [new]"

@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.snapshots.files import make_folder, placed, sweep
+from pipeline.snapshots.files import placed, sweep
+from pipeline.store.private_files import make_private_folder
 
 
 def test_a_file_has_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
@@ -41,7 +42,7 @@ def test_files_and_folders_are_their_owners_alone(tmp_path: Path) -> None:
 
 def test_sweeping_keeps_what_is_named_and_removes_empty_folders(tmp_path: Path) -> None:
     for name in ("kept", "a/kept", "a/gone", "b/c/gone"):
-        make_folder((tmp_path / name).parent)
+        make_private_folder((tmp_path / name).parent)
         (tmp_path / name).touch()
     sweep(tmp_path, {"kept", "a/kept"})
     assert sorted(one.relative_to(tmp_path).as_posix() for one in tmp_path.rglob("*")) == [

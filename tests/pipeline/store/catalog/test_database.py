@@ -18,7 +18,7 @@ def test_sqlite_is_opened_for_many_readers_and_one_writer(catalog: Catalog) -> N
             name: connection.scalar(text(f"PRAGMA {name}"))
             for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
         }
-    assert pragmas == {"journal_mode": "wal", "synchronous": 1, "foreign_keys": 1, "busy_timeout": 10_000}
+    assert pragmas == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 10_000}
 
 
 def test_write_that_fails_is_undone_whole(catalog: Catalog) -> None:

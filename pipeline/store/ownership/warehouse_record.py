@@ -1,0 +1,49 @@
+"""The warehouse of a catalog: its id, its folder and its owner."""
+
+from dataclasses import asdict, dataclass
+
+from sqlalchemy import select
+
+from pipeline.store.catalog.database import Database
+from pipeline.store.catalog.schema import projects, warehouses
+from pipeline.store.ownership.owner import Owner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarehouseRecord:
+    """The warehouse with the events of a catalog's projects, and its last owner.
+
+    `is_confirmed` once the warehouse itself has the id, too.
+    """
+
+    id: str
+    folder: str
+    is_confirmed: bool
+    owner: Owner
+
+
+class Warehouses:
+    """The catalog's record of its warehouse; there is at most one."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def find(self) -> WarehouseRecord | None:
+        """Return the record; None for a catalog that no warehouse belongs to yet."""
+        with self._database.read() as connection:
+            row = connection.execute(select(warehouses)).mappings().one_or_none()
+        if row is None:
+            return None
+        owner = Owner(host=row["host"], pid=row["pid"], since=row["since"])
+        return WarehouseRecord(
+            id=row["id"], folder=row["folder"], is_confirmed=row["is_confirmed"], owner=owner
+        )
+
+    def save(self, record: WarehouseRecord) -> None:
+        """Replace the record, and note its warehouse with every project."""
+        values = {"id": record.id, "folder": record.folder, "is_confirmed": record.is_confirmed}
+        with self._database.write() as connection:
+            connection.execute(warehouses.delete())
+            connection.execute(warehouses.insert().values(**values, **asdict(record.owner)))
+            moved = projects.c.warehouse_id.is_distinct_from(record.id)
+            connection.execute(projects.update().where(moved).values(warehouse_id=record.id))

@@ -1,0 +1,54 @@
+"""Modes of files and folders: readable and writable by their owner only."""
+
+import os
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+OWNERS_FILE: Final = 0o600
+OWNERS_FOLDER: Final = 0o700
+# Files that a process makes from now on have no bit of these.
+_OTHERS: Final = 0o077
+
+
+def hide_new_files() -> None:
+    """Make the files and folders that this process creates from now on readable by its user only.
+
+    DuckDB creates its log anew after each checkpoint, with no mode of its own.
+    """
+    os.umask(_OTHERS)
+
+
+class FolderError(OSError):
+    """A folder that cannot be created or written to."""
+
+    def __init__(self, folder: Path, error: OSError) -> None:
+        """Name the folder and the system's reason."""
+        super().__init__(f"the folder {folder} cannot be used: {error.strerror or error}")
+
+
+def make_private_folder(folder: Path) -> None:
+    """Create a folder and its parents, new ones for their owner only; OSError."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    for path in reversed(missing):
+        path.mkdir(mode=OWNERS_FOLDER, exist_ok=True)
+
+
+def make_private_file(path: Path) -> None:
+    """Create an empty file for its owner only, unless there is one."""
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNERS_FILE))
+
+
+def restrict(paths: Iterable[Path]) -> None:
+    """Take all rights of others from files and folders; those of another user stay as they are."""
+    for path in paths:
+        with suppress(OSError):
+            found = path.lstat()
+            # A folder that many share, such as /tmp, is no folder of a store alone.
+            if stat.S_ISLNK(found.st_mode) or found.st_mode & stat.S_ISVTX:
+                continue
+            if found.st_mode & _OTHERS:
+                path.chmod(stat.S_IMODE(found.st_mode) & ~_OTHERS)
