@@ -18,6 +18,8 @@ from pipeline.assignment.decide import (
     assignment_rows,
     decide,
 )
+from pipeline.assignment.first_assignments import KnownAssignments
+from pipeline.assignment.link_index import UserClaim
 from pipeline.assignment.project_cache import CachedProject
 from pipeline.assignment.request import InitBody, decode_init
 from pipeline.assignment.snippet import is_own_page, verified
@@ -30,7 +32,7 @@ from pipeline.store.catalog.ids import new_id
 
 
 async def answer_init(request: Request) -> VisitAnswer:
-    """Decide a visitor's variant in each experiment, and store the first assignments."""
+    """Decide a visitor's variant in each experiment; store the first assignments, and its user."""
     services: Services = request.app.state.services
     received = await read_request(request, services, partial(_read_visit, request))
     body = received.body
@@ -41,9 +43,11 @@ async def answer_init(request: Request) -> VisitAnswer:
         attributes=body.attributes or {},
         client=received.client,
     )
-    decisions = await run_in_threadpool(_decide, services, received, visitor)
+    known, decisions = await run_in_threadpool(_decide, services, received, visitor)
     if not received.is_excluded:
-        rows = assignment_rows(visitor, decisions, utc_now_us(), received.sender, received.address_key)
+        rows = assignment_rows(
+            visitor, decisions, utc_now_us(), received.sender, received.address_key, known=known
+        )
         if received.sender == "browser":
             services.quotas.count_events(received.cached.project.id, received.address_key, len(rows))
         await services.ingest.submit(received.cached.project.id, rows)
@@ -59,17 +63,21 @@ async def _read_visit(request: Request, count_bytes: CountBytes) -> InitBody:
 
 def _decide(
     services: Services, received: SdkRequest[InitBody], visitor: Visitor
-) -> Sequence[VariantDecision]:
+) -> tuple[KnownAssignments, Sequence[VariantDecision]]:
     cached = received.cached
     served = [experiment for experiment in cached.experiments if experiment.status in SERVED]
-    stored = services.first_assignments.of_visitor(cached.project.id, served, hash64(visitor.visitor_id))
+    claim = None
+    if visitor.user_id is not None:
+        claim = UserClaim(hash64(visitor.user_id), is_trusted=received.sender == "server")
+    visitor_key = hash64(visitor.visitor_id)
+    known = services.first_assignments.of_visitor(cached.project.id, served, visitor_key, claim)
     try:
         attributes = targeting_attributes(visitor, timezone=cached.project.timezone, now=utc_now())
     except InvalidAttributesError as error:
         raise InvalidBodyError("attributes", str(error)) from error
     forced = received.body.assignments or {}
     visit = AssignmentRequest(visitor=visitor, attributes=attributes, forced=forced)
-    return decide(visit, cached.experiments, stored)
+    return known, decide(visit, cached.experiments, known.variant_ids)
 
 
 async def _verify_snippet(services: Services, cached: CachedProject, origin: str | None) -> None:

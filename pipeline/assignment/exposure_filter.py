@@ -88,7 +88,7 @@ class ExposureFilter:
         if experiment.status != _PAUSED:
             self._exposed.pop(experiment.id, None)
         if experiment.status == "running":
-            return bool(self.first_assignments.of_visitor(project_id, [experiment], visitor_key))
+            return bool(self.first_assignments.of_visitor(project_id, [experiment], visitor_key).variant_ids)
         if experiment.status != _PAUSED:
             return False
         with self._locks.setdefault(project_id, threading.Lock()):

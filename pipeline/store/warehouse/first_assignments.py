@@ -12,10 +12,11 @@ from pipeline.store.warehouse.events import has_table, table_name
 
 @dataclass(frozen=True, slots=True)
 class FirstVariants:
-    """Visitors in the order of their keys, and the position of each one's first variant."""
+    """Visitors in the order of their keys, the position of each one's first variant and its `seq`."""
 
     visitor_keys: npt.NDArray[np.uint64]
     variants: npt.NDArray[np.uint8]
+    seqs: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,8 @@ class AssignmentQuery:
 def first_variants(warehouse: Warehouse, query: AssignmentQuery) -> FirstVariants:
     """Find the first variant of each visitor, as positions in `query.variant_ids`, ignoring others."""
     statement = f"""
-        SELECT visitor_key, arg_min(list_position($variants, variant_id) - 1, seq)::UTINYINT AS variant
+        SELECT visitor_key, arg_min(list_position($variants, variant_id) - 1, seq)::UTINYINT AS variant,
+          min(seq) AS seq
         FROM "{table_name(query.project_id)}"
         WHERE seq > $after AND seq <= $up_to AND experiment_id = $experiment AND received_at >= $started
           AND type IN ('assignment', 'exposure') AND not_counted IS NULL
@@ -46,10 +48,12 @@ def first_variants(warehouse: Warehouse, query: AssignmentQuery) -> FirstVariant
     """
     with warehouse.cursor() as cursor:
         if not has_table(cursor, query.project_id):
-            return FirstVariants(np.empty(0, np.uint64), np.empty(0, np.uint8))
+            return FirstVariants(np.empty(0, np.uint64), np.empty(0, np.uint8), np.empty(0, np.int64))
         columns = cursor.execute(statement, _values_of(query)).fetchnumpy()
     return FirstVariants(
-        np.asarray(columns["visitor_key"], np.uint64), np.asarray(columns["variant"], np.uint8)
+        np.asarray(columns["visitor_key"], np.uint64),
+        np.asarray(columns["variant"], np.uint8),
+        np.asarray(columns["seq"], np.int64),
     )
 
 

@@ -6,15 +6,18 @@ its first link that counts, so a shared device does not join its users. The pers
 user's first visitor.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
-from pipeline.store.warehouse.connection import Cursor
-from pipeline.store.warehouse.events import IS_TRUSTED
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.store.warehouse.connection import Cursor, Warehouse
+from pipeline.store.warehouse.events import IS_TRUSTED, has_table, table_name
 
 # An id with more visitors is no person's, but a placeholder such as `guest`: it joins none of them.
 MAX_VISITORS_OF_USER: Final = 50
 # Added to the sequence numbers of links that come after all others.
-_LATER: Final = 2**62
+BROWSERS_LATER: Final = 2**62
 
 
 class Identities:
@@ -105,7 +108,7 @@ class Identities:
             f"""
             CREATE OR REPLACE TEMP TABLE {visitor_persons} AS
             WITH owners AS (
-              SELECT visitor_key, arg_min(user_key, seq + if(is_trusted, 0, {_LATER})) AS user_key
+              SELECT visitor_key, arg_min(user_key, seq + if(is_trusted, 0, {BROWSERS_LATER})) AS user_key
               FROM counting_links GROUP BY visitor_key
             ),
             firsts AS (
@@ -120,8 +123,48 @@ class Identities:
             f"""
             CREATE OR REPLACE TEMP TABLE {user_persons} AS
             SELECT l.user_key,
-              arg_min(p.person_key, l.seq + if(p.user_key = l.user_key, 0, {_LATER})) AS person_key
+              arg_min(p.person_key, l.seq + if(p.user_key = l.user_key, 0, {BROWSERS_LATER})) AS person_key
             FROM counting_links l JOIN {visitor_persons} p USING (visitor_key) GROUP BY l.user_key
             """
         )
         self._cursor.execute(f"DELETE FROM {visitor_persons} WHERE visitor_key = person_key")
+
+
+class Links(NamedTuple):
+    """Links of visitors and users, in the order in which they count: those of trusted senders first.
+
+    `orders` are sequence numbers, of browsers' links plus BROWSERS_LATER.
+    """
+
+    visitor_keys: npt.NDArray[np.uint64]
+    user_keys: npt.NDArray[np.uint64]
+    orders: npt.NDArray[np.int64]
+
+
+def read_links(warehouse: Warehouse, project_id: str, *, after_seq: int, up_to_seq: int) -> Links:
+    """Read the links in events after one sequence number up to another, each pair once per kind of sender.
+
+    Of a user and of a visitor there are at most one more than can count.
+    """
+    statement = f"""
+        WITH links AS (
+          SELECT visitor_key, user_key, min(seq) + if({IS_TRUSTED}, 0, {BROWSERS_LATER}) AS place
+          FROM "{table_name(project_id)}" e
+          WHERE seq > $after AND seq <= $up_to AND visitor_id IS NOT NULL AND user_key IS NOT NULL
+          GROUP BY visitor_key, user_key, {IS_TRUSTED}
+        )
+        SELECT visitor_key, user_key, place FROM links
+        QUALIFY row_number() OVER (PARTITION BY user_key, place >= {BROWSERS_LATER} ORDER BY place) <= $most
+          AND row_number() OVER (PARTITION BY visitor_key, place >= {BROWSERS_LATER} ORDER BY place) <= $most
+        ORDER BY place
+    """
+    values = {"after": after_seq, "up_to": up_to_seq, "most": MAX_VISITORS_OF_USER + 1}
+    with warehouse.cursor() as cursor:
+        if not has_table(cursor, project_id):
+            return Links(np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64))
+        columns = cursor.execute(statement, values).fetchnumpy()
+    return Links(
+        np.asarray(columns["visitor_key"], np.uint64),
+        np.asarray(columns["user_key"], np.uint64),
+        np.asarray(columns["place"], np.int64),
+    )

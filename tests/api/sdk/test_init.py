@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from engine.design.assignment import assign
+from pipeline.store.warehouse.identities import MAX_VISITORS_OF_USER
 from tests.api.shops import Shop
 
 INIT = "/api/v1/sdk/init"
@@ -202,3 +203,46 @@ def test_a_redirect_experiment_says_where_to_go(shop: Shop) -> None:
     visit = {"visitor_id": "v1", "url": "https://shop.example/"}
     landing = shop.post(INIT, visit).json()["assignments"][-1]
     assert landing["redirect_url"] == "https://shop.example/new-landing"
+
+
+def test_the_first_variant_of_a_user_holds_on_all_devices(shop: Shop) -> None:
+    first = shown(shop, visitor_id="v0", user_id="ann")
+    for number in range(1, 9):
+        later = shown(shop, visitor_id=f"v{number}", user_id="ann")
+        assert (later["variant_id"], later["status"]) == (first["variant_id"], "existing")
+        # It is stored for the device, so that it stays without the user id.
+        assert shown(shop, visitor_id=f"v{number}")["variant_id"] == first["variant_id"]
+
+
+def test_a_visitor_that_identified_before_gets_the_variant_of_its_user(shop: Shop) -> None:
+    first = shown(shop, visitor_id="v0")
+    for number in range(9):
+        identify(shop, f"v{number}", "ann")
+    later = {shown(shop, visitor_id=f"v{number}")["variant_id"] for number in range(1, 9)}
+    assert later == {first["variant_id"]}
+
+
+def test_init_with_a_user_id_joins_known_visitors_too(shop: Shop) -> None:
+    variants = {f"v{number}": shown(shop, visitor_id=f"v{number}")["variant_id"] for number in range(9)}
+    assert len(set(variants.values())) == 2
+    for _ in range(2):
+        assert {shown(shop, visitor_id=one, user_id="ann")["variant_id"] for one in variants} == {
+            variants["v0"]
+        }
+    assert sorted(shop.stored("type")) == ["assignment"] * 9 + ["identify"] * 9
+
+
+def test_a_placeholder_of_many_visitors_gives_each_its_own_variant(shop: Shop) -> None:
+    experiment = shop.customer.services.catalog.experiments.get(shop.project_id, shop.experiment["id"])
+    for number in range(MAX_VISITORS_OF_USER + 1):
+        identify(shop, f"guest{number}", "guest")
+    for number in range(9):
+        own = shown(shop, visitor_id=f"v{number}", user_id="guest")
+        expected = assign(experiment, f"v{number}").variant
+        assert expected is not None
+        assert own["variant_id"] == expected.id
+
+
+def identify(shop: Shop, visitor: str, user: str) -> None:
+    event = {"event_id": f"{visitor} {user}", "type": "identify", "visitor_id": visitor, "user_id": user}
+    assert shop.post(TRACK, {"batch": [event]}).json()["accepted"] == 1

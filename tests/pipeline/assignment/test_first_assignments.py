@@ -57,7 +57,7 @@ def store(ingest: Ingest, *rows: EventRow) -> None:
 
 
 def variant_of(known: FirstAssignments, visitor_key: int) -> str | None:
-    return known.of_visitor("prj_1", [EXPERIMENT], visitor_key).get(EXPERIMENT.id)
+    return known.of_visitor("prj_1", [EXPERIMENT], visitor_key).variant_ids.get(EXPERIMENT.id)
 
 
 def test_nobody_is_known_in_an_empty_store(known: FirstAssignments) -> None:
@@ -92,13 +92,13 @@ def test_a_preview_before_the_start_assigned_nobody(known: FirstAssignments, ing
 
 def test_an_experiment_that_never_started_knows_nobody(known: FirstAssignments, ingest: Ingest) -> None:
     store(ingest, a_row(1))
-    assert known.of_visitor("prj_1", [an_experiment(status="draft")], 1) == {}
+    assert known.of_visitor("prj_1", [an_experiment(status="draft")], 1).variant_ids == {}
 
 
 def test_experiments_are_kept_apart(known: FirstAssignments, ingest: Ingest) -> None:
     store(ingest, a_row(1, "var_1"))
     other = an_experiment(id="exp_2", status="running")
-    assert known.of_visitor("prj_1", [EXPERIMENT, other], 1) == {EXPERIMENT.id: "var_1"}
+    assert known.of_visitor("prj_1", [EXPERIMENT, other], 1).variant_ids == {EXPERIMENT.id: "var_1"}
 
 
 def test_a_restart_forgets_nobody(known: FirstAssignments, ingest: Ingest, warehouse: Warehouse) -> None:
@@ -129,5 +129,5 @@ def test_a_variant_added_later_is_known(known: FirstAssignments, ingest: Ingest)
     assert variant_of(known, 1) == "var_1"
     store(ingest, a_row(2, "var_2"))
     wider = an_experiment(status="running", weights=(1, 1, 1), started_at=datetime(2026, 3, 1, 9, tzinfo=UTC))
-    assert known.of_visitor("prj_1", [wider], 1) == {EXPERIMENT.id: "var_1"}
-    assert known.of_visitor("prj_1", [wider], 2) == {EXPERIMENT.id: "var_2"}
+    assert known.of_visitor("prj_1", [wider], 1).variant_ids == {EXPERIMENT.id: "var_1"}
+    assert known.of_visitor("prj_1", [wider], 2).variant_ids == {EXPERIMENT.id: "var_2"}

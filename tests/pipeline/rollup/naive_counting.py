@@ -47,7 +47,7 @@ def tally(
 ) -> Tally:
     """Count `rows`, given in order of arrival, keeping the people whose first exposure is admitted."""
     once = list(_once([row for row in rows if row.not_counted is None], experiment))
-    person_of = _persons([row for row in rows if not _is_late(row, experiment)])
+    person_of = persons([row for row in rows if not _is_late(row, experiment)])
     exposed: dict[str, list[EventRow]] = defaultdict(list)
     for row in once:
         if row.type == "exposure" and row.experiment_id == experiment.id and _in_period(row, experiment):
@@ -93,7 +93,7 @@ def _is_late(row: EventRow, experiment: Experiment) -> bool:
     return experiment.completed_at is not None and _moment(row.received_at) > experiment.completed_at
 
 
-def _persons(rows: Iterable[EventRow]) -> Callable[[EventRow], str]:
+def persons(rows: Iterable[EventRow]) -> Callable[[EventRow], str]:
     """Return the function that names the person of an event, by the first visitor id of its user."""
     linked: dict[str, dict[bool, list[str]]] = defaultdict(lambda: {True: [], False: []})
     for row in rows:
