@@ -12,11 +12,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from pipeline.disk_space import DiskFullError
+from pipeline.events.custom_keys import CustomKeys
 from pipeline.settings import Settings
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 from pipeline.store.warehouse.events import EventRow
+from pipeline.store.warehouse.segment_dimensions import forget_custom_keys
 
 logger = logging.getLogger(__name__)
 
@@ -68,6 +70,7 @@ class Ingest:
         # Held from the numbering of events to the end of the commit, so that numbers follow the commits.
         self._committing = threading.Lock()
         events.add_missing_columns(warehouse)
+        self._custom_keys = CustomKeys(warehouse)
         self._openings = warehouse.openings
         self._last_seq_of = events.last_seqs(warehouse)
         self._last_seq = events.last_seq(warehouse)
@@ -121,6 +124,8 @@ class Ingest:
         with self._committing:
             with self._warehouse.transaction() as cursor:
                 events.drop(cursor, project_id)
+                forget_custom_keys(cursor, project_id)
+            self._custom_keys.forget(project_id)
             self._has_table.discard(project_id)
             self._last_seq_of.pop(project_id, None)
 
@@ -188,13 +193,14 @@ class Ingest:
         with self._committing:
             self._warehouse.require_space()
             newest: dict[str, int] = {}
-            with self._warehouse.transaction() as cursor:
+            with self._custom_keys.read_again_after_failures(), self._warehouse.transaction() as cursor:
                 self._follow_opening()
                 seq = self._last_seq
                 for project_id, table in tables.items():
                     if project_id not in self._has_table:
                         events.create_table(cursor, project_id)
-                    events.append(cursor, project_id, events.number_events(table, seq + 1))
+                    limited = self._custom_keys.limit(cursor, project_id, table)
+                    events.append(cursor, project_id, events.number_events(limited, seq + 1))
                     seq += table.height
                     newest[project_id] = seq
             self._last_seq = seq

@@ -65,7 +65,7 @@ class Observation:
         return segment_evidence_of(
             self.experiment,
             self._align(cells),
-            left_out=dimensions_left_out(self.cursor, self.experiment.id, self.published),
+            left_out=dimensions_left_out(self.cursor, self.experiment, self.published),
             as_of=self.as_of,
         )
 

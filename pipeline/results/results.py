@@ -155,7 +155,7 @@ class Results:
         """List the values to filter by, at most 200 per dimension, under the API's names."""
         with self._warehouse.transaction() as cursor:
             published = published_rollups.find(cursor, experiment.id)
-            choices = segment_choices(cursor, experiment.id, published) if published else {}
+            choices = segment_choices(cursor, experiment, published) if published else {}
         return {
             **{plural: choices.get(name, []) for name, plural in _PLURALS.items()},
             "custom_dimensions": [

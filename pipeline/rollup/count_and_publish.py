@@ -19,12 +19,13 @@ from pipeline.rollup.aggregates import add_up, negate, sum_since_exposure, sum_v
 from pipeline.rollup.counting_rules import CountingRules, extra_columns, fingerprint, period_of
 from pipeline.rollup.due import Due, is_over
 from pipeline.rollup.read_events import ExperimentRows, ProjectRead
-from pipeline.rollup.segment_values import SegmentValues
+from pipeline.rollup.segment_values import SegmentValues, stored_values
 from pipeline.store.warehouse import aggregates, visitors
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.event_reader import EventReader
 from pipeline.store.warehouse.published import Published
+from pipeline.store.warehouse.segment_dimensions import read_custom_keys
 
 # Above this share of events of returning visitors, a full count is quicker.
 _MAX_TOUCHED_SHARE: Final = 0.3
@@ -75,13 +76,13 @@ class Replacement:
         self._primary_goal = primary_row(experiment)
         self._last_exposed_at = before.last_exposed_at if before else None
         if before:
-            self._values = SegmentValues(visitors.read_values(cursor, self._id))
+            self._values = stored_values(cursor, experiment)
             self._cells = aggregates.read_all(cursor, self._id)
             self._left_out = self._values.dimensions() - set(before.dimensions)
         else:
             columns = extra_columns(experiment)
             visitors.recreate(cursor, self._id, goals=self._goals, extra_columns=columns)
-            self._values = SegmentValues()
+            self._values = SegmentValues(None, read_custom_keys(cursor, experiment.project_id))
             self._cells = add_up([])
             self._left_out = set[str]()
 

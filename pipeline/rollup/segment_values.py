@@ -5,18 +5,19 @@ results of the others come from visitor rows.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Collection
+from typing import Final
 
-import msgspec
 import numpy as np
 import polars as pl
 
+from engine.design.experiment import Experiment
 from engine.local_days import are_weekends
+from pipeline.events.custom_keys import members_of
 from pipeline.store.warehouse import aggregates, visitors
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.published import Published
-from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, DIMENSIONS, read_custom_keys
 
 # A dimension with more values than this is not in the aggregates.
 MOST_VALUES: Final = 200
@@ -43,10 +44,14 @@ def with_day_of_week(rows: pl.DataFrame) -> pl.DataFrame:
 class SegmentValues:
     """Values of each dimension, with codes in order of first appearance."""
 
-    def __init__(self, known: pl.DataFrame | None = None) -> None:
-        """Start with the values `known` (`dimension`, `code`, `value`), or with none."""
+    def __init__(self, known: pl.DataFrame | None = None, custom_keys: Collection[str] | None = None) -> None:
+        """Start with the values `known` (`dimension`, `code`, `value`), or with none.
+
+        Of custom dimensions, only those with one of `custom_keys` are told apart; None for all.
+        """
         self._values = {name: pl.DataFrame(schema=_SCHEMA) for name in (*DIMENSIONS, CUSTOM)}
-        self._custom = _members_of(self._values[CUSTOM])
+        self._custom_keys = custom_keys
+        self._custom = _members_of(self._values[CUSTOM], custom_keys)
         if known is not None:
             for (name,), values in known.group_by("dimension"):
                 self._append(str(name), values.sort("code").select("value", "code").cast({"code": pl.UInt32}))
@@ -81,17 +86,24 @@ class SegmentValues:
         plain = (name for name in DIMENSIONS if self._values[name].height <= MOST_VALUES)
         return {*plain, *custom[:MOST_CUSTOM_KEYS]}
 
-    def value_count(self, dimension: str) -> int:
-        """Count the values of a dimension, custom or not."""
-        return self._values_of(dimension).n_unique()
+    def count_values(self) -> dict[str, int]:
+        """Count the values of each dimension, custom ones with values included."""
+        custom = self._custom.group_by("dimension").agg(pl.col("value").n_unique())
+        return {name: self._values[name].height for name in DIMENSIONS} | dict(custom.iter_rows())
 
-    def first_values(self, dimension: str) -> list[str]:
-        """Return values of a dimension, custom or not, in order of appearance, at most MOST_VALUES."""
-        return self._values_of(dimension).unique(maintain_order=True).head(MOST_VALUES).to_list()
-
-    def _values_of(self, dimension: str) -> pl.Series:
-        custom = self._custom.filter(pl.col("dimension") == dimension)
-        return self._values.get(dimension, custom)["value"]
+    def first_values(self, dimensions: Collection[str]) -> dict[str, list[str]]:
+        """Return values of each of these dimensions in order of appearance, at most MOST_VALUES each."""
+        plain = {
+            name: self._values[name]["value"].head(MOST_VALUES).to_list()
+            for name in DIMENSIONS
+            if name in dimensions
+        }
+        custom = (
+            self._custom.filter(pl.col("dimension").is_in(list(dimensions)))
+            .group_by("dimension", maintain_order=True)
+            .agg(pl.col("value").unique(maintain_order=True).head(MOST_VALUES))
+        )
+        return plain | dict(custom.iter_rows())
 
     def _encode_column(self, name: str, column: pl.Series) -> pl.Series:
         distinct = column.unique().drop_nulls().alias("value")
@@ -112,53 +124,48 @@ class SegmentValues:
     def _append(self, name: str, new: pl.DataFrame) -> None:
         self._values[name] = self._values[name].vstack(new)
         if name == CUSTOM:
-            self._custom = self._custom.vstack(_members_of(new))
+            self._custom = self._custom.vstack(_members_of(new, self._custom_keys))
 
 
-def _members_of(values: pl.DataFrame) -> pl.DataFrame:
+def _members_of(values: pl.DataFrame, keys: Collection[str] | None) -> pl.DataFrame:
     rows = [
         (code, CUSTOM_PREFIX + key, value)
         for text, code in values.iter_rows()
-        for key, value in _members(text)
+        for key, value in members_of(text).items()
+        if isinstance(value, str) and (keys is None or key in keys)
     ]
     schema = {"code": pl.UInt32, "dimension": pl.String, "value": pl.String}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _members(text: str) -> Iterable[tuple[str, str]]:
-    """Return the keys and text values of a JSON object; nothing for other JSON."""
-    try:
-        document: Any = msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return ()
-    if not isinstance(document, dict):
-        return ()
-    return ((key, value) for key, value in document.items() if isinstance(value, str))
-
-
-def segment_choices(cursor: Cursor, experiment_id: str, published: Published) -> dict[str, list[str]]:
+def segment_choices(cursor: Cursor, experiment: Experiment, published: Published) -> dict[str, list[str]]:
     """List the values of each dimension in order, custom dimensions as `custom:<key>`.
 
     Of a dimension that is not in the aggregates, the first MOST_VALUES by appearance.
     """
     choices: dict[str, list[str]] = defaultdict(list)
-    for dimension, value in aggregates.read_values(cursor, experiment_id):
+    for dimension, value in aggregates.read_values(cursor, experiment.id):
         choices[dimension].append(value)
-    known = SegmentValues(visitors.read_values(cursor, experiment_id))
-    for dimension in known.dimensions() - set(published.dimensions):
-        choices[dimension] = sorted(known.first_values(dimension))
+    known = stored_values(cursor, experiment)
+    for dimension, values in known.first_values(known.dimensions() - set(published.dimensions)).items():
+        choices[dimension] = sorted(values)
     return choices
 
 
-def dimensions_left_out(cursor: Cursor, experiment_id: str, published: Published) -> dict[str, str]:
+def dimensions_left_out(cursor: Cursor, experiment: Experiment, published: Published) -> dict[str, str]:
     """Map each dimension that is not in the aggregates to the reason, in order."""
-    known = SegmentValues(visitors.read_values(cursor, experiment_id))
-    left_out = {}
-    for dimension in sorted(known.dimensions() - set(published.dimensions)):
-        count = known.value_count(dimension)
-        left_out[dimension] = (
-            f"it has {count:,} values, and those of at most {MOST_VALUES} are summed up ahead"
-            if count > MOST_VALUES
+    counts = stored_values(cursor, experiment).count_values()
+    return {
+        dimension: (
+            f"it has {counts[dimension]:,} values, and those of at most {MOST_VALUES} are summed up ahead"
+            if counts[dimension] > MOST_VALUES
             else f"of custom dimensions, the first {MOST_CUSTOM_KEYS} by name are summed up ahead"
         )
-    return left_out
+        for dimension in sorted(counts.keys() - set(published.dimensions))
+    }
+
+
+def stored_values(cursor: Cursor, experiment: Experiment) -> SegmentValues:
+    """Read the segment values of an experiment's visitors, with the custom keys that its project keeps."""
+    keys = read_custom_keys(cursor, experiment.project_id)
+    return SegmentValues(visitors.read_values(cursor, experiment.id), keys)

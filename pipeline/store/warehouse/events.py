@@ -223,6 +223,17 @@ def count_by_type(warehouse: Warehouse, project_id: str) -> dict[str, int]:
     return dict(rows)
 
 
+def count_custom_texts(cursor: duckdb.DuckDBPyConnection, project_id: str) -> dict[str, int]:
+    """Count the events with each text of custom dimensions, in the order of its first event."""
+    if not has_table(cursor, project_id):
+        return {}
+    rows = cursor.execute(
+        f'SELECT custom, count(*) FROM "{table_name(project_id)}" WHERE custom IS NOT NULL '
+        "GROUP BY custom ORDER BY min(seq)"
+    ).fetchall()
+    return dict(rows)
+
+
 def _columns(cursor: duckdb.DuckDBPyConnection, table: str) -> set[str]:
     query = "SELECT column_name FROM duckdb_columns() WHERE table_name = ?"
     return {name for (name,) in cursor.execute(query, [table]).fetchall()}

@@ -40,9 +40,9 @@ def recreate(cursor: Cursor, experiment_id: str, *, goals: int, extra_columns: S
             "first_exposed_at BIGINT NOT NULL",
             "first_day INTEGER NOT NULL",
             # The sender and address of the first exposure, and all senders of money: SENDER_BITS.
-            "exposure_sender UTINYINT NOT NULL",
+            "exposure_sender UTINYINT NOT NULL DEFAULT 0",
             "address_key UBIGINT",
-            "money_senders UTINYINT NOT NULL",
+            "money_senders UTINYINT NOT NULL DEFAULT 0",
             *(f"{name} UINTEGER" for name in (*DIMENSIONS, CUSTOM)),
             *(
                 f"g{goal}_at BIGINT, g{goal}_day INTEGER, g{goal}_cents BIGINT NOT NULL"

@@ -20,6 +20,6 @@ def test_values_keep_their_codes_when_others_follow() -> None:
 def test_a_dimension_with_many_values_is_not_small() -> None:
     values = SegmentValues()
     values.encode(rows(region=[f"r{number}" for number in range(MOST_VALUES + 1)]))
-    assert values.value_count("region") == MOST_VALUES + 1
+    assert values.count_values()["region"] == MOST_VALUES + 1
     assert values.dimensions() - values.small_dimensions() == {"region"}
-    assert len(values.first_values("region")) == MOST_VALUES
+    assert len(values.first_values({"region"})["region"]) == MOST_VALUES
