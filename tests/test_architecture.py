@@ -90,7 +90,6 @@ TESTED_BY = {
     "pipeline/snapshots/experiments.py": "tests/pipeline/snapshots/test_writer.py",
     "pipeline/store/catalog/catalog.py": "tests/pipeline/store/catalog/test_experiments.py",
     "pipeline/store/catalog/schema.py": "tests/pipeline/store/catalog/test_migrate.py",
-    "pipeline/store/warehouse/goal_events.py": "tests/pipeline/rollup/test_run_property.py",
     "pipeline/store/warehouse/parquet.py": "tests/pipeline/snapshots/test_writer.py",
     "pipeline/store/warehouse/visitor_export.py": "tests/api/routes/test_exports.py",
 }
