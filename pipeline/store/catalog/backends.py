@@ -46,8 +46,20 @@ POSTGRESQL_NAMES: Final = {
     "postgresql": "postgresql+psycopg",
     "postgresql+psycopg": "postgresql+psycopg",
 }
-# Defaults that the URL may override: seconds to connect, and milliseconds to wait for a lock.
-POSTGRESQL_DEFAULTS: Final = {"connect_timeout": "10", "options": "-c lock_timeout=10000"}
+# Defaults that the URL may override: seconds to connect and until a silent peer is given up, milliseconds to
+# wait for a lock, for a statement, and for the next one of a transaction.
+POSTGRESQL_DEFAULTS: Final = {
+    "connect_timeout": "5",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "15000",
+    "options": (
+        "-c lock_timeout=10000 -c statement_timeout=15000 -c idle_in_transaction_session_timeout=60000"
+    ),
+}
+# Seconds to wait for a connection while all are in use.
+POOL_SECONDS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +110,13 @@ def postgresql_engine(
     query = {**POSTGRESQL_DEFAULTS, **url.query}
     query["options"] = " ".join(filter(None, (str(query["options"]), more_options)))
     try:
-        return create_engine(url.set(query=query), **arguments)
+        engine = create_engine(url.set(query=query), **arguments)
+        # Not at the top: the driver is an extra.
+        from pipeline.store.postgresql import limit_answers  # noqa: PLC0415 - see above
     except ModuleNotFoundError as error:
         raise CatalogError("PostgreSQL needs its driver: install the extra 'postgres'") from error
+    limit_answers(engine)
+    return engine
 
 
 def opening_error(error: Exception) -> CatalogError:
@@ -142,7 +158,12 @@ def _open_sqlite(url: URL) -> Backend:
 def _open_postgresql(url: URL) -> Backend:
     # Each connection is tested first, since those of before a restart of the server are dead.
     engine = postgresql_engine(
-        url, pool_size=KEPT, max_overflow=CONNECTIONS - KEPT, pool_pre_ping=True, **JSON
+        url,
+        pool_size=KEPT,
+        max_overflow=CONNECTIONS - KEPT,
+        pool_timeout=POOL_SECONDS,
+        pool_pre_ping=True,
+        **JSON,
     )
     # By default, each statement of a PostgreSQL transaction sees another state.
     reader = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)

@@ -55,4 +55,11 @@ def _revision(connection: Connection) -> str | None:
 def _upgrade(connection: Connection) -> None:
     from alembic import command  # noqa: PLC0415 - see above
 
-    command.upgrade(revisions_of(connection), "head")
+    if connection.dialect.name == "postgresql":
+        # Not at the top: the driver is an extra.
+        from pipeline.store.postgresql import unlimited  # noqa: PLC0415 - see above
+
+        with unlimited(connection):
+            command.upgrade(revisions_of(connection), "head")
+    else:
+        command.upgrade(revisions_of(connection), "head")
