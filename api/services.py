@@ -8,7 +8,9 @@ from cryptography.fernet import Fernet
 
 from api.bodies.slices import Turns
 from api.middleware.rate_limits import RateLimits
+from api.results_threads import ResultsThreads
 from api.sdk.quotas import BrowserQuotas
+from api.timed_checks import TimedChecks
 from pipeline.assignment.exposure_filter import ExposureFilter
 from pipeline.assignment.first_assignments import FirstAssignments
 from pipeline.assignment.project_cache import ProjectCache
@@ -30,6 +32,8 @@ class Services(PipelineServices):
     project_cache: ProjectCache
     first_assignments: FirstAssignments
     exposure_filter: ExposureFilter
+    results_threads: ResultsThreads
+    checks: TimedChecks
     limits: RateLimits
     quotas: BrowserQuotas
     address_key: AddressKey
@@ -46,6 +50,8 @@ def open_services(settings: Settings, *, lock: StoreLock | None = None) -> Itera
         scheduler = Scheduler(pipeline)
         scheduler.start()
         stack.callback(scheduler.stop)
+        results_threads = ResultsThreads(settings)
+        stack.callback(results_threads.close)
         # Closed first, so that the scheduler does not wait for a snapshot that is being written.
         stack.callback(pipeline.snapshots.close)
         first_assignments = FirstAssignments(pipeline.warehouse, pipeline.ingest)
@@ -66,6 +72,8 @@ def open_services(settings: Settings, *, lock: StoreLock | None = None) -> Itera
             exposure_filter=ExposureFilter(
                 pipeline.catalog, pipeline.warehouse, pipeline.ingest, first_assignments
             ),
+            results_threads=results_threads,
+            checks=TimedChecks(),
             limits=RateLimits(settings),
             quotas=BrowserQuotas(settings),
             address_key=address_keys(derive_secret(settings, b"address_key")),

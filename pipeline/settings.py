@@ -79,6 +79,13 @@ class Settings(BaseSettings):
         2.0, ge=0, description="How long a results read waits for newer events."
     )
 
+    results_threads: int = Field(
+        8, gt=0, description="Results computed at once; those of one project take at most half of them."
+    )
+    results_seconds: float = Field(
+        30.0, gt=0, description="How long a results read may wait and take before 503 is answered."
+    )
+
     snapshot_seconds: int = Field(
         3600, ge=0, description="How often snapshots are written for other programs to read; 0 for never."
     )

@@ -17,6 +17,7 @@ from api.bodies.json_body import body_bytes, off_loop
 from api.deps import ServicesDep
 from api.errors import ANSWERED, INVALID, ApiError, answer_to, documented, merged
 from api.idempotency.replies import StoredReply, fingerprint_of, is_stored
+from api.responses import as_response
 from api.services import Services
 from engine.errors import Problem
 from pipeline.clock import utc_now
@@ -117,7 +118,7 @@ def _idempotent(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]
         if idempotent is None:
             return work()
         injected = next((value for value in arguments.values() if isinstance(value, Response)), None)
-        return _answer_once(idempotent, lambda: _as_response(work(), adapter, status, injected))
+        return _answer_once(idempotent, lambda: as_response(work(), adapter, status, injected))
 
     signature = inspect.signature(endpoint)
     annotation = Annotated[IdempotentRequest | None, Depends(idempotent_request)]
@@ -127,23 +128,6 @@ def _idempotent(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]
     ]
     answer.__signature__ = signature.replace(parameters=[*parameters, last])  # type: ignore[attr-defined] # inspect's protocol
     return answer
-
-
-def _as_response(
-    result: object, adapter: TypeAdapter[Any] | None, status: int, injected: Response | None
-) -> Response:
-    """Serialize an endpoint's result as the framework would; here, so that it can be stored."""
-    if isinstance(result, Response):
-        return result
-    headers = {
-        name: value
-        for name, value in (injected.headers.items() if injected else ())
-        if name != "content-length"
-    }
-    if adapter is None:
-        return Response(status_code=status, headers=headers)
-    content = adapter.dump_json(adapter.validate_python(result, from_attributes=True), by_alias=True)
-    return Response(content, status, headers, media_type="application/json")
 
 
 def _answer_once(idempotent: IdempotentRequest, work: Callable[[], Response]) -> Response:

@@ -9,6 +9,7 @@ from fastapi.responses import StreamingResponse
 
 from api.deps import ExperimentOfReadableResults, ProjectOfReadableResults, ServicesDep
 from api.errors import KEY_CODES, documented
+from api.results_threads import on_results_threads
 from api.schemas.segment_filters import ExportQuery
 from pipeline.store.warehouse.visitor_export import Form
 
@@ -30,11 +31,12 @@ CHUNK_BYTES: Final = 2**20
 router = APIRouter(
     prefix="/projects/{project_id}/experiments/{id}/results",
     tags=["Results"],
-    responses=documented(*KEY_CODES, "not_found", "validation_error"),
+    responses=documented(*KEY_CODES, "not_found", "validation_error", "unavailable"),
 )
 
 
 @router.get("/export", response_class=StreamingResponse, responses=FILE)
+@on_results_threads
 def export_results(
     project: ProjectOfReadableResults,
     experiment: ExperimentOfReadableResults,

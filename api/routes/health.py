@@ -1,7 +1,8 @@
 """Health: liveness and readiness."""
 
-import logging
+import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Final, Literal
 
 from fastapi import APIRouter
@@ -11,10 +12,10 @@ from api.deps import ServicesDep
 from api.errors import RETRY_AFTER_SECONDS, ApiError, documented
 from api.services import Services
 
-logger = logging.getLogger(__name__)
 router = APIRouter(tags=["Health"])
 # Reopening the warehouse takes seconds; after so long a restart is the better attempt.
 GIVEN_UP_AFTER_SECONDS: Final = 60
+CHECK_SECONDS: Final = 3.0
 # What has to be readable before the service is ready.
 CHECKS: Final[dict[str, Callable[[Services], None]]] = {
     "catalog": lambda services: services.catalog.ping(),
@@ -40,9 +41,15 @@ async def check_liveness(services: ServicesDep) -> Vitality:
 
 
 @router.get("/readyz", responses=documented("unavailable"), response_model_exclude_defaults=True)
-def check_readiness(services: ServicesDep) -> Vitality:
+async def check_readiness(services: ServicesDep) -> Vitality:
     """Report whether the catalog and the warehouse can be read."""
-    failed = [name for name, check in CHECKS.items() if not _can_be_read(check, services, name)]
+    passed = await asyncio.gather(
+        *(
+            services.checks.passes(name, partial(check, services), CHECK_SECONDS)
+            for name, check in CHECKS.items()
+        )
+    )
+    failed = [name for name, has_passed in zip(CHECKS, passed, strict=True) if not has_passed]
     if failed:
         raise _unavailable(f"not ready: {', '.join(failed)} cannot be read")
     # A failing job needs attention, but requests can still be answered.
@@ -51,13 +58,3 @@ def check_readiness(services: ServicesDep) -> Vitality:
 
 def _unavailable(message: str) -> ApiError:
     return ApiError("unavailable", message, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
-
-
-def _can_be_read(check: Callable[[Services], None], services: Services, name: str) -> bool:
-    try:
-        check(services)
-    except Exception:
-        # Whatever the failure, the answer is that the service is not ready.
-        logger.exception("the %s cannot be read", name)
-        return False
-    return True

@@ -21,6 +21,7 @@ from api.deps import (
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
+from api.results_threads import on_results_threads
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.inputs import PROJECT_INPUT
 from api.schemas.projects import NewProject, Project, ProjectInstallation, ProjectStats
@@ -96,7 +97,8 @@ def delete_project(
     afterwards.add_task(services.scheduler.run_now, REMOVE_DELETED)
 
 
-@router.get("/{id}/stats", responses=documented("not_found"))
+@router.get("/{id}/stats", responses=documented("not_found", "unavailable"))
+@on_results_threads
 def get_project_stats(
     project: ReadableProject, catalog: CatalogDep, results: ResultsDep, now: Now
 ) -> Single[ProjectStats]:

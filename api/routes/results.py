@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query
 
 from api.deps import ExperimentOfReadableResults, Now, ProjectOfReadableResults, ResultsDep
 from api.errors import KEY_CODES, documented
+from api.results_threads import on_results_threads
 from api.schemas.envelopes import Single
 from api.schemas.results import Day, Results, Summary, days_of
 from api.schemas.segment_filters import SegmentQuery, SegmentsQuery, TimeseriesQuery
@@ -16,11 +17,12 @@ from pipeline.store.catalog.errors import NotFoundError
 router = APIRouter(
     prefix="/projects/{project_id}/experiments/{id}/results",
     tags=["Results"],
-    responses=documented(*KEY_CODES, "not_found", "validation_error"),
+    responses=documented(*KEY_CODES, "not_found", "validation_error", "unavailable"),
 )
 
 
 @router.get("")
+@on_results_threads
 def get_results(
     project: ProjectOfReadableResults,
     experiment: ExperimentOfReadableResults,
@@ -35,6 +37,7 @@ def get_results(
 
 
 @router.get("/summary")
+@on_results_threads
 def get_results_summary(
     project: ProjectOfReadableResults,
     experiment: ExperimentOfReadableResults,
@@ -47,6 +50,7 @@ def get_results_summary(
 
 
 @router.get("/timeseries")
+@on_results_threads
 def get_results_timeseries(
     project: ProjectOfReadableResults,
     experiment: ExperimentOfReadableResults,
@@ -62,6 +66,7 @@ def get_results_timeseries(
 
 
 @router.get("/segments")
+@on_results_threads
 def get_results_segments(
     project: ProjectOfReadableResults,
     experiment: ExperimentOfReadableResults,
