@@ -42,9 +42,11 @@ class Services(PipelineServices):
 
 
 @contextmanager
-def open_services(settings: Settings, *, lock: StoreLock | None = None) -> Iterator[Services]:
+def open_services(
+    settings: Settings, *, lock: StoreLock | None = None, accept_loss: bool = False
+) -> Iterator[Services]:
     """Open the pipeline and start its jobs; stop and close everything in reverse order at the end."""
-    with open_pipeline(settings, lock=lock) as pipeline, ExitStack() as stack:
+    with open_pipeline(settings, lock=lock, accept_loss=accept_loss) as pipeline, ExitStack() as stack:
         # This process alone owns the store: a claim without a reply is of a process that has ended.
         pipeline.catalog.idempotency_keys.release_all()
         scheduler = Scheduler(pipeline)

@@ -14,6 +14,7 @@ import polars as pl
 from pipeline.disk_space import DiskFullError
 from pipeline.events.custom_keys import CustomKeys
 from pipeline.settings import Settings
+from pipeline.store.ownership.commit_mark import CommitMark
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
@@ -72,6 +73,7 @@ class Ingest:
         events.add_missing_columns(warehouse)
         self._custom_keys = CustomKeys(warehouse)
         self._openings = warehouse.openings
+        self._mark = CommitMark(warehouse.path)
         self._last_seq_of = events.last_seqs(warehouse)
         self._last_seq = events.last_seq(warehouse)
         # The last reason why no events were stored, while it lasts.
@@ -206,6 +208,9 @@ class Ingest:
             self._last_seq = seq
             self._last_seq_of.update(newest)
             self._has_table.update(tables)
+            # Nothing is acknowledged in a file that the next start would not find.
+            self._warehouse.require_in_place()
+            self._mark.write(seq)
 
     def _follow_opening(self) -> None:
         """Read the newest numbers again after the warehouse was opened again, within a transaction.

@@ -13,6 +13,7 @@ from pipeline.rollup.run import Rollup
 from pipeline.settings import Settings
 from pipeline.snapshots.writer import Snapshots
 from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.ownership.opening import opened_store
 from pipeline.store.ownership.store_lock import StoreLock, locked_store
 from pipeline.store.private_files import hide_new_files, restrict
 from pipeline.store.warehouse.connection import Warehouse
@@ -35,24 +36,27 @@ class PipelineServices:
 
 @contextmanager
 def open_pipeline(
-    settings: Settings, *, lock: StoreLock | None = None, clock: Callable[[], datetime] = utc_now
+    settings: Settings,
+    *,
+    lock: StoreLock | None = None,
+    accept_loss: bool = False,
+    clock: Callable[[], datetime] = utc_now,
 ) -> Iterator[PipelineServices]:
     """Open the catalog and the warehouse and start ingest; stop and close them in reverse order at the end.
 
-    The store is locked here unless the caller holds its `lock` already.
+    The store is locked here unless the caller holds its `lock` already. With `accept_loss`, a missing or
+    damaged part is begun anew.
 
     Raises:
         StoreOwnedError: another process owns the warehouse or the catalog.
         CatalogError: the catalog cannot be opened.
+        DamagedStoreError: a part of the store is missing, damaged, or of another store.
     """
     with ExitStack() as stack:
         lock = lock or stack.enter_context(locked_store(settings))
         hide_new_files()
         restrict(_stored_paths(settings))
-        catalog = Catalog.open(settings)
-        stack.callback(catalog.close)
-        warehouse = Warehouse.open(settings)
-        stack.callback(warehouse.close)
+        catalog, warehouse = stack.enter_context(opened_store(settings, lock.owner, accept_loss=accept_loss))
         ingest = Ingest(warehouse, settings)
         ingest.start()
         stack.callback(ingest.stop)

@@ -54,6 +54,7 @@ def _expected_failures() -> tuple[type[Exception], ...]:
     from pipeline.imports.tables import UnreadableFileError
     from pipeline.snapshots.manifest import UnreadableSnapshotError
     from pipeline.store.catalog.errors import CatalogError
+    from pipeline.store.ownership.damage import DamagedStoreError
     from pipeline.store.ownership.store_lock import StoreOwnedError
     from pipeline.store.private_files import FolderError
     from pipeline.store.warehouse.connection import WarehouseBusyError
@@ -63,6 +64,7 @@ def _expected_failures() -> tuple[type[Exception], ...]:
         EngineError,
         CatalogError,
         FolderError,
+        DamagedStoreError,
         StoreOwnedError,
         WarehouseBusyError,
         UnreadableFileError,

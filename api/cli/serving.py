@@ -23,11 +23,15 @@ def serve(
     data_dir: DataDir = Path("data/store"),
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65535)] = 8000,
+    accept_loss: Annotated[
+        bool,
+        typer.Option("--accept-loss", help="Go on with what is left of a store that is missing parts."),
+    ] = False,
 ) -> None:
     """Serve the API until Ctrl-C; one process owns the store."""
     settings = settings_for(data_dir)
     with locked_for_service(settings, host, port) as (lock, sockets):
-        run_service(settings, lock, sockets, announce=_announce)
+        run_service(settings, lock, sockets, announce=_announce, accept_loss=accept_loss)
 
 
 @contextmanager
@@ -52,6 +56,7 @@ def run_service(
     sockets: "list[socket.socket]",
     *,
     announce: Callable[[str], None],
+    accept_loss: bool = False,
 ) -> None:
     """Serve on bound sockets until stopped; `announce` is called with the URL once connections are taken.
 
@@ -64,7 +69,7 @@ def run_service(
 
     with ExitStack() as stack:
         # Opened here, since an error in the lifespan of the application would be a traceback.
-        services = stack.enter_context(open_services(settings, lock=lock))
+        services = stack.enter_context(open_services(settings, lock=lock, accept_loss=accept_loss))
         config = uvicorn.Config(
             create_app(settings, closing(stack, services)),
             log_level="warning",

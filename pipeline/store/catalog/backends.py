@@ -12,7 +12,7 @@ from sqlite3 import (
 )
 from sqlite3 import Connection as SqliteConnection
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make_url, select
@@ -40,6 +40,8 @@ SQLITE_PRAGMAS: Final = (
 )
 # Primary result codes; a full disk shows as FULL, IOERR or CANTOPEN, by what SQLite was about to write.
 SQLITE_TRANSIENT: Final = (SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN)
+# SQLite keeps 32 bits; at the last number, lost commits are no longer noticed.
+MAX_COMMIT_NUMBER: Final = 2**31 - 1
 # URL scheme → SQLAlchemy's name of the dialect and the driver.
 POSTGRESQL_NAMES: Final = {
     "postgres": "postgresql+psycopg",
@@ -133,6 +135,23 @@ def is_transient(error: SQLAlchemyError) -> bool:
         # SQLite raises the same class for a missing table; psycopg has other classes for that.
         return not is_sqlite or getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in SQLITE_TRANSIENT
     return isinstance(error, PoolTimeoutError)
+
+
+def changed_rows(connection: Connection) -> int:
+    """Return the number of rows that a SQLite connection has changed since it was opened."""
+    return int(cast("SqliteConnection", connection.connection.driver_connection).total_changes)
+
+
+def commit_number(connection: Connection) -> int:
+    """Return the number of commits of a SQLite database that `count_commit` has counted."""
+    return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
+
+
+def count_commit(connection: Connection) -> int:
+    """Count the commit of this SQLite transaction, as a part of it, and return its number."""
+    number = min(commit_number(connection) + 1, MAX_COMMIT_NUMBER)
+    connection.exec_driver_sql(f"PRAGMA user_version = {number}")
+    return number
 
 
 def lock_until_commit(connection: Connection, name: str) -> None:

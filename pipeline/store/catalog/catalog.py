@@ -40,13 +40,20 @@ class Catalog:
     warehouses: Warehouses
 
     @classmethod
-    def open(cls, settings: Settings) -> Self:
-        """Open the catalog of the settings, and create or migrate its tables; CatalogError, FolderError."""
+    def open(cls, settings: Settings, *, accept_loss: bool = False) -> Self:
+        """Open the catalog of the settings, and create or migrate its tables.
+
+        Raises:
+            CatalogError: the database cannot be reached, or is of a newer version.
+            DamagedStoreError: commits are missing, and `accept_loss` is false.
+            FolderError: the data folder cannot be created or written to.
+        """
         path = sqlite_path(settings.effective_catalog_url)
         if path is not None:
             _prepare_file(path)
         database = Database(settings.effective_catalog_url)
         try:
+            database.require_commits(accept_loss=accept_loss)
             migrate(database)
         except (CatalogBusyError, SQLAlchemyError) as error:
             database.close()
@@ -72,6 +79,7 @@ class Catalog:
         """Query the database once; raises the error of a database that does not answer."""
         with self.database.read() as connection:
             connection.execute(select(1))
+        self.database.require_in_place()
 
     def close(self) -> None:
         """Close every connection; the catalog cannot be used afterwards."""

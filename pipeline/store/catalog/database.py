@@ -1,5 +1,6 @@
 """Transactions on the catalog's database."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -9,8 +10,20 @@ from itertools import count
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from pipeline.store.catalog.backends import is_transient, open_backend
+from pipeline.store.catalog.backends import (
+    changed_rows,
+    commit_number,
+    count_commit,
+    is_transient,
+    open_backend,
+    sqlite_path,
+)
 from pipeline.store.catalog.errors import CatalogBusyError
+from pipeline.store.ownership.commit_mark import CommitMark
+from pipeline.store.ownership.damage import DamagedStoreError
+from pipeline.store.ownership.open_file import OpenFile
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -30,6 +43,33 @@ class Database:
         # Differs after every write of this process, so that caches see a change.
         self.version = 0
         self._joined: ContextVar[_JoinedWrites | None] = ContextVar("joined", default=None)
+        path = sqlite_path(url)
+        self._mark = CommitMark(path) if path else None
+        self._file = OpenFile(path) if path and path.exists() else None
+
+    def require_commits(self, *, accept_loss: bool) -> None:
+        """Raise DamagedStoreError where SQLite's log, and with it the newest commits, are missing."""
+        if self._mark is None:
+            return
+        # First the mark: another process may commit in between.
+        acknowledged = self._mark.read()
+        with self.read() as connection:
+            newest = commit_number(connection)
+        if newest >= acknowledged:
+            return
+        problem = (
+            f"the catalog {self._mark.path.with_suffix('')} has lost {acknowledged - newest:,} of its newest "
+            "commits: the file or its log was removed, replaced or damaged"
+        )
+        if not accept_loss:
+            raise DamagedStoreError(problem)
+        logger.error("%s; the loss is accepted", problem)
+        self._mark.write(newest)
+
+    def require_in_place(self) -> None:
+        """Raise CatalogBusyError where SQLite's file was removed or replaced while it was open."""
+        if self._file is not None and not self._file.is_in_place():
+            raise CatalogBusyError(f"{self._file.path} was removed or replaced while it was in use")
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -68,9 +108,18 @@ class Database:
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
-        with _busy_errors(), self._backend.write_lock, self._backend.writer.begin() as connection:
-            yield connection
-        self.version = next(self._commits)
+        with _busy_errors(), self._backend.write_lock:
+            number = 0
+            with self._backend.writer.begin() as connection:
+                before = changed_rows(connection) if self._mark else 0
+                yield connection
+                if self._mark and changed_rows(connection) != before:
+                    number = count_commit(connection)
+            self.version = next(self._commits)
+            if self._mark and number:
+                # Nothing is acknowledged in a file that the next start would not find.
+                self.require_in_place()
+                self._mark.write(number)
 
     def close(self) -> None:
         """Close every connection."""

@@ -14,6 +14,7 @@ import polars as pl
 
 from pipeline.disk_space import DiskFullError, free_bytes, require_space
 from pipeline.settings import Settings
+from pipeline.store.ownership.open_file import OpenFile
 from pipeline.store.warehouse.arrow_streams import FrameStream, QueryStream
 from pipeline.store.warehouse.connections.cursors import require_time
 from pipeline.store.warehouse.connections.errors import (
@@ -66,6 +67,7 @@ class Warehouse:
         self._no_checkpoint_before = 0.0
         self._checkpointing = threading.Lock()
         self._connection = ReopeningConnection(partial(_connect, self.path, _configuration(settings)))
+        self._file = OpenFile(self.path)
 
     @classmethod
     def open(cls, settings: Settings) -> Self:
@@ -117,9 +119,24 @@ class Warehouse:
                 raise
 
     def ping(self) -> None:
-        """Run a trivial query; raise the error that prevents it."""
+        """Run a trivial query; raise the error that prevents it, or WarehouseUnavailableError."""
         with self.cursor() as cursor:
             cursor.execute("SELECT 1")
+        self.require_in_place()
+
+    def require_in_place(self) -> None:
+        """Raise WarehouseUnavailableError where the file or its log was removed or replaced meanwhile."""
+        if not self._file.is_in_place():
+            raise WarehouseUnavailableError(f"{self.path} was removed or replaced while it was in use")
+        # No log at its path is right after a checkpoint only.
+        if not self._log_path.exists() and self._has_log() and not self._log_path.exists():
+            raise WarehouseUnavailableError(f"{self._log_path} was removed while it was in use")
+
+    def _has_log(self) -> bool:
+        """Tell whether DuckDB itself counts bytes in its log."""
+        with self.cursor() as cursor:
+            size = cursor.execute("SELECT wal_size FROM pragma_database_size()").fetchall()[0][0]
+        return not str(size).startswith("0 ")
 
     def require_space(self) -> None:
         """Raise DiskFullError where the disk has less free space than the service leaves."""
@@ -150,10 +167,11 @@ class Warehouse:
         if not is_done:
             self._no_checkpoint_before = time.monotonic() + _RETRY_SECONDS
 
-    def close(self) -> None:
-        """Checkpoint, where that is possible, and release the file."""
-        with suppress(duckdb.Error, DiskFullError, WarehouseUnavailableError):
-            self.checkpoint()
+    def close(self, *, with_checkpoint: bool = True) -> None:
+        """Checkpoint, where that is wanted and possible, and release the file."""
+        if with_checkpoint and self._file.is_in_place():
+            with suppress(duckdb.Error, DiskFullError, WarehouseUnavailableError):
+                self.checkpoint()
         self._connection.close()
 
     def _log_bytes(self) -> int:

@@ -171,9 +171,15 @@ def drop(cursor: duckdb.DuckDBPyConnection, project_id: str) -> None:
     if not has_table(cursor, project_id):
         return
     table = table_name(project_id)
-    cursor.execute("CREATE TABLE IF NOT EXISTS retired_event_seqs (seq BIGINT NOT NULL)")
-    cursor.execute(f'INSERT INTO retired_event_seqs SELECT coalesce(max(seq), 0) FROM "{table}"')
+    newest = cursor.execute(f'SELECT coalesce(max(seq), 0) FROM "{table}"').fetchall()[0][0]
+    retire_seq(cursor, newest)
     cursor.execute(f'DROP TABLE "{table}"')
+
+
+def retire_seq(cursor: duckdb.DuckDBPyConnection, seq: int) -> None:
+    """Never give a sequence number up to `seq` again, although no stored event has it."""
+    cursor.execute("CREATE TABLE IF NOT EXISTS retired_event_seqs (seq BIGINT NOT NULL)")
+    cursor.execute("INSERT INTO retired_event_seqs VALUES (?)", [seq])
 
 
 def has_table(cursor: duckdb.DuckDBPyConnection, project_id: str) -> bool:

@@ -1,0 +1,143 @@
+"""Opening of a whole store: a catalog with its own warehouse, or the reason why they are not one."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+
+from pipeline.clock import utc_now
+from pipeline.settings import Settings
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.ids import new_id
+from pipeline.store.ownership.commit_mark import CommitMark
+from pipeline.store.ownership.damage import DamagedStoreError
+from pipeline.store.ownership.owner import Owner
+from pipeline.store.ownership.warehouse_id import read_id, write_id
+from pipeline.store.ownership.warehouse_record import WarehouseRecord
+from pipeline.store.warehouse import events
+from pipeline.store.warehouse.connection import Warehouse
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def opened_store(
+    settings: Settings, owner: Owner, *, accept_loss: bool = False
+) -> Iterator[tuple[Catalog, Warehouse]]:
+    """Open a locked catalog and its warehouse, and note the owner; a new or an older store gets an id.
+
+    With `accept_loss`, what is missing or damaged is logged, moved aside and begun anew.
+
+    Raises:
+        CatalogError: the catalog cannot be opened.
+        DamagedStoreError: a part is missing, damaged, or of another store; nothing was changed.
+    """
+    catalog = Catalog.open(settings, accept_loss=accept_loss)
+    try:
+        warehouse = _warehouse_of(catalog, settings, accept_loss=accept_loss)
+        try:
+            _match(catalog, warehouse, settings, owner, accept_loss=accept_loss)
+        except BaseException:
+            # A checkpoint would remove the log, which may be all that is left of some events.
+            warehouse.close(with_checkpoint=False)
+            raise
+        try:
+            yield catalog, warehouse
+        finally:
+            warehouse.close()
+    finally:
+        catalog.close()
+
+
+def _warehouse_of(catalog: Catalog, settings: Settings, *, accept_loss: bool) -> Warehouse:
+    """Open the warehouse; DamagedStoreError where it is missing or unreadable."""
+    path = settings.warehouse_path
+    log = path.with_name(f"{path.name}.wal")
+    record = catalog.warehouses.find()
+    is_expected = record.is_confirmed if record else bool(catalog.projects.ids())
+    if not path.exists() and (is_expected or log.exists()):
+        folder = f"; it was last opened in {record.folder}" if record else ""
+        _accept_or_raise(f"the catalog's warehouse {path} is missing{folder}", accept_loss)
+        _move_aside(log)
+    try:
+        return Warehouse.open(settings)
+    except duckdb.Error as error:
+        part = log if "WAL" in str(error) else path
+        why = " ".join(str(error).split("\n", maxsplit=1)[0].split())
+        _accept_or_raise(f"the warehouse {part} is damaged ({why})", accept_loss)
+        _move_aside(log)
+        if part == path:
+            _move_aside(path)
+        return Warehouse.open(settings)
+
+
+def _match(
+    catalog: Catalog, warehouse: Warehouse, settings: Settings, owner: Owner, *, accept_loss: bool
+) -> None:
+    """Compare the ids and the newest commits, and record the owner."""
+    record, found = catalog.warehouses.find(), read_id(warehouse)
+    problem = _mismatch(record, found, catalog, warehouse)
+    if problem:
+        _accept_or_raise(problem, accept_loss)
+        record = None
+    _require_log(warehouse, accept_loss=accept_loss)
+    warehouse_id = record.id if record else found or new_id("wh")
+    is_confirmed = found == warehouse_id
+    folder = str(settings.data_dir.resolve())
+    mine = WarehouseRecord(id=warehouse_id, folder=folder, is_confirmed=is_confirmed, owner=owner)
+    catalog.warehouses.save(mine)
+    if not is_confirmed:
+        # In this order: where the process ends in between, the next one goes on with the same id.
+        write_id(warehouse, warehouse_id)
+        catalog.warehouses.save(replace(mine, is_confirmed=True))
+
+
+def _mismatch(
+    record: WarehouseRecord | None, found: str | None, catalog: Catalog, warehouse: Warehouse
+) -> str | None:
+    """Describe why catalog and warehouse are not one store; None where they are, or can become one."""
+    if record is None:
+        stored = events.stored_projects(warehouse)
+        is_known = not stored or catalog.projects.ids() or any(map(catalog.audit.was_deleted, stored))
+        if found is None and is_known:
+            return None
+        return (
+            f"the catalog of the warehouse {warehouse.path} is missing, and another or an empty one is there"
+        )
+    if found == record.id or (found is None and not record.is_confirmed):
+        return None
+    return (
+        f"the warehouse {warehouse.path} is not the catalog's, which was last opened in {record.folder} by "
+        f"{record.owner}"
+    )
+
+
+def _require_log(warehouse: Warehouse, *, accept_loss: bool) -> None:
+    """Compare the newest event with the newest acknowledged one."""
+    mark = CommitMark(warehouse.path)
+    newest, acknowledged = events.last_seq(warehouse), mark.read()
+    if newest >= acknowledged:
+        return
+    _accept_or_raise(
+        f"the log {warehouse.path}.wal is missing or damaged: {acknowledged - newest:,} acknowledged events "
+        f"are not in the warehouse, whose newest is number {newest}",
+        accept_loss,
+    )
+    with warehouse.transaction() as cursor:
+        events.retire_seq(cursor, acknowledged)
+    # New commits would be written behind the damaged part of the log, where no opening finds them.
+    warehouse.checkpoint()
+
+
+def _accept_or_raise(problem: str, accept_loss: bool) -> None:  # noqa: FBT001 - the one thing it is about
+    if not accept_loss:
+        raise DamagedStoreError(problem)
+    logger.error("%s; the loss is accepted, and the store goes on with what is there", problem)
+
+
+def _move_aside(path: Path) -> None:
+    if path.exists():
+        path.rename(path.with_name(f"{path.name}.damaged-{utc_now():%Y%m%dT%H%M%SZ}"))

@@ -1,0 +1,20 @@
+from pathlib import Path
+
+from pipeline.store.ownership.commit_mark import CommitMark
+
+
+def test_a_mark_is_the_last_number_written(tmp_path: Path) -> None:
+    mark = CommitMark(tmp_path / "database")
+    assert mark.read() == 0
+    for number in (7, 10**15, 12):
+        mark.write(number)
+        assert CommitMark(tmp_path / "database").read() == number
+    assert mark.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_mark_that_cannot_be_read_or_written_suspects_nothing(tmp_path: Path) -> None:
+    mark = CommitMark(tmp_path / "database")
+    mark.path.write_bytes(b"\x00" * 21)
+    assert mark.read() == 0
+    CommitMark(tmp_path / "no folder" / "database").write(3)
+    assert CommitMark(tmp_path / "no folder" / "database").read() == 0

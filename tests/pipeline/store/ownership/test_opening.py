@@ -1,0 +1,179 @@
+"""Stores as a kill leaves them, with one part missing, damaged or of another store."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline.services import open_pipeline
+from pipeline.settings import Settings
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.ownership.damage import DamagedStoreError
+from pipeline.store.warehouse import events
+from pipeline.store.warehouse.connection import Warehouse
+from tests.pipeline.working_store import a_working_store, an_event
+
+STORED = 40
+
+
+def killed_store(folder: Path, *, checkpointed: int = 10) -> Path:
+    """Copy the files of a store that is open, as a kill leaves them: STORED events, the newest in the log."""
+    with a_working_store(folder / "open") as store:
+        project = store.add_project()
+        for number in range(STORED):
+            if number == checkpointed:
+                store.warehouse.checkpoint()
+            store.write(project, an_event("pageview", f"v{number}", url="https://shop.example/"))
+        return Path(shutil.copytree(folder / "open", folder / "killed"))
+
+
+def count_stored(data_dir: Path, *, accept_loss: bool = False) -> int:
+    with open_pipeline(Settings(data_dir=data_dir), accept_loss=accept_loss) as store:
+        return sum(
+            sum(events.count_by_type(store.warehouse, one).values())
+            for one in events.stored_projects(store.warehouse)
+        )
+
+
+def cut(path: Path, share: float) -> None:
+    with path.open("r+b") as file:
+        file.truncate(int(path.stat().st_size * share))
+
+
+def spoil(path: Path, share: float) -> None:
+    with path.open("r+b") as file:
+        file.seek(int(path.stat().st_size * share))
+        file.write(b"\xff" * 64)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """What is left of the warehouse; an empty log has nothing to keep."""
+    found = {name: folder / name for name in (LOG, WAREHOUSE)}
+    return {name: path.read_bytes() for name, path in found.items() if path.exists() and path.stat().st_size}
+
+
+LOG, WAREHOUSE = "warehouse.duckdb.wal", "warehouse.duckdb"
+DAMAGES: dict[str, tuple[str, Callable[[Path], None]]] = {
+    "log removed": (LOG, Path.unlink),
+    "log empty": (LOG, lambda path: cut(path, 0)),
+    "log cut": (LOG, lambda path: cut(path, 0.5)),
+    "log spoiled": (LOG, lambda path: spoil(path, 0.5)),
+    "log spoiled at its start": (LOG, lambda path: spoil(path, 0)),
+    "warehouse removed": (WAREHOUSE, Path.unlink),
+    "warehouse empty": (WAREHOUSE, lambda path: cut(path, 0)),
+    "warehouse spoiled": (WAREHOUSE, lambda path: spoil(path, 0)),
+}
+
+
+def test_a_killed_store_opens_with_every_event(tmp_path: Path) -> None:
+    assert count_stored(killed_store(tmp_path)) == STORED
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_store_is_refused_unchanged_until_the_loss_is_accepted(tmp_path: Path, damage: str) -> None:
+    folder = killed_store(tmp_path)
+    name, inflict = DAMAGES[damage]
+    inflict(folder / name)
+    left = contents(folder)
+    for _ in range(2):
+        with pytest.raises(DamagedStoreError, match="truelift serve --accept-loss"):
+            count_stored(folder)
+    assert contents(folder) == left
+    assert 0 <= count_stored(folder, accept_loss=True) < STORED
+    # Once accepted, the store is whole again, and takes events with new numbers.
+    with a_working_store(folder) as store:
+        (project,) = store.catalog.projects.all()
+        store.write(project, an_event("pageview"))
+        assert events.last_seq(store.warehouse) > (0 if name == WAREHOUSE else STORED)
+    count_stored(folder)
+
+
+@pytest.mark.only_on("sqlite")
+@pytest.mark.parametrize("name", ["catalog.sqlite3", "catalog.sqlite3-wal"])
+def test_a_catalog_that_lost_commits_is_refused(tmp_path: Path, name: str) -> None:
+    folder = killed_store(tmp_path)
+    (folder / name).unlink()
+    with pytest.raises(DamagedStoreError, match=r"has lost .* of its newest commits"):
+        count_stored(folder)
+    with pytest.raises(DamagedStoreError):
+        Catalog.open(Settings(data_dir=folder))
+    assert count_stored(folder, accept_loss=True) == STORED
+    assert count_stored(folder) == STORED
+
+
+def test_a_warehouse_without_its_catalog_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_catalog_url: Callable[[], str | None]
+) -> None:
+    folder = killed_store(tmp_path)
+    for path in folder.glob("catalog.sqlite3*"):
+        path.unlink()
+    if url := new_catalog_url():
+        monkeypatch.setenv("TRUELIFT_CATALOG_URL", url)
+    with pytest.raises(DamagedStoreError, match=r"the catalog of the warehouse .* is missing"):
+        count_stored(folder)
+    assert count_stored(folder, accept_loss=True) == STORED
+
+
+@pytest.mark.only_on("sqlite")
+def test_the_warehouse_of_another_catalog_is_refused(tmp_path: Path) -> None:
+    one, two = (tmp_path / name for name in ("one", "two"))
+    for folder in (one, two):
+        with a_working_store(folder) as store:
+            store.write(store.add_project(), an_event("pageview"))
+    shutil.copy(one / WAREHOUSE, two / WAREHOUSE)
+    with pytest.raises(DamagedStoreError, match=r"is not the catalog's, which was last opened in .*two"):
+        count_stored(two)
+    # Moved as a whole, a store is the same one.
+    assert count_stored(Path(one.rename(tmp_path / "moved"))) == 1
+
+
+@pytest.mark.only_on("sqlite")
+def test_a_store_of_before_the_ids_is_adopted_unless_a_part_is_missing(tmp_path: Path) -> None:
+    with a_working_store(tmp_path / "old") as store:
+        store.write(store.add_project(), an_event("pageview"))
+        with store.warehouse.cursor() as cursor:
+            cursor.execute("DROP TABLE warehouse_identity")
+        with store.catalog.database.write() as connection:
+            connection.exec_driver_sql("DELETE FROM warehouses")
+    for mark in (tmp_path / "old").glob("*.mark"):
+        mark.unlink()
+    parts = {"no warehouse": "warehouse.duckdb", "no catalog": "catalog.sqlite3"}
+    for name, part in parts.items():
+        folder = Path(shutil.copytree(tmp_path / "old", tmp_path / name))
+        (folder / part).unlink()
+        with pytest.raises(DamagedStoreError, match="is missing"):
+            count_stored(folder)
+    assert count_stored(tmp_path / "old") == 1
+    assert count_stored(tmp_path / "old") == 1
+
+
+def test_an_end_between_the_two_ids_is_made_up_for(tmp_path: Path) -> None:
+    with a_working_store(tmp_path) as store:
+        with store.warehouse.cursor() as cursor:
+            cursor.execute("DROP TABLE warehouse_identity")
+        with store.catalog.database.write() as connection:
+            connection.exec_driver_sql("UPDATE warehouses SET is_confirmed = false")
+        before = store.catalog.warehouses.find()
+    with a_working_store(tmp_path) as store:
+        after = store.catalog.warehouses.find()
+    assert before is not None
+    assert after is not None
+    assert (after.id, after.is_confirmed) == (before.id, True)
+
+
+def test_the_owner_and_its_folder_are_recorded(tmp_path: Path) -> None:
+    with a_working_store(tmp_path) as store:
+        record = store.catalog.warehouses.find()
+        assert record is not None
+        assert (record.owner, record.folder) == (store.lock.owner, str(tmp_path.resolve()))
+
+
+def test_a_closed_warehouse_is_not_written_to(tmp_path: Path) -> None:
+    warehouse = Warehouse.open(Settings(data_dir=tmp_path))
+    with warehouse.cursor() as cursor:
+        cursor.execute("CREATE TABLE a (x BIGINT)")
+    log = tmp_path / LOG
+    before = log.read_bytes()
+    warehouse.close(with_checkpoint=False)
+    assert log.read_bytes() == before
