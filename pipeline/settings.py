@@ -29,6 +29,16 @@ class Settings(BaseSettings):
         "commas; empty for none.",
     )
 
+    max_connections: int = Field(
+        10_000, gt=0, description="Connections at once; fewer where the limit of open files is lower."
+    )
+    connections_per_address: int = Field(
+        500,
+        gt=0,
+        description="Connections at once from an address, or an IPv6 network of 64 bits, that is "
+        "no trusted proxy's.",
+    )
+
     secrets_key: SecretStr | None = Field(
         None, description="Key that encrypts stored replies; a file in the data folder by default."
     )

@@ -65,22 +65,13 @@ def run_service(
     import uvicorn
 
     from api.app import create_app
+    from api.server.config import server_config
     from api.services import open_services
 
     with ExitStack() as stack:
         # Opened here, since an error in the lifespan of the application would be a traceback.
         services = stack.enter_context(open_services(settings, lock=lock, accept_loss=accept_loss))
-        config = uvicorn.Config(
-            create_app(settings, closing(stack, services)),
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            # The application knows its trusted proxies.
-            proxy_headers=False,
-            # Nothing here uses WebSockets, and their library would log paths before a key is removed.
-            ws="none",
-            timeout_graceful_shutdown=10,
-        )
+        config = server_config(create_app(settings, closing(stack, services)), settings)
         announce(listen(sockets))
         with suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets)

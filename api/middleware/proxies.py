@@ -21,6 +21,7 @@ MAX_PROXIES: Final = 10
 # No text of an address with its port is longer.
 MAX_ADDRESS_LENGTH: Final = 64
 
+Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 
@@ -30,8 +31,13 @@ def client_address(connection: HTTPConnection) -> str | None:
     The middleware has replaced a trusted proxy's address by that of its client. An IPv4 address within an
     IPv6 one is given as IPv4, so that one machine has one address.
     """
-    address = _address(connection.client.host) if connection.client else None
+    address = address_of(connection.client.host) if connection.client else None
     return None if address is None else str(address)
+
+
+def is_within(address: Address, networks: Iterable[Network]) -> bool:
+    """Return whether an address is of one of the networks."""
+    return any(address in network for network in networks)
 
 
 class TrustedProxies:
@@ -50,7 +56,7 @@ class TrustedProxies:
 
     def _read_reports(self, scope: Scope) -> None:
         client = scope.get("client")
-        peer = _address(client[0]) if client else None
+        peer = address_of(client[0]) if client else None
         if peer is None or not self._trusts(peer):
             scope["headers"] = [header for header in scope["headers"] if header[0] not in REPORTED]
             return
@@ -61,7 +67,7 @@ class TrustedProxies:
         if scheme in SCHEMES:
             scope["scheme"] = scheme
 
-    def _client_of_chain(self, chain: str, peer: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    def _client_of_chain(self, chain: str, peer: Address) -> Address:
         """Return the last address of a chain that is no trusted proxy's; those before it are not believed."""
         found = peer
         for entry in reversed(chain.rsplit(",", MAX_PROXIES)[-MAX_PROXIES:]):
@@ -73,8 +79,8 @@ class TrustedProxies:
                 break
         return found
 
-    def _trusts(self, address: IPv4Address | IPv6Address) -> bool:
-        return any(address in network for network in self._networks)
+    def _trusts(self, address: Address) -> bool:
+        return is_within(address, self._networks)
 
 
 def _values(scope: Scope, name: bytes) -> str:
@@ -82,16 +88,17 @@ def _values(scope: Scope, name: bytes) -> str:
     return b",".join(value for header, value in scope["headers"] if header == name).decode("latin-1")
 
 
-def _address_in(entry: str) -> IPv4Address | IPv6Address | None:
+def _address_in(entry: str) -> Address | None:
     """Read an entry such as `192.0.2.7`, `192.0.2.7:4711`, `2001:db8::7` or `[2001:db8::7]:4711`."""
     text = entry.strip()[:MAX_ADDRESS_LENGTH]
     if text.startswith("["):
-        return _address(text[1:].partition("]")[0])
-    return _address(text.partition(":")[0] if text.count(":") == 1 else text)
+        return address_of(text[1:].partition("]")[0])
+    return address_of(text.partition(":")[0] if text.count(":") == 1 else text)
 
 
 @lru_cache(maxsize=4096)
-def _address(text: str) -> IPv4Address | IPv6Address | None:
+def address_of(text: str) -> Address | None:
+    """Read an address; an IPv4 one within an IPv6 one as IPv4. None where the text is none."""
     try:
         address = ip_address(text)
     except ValueError:

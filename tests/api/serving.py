@@ -8,13 +8,18 @@ import httpx2
 import uvicorn
 from fastapi import FastAPI
 
+from api.server.config import server_config
+from pipeline.settings import Settings
 from tests.waiting import wait_until
 
 
 @contextmanager
-def served(app: FastAPI, *, access_log: bool = False) -> Iterator[httpx2.Client]:
+def served(
+    app: FastAPI, settings: Settings | None = None, *, access_log: bool = False
+) -> Iterator[httpx2.Client]:
     """Serve until the end; yields a client whose base URL is the service's."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=access_log, ws="none"))
+    options = {"port": 0, "log_config": None, "log_level": None, "access_log": access_log}
+    server = uvicorn.Server(server_config(app, settings or Settings(), **options))
     thread = threading.Thread(target=server.run)
     thread.start()
     wait_until(lambda: server.started or not thread.is_alive())

@@ -1,0 +1,1 @@
+"""HTTP server: uvicorn with bounds on connections, heads and slow clients."""
