@@ -11,7 +11,9 @@ from starlette.routing import Route
 from api import errors
 from api.mcp.endpoint import McpEndpoint
 from api.mcp.key_in_path import PATH, KeyInPathMiddleware
+from api.middleware.caching import NoStore
 from api.middleware.cors import SdkCors
+from api.middleware.encoded_slashes import EncodedSlashes
 from api.middleware.proxies import TrustedProxies
 from api.middleware.rate_limits import RateLimitHeaders
 from api.middleware.request_ids import RequestIds
@@ -30,6 +32,7 @@ from api.routes import (
     tools,
 )
 from api.services import Services, open_services
+from api.unknown_paths import refuse_unknown_path
 from pipeline.settings import Settings
 
 VERSION: Final = "1.0.0"
@@ -72,6 +75,7 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
     app.openapi = describe(app)  # type: ignore[method-assign] # FastAPI's documented way to extend the document
     errors.install(app)
     app.add_middleware(RateLimitHeaders)
+    app.add_middleware(NoStore)
     app.add_middleware(SdkCors)
     app.add_middleware(RequestIds)
     app.add_middleware(TrustedProxies, networks=settings.trusted_networks)
@@ -80,8 +84,12 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
     app.include_router(health.router)
     mcp = McpEndpoint(app)
     app.router.routes.append(Route(PATH, mcp, methods=["POST"]))
+    # Last, for what no route takes.
+    app.mount(PREFIX, refuse_unknown_path)
     # Outermost, so that no other middleware sees a path with a key in it.
     app.add_middleware(KeyInPathMiddleware)
+    # A path is decoded before anything compares it.
+    app.add_middleware(EncodedSlashes)
     return app
 
 

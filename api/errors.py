@@ -9,7 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
+from starlette.routing import Match, Mount
 
 from engine.errors import InvalidDesignError, Problem, TransitionError
 from pipeline.disk_space import DiskFullError
@@ -175,7 +175,7 @@ def _api_error(request: Request, error: Exception) -> ApiError:
         return ApiError("validation_error", INVALID, map(_query_problem, error.errors()))
     if isinstance(error, HTTPException):
         code = next(code for code, row in ERROR_CODES.items() if row.status == error.status_code)
-        headers = {"Allow": _allowed_methods(request)} if error.status_code == 405 else error.headers
+        headers = {"Allow": allowed_methods(request)} if error.status_code == 405 else error.headers
         return ApiError(code, f"{request.method} {request.url.path}: {error.detail}", headers=headers)
     return _inner_error(error)
 
@@ -196,10 +196,11 @@ def _query_problem(error: Mapping[str, Any]) -> Problem:
     return Problem(".".join(map(str, error["loc"][1:])), error["msg"])
 
 
-def _allowed_methods(request: Request) -> str:
+def allowed_methods(request: Request) -> str:
     """List the methods of the path; the framework would name those of its first route only."""
-    scope = {"type": "http", "path": request.scope["path"], "root_path": "", "headers": []}
-    routes = request.app.routes
+    scope = {"type": "http", "path": request.url.path, "root_path": "", "headers": []}
+    # A mounted application takes what is left.
+    routes = [route for route in request.app.routes if not isinstance(route, Mount)]
     return ", ".join(
         method
         for method in METHODS

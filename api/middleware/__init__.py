@@ -1,1 +1,1 @@
-"""ASGI middleware: trusted proxies, CORS, rate-limit headers and request ids."""
+"""ASGI middleware: trusted proxies, CORS, caching, rate-limit headers, request ids and encoded slashes."""

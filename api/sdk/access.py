@@ -82,7 +82,7 @@ async def read_request(
         project_id = request.query_params.get("project_id") or body.project_id
         cached = await _project_of_server(request, services, caller, project_id)
         return SdkRequest(cached, body, "server")
-    cached = await _project_of_browser(request, services)
+    cached = await project_of_browser(request, services)
     address = client_address(request)
     address_key = services.address_key(address)
     # An address that has used up its quota is refused before its body is read.
@@ -131,7 +131,8 @@ async def _project_of_server(
     return cached
 
 
-async def _project_of_browser(request: Request, services: Services) -> CachedProject:
+async def project_of_browser(request: Request, services: Services) -> CachedProject:
+    """Find the project of a public key, and count the request to it: 401, 429, 402."""
     sdk_key = request.headers.get(KEY_HEADER) or request.query_params.get(KEY_PARAMETER) or ""
     cached = services.project_cache.fresh("key", sdk_key)
     if cached is None:
