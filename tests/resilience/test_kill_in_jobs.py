@@ -1,0 +1,106 @@
+"""A kill in a job leaves every part of the store as it was before the job, or as it is after it."""
+
+import http.client
+import json
+import signal
+import subprocess
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from engine.design import lifecycle
+from engine.local_days import local_day
+from pipeline.store.warehouse import published
+from tests.builders import NOW, a_project, an_experiment
+from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
+from tests.resilience.killing import kill, start_server
+from tests.resilience.kills import KillLoop, Workers
+from tests.resilience.store_parts import parts_of
+
+JOBS = ("publication", "nightly rebuild", "snapshots", "checkpoint", "deletion", "schedule", "opening")
+PROJECTS = ("prj_kept", "prj_gone")
+BEFORE, NEW = 600, 1000
+
+
+def a_busy_store(data_dir: Path) -> str:
+    """Fill a store with two projects, counted and copied, and missed windows; returns a key that reads."""
+    with a_working_store(data_dir) as store:
+        account, _, token = store.catalog.accounts.create("Acme", "owner@acme.example", "scale")
+        for project_id in PROJECTS:
+            _fill(store, account.id, project_id)
+        store.snapshots.write_all()
+        with store.warehouse.transaction() as cursor:
+            published.record_night(cursor, "UTC", local_day(NOW, "UTC"))
+    return token
+
+
+def _fill(store: WorkingStore, account_id: str, project_id: str) -> None:
+    project = store.catalog.projects.create(
+        a_project(id=project_id, account_id=account_id, sdk_key=f"pk_{project_id}"), actor="test"
+    )
+    running = an_experiment(id=f"exp_of_{project_id}", project_id=project_id)
+    missed = an_experiment(
+        id=f"missed_of_{project_id}",
+        project_id=project_id,
+        test_key="missed",
+        status="scheduled",
+        scheduled_start_at=NOW + timedelta(minutes=1),
+        scheduled_end_at=NOW + timedelta(minutes=2),
+    )
+    store.catalog.experiments.create(project_id, lambda _: running, actor="test")
+    store.catalog.experiments.create(project_id, lambda _: missed, actor="test")
+    start = partial(lifecycle.start, now=running.created_at)
+    experiment = store.catalog.experiments.change(project_id, running.id, start, actor="test")
+    exposures = [an_exposure(experiment, number % 2, f"v{number}") for number in range(BEFORE)]
+    orders = [a_purchase(f"v{number}", minute=1) for number in range(100)]
+    store.write(project, *exposures, *orders)
+    store.rollup.refresh(project_id)
+
+
+def visitors_counted(port: int, token: str, project_id: str) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    path = f"/api/v1/projects/{project_id}/experiments/exp_of_{project_id}/results/summary"
+    connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
+    body = json.loads(connection.getresponse().read())
+    connection.close()
+    return sum(variant["visitors"] for variant in body["data"]["variants"])
+
+
+@pytest.fixture
+def survive(tmp_path: Path, workers: Workers, servers: subprocess.Popen[str]) -> Callable[[str, int], None]:
+    """A loop of kills of a job, at the end of which the service goes on with the store."""
+
+    def run(job: str, kills: int) -> None:
+        prepared = tmp_path / "prepared"
+        token = a_busy_store(prepared)
+        # What is to be counted, copied or moved is still in the log of a killed process.
+        assert workers.run("append", prepared).status == -signal.SIGKILL
+        store = KillLoop(workers, job, prepared, tmp_path, parts_of).survive(kills, seed=JOBS.index(job))
+        process_id, port = start_server(servers, store)
+        kept = PROJECTS[:1] if job == "deletion" else PROJECTS
+        assert [visitors_counted(port, token, one) for one in kept] == [BEFORE + NEW] * len(kept)
+        kill(process_id)
+        with a_working_store(store) as opened:
+            assert [opened.rollup.rebuild(one).drifted for one in kept] == [()] * len(kept)
+
+    return run
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("job", JOBS)
+def test_every_part_is_old_or_new_after_each_of_some_kills(
+    survive: Callable[[str, int], None], job: str
+) -> None:
+    survive(job, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("job", JOBS)
+def test_every_part_is_old_or_new_after_each_of_many_kills(
+    survive: Callable[[str, int], None], job: str
+) -> None:
+    survive(job, 12)

@@ -1,0 +1,198 @@
+"""Work on a store in processes that can be killed: a script that imports the service once, and forks.
+
+Each line of input is JSON: the `work`, its `data_dir`, and the `point` at which the process kills itself
+(0 to count the points, null to have none). The answers are lines of JSON: the process id at the beginning of
+the work, the number of points where it came to its end, and the status with which the process ended. Points
+are before and after each line of the pipeline that writes. Jobs begin once the store is open.
+"""
+
+import json
+import linecache
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+import api.cli.app
+import api.cli.importing
+import api.cli.report_table
+import pipeline.imports.importer  # noqa: F401  # imported before the fork
+from pipeline.jobs import jobs
+from pipeline.services import PipelineServices, open_pipeline
+from pipeline.settings import Settings
+from pipeline.store.catalog.errors import NotFoundError
+from tests.builders import NOW
+from tests.pipeline.working_store import a_purchase, a_working_store, an_exposure
+from tests.resilience.kills import IMPORTED
+
+# The next day: a night has passed, and every scheduled window.
+LATER: Final = NOW + timedelta(days=1)
+_WRITES: Final = re.compile(
+    r"execute|commit|COMMIT|begin\(|checkpoint|CHECKPOINT|replace\(|rename|unlink|rmtree|mkdir|fsync"
+    r"|write|insert|upgrade|append\(|publish\(|record\(|op\."
+)
+# Answers go to the standard output that the script was started with.
+ANSWERS: Final = os.dup(1)
+Trace = Callable[[FrameType, str, Any], Any]
+Work = Callable[[Path, "Points"], None]
+
+
+class Points:
+    """Points at which the process may kill itself: before and after each line that writes."""
+
+    def __init__(self, point: int | None) -> None:
+        self._point = point
+        self.passed = 0
+
+    def begin(self) -> None:
+        """Tell that the work begins, and count its points, unless there are none."""
+        answer({"pid": os.getpid()})
+        if self._point is not None:
+            threading.settrace(self.trace_call)
+            sys.settrace(self.trace_call)
+
+    def end(self) -> None:
+        """Tell the number of points."""
+        sys.settrace(None)
+        answer({"points": self.passed})
+
+    def trace_call(self, frame: FrameType, _event: str, _arg: object) -> Trace | None:
+        if "/pipeline/" not in frame.f_code.co_filename or "/tests/" in frame.f_code.co_filename:
+            return None
+        wrote = False
+
+        def trace_line(frame: FrameType, event: str, _arg: object) -> Trace:
+            nonlocal wrote
+            writes = event == "line" and _is_write(frame.f_code.co_filename, frame.f_lineno)
+            if writes or wrote:
+                self._pass()
+            wrote = writes
+            return trace_line
+
+        return trace_line
+
+    def _pass(self) -> None:
+        self.passed += 1
+        if self.passed == self._point:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+@cache
+def _is_write(path: str, line: int) -> bool:
+    return _WRITES.search(linecache.getline(path, line)) is not None
+
+
+@contextmanager
+def services_of(data_dir: Path) -> Iterator[PipelineServices]:
+    with open_pipeline(Settings(data_dir=data_dir, fresh_read_seconds=60), clock=lambda: LATER) as services:
+        yield services
+
+
+def on_services(run: Callable[[PipelineServices], None]) -> Work:
+    def work(data_dir: Path, points: Points) -> None:
+        with services_of(data_dir) as services:
+            points.begin()
+            run(services)
+
+    return work
+
+
+def open_services(data_dir: Path, points: Points) -> None:
+    points.begin()
+    with services_of(data_dir):
+        pass
+
+
+def append_and_die(data_dir: Path, points: Points) -> None:
+    """Acknowledge new events of every project, and leave them in the log of a killed process."""
+    points.begin()
+    with a_working_store(data_dir) as store:
+        for project in store.catalog.projects.all():
+            (experiment,) = store.catalog.experiments.of_project(project.id, ["running"])
+            for batch in range(4):
+                names = [f"new {batch} {number}" for number in range(250)]
+                shown = [
+                    an_exposure(experiment, number % 2, name, event_id=name)
+                    for number, name in enumerate(names)
+                ]
+                bought = [
+                    a_purchase(f"v{number}", minute=2, event_id=f"order {batch} {number}")
+                    for number in range(50)
+                ]
+                store.write(project, *shown, *bought)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def delete_project(services: PipelineServices) -> None:
+    gone = "prj_gone"
+    with suppress(NotFoundError):
+        services.catalog.projects.delete(services.catalog.projects.find(gone).account_id, gone, actor="test")
+    jobs.remove_deleted_projects(services)
+
+
+def move_by_schedule(services: PipelineServices) -> None:
+    jobs.start_scheduled_experiments(services)
+    jobs.complete_scheduled_experiments(services)
+
+
+def import_file(data_dir: Path, points: Points) -> None:
+    points.begin()
+    arguments = ["--variant", "arm", "--control", "A", "--goal", "revenue:revenue", "--visitor", "visitor"]
+    sys.argv = ["truelift", "import", str(data_dir.parent / IMPORTED), *arguments]
+    sys.argv += ["--timestamp", "at", "--data-dir", str(data_dir)]
+    with suppress(SystemExit):
+        api.cli.app.main()
+
+
+WORK: Final[dict[str, Work]] = {
+    "append": append_and_die,
+    "publication": on_services(jobs.refresh_results),
+    "nightly rebuild": on_services(jobs.rebuild_after_midnight),
+    "snapshots": on_services(jobs.write_snapshots),
+    "checkpoint": on_services(jobs.checkpoint),
+    "deletion": on_services(delete_project),
+    "schedule": on_services(move_by_schedule),
+    "opening": open_services,
+    "import": import_file,
+}
+
+
+def answer(content: dict[str, int]) -> None:
+    os.write(ANSWERS, f"{json.dumps(content)}\n".encode())
+
+
+def run(work: str, data_dir: str, point: int | None) -> None:
+    """Do the work, and report the number of points that it passed."""
+    points = Points(point)
+    WORK[work](Path(data_dir), points)
+    points.end()
+
+
+def main() -> None:
+    """Fork a process for each line of the input."""
+    # What the work prints is no answer.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    for line in sys.stdin:
+        request = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            try:
+                run(**request)
+            except BaseException:  # noqa: BLE001  # the child ends here, whatever happened
+                sys.excepthook(*sys.exc_info())
+                os._exit(1)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        answer({"status": os.waitstatus_to_exitcode(status)})
+
+
+if __name__ == "__main__":
+    main()
