@@ -1,8 +1,11 @@
 """Atomic files, readable by their owner only."""
 
+import hashlib
 import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +37,12 @@ def placed(path: Path) -> Iterator[Path]:
         _sync(path.parent, os.O_RDONLY)
 
 
+def digest_of(path: Path, checked_on: date | None = None) -> str:
+    """Compute the SHA-256 of a file, in hex; once a process and `checked_on` while its size and time stay."""
+    status = path.stat()
+    return _digest(path, status.st_size, status.st_mtime_ns, status.st_ino, checked_on)
+
+
 def sweep(folder: Path, kept: Collection[str]) -> None:
     """Remove all files in `folder` except `kept` (paths within it), and folders left empty."""
     if not folder.is_dir():
@@ -45,6 +54,12 @@ def sweep(folder: Path, kept: Collection[str]) -> None:
                 path.rmdir()
         elif path.relative_to(folder).as_posix() not in kept:
             path.unlink(missing_ok=True)
+
+
+@lru_cache(maxsize=65_536)
+def _digest(path: Path, _size: int, _mtime_ns: int, _inode: int, _checked_on: date | None) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _sync(path: Path, flags: int) -> None:

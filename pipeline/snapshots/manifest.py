@@ -27,13 +27,15 @@ class UnreadableSnapshotError(Exception):
 class DataFile:
     """One Parquet file: its path within the snapshot, with slashes; a file never changes.
 
-    Files of equal path and `content` are equal.
+    Files of equal path and `content` are equal. `sha256` is the digest of its bytes, in hex; None in
+    snapshots from before they contained digests.
     """
 
     path: str
     rows: int
     bytes: int
     content: str
+    sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ import polars as pl
 from engine.currencies import minor_unit_digits, minor_units
 from engine.frames.rows import GoalKind
 from pipeline.snapshots.analysis_arguments import analysis_arguments
+from pipeline.snapshots.files import digest_of
 from pipeline.snapshots.manifest import (
     MANIFEST,
     DataFile,
@@ -163,11 +164,19 @@ class Snapshot:
         return self._scan([self.experiment(experiment).aggregates])
 
     def path(self, file: DataFile) -> Path:
-        """Find a file of the snapshot, for other programs; raises UnreadableSnapshotError if it is gone."""
+        """Find a file of the snapshot, for other programs.
+
+        Raises UnreadableSnapshotError if it is gone, or is not as it was written.
+        """
         path = self.folder / file.path
         if not path.is_file():
             raise UnreadableSnapshotError(
                 f"{path} is gone: two newer snapshots were written since this one was opened; open it again"
+            )
+        if file.sha256 is not None and digest_of(path) != file.sha256:
+            raise UnreadableSnapshotError(
+                f"{path} is damaged: it is not as it was written. "
+                "The next snapshot writes it again; open that one"
             )
         return path
 

@@ -1,10 +1,11 @@
 """Snapshots of projects: Parquet files that are readable while the service runs."""
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from pipeline.disk_space import disk_full_errors, require_space
 from pipeline.run_each import run_each
 from pipeline.settings import Settings
 from pipeline.snapshots.experiments import write_experiment
-from pipeline.snapshots.files import placed, sweep
+from pipeline.snapshots.files import digest_of, placed, sweep
 from pipeline.snapshots.manifest import (
     MANIFEST,
     DataFile,
@@ -32,6 +33,8 @@ from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.events import COLUMNS_DIGEST
 from pipeline.store.warehouse.parquet import EVENTS_A_FILE, event_ranges, write_events
+
+logger = logging.getLogger(__name__)
 
 
 class SnapshotStoppedError(Exception):
@@ -129,7 +132,7 @@ class Snapshots:
             self.write(project_id)
 
     def _write(self, project: Project, folder: Path, before: Manifest | None) -> Manifest:
-        files = _Files(folder, before, lambda: self._stopping)
+        files = _Files(folder, before, self._clock().date(), lambda: self._stopping)
         experiments = self._catalog.experiments.of_project(project.id)
         # Read before the results, which then contain all that the looks were taken of.
         looks = {one.id: self._catalog.recorded_looks.of(one.id) for one in experiments}
@@ -176,25 +179,39 @@ class _Files:
 
     folder: Path
     before: Manifest | None
+    today: date
     is_stopping: Callable[[], bool]
     _known: dict[str, DataFile] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for file in self.before.files if self.before else ():
-            path = self.folder / file.path
-            if path.is_file() and path.stat().st_size == file.bytes:
+            if self._is_whole(file):
                 self._known[file.path] = file
 
     def place(self, path: str, content: str, write: Callable[[Path], int]) -> DataFile:
         """Return the file at `path`, written unless it exists with the same content."""
         known = self._known.get(path)
         if known is not None and known.content == content:
-            return DataFile(path=path, rows=known.rows, bytes=known.bytes, content=content)
+            return DataFile(
+                path=path, rows=known.rows, bytes=known.bytes, content=content, sha256=known.sha256
+            )
         if self.is_stopping():
             raise SnapshotStoppedError
         with placed(self.folder / path) as draft:
             rows, size = write(draft), draft.stat().st_size
-        return DataFile(path=path, rows=rows, bytes=size, content=content)
+            digest = digest_of(draft)
+        return DataFile(path=path, rows=rows, bytes=size, content=content, sha256=digest)
+
+    def _is_whole(self, file: DataFile) -> bool:
+        """Tell whether a file is there as it was written; one without a digest is written again, once."""
+        path = self.folder / file.path
+        if file.sha256 is None or not path.is_file():
+            return False
+        # Every day anew, since a disk may lose what it has stored.
+        if digest_of(path, self.today) == file.sha256:
+            return True
+        logger.error("%s is damaged, and written again", path)
+        return False
 
 
 def _manifest_in(folder: Path) -> Manifest | None:

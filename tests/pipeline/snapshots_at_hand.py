@@ -1,6 +1,8 @@
 """What a snapshot holds, and what lies beside it."""
 
+import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -49,4 +51,12 @@ def assert_whole(folder: Path) -> Any:
 
 def assert_as_said(folder: Path, file: dict[str, Any]) -> None:
     assert (folder / file["path"]).stat().st_size == file["bytes"]
+    assert hashlib.sha256((folder / file["path"]).read_bytes()).hexdigest() == file["sha256"]
     assert rows_of(folder, [file], "count(*)") == [(file["rows"],)]
+
+
+def without_digests(folder: Path) -> None:
+    """Make the manifest that of a version which wrote no digests."""
+    manifest = (folder / "manifest.json").read_text()
+    (folder / "manifest.json").write_text(re.sub(r',\s*"sha256": "[0-9a-f]{64}"', "", manifest))
+    assert "sha256" not in (folder / "manifest.json").read_text()

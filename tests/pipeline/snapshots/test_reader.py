@@ -16,6 +16,7 @@ from pipeline.results.filters import SegmentFilters
 from pipeline.snapshots.manifest import UnreadableSnapshotError
 from pipeline.snapshots.reader import Snapshot, open_snapshot
 from tests.builders import NOW, STARTED, a_goal
+from tests.pipeline.snapshots_at_hand import without_digests
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
 
 REVENUE = a_goal(id="goal_2", name="Revenue", goal_type="revenue", is_primary=False)
@@ -267,6 +268,37 @@ def test_what_is_no_manifest_is_said_so(tmp_path: Path, text: str, complaint: st
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(UnreadableSnapshotError, match=complaint):
         open_snapshot(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["visitors", "orders", "aggregates"])
+def test_a_damaged_file_is_named_and_the_next_snapshot_has_it_whole(store: WorkingStore, kind: str) -> None:
+    project, experiment = counted(store)
+    snapshot = opened(store, project)
+    path = snapshot.path(getattr(snapshot.experiment(experiment.id), kind))
+    written = path.read_bytes()
+    path.write_bytes(written[:50] + bytes([written[50] ^ 1]) + written[51:])
+    read = {"visitors": snapshot.visitors, "orders": snapshot.orders, "aggregates": snapshot.aggregates}[kind]
+    with pytest.raises(UnreadableSnapshotError, match=f"{path.name} is damaged"):
+        read(experiment.id)
+    assert opened(store, project).visitors(experiment.id).collect().height == 3
+
+
+def test_truncated_events_are_named(store: WorkingStore) -> None:
+    project, _ = counted(store)
+    snapshot = opened(store, project)
+    path = snapshot.event_paths()[0]
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(UnreadableSnapshotError, match=f"{path.name} is damaged"):
+        snapshot.events()
+
+
+def test_a_snapshot_from_before_there_were_digests_is_read(store: WorkingStore) -> None:
+    project, experiment = counted(store)
+    opened(store, project)
+    without_digests(store.snapshots.folder / project.id)
+    snapshot = open_snapshot(store.snapshots.folder)
+    assert snapshot.visitors(experiment.id).collect().height == 3
+    assert snapshot.events().collect().height == 4
 
 
 def test_a_snapshot_of_another_version_is_not_misread(store: WorkingStore) -> None:

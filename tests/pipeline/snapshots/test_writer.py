@@ -16,7 +16,14 @@ from pipeline.snapshots.writer import Snapshots
 from pipeline.store.catalog.errors import NotFoundError
 from tests.builders import NOW, STARTED, a_goal, variants_of
 from tests.pipeline.full_disk import no_file_larger_than
-from tests.pipeline.snapshots_at_hand import assert_whole, files_in, manifest_of, named_in, rows_of
+from tests.pipeline.snapshots_at_hand import (
+    assert_whole,
+    files_in,
+    manifest_of,
+    named_in,
+    rows_of,
+    without_digests,
+)
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
 
 
@@ -291,6 +298,28 @@ def test_a_file_that_was_damaged_is_written_again(store: WorkingStore) -> None:
     folder = folder_of(store, project)
     path = store.snapshots.write(project.id).events[0].path
     (folder / path).write_bytes(b"PAR1")
+    store.snapshots.write(project.id)
+    assert_whole(folder)
+
+
+def test_a_byte_that_was_changed_is_found_by_its_digest_and_written_again(
+    store: WorkingStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    project, _ = counted(store)
+    folder = folder_of(store, project)
+    path = folder / store.snapshots.write(project.id).events[0].path
+    written = path.read_bytes()
+    path.write_bytes(written[:100] + bytes([written[100] ^ 1]) + written[101:])
+    store.snapshots.write(project.id)
+    assert f"{path} is damaged" in caplog.text
+    assert_whole(folder)
+
+
+def test_files_of_a_snapshot_without_digests_get_them_with_the_next_one(store: WorkingStore) -> None:
+    project, _ = counted(store)
+    folder = folder_of(store, project)
+    store.snapshots.write(project.id)
+    without_digests(folder)
     store.snapshots.write(project.id)
     assert_whole(folder)
 
