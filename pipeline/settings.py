@@ -1,16 +1,22 @@
 """Settings of the service; the environment variable `TRUELIFT_<NAME>` overrides a default."""
 
+import os
+from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
+from typing import Final, Self
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+_PREFIX: Final = "TRUELIFT_"
 
 
 class Settings(BaseSettings):
     """Locations, limits and intervals; sizes in bytes, times in seconds."""
 
-    model_config = SettingsConfigDict(env_prefix="TRUELIFT_", frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(env_prefix=_PREFIX, frozen=True, extra="forbid")
 
     data_dir: Path = Field(
         Path("data/store"), description="Folder of the catalog, the warehouse and the secrets."
@@ -121,6 +127,12 @@ class Settings(BaseSettings):
         """Networks of the trusted proxies."""
         return _networks(self.trusted_proxies)
 
+    @model_validator(mode="after")
+    def _refuse_unknown_variables(self) -> Self:
+        if problems := [_unknown(name) for name in os.environ if _is_unknown(name)]:
+            raise ValueError("; ".join(problems))
+        return self
+
     @property
     def warehouse_path(self) -> Path:
         """Path of the DuckDB file."""
@@ -140,6 +152,39 @@ class Settings(BaseSettings):
     def effective_catalog_url(self) -> str:
         """URL of the catalog's database: `catalog_url`, or SQLite in the data folder."""
         return self.catalog_url or f"sqlite:///{self.data_dir / 'catalog.sqlite3'}"
+
+
+class SettingsError(Exception):
+    """A setting that does not exist, or a value that it cannot have; the message names each."""
+
+
+def read_settings(**given: Path) -> Settings:
+    """Read the settings of the environment, but for the `given` ones; SettingsError."""
+    try:
+        return Settings.model_validate(given)
+    except ValidationError as error:
+        problems = [_sentence(problem) for problem in error.errors(include_url=False, include_context=False)]
+        raise SettingsError("; ".join(problems)) from None
+
+
+def _sentence(problem: ErrorDetails) -> str:
+    message = problem["msg"].removeprefix("Value error, ")
+    if not problem["loc"]:
+        return message
+    return f"{_PREFIX}{str(problem['loc'][0]).upper()}={problem['input']}: {message}"
+
+
+def _is_unknown(name: str) -> bool:
+    return name.upper().startswith(_PREFIX) and _field(name) not in Settings.model_fields
+
+
+def _unknown(name: str) -> str:
+    nearest = get_close_matches(_field(name), Settings.model_fields, n=1, cutoff=0.0)[0]
+    return f"there is no setting {name}; the nearest one is {_PREFIX}{nearest.upper()}"
+
+
+def _field(name: str) -> str:
+    return name.upper().removeprefix(_PREFIX).lower()
 
 
 def _networks(listed: str) -> tuple[IPv4Network | IPv6Network, ...]:

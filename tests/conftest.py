@@ -17,7 +17,7 @@ settings.register_profile(
 settings.load_profile("repeatable")
 
 # The socket folder of the one server that the workers of a run share.
-_SOCKET = "TRUELIFT_TESTS_POSTGRESQL"
+_SOCKET = "TESTS_POSTGRESQL"
 _IN_CI = os.environ.get("CI") == "true"
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)

@@ -14,9 +14,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-FOLDER: Final = Path(
-    os.environ.get("TRUELIFT_TESTS_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
-)
+FOLDER: Final = Path(os.environ.get("TESTS_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 LANDING_PAGE: Final = "landing_page.csv"
 EMAIL_CHALLENGE: Final = "hillstrom.csv"
 GENERATED: Final = "generated"

@@ -51,7 +51,9 @@ def _expected_failures() -> tuple[type[Exception], ...]:
     # Imported only here: these modules are slow to import, and `--help` needs none of them.
     from api.cli.console import CommandError
     from engine.errors import EngineError
+    from pipeline.encryption_key import SecretsKeyError
     from pipeline.imports.tables import UnreadableFileError
+    from pipeline.settings import SettingsError
     from pipeline.snapshots.manifest import UnreadableSnapshotError
     from pipeline.store.catalog.errors import CatalogError
     from pipeline.store.ownership.damage import DamagedStoreError
@@ -64,6 +66,8 @@ def _expected_failures() -> tuple[type[Exception], ...]:
         EngineError,
         CatalogError,
         FolderError,
+        SecretsKeyError,
+        SettingsError,
         DamagedStoreError,
         StoreOwnedError,
         WarehouseBusyError,

@@ -65,9 +65,11 @@ def run_service(
     import uvicorn
 
     from api.app import create_app
+    from api.logs import set_up_logging
     from api.server.config import server_config
     from api.services import open_services
 
+    set_up_logging()
     with ExitStack() as stack:
         # Opened here, since an error in the lifespan of the application would be a traceback.
         services = stack.enter_context(open_services(settings, lock=lock, accept_loss=accept_loss))

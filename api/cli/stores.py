@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def settings_for(data_dir: Path) -> "Settings":
-    """Read the settings of this environment, for the store in `data_dir`."""
-    from pipeline.settings import Settings
+    """Read the settings of this environment, for the store in `data_dir`; SettingsError."""
+    from pipeline.settings import read_settings
 
-    return Settings(data_dir=data_dir)
+    return read_settings(data_dir=data_dir)
 
 
 @contextmanager

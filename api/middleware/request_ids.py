@@ -7,6 +7,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api import logs
 from api.errors import ApiError, error_response
 from pipeline.store.catalog.ids import new_id
 
@@ -27,6 +28,7 @@ class RequestIds:
             await self._app(scope, receive, send)
             return
         request_id = new_id("req")
+        token = logs.request_id.set(request_id)
         scope.setdefault("state", {})["request_id"] = request_id
         has_started = False
 
@@ -41,10 +43,12 @@ class RequestIds:
         try:
             await self._app(scope, receive, send_with_id)
         except ClientDisconnect:
-            logger.info("%s: the client left before its request was read", request_id)
+            logger.info("the client left before request %s was read", request_id)
         except Exception:
             logger.exception("%s: %s %s failed", request_id, scope["method"], scope["path"])
             if has_started:
                 raise
             error = ApiError("internal_error", "something went wrong on our side; quote the request id")
             await error_response(error, request_id)(scope, receive, send_with_id)
+        finally:
+            logs.request_id.reset(token)

@@ -24,6 +24,7 @@ from pipeline.jobs.look_recording import record_looks
 from pipeline.rollup.run import Outcome
 from pipeline.services import PipelineServices
 from pipeline.settings import Settings
+from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.warehouse import published
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 
@@ -161,6 +162,8 @@ def _run_for(run: Callable[[str], Outcome], project: Project) -> bool:
     except (DiskFullError, WarehouseUnavailableError) as error:
         logger.warning("results of project %s are not counted at present: %s", project.id, error)
         return False
+    except NotFoundError:
+        logger.info("project %s was deleted before its results were counted", project.id)
     except Exception:
         logger.exception("results of project %s could not be counted", project.id)
     return True

@@ -168,4 +168,8 @@ def _change_if_due(
 
 
 def _each(experiments: Iterable[Experiment], work: Callable[[Experiment], None]) -> None:
-    run_each({f"experiment {one.id}": partial(work, one) for one in experiments})
+    def work_unless_deleted(experiment: Experiment) -> None:
+        with suppress(NotFoundError):
+            work(experiment)
+
+    run_each({f"experiment {one.id}": partial(work_unless_deleted, one) for one in experiments})

@@ -26,6 +26,7 @@ from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.due import Due, find_due
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.warehouse import aggregates, visitors
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Cursor, Warehouse
@@ -87,7 +88,7 @@ class Rollup:
 
     def refresh(self, project_id: str, experiment_ids: Collection[str] | None = None) -> Outcome:
         """Count events that are not counted yet, for these experiments or for all."""
-        with self._running:
+        with self._running, self._deletion_errors(project_id):
             project = self._catalog.projects.find(project_id)
             return self._refresh(project, self._scope(project), experiment_ids)
 
@@ -96,7 +97,7 @@ class Rollup:
 
         Final results of completed experiments stay as they are.
         """
-        with self._running:
+        with self._running, self._deletion_errors(project_id):
             project = self._catalog.projects.find(project_id)
             # Both counts end with the same event, so events that arrive in between make no difference.
             scope = self._scope(project)
@@ -121,7 +122,7 @@ class Rollup:
                 run = self._queued[project_id] = self._worker.submit(self._refresh_queued, project_id)
         try:
             run.result(timeout=seconds)
-        except TimeoutError:
+        except (TimeoutError, NotFoundError):
             return False
         except (DiskFullError, WarehouseUnavailableError) as error:
             logger.warning("results of project %s are not brought up to date: %s", project_id, error)
@@ -152,8 +153,18 @@ class Rollup:
         """Wait for the current run to end, and start no other."""
         self._worker.shutdown(wait=True, cancel_futures=True)
 
+    @contextmanager
+    def _deletion_errors(self, project_id: str) -> Iterator[None]:
+        """Turn any error of a run whose project was deleted meanwhile into NotFoundError."""
+        try:
+            yield
+        except Exception:
+            # Raises NotFoundError for a project that is gone, and with it the tables that the run needs.
+            self._catalog.projects.find(project_id)
+            raise
+
     def _refresh_queued(self, project_id: str) -> Outcome:
-        with self._running:
+        with self._running, self._deletion_errors(project_id):
             # From here on this run may miss new events, so later calls queue the next one.
             with self._queueing:
                 del self._queued[project_id]

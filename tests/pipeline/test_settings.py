@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from pipeline.settings import Settings
+from pipeline.settings import Settings, SettingsError, read_settings
 
 
 def test_the_environment_overrides_a_default(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,3 +44,30 @@ def test_trusted_proxies_are_networks_or_addresses() -> None:
     assert Settings(trusted_proxies="").trusted_networks == ()
     with pytest.raises(ValidationError, match=r"proxy\.example"):
         Settings(trusted_proxies="10.0.0.0/8,proxy.example")
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("TRUELIFT_REFRESH_SECOND", "TRUELIFT_REFRESH_SECONDS"),
+        ("truelift_catalog", "TRUELIFT_CATALOG_URL"),
+        ("TRUELIFT_DATADIR", "TRUELIFT_DATA_DIR"),
+    ],
+)
+def test_an_unknown_variable_is_refused_with_the_nearest_setting(
+    monkeypatch: pytest.MonkeyPatch, name: str, nearest: str
+) -> None:
+    monkeypatch.setenv(name, "1")
+    with pytest.raises(SettingsError) as refused:
+        read_settings()
+    assert str(refused.value) == f"there is no setting {name}; the nearest one is {nearest}"
+
+
+def test_a_wrong_value_is_named_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRUELIFT_REFRESH_SECONDS", "often")
+    monkeypatch.setenv("TRUELIFT_DUCKDB_THREADS", "0")
+    with pytest.raises(SettingsError) as refused:
+        read_settings()
+    first, second = str(refused.value).split("; ")
+    assert first.startswith("TRUELIFT_REFRESH_SECONDS=often: Input should be a valid integer")
+    assert second.startswith("TRUELIFT_DUCKDB_THREADS=0: Input should be greater than 0")

@@ -1,15 +1,18 @@
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from engine.design.experiment import Experiment
 from pipeline.jobs.jobs import (
     checkpoint,
     rebuild_after_midnight,
     refresh_results,
 )
 from pipeline.services import PipelineServices
+from pipeline.store.catalog.experiments import Experiments
 from tests.builders import STARTED
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_exposure
 
@@ -42,6 +45,30 @@ def test_refreshing_goes_on_after_a_project_that_fails(
 
     assert f"results of project {broken.id} could not be counted" in caplog.text
     assert str(store.rollup.refresh(sound.id)) == "up to date already"
+
+
+def test_a_project_that_is_deleted_during_its_rollup_is_no_error(
+    store: WorkingStore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deleted, other = (store.add_project() for _ in range(2))
+    for project in (deleted, other):
+        store.write(project, an_exposure(store.add_experiment(project)))
+    ids = {project.id for project in (deleted, other)}
+    of_project = Experiments.of_project
+
+    def delete_meanwhile(experiments: Experiments, project_id: str) -> list[Experiment]:
+        found = of_project(experiments, project_id)
+        if project_id == deleted.id and project_id in ids:
+            ids.remove(project_id)
+            store.catalog.projects.delete(deleted.account_id, project_id, actor="test")
+            store.ingest.forget(project_id)
+        return found
+
+    monkeypatch.setattr(Experiments, "of_project", delete_meanwhile)
+    refresh_results(a_services(store))
+    assert ids == {other.id}
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+    assert str(store.rollup.refresh(other.id)) == "up to date already"
 
 
 def test_nightly_rollup_runs_once_after_each_zones_midnight(store: WorkingStore) -> None:
