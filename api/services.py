@@ -14,6 +14,7 @@ from api.timed_checks import TimedChecks
 from pipeline.assignment.exposure_filter import ExposureFilter
 from pipeline.assignment.first_assignments import FirstAssignments
 from pipeline.assignment.project_cache import ProjectCache
+from pipeline.assignment.visits import StoredVisits
 from pipeline.encryption_key import derive_secret, open_cipher
 from pipeline.events.address_keys import AddressKey, address_keys
 from pipeline.jobs.scheduler import Scheduler
@@ -34,6 +35,7 @@ class Services(PipelineServices):
     exposure_filter: ExposureFilter
     results_threads: ResultsThreads
     checks: TimedChecks
+    stored_visits: StoredVisits
     limits: RateLimits
     quotas: BrowserQuotas
     address_key: AddressKey
@@ -76,6 +78,7 @@ def open_services(
             ),
             results_threads=results_threads,
             checks=TimedChecks(),
+            stored_visits=StoredVisits(),
             limits=RateLimits(settings),
             quotas=BrowserQuotas(settings),
             address_key=address_keys(derive_secret(settings, b"address_key")),

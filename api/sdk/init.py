@@ -15,7 +15,6 @@ from pipeline.assignment.decide import (
     SERVED,
     AssignmentRequest,
     VariantDecision,
-    assignment_rows,
     decide,
 )
 from pipeline.assignment.first_assignments import KnownAssignments
@@ -24,6 +23,7 @@ from pipeline.assignment.project_cache import CachedProject
 from pipeline.assignment.request import InitBody, decode_init
 from pipeline.assignment.snippet import is_own_page, verified
 from pipeline.assignment.targeting_attributes import Visitor, targeting_attributes
+from pipeline.assignment.visits import assignment_rows, has_news, visit_row
 from pipeline.clock import utc_now, utc_now_us
 from pipeline.events.attributes import InvalidAttributesError
 from pipeline.events.body import InvalidBodyError
@@ -45,12 +45,7 @@ async def answer_init(request: Request) -> VisitAnswer:
     )
     known, decisions = await run_in_threadpool(_decide, services, received, visitor)
     if not received.is_excluded:
-        rows = assignment_rows(
-            visitor, decisions, utc_now_us(), received.sender, received.address_key, known=known
-        )
-        if received.sender == "browser":
-            services.quotas.count_events(received.cached.project.id, received.address_key, len(rows))
-        await services.ingest.submit(received.cached.project.id, rows)
+        await _store(services, received, visitor, decisions, known)
     await _verify_snippet(services, received.cached, received.origin)
     return VisitAnswer.of(visitor.visitor_id, decisions)
 
@@ -59,6 +54,29 @@ async def _read_visit(request: Request, count_bytes: CountBytes) -> InitBody:
     body = await read_event_body(request, VISIT)
     count_bytes(len(body))
     return await off_loop(len(body), decode_init, body)
+
+
+async def _store(
+    services: Services,
+    received: SdkRequest[InitBody],
+    visitor: Visitor,
+    decisions: Sequence[VariantDecision],
+    known: KnownAssignments,
+) -> None:
+    """Store new assignments, or else attributes that may belong to a later exposure; nothing of a bot."""
+    project_id, visits = received.cached.project.id, services.stored_visits
+    visit = visit_row(visitor, utc_now_us(), received.sender, received.address_key)
+    if visit is None:
+        return
+    rows = assignment_rows(visit, decisions, known)
+    is_news = received.cached.has_open_experiments and has_news(visit) and not visits.holds(project_id, visit)
+    if not rows and (is_news or not known.is_linked):
+        rows = [visit]
+    if received.sender == "browser":
+        services.quotas.count_events(project_id, received.address_key, len(rows))
+    await services.ingest.submit(project_id, rows)
+    if rows:
+        visits.add(project_id, visit)
 
 
 def _decide(

@@ -9,11 +9,7 @@ from engine.design.experiment import Experiment
 from engine.design.pages import covers_page, redirect_url
 from engine.design.targeting.evaluation import evaluate
 from engine.design.variants import Variant
-from pipeline.assignment.first_assignments import KnownAssignments
 from pipeline.assignment.targeting_attributes import Visitor
-from pipeline.events.attributes import segments_of
-from pipeline.events.hashing import hash64
-from pipeline.store.warehouse.events import EventRow, Sender
 
 DecisionStatus = Literal["new", "existing", "forced", "excluded"]
 SERVED: Final = frozenset({"running", "paused"})
@@ -62,67 +58,6 @@ def decide(
         elif experiment.status in SERVED:
             decisions.append(_assign(request, experiment, stored.get(experiment.id)))
     return decisions
-
-
-def assignment_rows(  # noqa: PLR0913  # the visitor, what is known of it, and where the request came from
-    visitor: Visitor,
-    decisions: Iterable[VariantDecision],
-    received_us: int,
-    sender: Sender,
-    address_key: int | None = None,
-    *,
-    known: KnownAssignments,
-) -> list[EventRow]:
-    """Build the events that store new assignments; a visitor counts only from the first exposure on.
-
-    Those that the visitor has from another one of its user are stored too, so that they stay without the
-    user id. Where none is, an `identify` event joins the visitor to its user, unless that is `known`. There
-    are none for a bot: the hash gives it the same variant again.
-    """
-    segments = segments_of(visitor.attributes, visitor.url, visitor.client)
-    if segments["is_bot"]:
-        return []
-
-    def row_of(
-        event_type: str, event_id: str, experiment_id: str | None = None, variant_id: str | None = None
-    ) -> EventRow:
-        return EventRow(
-            received_at=received_us,
-            occurred_at=received_us,
-            event_id=event_id,
-            event_key=hash64(event_id),
-            type=event_type,
-            visitor_id=visitor.visitor_id,
-            visitor_key=hash64(visitor.visitor_id),
-            user_id=visitor.user_id,
-            user_key=None if visitor.user_id is None else hash64(visitor.user_id),
-            url=visitor.url,
-            sender=sender,
-            address_key=address_key,
-            visitor_identity="anonymous" if visitor.user_id is None else "identified",
-            experiment_id=experiment_id,
-            variant_id=variant_id,
-            **segments,
-        )
-
-    # The same ids for simultaneous requests of a visitor, so that they count as one event.
-    rows = [
-        row_of(
-            "assignment",
-            f"assignment:{decision.experiment.id}:{visitor.visitor_id}",
-            decision.experiment.id,
-            decision.variant.id,
-        )
-        for decision in decisions
-        if decision.variant is not None and (decision.status == "new" or _is_inherited(decision, known))
-    ]
-    if not rows and not known.is_linked:
-        rows = [row_of("identify", f"identify:{visitor.user_id}:{visitor.visitor_id}")]
-    return rows
-
-
-def _is_inherited(decision: VariantDecision, known: KnownAssignments) -> bool:
-    return decision.status == "existing" and decision.experiment.id in known.inherited
 
 
 def _forced(request: AssignmentRequest, experiment: Experiment) -> Variant | None:

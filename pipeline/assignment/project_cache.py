@@ -20,6 +20,7 @@ MAX_AGE_SECONDS: Final = 1.0
 # Beyond this many projects in use at once, the cache starts anew.
 MAX_PROJECTS: Final = 10_000
 ALL_TRAFFIC: Final = 100
+_ENDED: Final = frozenset({"completed", "archived"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class CachedProject:
     ids: ProjectIds
     # By id, those in which not every exposure counts: not running, or with less than all traffic.
     limited_experiments: Mapping[str, Experiment]
+    # Whether an exposure may count, now or later.
+    has_open_experiments: bool
     excluded_networks: tuple[IPv4Network | IPv6Network, ...]
 
     def excludes(self, address: str | None) -> bool:
@@ -95,6 +98,7 @@ class ProjectCache:
             account=self.catalog.accounts.get(project.account_id),
             experiments=experiments,
             ids=ProjectIds.of(experiments),
+            has_open_experiments=any(one.status not in _ENDED for one in experiments),
             limited_experiments={
                 one.id: one
                 for one in experiments

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from engine.design.vocabulary import Weekday, words
 from engine.local_days import zone
-from pipeline.events.attributes import Client, custom_dimensions_of, segments_of
+from pipeline.events.attributes import Client, custom_dimensions_of, identity_of, segments_of
 
 # Keyed attributes, with the names under which senders give them.
 _KEYED_FIELDS: Final = {
@@ -16,6 +16,7 @@ _KEYED_FIELDS: Final = {
     "cookie": ("cookie", "cookies"),
 }
 _PASSED_ON: Final = ("city", "language", "referrer")
+_NO_TARGETING: Final = frozenset({"is_bot", "custom", "header_fields"})
 _WEEKDAYS: Final = words(Weekday)
 
 
@@ -39,10 +40,10 @@ def targeting_attributes(visitor: Visitor, *, timezone: str, now: datetime) -> d
     local = now.astimezone(zone(timezone))
     segments = segments_of(given, visitor.url, visitor.client)
     return {
-        **{name: segments.get(name) for name in segments if name not in {"is_bot", "custom"}},
+        **{name: segments.get(name) for name in segments if name not in _NO_TARGETING},
         **{name: given.get(name) for name in _PASSED_ON},
         "url": visitor.url,
-        "visitor_identity": "anonymous" if visitor.user_id is None else "identified",
+        "visitor_identity": identity_of(given, visitor.user_id),
         "query_param": _in_query(visitor.url) | _keyed("query_param", given),
         "cookie": _keyed("cookie", given),
         "custom_dimension": custom_dimensions_of(given),

@@ -8,9 +8,10 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from engine.design.vocabulary import SEGMENT_VALUES
+from engine.design.vocabulary import SEGMENT_VALUES, VisitorIdentity
 from pipeline.events.traffic_source import traffic_source
 from pipeline.events.user_agent import UNKNOWN_DEVICE, Device, device_of
+from pipeline.store.warehouse.events import HEADER_BITS
 
 MAX_TEXT: Final = 256
 MAX_CUSTOM_DIMENSIONS: Final = 50
@@ -69,7 +70,7 @@ UNKNOWN_CLIENT: Final = Client()
 
 
 class Segments(TypedDict):
-    """Segment columns of an event; None where unknown."""
+    """Segment columns of an event; None where unknown. `header_fields` as in EventRow."""
 
     is_bot: bool
     traffic_source: str | None
@@ -83,6 +84,7 @@ class Segments(TypedDict):
     utm_medium: str | None
     utm_campaign: str | None
     custom: str | None
+    header_fields: int
 
 
 def segments_of(attributes: Mapping[str, Any] | None, url: str | None, client: Client) -> Segments:
@@ -98,20 +100,36 @@ def segments_of(attributes: Mapping[str, Any] | None, url: str | None, client: C
     referrer = attributes.get("referrer")
     device = device_of(given["user_agent"]) if "user_agent" in given else client.device
     utm = _utm(url, given)
+    stated = {
+        "device_type": _closed("device_type", given),
+        "os": given.get("os"),
+        "country": _country(given.get("country")),
+        "region": given.get("region"),
+        "browser": given.get("browser"),
+    }
+    if "user_agent" in given:
+        stated |= {name: stated[name] or getattr(device, name) for name in ("device_type", "os", "browser")}
     return Segments(
         is_bot=device.is_bot,
         traffic_source=given.get("traffic_source") or traffic_source(url, utm.get("utm_medium"), referrer),
-        device_type=_closed("device_type", given) or device.device_type,
+        device_type=stated["device_type"] or device.device_type,
         visitor_type=_closed("visitor_type", given),
-        os=given.get("os") or device.os,
-        country=_country(given.get("country")) or client.country,
-        region=given.get("region") or client.region,
-        browser=given.get("browser") or device.browser,
+        os=stated["os"] or device.os,
+        country=stated["country"] or client.country,
+        region=stated["region"] or client.region,
+        browser=stated["browser"] or device.browser,
         utm_source=utm.get("utm_source"),
         utm_medium=utm.get("utm_medium"),
         utm_campaign=utm.get("utm_campaign"),
         custom=_custom(attributes),
+        header_fields=sum(bit for name, bit in HEADER_BITS.items() if stated[name] is None),
     )
+
+
+def identity_of(attributes: Mapping[str, Any] | None, user_id: str | None) -> VisitorIdentity:
+    """Return whether the sender knows the visitor: by a user id, or an attribute that says so."""
+    stated = _text((attributes or {}).get("visitor_identity")) or ""
+    return "identified" if user_id is not None or stated.lower() == "identified" else "anonymous"
 
 
 @lru_cache(maxsize=1_000)
@@ -130,10 +148,11 @@ def _of_client(client: Client) -> Segments:
         utm_medium=None,
         utm_campaign=None,
         custom=None,
+        header_fields=sum(HEADER_BITS.values()),
     )
 
 
-_KNOWN: Final = frozenset(Segments.__annotations__) - {"is_bot", "custom"} | _TARGETING_ONLY
+_KNOWN: Final = frozenset(Segments.__annotations__) - {"is_bot", "custom", "header_fields"} | _TARGETING_ONLY
 _CUSTOM_OBJECTS: Final = ("custom_dimensions", "custom_dimension")
 
 

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from engine.design.experiment import Experiment
-from pipeline.events.attributes import UNKNOWN_CLIENT, Client, segments_of
+from pipeline.events.attributes import UNKNOWN_CLIENT, Client, identity_of, segments_of
 from pipeline.events.body import EventBody
 from pipeline.events.browser_money import BrowserMoney
 from pipeline.events.field_checks import (
@@ -169,7 +169,7 @@ def _tracked_row(event: TrackEvent, context: RequestContext, sent_us: int | None
         value=checked_value(event.value),
         sender=context.sender,
         address_key=context.address_key,
-        visitor_identity="anonymous" if user_id is None else "identified",
+        visitor_identity=identity_of(event.attributes, user_id),
         **segments_of(event.attributes, url, context.client),
     )
 
@@ -238,7 +238,7 @@ def _conversion_row(event: ConvertEvent, context: RequestContext, sent_us: int |
         is_refund=is_refund,
         sender=context.sender,
         address_key=context.address_key,
-        visitor_identity="anonymous" if user_id is None else "identified",
+        visitor_identity=identity_of(event.attributes, user_id),
         **segments_of(event.attributes, None, context.client),
     )
 

@@ -67,7 +67,7 @@ def find_first_exposures(exposures: pl.DataFrame, timezone: str) -> pl.DataFrame
         .sort("experiment")
         .collect(engine="streaming")
     )
-    rows = numbered.drop("variant", "seq", "is_bot", "row", "device_key", strict=False)[firsts["row"]]
+    rows = numbered.drop("variant", "is_bot", "row", "device_key", strict=False)[firsts["row"]]
     days = local_days(rows["occurred_at"].to_numpy(), timezone)
     return rows.rename({"occurred_at": "first_exposed_at"}).with_columns(
         _mark_conflicts(firsts.with_columns(_variant_of()), exposures)["variant"],

@@ -22,6 +22,7 @@ from pipeline.rollup.counting_rules import (
     goal_rows,
     variant_rows,
 )
+from pipeline.rollup.first_segments import complete_segments
 from pipeline.rollup.goal_matching import match_goals, matched_fields
 from pipeline.rollup.segment_values import as_categories, with_day_of_week
 from pipeline.store.warehouse.event_reader import Bucket, EventReader, buckets
@@ -79,7 +80,8 @@ class ProjectRead:
 
     def _count_bucket(self, bucket: Bucket) -> list[ExperimentRows]:
         exposures = as_categories(self._reader.exposures(self._variants, bucket))
-        exposed = with_day_of_week(find_first_exposures(exposures, self._rules.timezone))
+        firsts = find_first_exposures(exposures, self._rules.timezone)
+        exposed = with_day_of_week(complete_segments(firsts, self._reader, bucket))
         counted = select_counted(self._goal_events.of_visitors(bucket), self._goals, self._repeated_orders)
         outcomes = sum_outcomes(counted, exposed, self._rules)
         return [

@@ -49,6 +49,7 @@ class EventReader:
         """Read events numbered at most `until`; use `EventReader.open` instead."""
         self.cursor = cursor
         self.skip_bots = skip_bots
+        self._received_until = received_until
         self._events = f'(SELECT * FROM "{table_name(project_id)}" WHERE seq <= {until:d})'
         self._touched = ""
         self._has_repeats = False
@@ -145,7 +146,7 @@ class EventReader:
                 f"""
                 SELECT a.experiment, a.variant, e.visitor_key, e.occurred_at, e.seq,
                   {"e.is_bot" if self.skip_bots else "false"} AS is_bot,
-                  {SENDER_BIT} AS exposure_sender, e.address_key,
+                  {SENDER_BIT} AS exposure_sender, e.address_key, e.header_fields,
                   {", ".join(f"e.{name}" for name in columns)}
                 FROM {self.of_type("exposure")} e JOIN arms a USING (experiment_id, variant_id)
                 {self.join_outranked()}
@@ -162,22 +163,37 @@ class EventReader:
         first = "SELECT seq, min(outranked_at) AS outranked_at FROM outranked GROUP BY seq"
         return f"LEFT JOIN ({first}) o ON o.seq = e.seq"
 
+    @property
+    def has_identities(self) -> bool:
+        """True where some event has both a visitor id and a user id."""
+        return self._identities.exist
+
     def of_type(self, kind: str, *, related: str | None = None) -> str:
         """Build a subquery of events of a type, each once, with its visitor, of the visitors to read.
 
         Events of other visitors that meet the condition `related` are included.
         """
         events = f"(SELECT * FROM {self._events} e WHERE e.type = '{kind}')"
-        if not self.is_whole:
-            events = _selected(events, "touched_keys", related)
-        if self._identities.exist:
-            events = self._identities.joined(events, with_visitor_ids=kind != "conversion")
-            if not self.is_whole:
-                # A visitor id may equal the user id of another person.
-                events = _selected(events, "touched_visitors", related)
+        events = self._of_persons(events, related, with_visitor_ids=kind != "conversion")
         if self._has_repeats:
             # This form hashes the few repeats; an anti join may hash the many events instead.
             events = f"(SELECT * FROM {events} e WHERE (seq IN (SELECT seq FROM repeats)) IS NOT TRUE)"
+        return events
+
+    def of_all_types(self) -> str:
+        """Build a subquery of all events in time, repeats and those that do not count included."""
+        in_time = f"(SELECT * FROM {self._events} e WHERE e.received_at <= {self._received_until:d})"
+        return self._of_persons(in_time, None, with_visitor_ids=False)
+
+    def _of_persons(self, events: str, related: str | None, *, with_visitor_ids: bool) -> str:
+        """Build the subquery of those of the events that are of the visitors to read, or `related`."""
+        if not self.is_whole:
+            events = _selected(events, "touched_keys", related)
+        if self._identities.exist:
+            events = self._identities.joined(events, with_visitor_ids=with_visitor_ids)
+            if not self.is_whole:
+                # A visitor id may equal the user id of another person.
+                events = _selected(events, "touched_visitors", related)
         return events
 
     def _changed_since(self, seq: int) -> str:

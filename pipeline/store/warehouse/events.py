@@ -25,6 +25,10 @@ TRUSTED_BITS: Final = SENDER_BITS["server"] | SENDER_BITS["import"]
 IS_TRUSTED: Final = "(e.sender IN ('server', 'import')) IS TRUE"
 _CASES: Final = " ".join(f"WHEN '{name}' THEN {bit}" for name, bit in SENDER_BITS.items())
 SENDER_BIT: Final = f"CASE e.sender {_CASES} ELSE {SENDER_BITS['unknown']} END::UTINYINT"
+# One bit a segment that request headers can give.
+HEADER_BITS: Final[Mapping[str, int]] = {
+    name: 1 << place for place, name in enumerate(("device_type", "os", "country", "region", "browser"))
+}
 
 
 class EventRow(NamedTuple):
@@ -33,6 +37,7 @@ class EventRow(NamedTuple):
     Times are microseconds since 1970 in UTC; keys are `hash64` of the text column of the same stem, except
     `address_key`, a keyed hash of the browser's network address. `not_counted` is the reason why an exposure
     does not count, None where it does. `sender` is None for events stored before senders were.
+    `header_fields` are the HEADER_BITS of the segments that the request headers gave, and no attribute.
     """
 
     received_at: int
@@ -72,6 +77,7 @@ class EventRow(NamedTuple):
     sender: Sender | None = None
     address_key: int | None = None
     not_counted: str | None = None
+    header_fields: int | None = None
 
 
 _NUMBERS: Final = {
@@ -84,6 +90,7 @@ _NUMBERS: Final = {
     "revenue_cents": pl.Int64,
     "transaction_key": pl.UInt64,
     "address_key": pl.UInt64,
+    "header_fields": pl.Int64,
     "is_refund": pl.Boolean,
     "is_bot": pl.Boolean,
 }

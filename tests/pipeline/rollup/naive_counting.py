@@ -12,6 +12,7 @@ from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from pipeline.store.warehouse import identities
 from pipeline.store.warehouse.events import EventRow
+from tests.pipeline.rollup.naive_segments import complete_first
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -57,6 +58,8 @@ def tally(
     for visitor, seen in exposed.items():
         counted = [row for row in seen if not (row.is_bot and project.bot_filtering)]
         first = min(counted or seen, key=lambda row: row.occurred_at)
+        theirs = [row for row in rows if person_of(row) == visitor and not _is_late(row, experiment)]
+        first = complete_first(first, theirs, rows)
         if not admits(first):
             continue
         if not counted:

@@ -30,6 +30,8 @@ SEGMENTS = st.fixed_dictionaries(
     optional={
         "device_type": st.sampled_from(["mobile", "desktop"]),
         "country": st.sampled_from(["US", "DE"]),
+        "visitor_type": st.sampled_from(["new", "returning"]),
+        "header_fields": st.integers(0, 7),
         "custom": st.sampled_from(['{"plan":"pro"}', '{"plan":"free","tier/1":"a"}', '{"tier/1":"a"}']),
     },
 )
@@ -82,6 +84,19 @@ TRACKED = st.one_of(
         custom=st.sampled_from([None, '{"tax/net":"1.25"}', '{"tax/net":"12"}', '{"tax/net":"none"}']),
     ),
     draws("identify", visitor=WHO, user_id=USERS),
+    *(
+        st.builds(
+            lambda event, segments: {**event, **segments},
+            draws(
+                kind,
+                visitor=WHO,
+                user_id=st.sampled_from([None, None, "u1"]),
+                visitor_identity=st.sampled_from(["anonymous", "anonymous", "identified"]),
+            ),
+            SEGMENTS,
+        )
+        for kind in ("assignment", "init")
+    ),
 )
 MONEY = {
     "revenue_cents": st.sampled_from([100, 900, 5000]),
@@ -100,6 +115,8 @@ EVENTS = st.lists(
 QUESTIONS: tuple[tuple[dict[str, str], Callable[[EventRow], bool]], ...] = (
     ({}, lambda _: True),
     ({"device_type": "mobile"}, lambda row: row.device_type == "mobile"),
+    ({"visitor_type": "returning"}, lambda row: row.visitor_type == "returning"),
+    ({"visitor_identity": "identified"}, lambda row: row.visitor_identity == "identified"),
     (
         {"device_type": "mobile", "country": "US"},
         lambda row: (row.device_type, row.country) == ("mobile", "US"),

@@ -1,0 +1,106 @@
+"""Rows that store an `init`: new assignments, or else the visitor's attributes where these are news."""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from pipeline.assignment.decide import VariantDecision
+from pipeline.assignment.first_assignments import KnownAssignments
+from pipeline.assignment.targeting_attributes import Visitor
+from pipeline.events.attributes import identity_of, segments_of
+from pipeline.events.hashing import hash64
+from pipeline.store.warehouse.events import HEADER_BITS, EventRow, Sender
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
+
+ASSIGNMENT: Final = "assignment"
+# An `init` that assigned no variant, whose attributes may belong to a later exposure.
+INIT: Final = "init"
+# Beyond this many visitors, those whose last `init` is longest ago are forgotten, and stored once more.
+MAX_VISITORS: Final = 50_000
+_SEGMENTS: Final = (*(name for name in DIMENSIONS if name != "day_of_week"), CUSTOM)
+
+
+@dataclass(slots=True)
+class StoredVisits:
+    """Digests of what was stored last of recent visitors, so that an `init` without news stores nothing."""
+
+    _digests: OrderedDict[tuple[str, int], int] = field(default_factory=OrderedDict)
+
+    def holds(self, project_id: str, row: EventRow) -> bool:
+        """Return whether the attributes and the user id of the row are the last ones stored."""
+        return self._digests.get((project_id, row.visitor_key)) == _digest(row)
+
+    def add(self, project_id: str, row: EventRow) -> None:
+        """Remember a stored row."""
+        key = (project_id, row.visitor_key)
+        self._digests[key] = _digest(row)
+        self._digests.move_to_end(key)
+        if len(self._digests) > MAX_VISITORS:
+            self._digests.popitem(last=False)
+
+
+def visit_row(
+    visitor: Visitor, received_us: int, sender: Sender, address_key: int | None = None
+) -> EventRow | None:
+    """Build the event of an `init`, with its attributes as segments; None for a bot."""
+    segments = segments_of(visitor.attributes, visitor.url, visitor.client)
+    if segments["is_bot"]:
+        return None
+    event_id = f"{INIT}:{visitor.visitor_id}:{received_us}"
+    return EventRow(
+        received_at=received_us,
+        occurred_at=received_us,
+        event_id=event_id,
+        event_key=hash64(event_id),
+        type=INIT,
+        visitor_id=visitor.visitor_id,
+        visitor_key=hash64(visitor.visitor_id),
+        user_id=visitor.user_id,
+        user_key=None if visitor.user_id is None else hash64(visitor.user_id),
+        url=visitor.url,
+        sender=sender,
+        address_key=address_key,
+        visitor_identity=identity_of(visitor.attributes, visitor.user_id),
+        **segments,
+    )
+
+
+def assignment_rows(
+    visit: EventRow, decisions: Iterable[VariantDecision], known: KnownAssignments
+) -> list[EventRow]:
+    """Build the events that store new assignments; a visitor counts only from the first exposure on.
+
+    Those that the visitor has from another one of its user are stored too, so that they stay without the
+    user id.
+    """
+    rows: list[EventRow] = []
+    for decision in decisions:
+        is_inherited = decision.status == "existing" and decision.experiment.id in known.inherited
+        if decision.variant is not None and (decision.status == "new" or is_inherited):
+            # The same id for simultaneous requests of a visitor, so that they count as one event.
+            event_id = f"{ASSIGNMENT}:{decision.experiment.id}:{visit.visitor_id}"
+            rows.append(
+                visit._replace(
+                    type=ASSIGNMENT,
+                    event_id=event_id,
+                    event_key=hash64(event_id),
+                    experiment_id=decision.experiment.id,
+                    variant_id=decision.variant.id,
+                )
+            )
+    return rows
+
+
+def has_news(visit: EventRow) -> bool:
+    """Return whether an `init` says anything that the request headers of an exposure do not say as well."""
+    headers = visit.header_fields or 0
+    return visit.visitor_identity == "identified" or any(
+        getattr(visit, name) is not None
+        for name in _SEGMENTS
+        if name != "visitor_identity" and not headers & HEADER_BITS.get(name, 0)
+    )
+
+
+def _digest(row: EventRow) -> int:
+    return hash((row.user_key, *(getattr(row, name) for name in _SEGMENTS)))
