@@ -139,16 +139,20 @@ def _members_of(values: pl.DataFrame, keys: Collection[str] | None) -> pl.DataFr
 
 
 def segment_choices(cursor: Cursor, experiment: Experiment, published: Published) -> dict[str, list[str]]:
-    """List the values of each dimension in order, custom dimensions as `custom:<key>`.
+    """List the values of counted visitors by dimension in order, custom dimensions as `custom:<key>`.
 
     Of a dimension that is not in the aggregates, the first MOST_VALUES by appearance.
     """
     choices: dict[str, list[str]] = defaultdict(list)
-    for dimension, value in aggregates.read_values(cursor, experiment.id):
+    variants = len(published.variants)
+    for dimension, value in aggregates.read_values(cursor, experiment.id, variants=variants):
         choices[dimension].append(value)
-    known = stored_values(cursor, experiment)
-    for dimension, values in known.first_values(known.dimensions() - set(published.dimensions)).items():
-        choices[dimension] = sorted(values)
+    left_out = stored_values(cursor, experiment).dimensions() - set(published.dimensions)
+    if left_out:
+        keys = read_custom_keys(cursor, experiment.project_id)
+        counted = visitors.read_counted_values(cursor, experiment.id, left_out, variants=variants)
+        for dimension, values in SegmentValues(counted, keys).first_values(left_out).items():
+            choices[dimension] = sorted(values)
     return choices
 
 

@@ -5,6 +5,7 @@ from typing import Final
 import polars as pl
 
 from pipeline.store.warehouse.connection import Cursor, fetch_frame, registered
+from pipeline.store.warehouse.segment_dimensions import equals
 from pipeline.store.warehouse.visitors import result_table
 
 # Dimension and value of the sums over all visitors.
@@ -70,12 +71,12 @@ def read_all(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
 
 
 def read_value(cursor: Cursor, experiment_id: str, dimension: str, value: str) -> pl.DataFrame:
-    """Read the sums of one value of one dimension."""
+    """Read the sums of one value of one dimension; values that compare equal have cells of their own."""
     cells = fetch_frame(
         cursor,
         f"""
         SELECT {", ".join(_READ)} FROM {result_table("aggregates", experiment_id)}
-        WHERE dimension = ? AND value = ?
+        WHERE dimension = ? AND {equals(dimension, "value")}
         """,
         [dimension, value],
     )
@@ -133,12 +134,15 @@ def goals_with_revenue(cursor: Cursor, experiment_id: str) -> list[int]:
     return [goal for (goal,) in rows]
 
 
-def read_values(cursor: Cursor, experiment_id: str) -> list[tuple[str, str]]:
-    """List every dimension and value with visitors, in order."""
+def read_values(cursor: Cursor, experiment_id: str, *, variants: int) -> list[tuple[str, str]]:
+    """List every dimension and value with visitors of one of the `variants`, in order.
+
+    Higher numbers mark visitors counted in no variant, such as bots.
+    """
     return cursor.execute(
         f"""
         SELECT DISTINCT dimension, value FROM {result_table("aggregates", experiment_id)}
-        WHERE visitors > 0 AND dimension NOT IN (?, ?) ORDER BY dimension, value
+        WHERE visitors > 0 AND variant < ? AND dimension NOT IN (?, ?) ORDER BY dimension, value
         """,
-        [EVERYONE, SINCE_EXPOSURE],
+        [variants, EVERYONE, SINCE_EXPOSURE],
     ).fetchall()

@@ -10,7 +10,7 @@ import polars as pl
 from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame, registered
 from pipeline.store.warehouse.events import IS_TRUSTED, SENDER_BIT, has_table, table_name
 from pipeline.store.warehouse.identities import Identities
-from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS, normalized
 
 # Segment columns of an event; the day of the week follows from its time.
 SEGMENT_COLUMNS: Final = (*(name for name in DIMENSIONS if name != "day_of_week"), CUSTOM)
@@ -147,7 +147,7 @@ class EventReader:
                 SELECT a.experiment, a.variant, e.visitor_key, e.occurred_at, e.seq,
                   {"e.is_bot" if self.skip_bots else "false"} AS is_bot,
                   {SENDER_BIT} AS exposure_sender, e.address_key, e.header_fields,
-                  {", ".join(f"e.{name}" for name in columns)}
+                  {", ".join(f"{normalized(name, f'e.{name}')} AS {name}" for name in columns)}
                 FROM {self.of_type("exposure")} e JOIN arms a USING (experiment_id, variant_id)
                 {self.join_outranked()}
                 WHERE e.received_at BETWEEN a.received_from AND a.received_until AND e.not_counted IS NULL

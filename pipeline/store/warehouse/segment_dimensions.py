@@ -23,6 +23,22 @@ DIMENSIONS: Final = (
 # The column of custom dimensions: the code of a JSON object.
 CUSTOM: Final = "custom"
 CUSTOM_PREFIX: Final = "custom:"
+_COUNTRY: Final = "country"
+
+
+def equals(dimension: str, value: str) -> str:
+    """Build the SQL condition that the column or expression `value` is the bound value of a dimension.
+
+    Country codes (ISO 3166) compare without case.
+    """
+    return f"upper({value}) = upper(?)" if dimension == _COUNTRY else f"{value} = ?"
+
+
+def normalized(dimension: str, column: str) -> str:
+    """Build the SQL expression of a segment value as it is counted: country codes in capitals."""
+    if dimension != _COUNTRY:
+        return column
+    return f"CASE WHEN length({column}) = 2 THEN upper({column}) ELSE {column} END"
 
 
 def json_pointer(key: str) -> str:

@@ -7,7 +7,7 @@ import polars as pl
 from pipeline.store.warehouse.connection import fetch_frame, registered
 from pipeline.store.warehouse.event_reader import Bucket, EventReader
 from pipeline.store.warehouse.events import HEADER_BITS
-from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS, normalized
 
 # Segments of an `init` that are taken as they are; the last one that is known counts.
 _PLAIN: Final = tuple(
@@ -23,12 +23,9 @@ def read_visits(reader: EventReader, firsts: pl.DataFrame, bucket: Bucket) -> pl
     where only headers did. `custom` joins the custom dimensions, and `is_identified` tells of user ids.
     """
     columns = [
-        *(f"arg_max(e.{name}, e.seq) AS {name}" for name in _PLAIN),
-        *(f"arg_max(e.{name}, e.seq) FILTER ({_stated(bit)}) AS {name}" for name, bit in HEADER_BITS.items()),
-        *(
-            f"arg_max(e.{name}, e.seq) FILTER (NOT {_stated(bit)}) AS {name}_header"
-            for name, bit in HEADER_BITS.items()
-        ),
+        *(_latest(name, "true") for name in _PLAIN),
+        *(_latest(name, _stated(bit)) for name, bit in HEADER_BITS.items()),
+        *(f"{_latest(name, f'NOT {_stated(bit)}')}_header" for name, bit in HEADER_BITS.items()),
         "bool_or(e.visitor_identity = 'identified') IS TRUE AS is_identified",
         f"""list_reduce(
           list(e.{CUSTOM}::JSON ORDER BY e.seq) FILTER (e.{CUSTOM} IS NOT NULL),
@@ -65,6 +62,10 @@ def read_first_sights(reader: EventReader, bucket: Bucket) -> pl.DataFrame:
         GROUP BY e.visitor_key
         """,
     )
+
+
+def _latest(name: str, condition: str) -> str:
+    return f"arg_max({normalized(name, f'e.{name}')}, e.seq) FILTER ({condition}) AS {name}"
 
 
 def _stated(bit: int) -> str:

@@ -1,13 +1,19 @@
 """Tables of visitors, orders and segment values, one of each per experiment."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import polars as pl
 
 from pipeline.store.warehouse.connection import Cursor, fetch_frame, registered
-from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, DIMENSIONS, json_pointer
+from pipeline.store.warehouse.segment_dimensions import (
+    CUSTOM,
+    CUSTOM_PREFIX,
+    DIMENSIONS,
+    equals,
+    json_pointer,
+)
 
 _SAFE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 # Result tables of an experiment, by the prefix of their names.
@@ -120,7 +126,7 @@ def _codes(cursor: Cursor, experiment_id: str, dimension: str, value: str) -> li
     """Find the codes of a value of a dimension; several for a custom one, none for an unknown value."""
     table = result_table("segment_values", experiment_id)
     if not dimension.startswith(CUSTOM_PREFIX):
-        query, parameters = "dimension = ? AND value = ?", [dimension, value]
+        query, parameters = f"dimension = ? AND {equals(dimension, 'value')}", [dimension, value]
     else:
         key = dimension.removeprefix(CUSTOM_PREFIX)
         query = "dimension = ? AND json_extract_string(value, ?) = ?"
@@ -133,6 +139,25 @@ def _codes(cursor: Cursor, experiment_id: str, dimension: str, value: str) -> li
 def read_values(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
     """Return the `value` of each `code` of each `dimension`."""
     return fetch_frame(cursor, f"SELECT * FROM {result_table('segment_values', experiment_id)}")
+
+
+def read_counted_values(
+    cursor: Cursor, experiment_id: str, dimensions: Iterable[str], *, variants: int
+) -> pl.DataFrame:
+    """Return the `value` of each `code` that visitors of one of the `variants` have, of each `dimension`.
+
+    Custom dimensions are all in CUSTOM.
+    """
+    values, table = (result_table(kind, experiment_id) for kind in ("segment_values", "visitors"))
+    columns = {CUSTOM if name.startswith(CUSTOM_PREFIX) else name for name in dimensions}
+    parts = (
+        f"""
+        SELECT s.* FROM {values} s WHERE s.dimension = '{name}'
+          AND s.code IN (SELECT {name} FROM {table} WHERE variant < {variants:d})
+        """
+        for name in sorted(columns & {*DIMENSIONS, CUSTOM})
+    )
+    return fetch_frame(cursor, " UNION ALL ".join(parts))
 
 
 def write_values(cursor: Cursor, experiment_id: str, values: pl.DataFrame) -> None:

@@ -229,7 +229,7 @@ def test_init_with_a_user_id_joins_known_visitors_too(shop: Shop) -> None:
         assert {shown(shop, visitor_id=one, user_id="ann")["variant_id"] for one in variants} == {
             variants["v0"]
         }
-    assert sorted(shop.stored("type")) == ["assignment"] * 9 + ["identify"] * 9
+    assert sorted(shop.stored("type")) == ["assignment"] * 9 + ["init"] * 9
 
 
 def test_a_placeholder_of_many_visitors_gives_each_its_own_variant(shop: Shop) -> None:
@@ -246,3 +246,76 @@ def test_a_placeholder_of_many_visitors_gives_each_its_own_variant(shop: Shop) -
 def identify(shop: Shop, visitor: str, user: str) -> None:
     event = {"event_id": f"{visitor} {user}", "type": "identify", "visitor_id": visitor, "user_id": user}
     assert shop.post(TRACK, {"batch": [event]}).json()["accepted"] == 1
+
+
+def segments(shop: Shop, **filters: str) -> int:
+    path = f"/projects/{shop.project_id}/experiments/{shop.experiment['id']}/results/summary"
+    return int(shop.customer.get(path, **filters).json()["data"]["primary_goal_summary"]["visitors"])
+
+
+def expose(shop: Shop, visitor: str = "v1", **fields: Any) -> None:
+    event = shop.exposure(f"{visitor}-{shop.stored_count()}", visitor_id=visitor, **fields)
+    assert shop.post(TRACK, {"batch": [event]}).json()["results"][0]["code"] is None
+
+
+def test_attributes_and_the_address_belong_to_the_exposure(shop: Shop) -> None:
+    page = "https://shop.example/?utm_source=news&utm_medium=email"
+    shown(shop, url=page, attributes={"country": "us", "plan": "pro", "visitor_type": "returning"})
+    expose(shop)
+    assert segments(shop, country="US") == segments(shop, country="us") == 1
+    assert segments(shop, utm_source="news", utm_medium="email", visitor_type="returning") == 1
+    assert segments(shop, custom_dimension_key="plan", custom_dimension_value="pro") == 1
+
+
+def test_the_exposure_and_then_the_last_init_before_it_win(shop: Shop) -> None:
+    shown(shop, attributes={"country": "US", "plan": "free", "size": "S"})
+    assert shown(shop, attributes={"plan": "pro"})["status"] == "existing"
+    expose(shop, attributes={"size": "L"})
+    # What comes after the first exposure is of another visit.
+    shown(shop, attributes={"country": "DE", "plan": "old"})
+    for key, value in {"plan": "pro", "size": "L"}.items():
+        assert segments(shop, custom_dimension_key=key, custom_dimension_value=value) == 1
+    assert segments(shop, country="US") == 1
+
+
+def test_attributes_win_over_the_headers_of_a_later_exposure(shop: Shop) -> None:
+    headers = {
+        "User_Agent": "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15) Firefox/140.0",
+        "CF_IPCountry": "FR",
+    }
+    visit = {"visitor_id": "v1", "attributes": {"device_type": "tablet"}}
+    assert shop.post(INIT, visit, **headers).status_code == 200
+    assert shop.post(TRACK, {"batch": [shop.exposure()]}, **headers).json()["accepted"] == 1
+    assert segments(shop, device_type="tablet", country="FR", browser="Firefox") == 1
+
+
+def test_a_visitor_without_an_assignment_keeps_the_attributes_too(shop: Shop) -> None:
+    drive(shop, "pause")
+    assert shown(shop, attributes={"country": "US"})["status"] == "excluded"
+    drive(shop, "resume")
+    expose(shop)
+    assert segments(shop, country="US") == 1
+
+
+def test_a_user_id_at_init_or_before_identifies_the_visitor(shop: Shop) -> None:
+    shown(shop, visitor_id="by-init", user_id="u1")
+    known = {"event_id": "known", "type": "identify", "visitor_id": "by-event", "user_id": "u2"}
+    assert shop.post(TRACK, {"batch": [known]}).json()["accepted"] == 1
+    expose(shop, "by-init")
+    expose(shop, "by-event")
+    expose(shop, "by-attribute", attributes={"visitor_identity": "identified"})
+    expose(shop, "by-exposure", user_id="u3")
+    expose(shop, "nobody")
+    later = {"event_id": "later", "type": "identify", "visitor_id": "nobody", "user_id": "u4"}
+    assert shop.post(TRACK, {"batch": [later]}).json()["accepted"] == 1
+    assert segments(shop, visitor_identity="identified") == 4
+    assert segments(shop, visitor_identity="anonymous") == 1
+
+
+def test_an_init_without_news_stores_nothing(shop: Shop) -> None:
+    for _ in range(3):
+        shown(shop, attributes={"plan": "pro"})
+    assert shop.stored("type") == ["assignment"]
+    for _ in range(2):
+        shown(shop, attributes={"plan": "free"})
+    assert shop.stored("type") == ["assignment", "init"]

@@ -24,6 +24,7 @@ def complete_first(first: EventRow, theirs: Iterable[EventRow], rows: Sequence[E
             getattr(first, name) if _is_stated(first, name) else None,
         ]
         seen[name] = _last(in_order)
+    seen["country"] = seen["country"] and seen["country"].upper()
     customs = [json.loads(row.custom) for row in [*visits, first] if row.custom]
     merged = {key: value for custom in customs for key, value in custom.items()}
     if seen["visitor_type"] is None and first.sender in {"browser", "server"}:

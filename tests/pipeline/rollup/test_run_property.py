@@ -29,7 +29,7 @@ SEGMENTS = st.fixed_dictionaries(
     {},
     optional={
         "device_type": st.sampled_from(["mobile", "desktop"]),
-        "country": st.sampled_from(["US", "DE"]),
+        "country": st.sampled_from(["US", "us", "DE"]),
         "visitor_type": st.sampled_from(["new", "returning"]),
         "header_fields": st.integers(0, 7),
         "custom": st.sampled_from(['{"plan":"pro"}', '{"plan":"free","tier/1":"a"}', '{"tier/1":"a"}']),
@@ -118,7 +118,7 @@ QUESTIONS: tuple[tuple[dict[str, str], Callable[[EventRow], bool]], ...] = (
     ({"visitor_type": "returning"}, lambda row: row.visitor_type == "returning"),
     ({"visitor_identity": "identified"}, lambda row: row.visitor_identity == "identified"),
     (
-        {"device_type": "mobile", "country": "US"},
+        {"device_type": "mobile", "country": "us"},
         lambda row: (row.device_type, row.country) == ("mobile", "US"),
     ),
     (
