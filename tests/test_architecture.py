@@ -33,7 +33,6 @@ SHARED_NAMES = {
     "events": "raw events",
     "evidence": "counts and moments of an experiment",
     "exports": "counted visitors as a file",
-    "first_assignments": "the first variant of each visitor",
     "lifecycle": "start, pause, completion",
     "quantiles": "quantiles of a metric",
     "reader": "the one reader of a format",

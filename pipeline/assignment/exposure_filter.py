@@ -21,7 +21,7 @@ from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.events import EventRow
-from pipeline.store.warehouse.first_assignments import AssignmentQuery, exposed_visitors
+from pipeline.store.warehouse.visitor_history import AssignmentQuery, exposed_visitors
 
 _PAUSED: Final = "paused"
 

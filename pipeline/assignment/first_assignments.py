@@ -14,8 +14,8 @@ from pipeline.assignment.link_index import LinkIndex, UserClaim
 from pipeline.events.timestamps import MICROSECONDS
 from pipeline.ingest import Ingest
 from pipeline.store.warehouse.connection import Warehouse
-from pipeline.store.warehouse.first_assignments import AssignmentQuery, FirstVariants, first_variants
 from pipeline.store.warehouse.identities import read_links
+from pipeline.store.warehouse.visitor_history import AssignmentQuery, FirstVariants, first_variants
 
 # New visitors are kept in a dictionary until there are so many: a merge copies the arrays.
 MAX_RECENT: Final = 65_536

@@ -7,8 +7,10 @@ from pipeline.events.attributes import (
     Client,
     InvalidAttributesError,
     Segments,
+    identity_of,
     segments_of,
 )
+from pipeline.store.warehouse.events import HEADER_BITS
 
 PHONE = (
     "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) "
@@ -23,7 +25,7 @@ def segments(attributes: dict[str, Any] | None, url: str | None = None) -> Segme
 def test_nothing_given_is_nothing_known() -> None:
     found = segments(None, "https://shop.example/")
     assert not found.pop("is_bot")  # type: ignore[misc]  # taken out to look at the rest
-    assert set(found.values()) == {None}
+    assert {value for name, value in found.items() if name != "header_fields"} == {None}
 
 
 def test_the_request_tells_device_and_place() -> None:
@@ -90,3 +92,29 @@ def test_long_values_are_cut() -> None:
 def test_what_is_no_flat_object_of_few_values_is_refused(attributes: dict[str, Any]) -> None:
     with pytest.raises(InvalidAttributesError):
         segments(attributes)
+
+
+def test_segments_that_only_headers_give_are_marked() -> None:
+    client = Client.of_headers({"user-agent": PHONE, "cf-ipcountry": "CA"})
+    bits = {name: HEADER_BITS[name] for name in ("device_type", "os", "country", "region", "browser")}
+    assert segments_of(None, None, client)["header_fields"] == sum(bits.values())
+    stated = segments_of({"device_type": "desktop", "country": "us"}, None, client)["header_fields"]
+    assert stated == bits["os"] + bits["region"] + bits["browser"]
+    by_agent = segments_of({"user_agent": PHONE}, None, UNKNOWN_CLIENT)["header_fields"]
+    assert by_agent == bits["country"] + bits["region"]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "user_id", "identity"),
+    [
+        (None, None, "anonymous"),
+        (None, "u1", "identified"),
+        ({"visitor_identity": "Identified"}, None, "identified"),
+        ({"visitor_identity": "anonymous"}, "u1", "identified"),
+        ({"visitor_identity": "perhaps"}, None, "anonymous"),
+    ],
+)
+def test_a_user_id_or_an_attribute_identifies(
+    attributes: dict[str, Any] | None, user_id: str | None, identity: str
+) -> None:
+    assert identity_of(attributes, user_id) == identity

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.events.hashing import hash64
-from pipeline.store.warehouse.first_assignments import AssignmentQuery, first_variants
+from pipeline.store.warehouse.visitor_history import AssignmentQuery, first_variants
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_exposure
 
 
