@@ -107,10 +107,42 @@ FROM lean_sums_everyone WHERE seen_day IS NOT NULL
 GROUP BY experiment_id, variant_id ORDER BY experiment_id, variant_id
 """
 
+# Each user's first visitor stands for all of the user's visitors.
+_JOINED: Final = f"""
+CREATE TEMP VIEW joined_events AS
+WITH links AS (
+  SELECT visitor_key, user_key, min(seq) AS seq FROM {_EVENTS} WHERE user_key IS NOT NULL GROUP BY ALL
+),
+persons AS (
+  SELECT visitor_key, first_value(visitor_key) OVER (PARTITION BY user_key ORDER BY seq) AS person_key
+  FROM links
+)
+SELECT e.* REPLACE (coalesce(p.person_key, e.visitor_key) AS visitor_key)
+FROM {_EVENTS} e LEFT JOIN persons p USING (visitor_key)
+"""
 
-def polars_totals(path: Path) -> list[list[Any]]:
-    """Count the totals from a Parquet file, streaming."""
+
+def with_user_ids(*statements: str) -> tuple[str, ...]:
+    """Make the statements count the visitors of a user as one."""
+    return _JOINED, *(statement.replace(_EVENTS, "joined_events") for statement in statements)
+
+
+def polars_totals(path: Path, *, identified: bool = False) -> list[list[Any]]:
+    """Count the totals from a Parquet file, streaming; a user's visitors as one if `identified`."""
     events = pl.scan_parquet(path)
+    if identified:
+        links = events.filter(pl.col("user_key").is_not_null()).group_by("visitor_key", "user_key")
+        persons = (
+            links.agg(pl.col("seq").min())
+            .select(
+                "visitor_key",
+                pl.col("visitor_key").sort_by("seq").first().over("user_key").alias("person_key"),
+            )
+            .collect(engine="streaming")
+            .lazy()
+        )
+        person = pl.coalesce("person_key", "visitor_key").alias("visitor_key")
+        events = events.join(persons, on="visitor_key", how="left").with_columns(person)
     twice = (
         events.group_by("event_key")
         .agg(pl.col("seq").min().alias("first_seq"), pl.len())

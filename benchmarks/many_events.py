@@ -1,4 +1,4 @@
-"""A warehouse of simulated events for the rollup, and their experiments."""
+"""Warehouses of simulated events for the rollup, with or without user ids, and their experiments."""
 
 import shutil
 from datetime import UTC, datetime
@@ -19,11 +19,13 @@ _START_US = int(STARTED.timestamp()) * 1_000_000
 _DAY_US = 86_400_000_000
 
 # Of a visitor's five events the first is an exposure; one in two hundred events is sent twice, one order in
-# fifty is reported under the transaction of another, one visitor in a hundred is a bot.
+# fifty is reported under the transaction of another, one visitor in a hundred is a bot. With user ids, six of
+# twenty visitors are those of five users, one of whom has two; the first event and conversions tell the user.
 _FILL = """
 INSERT INTO "events_{project}" BY NAME
 WITH draws AS (
-  SELECT i, i // {each} AS v, i % {each} AS k, hash(i, 1) AS h1, hash(i // {each}, 2) AS hv, hash(i, 3) AS h3
+  SELECT i, i // {each} AS v, i % {each} AS k, hash(i, 1) AS h1, hash(i // {each}, 2) AS hv, hash(i, 3) AS h3,
+    {identified} AND v % 20 < 6 AS is_user, v - (is_user AND v % 20 = 1)::INT AS person
   FROM range({events}) t(i)
 ),
 typed AS (
@@ -44,10 +46,12 @@ typed AS (
 )
 SELECT i + 1 AS seq, occurred_at AS received_at, occurred_at, event_id, hash(event_id) AS event_key, type,
   'v' || v AS visitor_id, hash(v, 7) AS visitor_key,
+  CASE WHEN is_user AND (k = 0 OR type = 'conversion') THEN 'u' || person END AS user_id,
+  CASE WHEN user_id IS NOT NULL THEN hash(user_id) END AS user_key,
   CASE WHEN type = 'exposure' THEN if(is_second, 'exp_b', 'exp_a') END AS experiment_id,
   CASE WHEN type <> 'exposure' THEN NULL
-    WHEN is_second THEN 'var_b' || hv // 100 % 3
-    ELSE 'var_a' || (hv // 10 + (h3 % 300 = 1)::INT) % 2 END AS variant_id,
+    WHEN is_second THEN 'var_b' || hash(person, 2) // 100 % 3
+    ELSE 'var_a' || (hash(person, 2) // 10 + (h3 % 300 = 1)::INT) % 2 END AS variant_id,
   CASE WHEN type IN ('pageview', 'click') THEN 'https://shop.example/' || (
     CASE WHEN h1 % 20 = 0 THEN 'thanks' WHEN h1 % 20 < 5 THEN 'cart' WHEN h1 % 20 < 8 THEN ''
       ELSE 'product/' || h1 // 20 % 5000 END) END AS url,
@@ -120,8 +124,8 @@ def _experiment(letter: str, variants: int) -> Experiment:
 EXPERIMENTS = (_experiment("a", 2), _experiment("b", 3))
 
 
-def fill(folder: Path, count: int) -> None:
-    """Make a warehouse of `count` events in an empty folder."""
+def fill(folder: Path, count: int, *, identified: bool = False) -> None:
+    """Make a warehouse of `count` events in an empty folder; with user ids if `identified`."""
     shutil.rmtree(folder, ignore_errors=True)
     warehouse = Warehouse.open(Settings(data_dir=folder))
     with warehouse.transaction() as cursor:
@@ -134,6 +138,7 @@ def fill(folder: Path, count: int) -> None:
                 start=_START_US,
                 span=(DAYS - 1) * _DAY_US,
                 half_day=_DAY_US // 2,
+                identified=identified,
             )
         )
     warehouse.close()

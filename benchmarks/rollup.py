@@ -11,13 +11,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from benchmarks.lean_rollups import EVERY_SUM_SQL, TOTALS_FROM_ROWS_SQL, TOTALS_SQL, polars_totals
+from benchmarks.lean_rollups import (
+    EVERY_SUM_SQL,
+    TOTALS_FROM_ROWS_SQL,
+    TOTALS_SQL,
+    polars_totals,
+    with_user_ids,
+)
 from benchmarks.many_events import EXPERIMENTS, PROJECT, fill
 from pipeline.clock import utc_now
 from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
@@ -35,12 +42,17 @@ EVENTS_FILE = "events.parquet"
 
 def run(scale: float = 1.0) -> list[dict[str, Any]]:
     """Time each peer on 10 million events at scale 1, and check that all give the same totals."""
+    return compare([ROLLUP, *WITHOUT_USER_IDS], scale)
+
+
+def compare(names: Iterable[str], scale: float, *, identified: bool = False) -> list[dict[str, Any]]:
+    """Time workers on 10 million events at scale 1, with user ids if `identified`."""
     with tempfile.TemporaryDirectory() as folder:
         origin = Path(folder) / "origin"
-        fill(origin, int(10_000_000 * scale))
+        fill(origin, int(10_000_000 * scale), identified=identified)
         _export(origin)
-        measured = {name: _measure(name, origin) for name in WORKERS}
-    ours = measured["rollup"]
+        measured = {name: _measure(name, origin) for name in names}
+    ours = measured[ROLLUP]
     for name, peer in measured.items():
         if peer["totals"] != ours["totals"]:
             raise RuntimeError(f"{name} comes to {peer['totals']}, the rollup to {ours['totals']}")
@@ -51,8 +63,8 @@ def run(scale: float = 1.0) -> list[dict[str, Any]]:
             "CPU seconds": f"{one['cpu']:.1f}",
             "peak memory": f"{one['peak_mb']:,} MB",
             "rollup / this, time": f"{ours['seconds'] / one['seconds']:.2f}",
-            "CPU": f"{ours['cpu'] / one['cpu']:.2f}",
-            "memory": f"{ours['peak_mb'] / one['peak_mb']:.2f}",
+            "rollup / this, CPU": f"{ours['cpu'] / one['cpu']:.2f}",
+            "rollup / this, memory": f"{ours['peak_mb'] / one['peak_mb']:.2f}",
         }
         for name, one in measured.items()
     ]
@@ -101,16 +113,22 @@ def _in_sql(*statements: str) -> Callable[[Warehouse], Totals]:
     return work
 
 
-def _in_polars(warehouse: Warehouse) -> Totals:
-    return polars_totals(warehouse.path.parent / EVENTS_FILE)
+def _in_polars(warehouse: Warehouse, *, identified: bool = False) -> Totals:
+    return polars_totals(warehouse.path.parent / EVENTS_FILE, identified=identified)
 
 
-WORKERS: dict[str, Callable[[Warehouse], Totals]] = {
-    "rollup": rollup,
+ROLLUP = "rollup"
+WITHOUT_USER_IDS: dict[str, Callable[[Warehouse], Totals]] = {
     "DuckDB SQL, every sum": _in_sql(*EVERY_SUM_SQL, TOTALS_FROM_ROWS_SQL),
     "DuckDB SQL, totals": _in_sql(TOTALS_SQL),
     "Polars, totals": _in_polars,
 }
+WITH_USER_IDS: dict[str, Callable[[Warehouse], Totals]] = {
+    "DuckDB SQL, every sum, joined": _in_sql(*with_user_ids(*EVERY_SUM_SQL), TOTALS_FROM_ROWS_SQL),
+    "DuckDB SQL, totals, joined": _in_sql(*with_user_ids(TOTALS_SQL)),
+    "Polars, totals, joined": partial(_in_polars, identified=True),
+}
+WORKERS = {ROLLUP: rollup} | WITHOUT_USER_IDS | WITH_USER_IDS
 
 
 def _export(origin: Path) -> None:

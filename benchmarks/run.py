@@ -13,6 +13,7 @@ from rich.table import Table
 
 BENCHMARKS = {
     "rollup": "rollup of raw events",
+    "identified_rollup": "rollup of raw events with user ids",
     "filtered_results": "results over visitor rows",
     "ingest": "acknowledged events over HTTP",
     "rest_api": "requests of 64 clients, against no authentication and no store",

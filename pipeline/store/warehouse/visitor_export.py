@@ -107,12 +107,17 @@ def _visitors(export: VisitorExport) -> str:
 
 
 def _visitor_ids(cursor: Cursor, export: VisitorExport) -> str:
-    """Build the query of visitor ids by key, which only events have."""
+    """Build the query of visitor ids by key, which only events have.
+
+    A user's key is that of its first visitor id, which may have an exposure or only the link to the user.
+    """
     if not has_table(cursor, export.project_id):
         return "SELECT NULL::UBIGINT AS visitor_key, NULL::VARCHAR AS visitor_id WHERE false"
     return f"""
         SELECT visitor_key, min(visitor_id) AS visitor_id FROM "{table_name(export.project_id)}"
-        WHERE type = 'exposure' AND experiment_id = $experiment GROUP BY visitor_key
+        WHERE (type = 'exposure' AND experiment_id = $experiment OR user_key IS NOT NULL)
+          AND visitor_id IS NOT NULL
+        GROUP BY visitor_key
     """
 
 

@@ -16,6 +16,7 @@ from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from engine.stats.moments import PairedMoments
+from pipeline.store.warehouse import identities
 from pipeline.store.warehouse.events import EventRow
 from tests.builders import STARTED
 from tests.pipeline.rollup.naive_counting import Person, local_date, tally
@@ -24,7 +25,7 @@ from tests.pipeline.working_store import WorkingStore, a_working_store, an_event
 # Late on the evening of New York's last day of winter time: hours later the day is only 23 hours long.
 MINUTES = st.integers(-30, 60 * 24 * 9)
 WHO = st.sampled_from(["v1", "v2", "v3", "v4", "u1"])
-USERS = st.sampled_from(["u1", "u2"])
+USERS = st.sampled_from(["u1", "u2", "u3"])
 SEGMENTS = st.fixed_dictionaries(
     {},
     optional={
@@ -65,7 +66,10 @@ EXPOSURES = st.builds(
 )
 TRACKED = st.one_of(
     draws(
-        "pageview", visitor=WHO, url=st.sampled_from(["https://shop.example/thanks", "https://shop.example/"])
+        "pageview",
+        visitor=WHO,
+        url=st.sampled_from(["https://shop.example/thanks", "https://shop.example/"]),
+        user_id=st.sampled_from([None, None, "u1", "u3"]),
     ),
     draws(
         "click", visitor=WHO, selector=st.sampled_from(["#buy", "#no"]), url=st.just("https://shop.example/")
@@ -148,7 +152,12 @@ def goals(prefix: str, value_param: str, **of_revenue: Any) -> tuple[Goal, ...]:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path_factory.mktemp("store"), rollup_bucket_events=90) as opened:
+    with (
+        a_working_store(tmp_path_factory.mktemp("store"), rollup_bucket_events=90) as opened,
+        pytest.MonkeyPatch.context() as patched,
+    ):
+        # Few enough that some user ids are placeholders.
+        patched.setattr(identities, "MAX_VISITORS_OF_USER", 3)
         yield opened
 
 

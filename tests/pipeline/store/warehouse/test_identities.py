@@ -1,10 +1,20 @@
 from collections.abc import Iterator
+from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
+from random import Random
+from typing import Any
 
+import polars as pl
 import pytest
 
+from engine.design.experiment import Experiment
+from engine.design.project import Project
 from pipeline.store.warehouse import identities
 from pipeline.store.warehouse.events import EventRow, Sender
+from pipeline.store.warehouse.visitor_export import VisitorExport, write_visitors
+from tests.builders import STARTED
+from tests.pipeline.rollup.naive_counting import tally
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
 
 
@@ -32,8 +42,8 @@ class Shop:
     @property
     def visitors(self) -> list[int]:
         """Visitors of each variant, and then the users set aside."""
-        evidence = self.store.observe(self.experiment, self.project)
         assert self.store.rollup.rebuild(self.project.id).drifted == ()
+        evidence = self.store.observe(self.experiment, self.project)
         return [*evidence.visitors.tolist(), evidence.identity_conflicts]
 
     @property
@@ -45,6 +55,81 @@ class Shop:
 @pytest.fixture
 def shop(store: WorkingStore) -> Shop:
     return Shop(store)
+
+
+def test_any_stream_in_pieces_is_counted_as_naively(
+    store: WorkingStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(identities, "MAX_VISITORS_OF_USER", 4)
+    conflicts = 0
+    for seed in range(3):
+        random, project = Random(seed), store.add_project()  # noqa: S311
+        running = store.add_experiment(project)
+        ended_at = STARTED + timedelta(minutes=random.randint(100, 900))
+        ended = store.add_experiment(project, status="completed", completed_at=ended_at)
+        rows = [
+            # Most visitors never come back: else each piece is a full count.
+            *(an_exposure(running, number % 2, f"idle{number}") for number in range(200)),
+            *(a_row(random, running, ended) for _ in range(60)),
+        ]
+        edges = sorted({0, 200, len(rows), *(random.randint(200, len(rows)) for _ in range(3))})
+        for start, end in pairwise(edges):
+            store.write(project, *rows[start:end])
+            store.rollup.refresh(project.id, [running.id])
+            compare(store, running, project, rows[:end])
+        store.rollup.refresh(project.id)
+        compare(store, ended, project, rows)
+        assert store.rollup.rebuild(project.id).drifted == ()
+        conflicts += tally(rows, running, project).conflicts
+    assert conflicts > 0
+
+
+def a_row(random: Random, *experiments: Experiment) -> EventRow:
+    visitor = random.choice([*(f"v{number}" for number in range(12)), "u1"])
+    user = random.choice(["u1", "u2", "u3", "u4", "v1"])
+    shared: dict[str, Any] = {
+        "minute": random.randint(0, 1_000),
+        "sender": random.choice(["browser", "browser", "server", "import", None]),
+        "user_id": random.choice([None, user]),
+    }
+    kind = random.choice(["exposure", "exposure", "identify", "identify", "purchase", "purchase of user"])
+    if kind == "exposure":
+        return an_exposure(random.choice(experiments), random.choice([0, 0, 1]), visitor, **shared)
+    if kind == "identify":
+        return an_event("identify", visitor, **{**shared, "user_id": user})
+    cents, transaction = random.randint(1, 90) * 100, random.choice([None, "t1", "t2"])
+    if kind == "purchase":
+        return a_purchase(visitor, cents=cents, transaction_id=transaction, **shared)
+    return a_purchase(None, cents=cents, transaction_id=transaction, **{**shared, "user_id": user})
+
+
+def compare(store: WorkingStore, experiment: Experiment, project: Project, rows: list[EventRow]) -> None:
+    observed, wanted = store.observe(experiment, project), tally(rows, experiment, project)
+    left_out = observed.several_variants, observed.identity_conflicts
+    assert left_out == (wanted.several, wanted.conflicts)
+    for place, variant in enumerate(experiment.variants):
+        people = [one for one in wanted.people if one.variants == {variant.id}]
+        assert observed.visitors[place] == len(people)
+        for number, goal in enumerate(experiment.goals):
+            assert observed.conversions[number, place] == sum(goal.id in one.converted for one in people)
+            spent = sum(cents for one in people for _, cents in one.orders.get(goal.id, []))
+            assert observed.daily.revenue_cents[:, number, place].sum() == spent
+
+
+def test_an_export_has_a_row_of_the_person_with_the_first_visitor_id(shop: Shop, tmp_path: Path) -> None:
+    shop.exposes("laptop")
+    shop.sees(identify("phone", "ann"), identify("laptop", "ann"))
+    export = VisitorExport(
+        project_id=shop.project.id,
+        experiment_id=shop.experiment.id,
+        is_published=True,
+        variants=[(variant.id, variant.name) for variant in shop.experiment.variants],
+        goal_ids=[],
+        segment={},
+    )
+    with shop.store.warehouse.transaction() as cursor:
+        write_visitors(cursor, export, "parquet", tmp_path / "visitors.parquet")
+    assert pl.read_parquet(tmp_path / "visitors.parquet")["visitor_id"].to_list() == ["phone"]
 
 
 def identify(visitor: str, user: str, sender: Sender = "browser") -> EventRow:
