@@ -42,6 +42,7 @@ SHARED_NAMES = {
     "sample_ratio": "the test of the split",
     "schema": "fields and columns",
     "segments": "effects by segment",
+    "senders": "visitors and money by the kind of sender",
     "services": "the opened stores and services of a process",
     "tools": "calculations of the API, and the operations as MCP tools",
     "values": "single values: of input, of visitors",
@@ -57,6 +58,7 @@ TESTED_TOGETHER = {
 }
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
+    "engine/analysis/evidence/senders.py": "tests/pipeline/results/test_senders.py",
     "engine/analysis/evidence/visitor_values.py": "tests/engine/analysis/comparison/test_metrics.py",
     "engine/analysis/comparison/enough_data.py": "tests/engine/analysis/comparison/test_significance.py",
     "engine/analysis/decision/look_statistics.py": (

@@ -64,8 +64,8 @@ def align_to(
     `variants` and `goals` are the ids that were counted, by position. Those that the experiment no longer
     has are left out.
     """
-    variant_positions = _positions(variants, [variant.id for variant in experiment.variants])
-    goal_positions = _positions(goals, [goal.id for goal in experiment.goals])
+    variant_positions = positions(variants, [variant.id for variant in experiment.variants])
+    goal_positions = positions(goals, [goal.id for goal in experiment.goals])
     for mark in LEFT_OUT:
         variant_positions[mark] = mark
     known = cells.filter(
@@ -77,7 +77,8 @@ def align_to(
     )
 
 
-def _positions(counted: Sequence[str], wanted: Sequence[str]) -> dict[int, int]:
+def positions(counted: Sequence[str], wanted: Sequence[str]) -> dict[int, int]:
+    """Map positions of ids in `counted` to those in `wanted`, without the ids that it lacks."""
     return {place: wanted.index(one) for place, one in enumerate(counted) if one in wanted}
 
 

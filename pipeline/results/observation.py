@@ -17,6 +17,7 @@ from engine.stats.arrays import IntArray
 from pipeline.results.epochs import epochs_from
 from pipeline.results.evidence import align_to, days_of, evidence_of, follow_up_of
 from pipeline.results.segment_evidence import segment_evidence_of, segment_visitors_of
+from pipeline.results.senders import read_senders
 from pipeline.results.visitor_values import goals_needing_values, largest_cents_of, values_of
 from pipeline.rollup.segment_values import dimensions_left_out
 from pipeline.store.warehouse import aggregates
@@ -54,6 +55,7 @@ class Observation:
             segments=None if segment else self._visitors_by_segment(),
             follow_up=None if segment else self._follow_up(cells, timezone),
             largest_cents=None if segment else self._largest_cents(),
+            senders=None if segment else read_senders(self.cursor, self.experiment, self.published),
             as_of=self.as_of,
             last_exposure_at=_moment(self.published.last_exposed_at),
             values=values_of(self.experiment, evidence, sums, **ids) if sums else None,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.epochs import EpochEvidence
 from engine.analysis.evidence.segments import SegmentVisitors
+from engine.analysis.evidence.senders import SenderEvidence
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.errors import InvalidEvidenceError
 from engine.stats.arrays import IntArray
@@ -60,6 +61,7 @@ class Evidence:
     are the visitors of every segment, where they are known and these are the totals of all visitors. `values`
     are there where a goal is judged on more than counts and revenue, or the pre-period matters.
     `largest_cents[g, v]` is the largest revenue of one visitor; None where visitors' revenue is not known.
+    `senders` are known where the service has counted their events by kind.
     `follow_up` is of the primary goal; None where it is not known when visitors converted after exposure.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
@@ -78,6 +80,7 @@ class Evidence:
     values: VisitorValues | None = None
     follow_up: FollowUp | None = None
     largest_cents: IntArray | None = None
+    senders: SenderEvidence | None = None
 
     def __post_init__(self) -> None:
         goals, variants = self.conversions.shape

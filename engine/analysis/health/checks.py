@@ -14,6 +14,12 @@ from engine.analysis.health.pre_period_balance import alike_before
 from engine.analysis.health.revenue_concentration import revenue_concentration
 from engine.analysis.health.sample_ratio import sample_ratio
 from engine.analysis.health.segment_sample_ratio import sample_ratio_by_segment
+from engine.analysis.health.senders import (
+    bursts,
+    custom_dimension_keys,
+    refunds_above_orders,
+    visitors_by_address,
+)
 from engine.analysis.health.several_variants import several_variants
 from engine.analysis.health.unweighted_arms import unweighted_arms
 from engine.analysis.health.weekdays import day_of_week_cover
@@ -34,6 +40,10 @@ CHECKS: tuple[Callable[[CheckInput], CheckResult], ...] = (
     novelty,
     implausible_lift,
     revenue_concentration,
+    refunds_above_orders,
+    bursts,
+    visitors_by_address,
+    custom_dimension_keys,
 )
 
 

@@ -42,8 +42,9 @@ def revenue_concentration(check_input: CheckInput) -> CheckResult:
     details = {"shares": {goal: by_variant for goal, by_variant in found.items() if by_variant}}
     if not details["shares"]:
         return CheckResult("ok", "No single visitor has an unusual share of the revenue.", details)
+    senders = _senders(check_input)
     described = "; ".join(
-        f"{share(part)} of the revenue of '{variant}' ({goal})"
+        f"{share(part)} of the revenue of '{variant}' ({goal}{senders.get((goal, variant), '')})"
         for goal, by_variant in details["shares"].items()
         for variant, part in by_variant.items()
     )
@@ -53,3 +54,15 @@ def revenue_concentration(check_input: CheckInput) -> CheckResult:
         " next test.",
         details,
     )
+
+
+def _senders(check_input: CheckInput) -> dict[tuple[str, str], str]:
+    """Name the senders of the largest revenue, by names of goal and variant; empty where it is not known."""
+    known = check_input.evidence.senders
+    if known is None:
+        return {}
+    experiment = check_input.experiment
+    return {
+        (experiment.goals[goal].name, experiment.variants[variant].name): f", sent by {sender}"
+        for (goal, variant), sender in known.largest.items()
+    }

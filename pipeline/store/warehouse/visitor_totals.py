@@ -1,10 +1,10 @@
-"""Distinct visitors of a project over all of its experiments."""
+"""Distinct visitors of a project over all of its experiments, and those of one by sender and address."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pipeline.store.warehouse.connection import Cursor
-from pipeline.store.warehouse.visitors import result_table
+from pipeline.store.warehouse.visitors import read_columns, result_table
 
 
 class CountedExperiment(NamedTuple):
@@ -50,3 +50,99 @@ def _visitors_of(experiment: CountedExperiment) -> str:
           {"NULL::BIGINT" if goal is None else f"g{goal}_at"} AS converted_at
         FROM {result_table("visitors", experiment.experiment_id)} WHERE variant < {experiment.variants:d}
     """
+
+
+# Beyond so many visitors of an experiment, this many of them are counted, so that a read takes no longer.
+SAMPLED_VISITORS: Final = 1_000_000
+_MINUTE_US: Final = 60_000_000
+
+
+class VisitorsBySender(NamedTuple):
+    """Visitors of an experiment by the SENDER_BITS of their first exposure, estimated from a sample.
+
+    `busiest` is the sender of the network address with most visitors, and their number; None without one.
+    `peaks` are by sender: most visitors in a minute, all visitors, and minutes from the first to the last.
+    """
+
+    visitors: dict[int, float]
+    busiest: tuple[int, float] | None
+    peaks: dict[int, tuple[float, float, int]]
+
+
+class Extreme(NamedTuple):
+    """Visitors with negative cents of a goal, or one with the most, by position, and SENDER_BITS of money."""
+
+    goal: int
+    variant: int
+    senders: int
+    visitors: int
+    cents: int
+
+
+def has_senders(cursor: Cursor, experiment_id: str) -> bool:
+    """Tell whether visitors were counted with their senders; those of earlier versions were not."""
+    return "exposure_sender" in read_columns(cursor, experiment_id)
+
+
+def count_by_sender(cursor: Cursor, experiment_id: str, seed: int) -> VisitorsBySender:
+    """Count visitors by sender, minute and address; `seed` chooses the sample where they are many."""
+    table = result_table("visitors", experiment_id)
+    ((everyone,),) = cursor.execute(f"SELECT count(*) FROM {table}").fetchall()
+    step = max(-(-everyone // SAMPLED_VISITORS), 1)
+    # A sample that strangers could foretell would be one that they could avoid.
+    sampled = table if step == 1 else f"(FROM {table} WHERE hash(visitor_key, {seed:d}) % {step:d} = 0)"
+    busiest = cursor.execute(
+        f"""
+        SELECT exposure_sender, count(*) FROM {sampled} WHERE address_key IS NOT NULL
+        GROUP BY exposure_sender, address_key ORDER BY count(*) DESC, exposure_sender LIMIT 1
+        """
+    ).fetchall()
+    by_minute = f"""
+        SELECT exposure_sender, first_exposed_at // {_MINUTE_US:d} AS minute, count(*) AS visitors
+        FROM {sampled} GROUP BY ALL
+    """
+    peaks = cursor.execute(
+        f"""
+        SELECT exposure_sender, max(visitors), sum(visitors)::BIGINT, max(minute) - min(minute) + 1
+        FROM ({by_minute}) GROUP BY exposure_sender ORDER BY exposure_sender
+        """
+    ).fetchall()
+    return VisitorsBySender(
+        visitors={sender: total * step for sender, _, total, _ in peaks},
+        busiest=next(((sender, count * step) for sender, count in busiest), None),
+        peaks={sender: (most * step, total * step, minutes) for sender, most, total, minutes in peaks},
+    )
+
+
+def read_overdrawn(
+    cursor: Cursor, experiment_id: str, goals: Sequence[int], *, variants: int
+) -> list[Extreme]:
+    """Sum up the visitors with more refunds than orders, by goal, variant and senders of their money."""
+    return _extremes(
+        cursor,
+        f"""
+        SELECT {{goal}}, variant, money_senders, count(*), sum(g{{goal}}_cents)::BIGINT
+        FROM {result_table("visitors", experiment_id)}
+        WHERE variant < {variants:d} AND g{{goal}}_cents < 0 GROUP BY variant, money_senders
+        """,
+        goals,
+    )
+
+
+def read_largest(cursor: Cursor, experiment_id: str, goals: Sequence[int], *, variants: int) -> list[Extreme]:
+    """Find the visitor with the largest revenue of each goal and variant."""
+    return _extremes(
+        cursor,
+        f"""
+        SELECT {{goal}}, variant, arg_max(money_senders, g{{goal}}_cents), 1, max(g{{goal}}_cents)
+        FROM {result_table("visitors", experiment_id)} WHERE variant < {variants:d} GROUP BY variant
+        """,
+        goals,
+    )
+
+
+def _extremes(cursor: Cursor, query: str, goals: Sequence[int]) -> list[Extreme]:
+    if not goals:
+        return []
+    parts = (query.replace("{goal}", f"{goal:d}") for goal in goals)
+    return [Extreme(*map(int, row)) for row in cursor.execute(" UNION ALL ".join(parts)).fetchall()]
