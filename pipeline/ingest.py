@@ -75,6 +75,8 @@ class Ingest:
         self._openings = warehouse.openings
         self._mark = CommitMark(warehouse.path)
         self._last_seq_of = events.last_seqs(warehouse)
+        # Nothing is known of the events from before.
+        self._last_user_seq_of = dict(self._last_seq_of)
         self._last_seq = events.last_seq(warehouse)
         # The last reason why no events were stored, while it lasts.
         self._refusal: str | None = None
@@ -130,10 +132,15 @@ class Ingest:
             self._custom_keys.forget(project_id)
             self._has_table.discard(project_id)
             self._last_seq_of.pop(project_id, None)
+            self._last_user_seq_of.pop(project_id, None)
 
     def last_seq_of(self, project_id: str) -> int:
         """Return the newest sequence number of a project; 0 where it has no events."""
         return self._last_seq_of.get(project_id, 0)
+
+    def last_user_seq_of(self, project_id: str) -> int:
+        """Return a sequence number of a project that no event with a user id is above; 0 without events."""
+        return self._last_user_seq_of.get(project_id, 0)
 
     def _refuse_if_overloaded(self, size: int) -> None:
         if self._stopping:
@@ -195,6 +202,7 @@ class Ingest:
         with self._committing:
             self._warehouse.require_space()
             newest: dict[str, int] = {}
+            with_users: dict[str, int] = {}
             with self._custom_keys.read_again_after_failures(), self._warehouse.transaction() as cursor:
                 self._follow_opening()
                 seq = self._last_seq
@@ -205,8 +213,11 @@ class Ingest:
                     events.append(cursor, project_id, events.number_events(limited, seq + 1))
                     seq += table.height
                     newest[project_id] = seq
+                    if "user_key" in table.columns and table["user_key"].null_count() < table.height:
+                        with_users[project_id] = seq
             self._last_seq = seq
             self._last_seq_of.update(newest)
+            self._last_user_seq_of.update(with_users)
             self._has_table.update(tables)
             # Nothing is acknowledged in a file that the next start would not find.
             self._warehouse.require_in_place()
@@ -221,6 +232,7 @@ class Ingest:
             return
         self._has_table.clear()
         self._last_seq_of = events.last_seqs(self._warehouse)
+        self._last_user_seq_of = dict(self._last_seq_of)
         self._last_seq = events.last_seq(self._warehouse)
         self._openings = self._warehouse.openings
 

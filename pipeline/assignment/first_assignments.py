@@ -134,8 +134,8 @@ class FirstAssignments:
 
     def _current_links(self, project_id: str) -> LinkIndex:
         links = self._links.setdefault(project_id, LinkIndex())
-        newest = self._ingest.last_seq_of(project_id)
-        if newest > links.seq:
+        if self._ingest.last_user_seq_of(project_id) > links.seq:
+            newest = self._ingest.last_seq_of(project_id)
             added = read_links(self._warehouse, project_id, after_seq=links.seq, up_to_seq=newest)
             links.add(added, newest)
         return links

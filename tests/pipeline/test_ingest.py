@@ -107,6 +107,19 @@ def test_nothing_submitted_is_nothing_stored(ingest: Ingest) -> None:
     assert ingest.last_seq_of("prj_1") == 0
 
 
+def test_the_newest_event_with_a_user_id_is_known(
+    ingest: Ingest, warehouse: Warehouse, settings: Settings
+) -> None:
+    assert ingest.last_user_seq_of("prj_1") == 0
+    identified = a_row("e2")._replace(user_id="ann", user_key=7)
+    for rows, newest in (([a_row()], 0), ([identified, a_row("e3")], 3), ([a_row("e4")], 3)):
+        asyncio.run(submit_all(ingest, ("prj_1", rows)))
+        assert ingest.last_user_seq_of("prj_1") == newest
+    ingest.stop()
+    # Nothing is known of events from before a restart, so that it may be any of them.
+    assert Ingest(warehouse, settings).last_user_seq_of("prj_1") == 4
+
+
 def test_sequence_numbers_go_on_after_a_restart(warehouse: Warehouse, settings: Settings) -> None:
     for event_id in ("a", "b", "c"):
         with running(warehouse, settings) as ingest:
