@@ -104,6 +104,10 @@ class RateLimitHeaders:
 
 
 def _count(storage: Storage, subject: str, limit: int) -> Window:
+    if storage.get_expiry(subject) - time.time() > 2 * WINDOW_SECONDS:
+        # Otherwise a window that began while the clock was ahead would last until then.
+        logger.warning("the clock was set back: the window of %s begins anew", subject)
+        storage.clear(subject)
     used = storage.get(subject)
     # A refused request is not counted, so that a raised limit takes effect at once.
     is_exceeded = used >= limit

@@ -61,11 +61,13 @@ def rebuild_after_midnight(services: PipelineServices) -> None:
         today = local_day(services.clock(), timezone)
         with services.warehouse.transaction() as cursor:
             last = published.find_last_night(cursor, timezone)
+        if last is not None and last > today:
+            logger.warning("the clock was set back: the night of %s in %s is to come again", last, timezone)
         is_done = True
         if last is not None and last < today:
             # A list, since every project is tried whatever came of the others.
             is_done = all([_run_for(services.rollup.rebuild, project) for project in projects])  # noqa: C419
-        if is_done and (last is None or last < today):
+        if is_done and last != today:
             with services.warehouse.transaction() as cursor:
                 published.record_night(cursor, timezone, today)
 

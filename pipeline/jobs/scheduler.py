@@ -1,17 +1,23 @@
 """Scheduler of jobs: at their intervals, each in a thread of its own and never twice at once."""
 
 import logging
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Final
 
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
+from pipeline.jobs.clock_watch import ClockWatch
 from pipeline.jobs.jobs import JOBS, Job
 from pipeline.services import PipelineServices
 
 logger = logging.getLogger(__name__)
+
+
+_WATCH_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,10 @@ class Scheduler:
         """Schedule `jobs`; none runs before `start`."""
         self._services = services
         self._runs: dict[str, JobRun] = {}
+        self._watch = ClockWatch(services.clock)
+        self._is_stopping = threading.Event()
+        # Not a job, whose next time would depend on the clock.
+        self._watcher = threading.Thread(target=self._follow_clock_until_stopped, name="clock", daemon=True)
         # A thread for each job, so that a long one delays no other.
         threads = ThreadPoolExecutor(max(1, len(jobs)))
         self._scheduler = BackgroundScheduler(timezone=UTC, executors={"default": threads})
@@ -54,11 +64,30 @@ class Scheduler:
     def start(self) -> None:
         """Start; the first run of each job is one interval later."""
         self._scheduler.start()
+        self._watcher.start()
 
     def stop(self) -> None:
         """Start no further run, and wait for the running ones."""
+        self._is_stopping.set()
         if self._scheduler.running:
             self._scheduler.shutdown(wait=True)
+
+    def follow_clock(self) -> None:
+        """Log a clock that was set, and run every job at once where it was set back.
+
+        Their next times would be as far ahead as the clock was.
+        """
+        jump = self._watch.jump()
+        if not jump:
+            return
+        logger.warning("the clock was set %s by %.0f seconds", "ahead" if jump > 0 else "back", abs(jump))
+        if jump < 0:
+            for scheduled in self._scheduler.get_jobs():
+                scheduled.modify(next_run_time=datetime.now(UTC))
+
+    def _follow_clock_until_stopped(self) -> None:
+        while not self._is_stopping.wait(_WATCH_SECONDS):
+            self.follow_clock()
 
     def run_now(self, job: Job) -> None:
         """Run a job once, in this thread, and log its failure."""

@@ -122,6 +122,19 @@ def test_window_is_over_after_its_minute(tmp_path: Path, monkeypatch: pytest.Mon
     assert not limits.count("account/a", 1).is_exceeded
 
 
+@pytest.mark.parametrize("hours", [1, 24])
+def test_window_that_began_while_the_clock_was_ahead_does_not_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hours: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    limits = RateLimits(Settings(data_dir=tmp_path))
+    begun = time.time()
+    monkeypatch.setattr(time, "time", lambda: begun + hours * 3600)
+    assert [limits.count("account/a", 1).is_exceeded for _ in range(2)] == [False, True]
+    monkeypatch.setattr(time, "time", lambda: begun)
+    assert [limits.count("account/a", 1).is_exceeded for _ in range(2)] == [False, True]
+    assert "the clock was set back" in caplog.text
+
+
 def test_sdk_endpoints_use_up_their_projects_quota_and_not_the_accounts(
     customer: Customer, shop: Shop, services: Services
 ) -> None:

@@ -99,6 +99,21 @@ def test_night_the_service_slept_through_is_made_up_for(store: WorkingStore) -> 
     assert store.observe(experiment, project).visitors.tolist() == [1, 0]
 
 
+def test_nights_recorded_while_the_clock_was_ahead_come_again(
+    store: WorkingStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    project = store.add_project()
+    experiment = store.add_experiment(project)
+    store.write(project, an_exposure(experiment))
+    store.rollup.refresh(project.id)
+    for days in (0, 5, 0):
+        rebuild_after_midnight(a_services(store, STARTED + timedelta(days=days)))
+    assert "the clock was set back" in caplog.text
+    damage(store, experiment.id)
+    rebuild_after_midnight(a_services(store, STARTED + timedelta(days=1)))
+    assert store.observe(experiment, project).visitors.tolist() == [1, 0]
+
+
 def test_checkpoint_puts_the_log_away(store: WorkingStore) -> None:
     project = store.add_project()
     store.write(project, an_exposure(store.add_experiment(project)))

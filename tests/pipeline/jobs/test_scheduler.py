@@ -1,5 +1,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import timedelta
 from inspect import get_annotations, isfunction
 from pathlib import Path
 from threading import Event
@@ -128,3 +129,20 @@ def test_a_job_that_is_turned_off_never_runs(services: PipelineServices) -> None
     assert ran.wait(10)
     scheduler.stop()
     assert set(scheduler.last_runs) == {"on"}
+
+
+def test_after_the_clock_was_set_back_jobs_run_at_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    times, has_run = [NOW], Event()
+    with a_working_store(tmp_path / "clock", clock=lambda: times[-1]) as store:
+        hourly = Job("hourly", lambda _: 3600, lambda _: has_run.set())
+        scheduler = Scheduler(store, [hourly])
+        scheduler.start()
+        scheduler.follow_clock()
+        assert not has_run.is_set()
+        times.append(NOW - timedelta(hours=24))
+        scheduler.follow_clock()
+        assert has_run.wait(60)
+        scheduler.stop()
+    assert "the clock was set back by 86400 seconds" in caplog.text

@@ -254,3 +254,20 @@ def test_reader_never_sees_half_of_a_publication(
     ended.set()
     reader.join()
     assert seen == {(150, 150)}
+
+
+def test_events_received_while_the_clock_was_ahead_are_numbered_and_counted_like_others(
+    store: WorkingStore,
+) -> None:
+    project = store.add_project()
+    experiment = store.add_experiment(project)
+    store.write(project, an_exposure(experiment, 0, "v1"))
+    first = store.ingest.last_seq_of(project.id)
+    store.write(project, an_exposure(experiment, 1, "v2", minute=24 * 60))
+    store.write(project, an_exposure(experiment, 1, "v3", minute=1))
+    assert store.ingest.last_seq_of(project.id) == first + 2
+    store.rollup.refresh(project.id)
+    now = STARTED + timedelta(minutes=5)
+    report = store.results.report(experiment, project, now=now)
+    assert store.observe(experiment, project, now=now).visitors.tolist() == [1, 2]
+    assert report.as_of == now
