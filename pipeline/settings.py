@@ -110,7 +110,9 @@ class Settings(BaseSettings):
     )
 
     duckdb_memory_limit: str | None = Field(
-        None, description="DuckDB's own limit, such as `4GB`; its default if unset."
+        None,
+        description="Memory that the warehouse may use, such as `4GB`; half of the machine's or the "
+        "container's if unset.",
     )
     duckdb_threads: int | None = Field(
         None, gt=0, description="Threads of the warehouse; every core if unset."

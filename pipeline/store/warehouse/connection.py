@@ -12,6 +12,7 @@ from typing import Final, Self, TypeAlias
 import duckdb
 import polars as pl
 
+from pipeline.available_memory import available_memory
 from pipeline.disk_space import DiskFullError, free_bytes, require_space
 from pipeline.settings import Settings
 from pipeline.store.ownership.open_file import OpenFile
@@ -222,8 +223,9 @@ def _configuration(settings: Settings) -> dict[str, str | bool | int | float | l
         "autoload_known_extensions": False,
         "checkpoint_threshold": _NEVER,
     }
-    if settings.duckdb_memory_limit is not None:
-        configuration["memory_limit"] = settings.duckdb_memory_limit
+    # DuckDB alone would take 80% of the machine's memory, and knows of no container.
+    half = f"{available_memory() // 2 // 2**20} MiB"
+    configuration["memory_limit"] = settings.duckdb_memory_limit or half
     if settings.duckdb_threads is not None:
         configuration["threads"] = settings.duckdb_threads
     return configuration

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.available_memory import available_memory
 from pipeline.settings import Settings
 from pipeline.store.warehouse.connection import Warehouse, WarehouseBusyError
 
@@ -134,4 +135,14 @@ def test_after_a_checkpoint_nothing_is_left_to_replay(settings: Settings) -> Non
     assert log.stat().st_size > 0
     warehouse.checkpoint()
     assert not log.exists() or log.stat().st_size == 0
+    warehouse.close()
+
+
+def test_without_a_setting_the_warehouse_takes_half_of_the_memory(settings: Settings) -> None:
+    warehouse = Warehouse.open(settings)
+    with warehouse.cursor() as cursor:
+        ((limit,),) = cursor.execute("SELECT current_setting('memory_limit')").fetchall()
+    number, unit = limit.split()
+    size = float(number) * {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}[unit]
+    assert size == pytest.approx(available_memory() / 2, rel=0.01)
     warehouse.close()
