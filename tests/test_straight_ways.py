@@ -18,8 +18,8 @@ from engine.design.weight_epochs import WeightEpoch
 from engine.frames.analyze import analyze_frame
 from engine.frames.rows import GoalKind
 from engine.frames.segments import analyze_frame_segments
-from pipeline.imports.importer import VisitorFile, import_visitors
-from pipeline.imports.visitor_rows import VisitorColumns
+from pipeline.imports.importer import import_visitors
+from pipeline.imports.visitor_rows import VisitorColumns, VisitorFiles
 from pipeline.snapshots.reader import open_snapshot
 from tests.pipeline.working_store import WorkingStore, a_working_store
 
@@ -54,11 +54,9 @@ def brought_in(
     """The frame's experiment, imported from a file into a project of its own."""
     frame.write_csv(folder / "visits.csv")
     columns = VisitorColumns(variant="variant", goals=GOALS, visitor="visitor", timestamp="at", **more)
-    file = VisitorFile(path=folder / "visits.csv", columns=columns, name="Visits", control="old")
+    files = VisitorFiles(paths=[folder / "visits.csv"], columns=columns, name="Visits", control="old")
     project = store.add_project(reporting_timezone=ZONE)
-    found = import_visitors(
-        file, project, catalog=store.catalog, ingest=store.ingest, on_progress=lambda _: None
-    )
+    found = import_visitors(files, project, store=store)
     assert found.experiment is not None
     return project, found.experiment
 

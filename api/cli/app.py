@@ -25,7 +25,7 @@ app = typer.Typer(
 app.command()(accounts.init)
 app.command()(serving.serve)
 app.command()(demo.demo)
-app.command(name="import")(importing.import_file)
+app.command(name="import")(importing.import_files)
 app.command()(analyze.rollup)
 app.command()(analyze.analyze)
 app.command()(snapshots.snapshot)
@@ -52,6 +52,7 @@ def _expected_failures() -> tuple[type[Exception], ...]:
     from api.cli.console import CommandError
     from engine.errors import EngineError
     from pipeline.encryption_key import SecretsKeyError
+    from pipeline.imports.imported_experiment import ImportRefusedError
     from pipeline.imports.tables import UnreadableFileError
     from pipeline.settings import SettingsError
     from pipeline.snapshots.manifest import UnreadableSnapshotError
@@ -71,6 +72,7 @@ def _expected_failures() -> tuple[type[Exception], ...]:
         DamagedStoreError,
         StoreOwnedError,
         WarehouseBusyError,
+        ImportRefusedError,
         UnreadableFileError,
         UnreadableSnapshotError,
     )

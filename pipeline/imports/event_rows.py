@@ -1,7 +1,7 @@
 """Tables of one row per event: decoded by the rules of the API, and completed to batches of the store."""
 
 import itertools
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -15,10 +15,13 @@ from pipeline.events.decode import (
     decode_conversions,
     decode_tracked,
 )
-from pipeline.events.hashing import visitor_keys
+from pipeline.events.hashing import hash64
 from pipeline.events.schema import CONVERSION, ConvertEvent, TrackEvent
-from pipeline.imports.tables import BadRow, Chunk
+from pipeline.events.timestamps import microseconds
+from pipeline.imports.row_contents import hash_fields, hash_texts, number_rows, numbered_ids
+from pipeline.imports.tables import LINE, BadRow, Chunk
 from pipeline.store.warehouse.events import EVENT_SCHEMA, EventRow
+from pipeline.store.warehouse.imports.content_counts import ContentCounts
 
 _TRACK_FIELDS: Final = frozenset(TrackEvent.__struct_fields__)
 _CONVERT_FIELDS: Final = frozenset(ConvertEvent.__struct_fields__)
@@ -28,36 +31,92 @@ _NUMBER_OF: Final[dict[str, type[int] | type[float]]] = {
     "revenue_cents": int,
     "timestamp": int,
 }
+# Stands for the id of a row that has none while the row is decoded.
+_WITHOUT_ID: Final = "row"
+_CONTENT_FIELDS: Final = (
+    *("type", "visitor_id", "user_id", "experiment_id", "variant_id", "goal_id", "url", "selector"),
+    *("event_name", "value", "revenue_cents", "currency", "transaction_id", "is_refund"),
+)
 
 
-def read_event_rows(chunk: Chunk, context: RequestContext) -> tuple[list[EventRow], tuple[BadRow, ...]]:
-    """Decode each row as an event; return the rows to store, and the rejected ones by line."""
-    events: list[EventRow] = []
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadEvents:
+    """Valid rows of a chunk as events, and the invalid ones.
+
+    `contents` has the hash of each event's content where its row has no event id, None where it has one.
+    """
+
+    rows: list[EventRow]
+    contents: list[int | None]
+    bad_rows: tuple[BadRow, ...]
+
+
+def read_event_rows(chunk: Chunk, context: RequestContext) -> ReadEvents:
+    """Decode each row as an event; a row without an event id gets its id later, from its content."""
+    found: list[tuple[EventRow, int | None]] = []
     bad = list(chunk.bad_rows)
-    rows = chunk.rows.drop("line").iter_rows(named=True)
-    lined = zip(chunk.rows["line"].to_list(), rows, strict=True)
+    rows = chunk.rows.drop(LINE).iter_rows(named=True)
+    lined = zip(chunk.rows[LINE].to_list(), map(_given, rows), strict=True)
     while batch := list(itertools.islice(lined, MAX_EVENTS)):
         for is_conversion in (False, True):
             chosen = [(line, row) for line, row in batch if (row.get("type") == CONVERSION) is is_conversion]
             decoded = _decode([row for _, row in chosen], context, is_conversion=is_conversion)
-            events += decoded.rows
-            bad += _rejected([line for line, _ in chosen], decoded)
-    return events, tuple(sorted(bad, key=lambda row: row.line))
+            accepted = iter(decoded.rows)
+            for (line, row), result in zip(chosen, decoded.results, strict=True):
+                if result.status == "rejected":
+                    bad.append(BadRow(line, f"{result.code}: {result.message}", chunk.path.name))
+                else:
+                    event = next(accepted)
+                    found.append((event, None if "event_id" in row else _content_of(event, row)))
+    return ReadEvents(
+        rows=[event for event, _ in found],
+        contents=[content for _, content in found],
+        bad_rows=tuple(sorted(bad, key=lambda row: row.line)),
+    )
+
+
+def number_events(read: ReadEvents, counts: ContentCounts) -> list[EventRow]:
+    """Give the events without ids theirs: `import-<content>-<number among equal rows>`."""
+    contents = pl.Series([content for content in read.contents if content is not None], dtype=pl.UInt64)
+    if contents.is_empty():
+        return read.rows
+    ids = iter(numbered_ids(contents, number_rows(contents, counts)))
+    return [
+        event if content is None else _with_id(event, f"import-{next(ids)}")
+        for event, content in zip(read.rows, read.contents, strict=True)
+    ]
+
+
+def _with_id(event: EventRow, event_id: str) -> EventRow:
+    return event._replace(event_id=event_id, event_key=hash64(event_id))
+
+
+def _content_of(event: EventRow, row: dict[str, Any]) -> int:
+    """Hash what happened, to whom and when; attributes, like segments, are no part of it."""
+    claimed = msgspec.to_builtins(_typed("timestamp", row.get("timestamp")))
+    # A row without a time is stored at that of the import, and one ahead of it as well.
+    at = None if claimed is None else microseconds(claimed)
+    return hash_fields([at, *(getattr(event, field) for field in _CONTENT_FIELDS)])
 
 
 def _decode(rows: list[dict[str, Any]], context: RequestContext, *, is_conversion: bool) -> DecodedEvents:
     fields = _CONVERT_FIELDS if is_conversion else _TRACK_FIELDS
-    events = [msgspec.Raw(msgspec.json.encode(_event_object(row, fields))) for row in rows]
+    complete = ({"event_id": _WITHOUT_ID, **row} for row in rows)
+    events = [msgspec.Raw(msgspec.json.encode(_event_object(row, fields))) for row in complete]
     body = EventBody(events, None, None, size=sum(memoryview(event).nbytes for event in events))
     return (decode_conversions if is_conversion else decode_tracked)(body, context)
 
 
+def _given(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the cells of a row that are not empty."""
+    return {name: value for name, value in row.items() if value is not None and value != ""}
+
+
 def _event_object(row: dict[str, Any], fields: frozenset[str]) -> dict[str, Any]:
-    """Convert a row to the JSON object of an event: empty cells absent, other columns as attributes."""
-    given = {name: value for name, value in row.items() if value is not None and value != ""}
-    event = {name: _typed(name, value) for name, value in given.items() if name in fields}
+    """Convert the cells of a row to the JSON object of an event, with other columns as attributes."""
+    event = {name: _typed(name, value) for name, value in row.items() if name in fields}
     attributes = _object(event.pop("attributes", None))
-    others = {name: value for name, value in given.items() if name not in _TRACK_FIELDS | _CONVERT_FIELDS}
+    others = {name: value for name, value in row.items() if name not in _TRACK_FIELDS | _CONVERT_FIELDS}
     return {**event, "attributes": {**attributes, **others}} if attributes or others else event
 
 
@@ -79,12 +138,6 @@ def _object(text: object) -> dict[str, Any]:
     except msgspec.DecodeError:
         return {"attributes": text}
     return value if isinstance(value, dict) else {"attributes": text}
-
-
-def _rejected(lines: list[int], decoded: DecodedEvents) -> Iterator[BadRow]:
-    for line, result in zip(lines, decoded.results, strict=True):
-        if result.status == "rejected":
-            yield BadRow(line, f"{result.code}: {result.message}")
 
 
 # The hash column of each id column.
@@ -120,5 +173,4 @@ def event_batch(frame: pl.DataFrame, *, received_at: int | None = None) -> pl.Da
 def _keys_of(texts: pl.Series) -> pl.Series:
     """Hash each text, once for each distinct one."""
     distinct = texts.drop_nulls().unique()
-    keys = pl.Series(visitor_keys(distinct.to_list()), dtype=pl.UInt64)
-    return texts.replace_strict(distinct, keys, return_dtype=pl.UInt64, default=None)
+    return texts.replace_strict(distinct, hash_texts(distinct), return_dtype=pl.UInt64, default=None)

@@ -1,193 +1,198 @@
-"""Import of a file of visitors or of events into the store."""
+"""Import of files of visitors into the store."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Self
 
+import numpy as np
 import polars as pl
 
-from engine.design import lifecycle
-from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.local_days import epoch_microseconds, from_epoch_microseconds
-from pipeline.clock import utc_now, utc_now_us
-from pipeline.events.decode import ProjectIds, RequestContext
-from pipeline.imports.event_rows import event_batch, read_event_rows
+from pipeline.clock import utc_now
+from pipeline.imports.anonymous_rows import Sums
+from pipeline.imports.event_rows import event_batch
+from pipeline.imports.import_result import Imported, ImportStores
+from pipeline.imports.imported_experiment import (
+    draft_for_files,
+    find_experiment,
+    require_control,
+    require_same_columns,
+    start_with_first_visitor,
+)
+from pipeline.imports.new_rows import (
+    AnonymousRows,
+    ImportTarget,
+    NamedRows,
+    RowSelection,
+    hash_visitor_rows,
+)
 from pipeline.imports.tables import (
-    BadRow,
+    FileState,
     UnreadableFileError,
     columns_of,
-    read_chunks,
+    read_files,
+    state_of,
 )
 from pipeline.imports.visitor_rows import (
     ReadRows,
     VisitorColumns,
+    VisitorFiles,
     events_of,
     read_visitors,
 )
 from pipeline.ingest import Ingest
-from pipeline.requests.experiments import create_draft
-from pipeline.store.catalog.catalog import Catalog
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.warehouse.connection import Cursor
+from pipeline.store.warehouse.imports.stored_rows import (
+    ImportedInto,
+    count_row_kinds,
+    count_stored_visitors,
+)
 
 MOST_VARIANTS = 20
-ACTOR = "import"
 
 OnProgress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VisitorFile:
-    """A file of one row per visitor, with its columns, the experiment's name and the control variant."""
-
-    path: Path
-    columns: VisitorColumns
-    name: str
-    control: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
-    """Result of an import: the experiment (None for a file of events), rows imported and rows rejected."""
-
-    experiment: Experiment | None
-    rows: int
-    events: int
-    bad_rows: tuple[BadRow, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _FileSummary:
-    """Summary of the first pass over a file."""
+class _FilesSummary:
+    """Summary of the first pass over the files; `contents` are the hashes of rows without visitor ids."""
 
     variants: tuple[str, ...]
     first_us: int
-    bad_rows: tuple[BadRow, ...]
+    contents: dict[Path, Sums]
+    imported: Imported
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _VisitorReader:
+    """Reader of the rows of files of visitors; rows without a time have that of the import."""
+
+    files: VisitorFiles
+    currency: str
+    now_us: int
+    states: tuple[FileState, ...]
+
+    @classmethod
+    def of(cls, files: VisitorFiles, project: Project, *, now_us: int) -> Self:
+        """Read the files as they are now, with amounts in the project's currency."""
+        states = tuple(map(state_of, files.paths))
+        return cls(files=files, currency=project.revenue_currency, now_us=now_us, states=states)
+
+    def __iter__(self) -> Iterator[tuple[Path, ReadRows, int]]:
+        """Yield the rows of each chunk with its file and the progress; UnreadableFileError."""
+        if tuple(map(state_of, self.files.paths)) != self.states:
+            raise UnreadableFileError("a file changed while it was read; import it again once it is complete")
+        for chunk in read_files(self.files.paths):
+            read = read_visitors(chunk, self.files.columns, now_us=self.now_us, currency=self.currency)
+            yield chunk.path, read, chunk.bytes_read
 
 
 def import_visitors(
-    file: VisitorFile, project: Project, *, catalog: Catalog, ingest: Ingest, on_progress: OnProgress
+    files: VisitorFiles,
+    project: Project,
+    *,
+    store: ImportStores,
+    on_progress: OnProgress = lambda _: None,
 ) -> Imported:
-    """Create the file's experiment, or find it from an earlier import, and import every usable row.
+    """Create the files' experiment, or find it from an earlier import, and import every usable new row.
 
-    The file is read twice, so that nothing is stored of an unusable file.
+    The files are read twice, so that nothing is stored of an unusable one. Rows are read, compared with the
+    stored ones and committed in chunks of 50,000, so that memory does not grow with the file, except by 8
+    bytes for each row without a visitor id.
 
     Raises:
         UnreadableFileError: a column is missing, no row has the control, or no row is usable.
+        ImportRefusedError: the experiment is over, or its stored rows could not be told from the files' rows.
     """
-    _require_columns(file)
+    _require_columns(files)
     now = utc_now()
-    now_us = epoch_microseconds(now)
-    summary = _summarize(file, now_us=now_us)
-    experiment = _find_or_draft(file, summary.variants, project, catalog, now=now)
-    rows = events = 0
-    for read, bytes_read in _read_all(file, now_us=now_us):
-        if read.rows.height:
-            batch = event_batch(events_of(read.rows, experiment, file.columns), received_at=now_us)
-            ingest.write_now(project.id, batch)
-            rows, events = rows + read.rows.height, events + batch.height
-        on_progress(bytes_read)
-    if experiment.status == "draft":
-        start = partial(_start_then, from_epoch_microseconds(summary.first_us))
-        experiment = catalog.experiments.change(project.id, experiment.id, start, actor=ACTOR)
-    return Imported(experiment=experiment, rows=rows, events=events, bad_rows=summary.bad_rows)
-
-
-def import_events(
-    path: Path, project: Project, *, catalog: Catalog, ingest: Ingest, on_progress: OnProgress
-) -> Imported:
-    """Import a file of one row per event, of any age; rejected rows are in the result.
-
-    Raises:
-        UnreadableFileError: the file cannot be read.
-    """
-    context = RequestContext(
-        received_us=utc_now_us(),
-        project_ids=ProjectIds.of(catalog.experiments.of_project(project.id)),
-        sender="import",
-        max_age_us=None,
-    )
-    stored = 0
-    bad_rows: list[BadRow] = []
-    for chunk in read_chunks(path):
-        rows, rejected = read_event_rows(chunk, context)
-        frame = pl.DataFrame(rows, schema=list(EventRow._fields), orient="row", infer_schema_length=None)
-        if rows:
-            ingest.write_now(project.id, event_batch(frame, received_at=context.received_us))
-        stored += len(rows)
-        bad_rows.extend(rejected)
-        on_progress(chunk.bytes_read)
-    return Imported(experiment=None, rows=stored, events=stored, bad_rows=tuple(bad_rows))
-
-
-def _read_all(file: VisitorFile, *, now_us: int) -> Iterator[tuple[ReadRows, int]]:
-    for chunk in read_chunks(file.path):
-        yield read_visitors(chunk, file.columns, now_us=now_us), chunk.bytes_read
-
-
-def _require_columns(file: VisitorFile) -> None:
-    columns = columns_of(file.path)
-    missing = [name for name in file.columns.named if name not in columns]
-    if missing:
-        raise UnreadableFileError(
-            f"{file.path.name} has no column {', '.join(map(repr, missing))}; it has {', '.join(columns)}"
+    reader = _VisitorReader.of(files, project, now_us=epoch_microseconds(now))
+    summary = _summarize(reader)
+    experiment = find_experiment(store.catalog, project, files, summary.variants)
+    if experiment is None:
+        experiment = draft_for_files(store.catalog, project, files, summary.variants, now=now)
+    require_control(experiment, files.control)
+    with store.warehouse.cursor() as cursor:
+        kinds = count_row_kinds(cursor, ImportedInto(project.id, experiment.id))
+        require_same_columns(experiment, kinds, files.columns)
+        target = ImportTarget(
+            experiment=experiment, columns=files.columns, currency=reader.currency, kinds=kinds
         )
+        imported = replace(summary.imported, has_earlier_rows=kinds.rows > 0)
+        for chunk, bytes_read in _store_new_rows(cursor, reader, target, summary, store.ingest):
+            imported = imported.plus(chunk)
+            on_progress(bytes_read)
+    started = start_with_first_visitor(store.catalog, experiment, from_epoch_microseconds(summary.first_us))
+    return replace(imported, experiment=started)
 
 
-def _summarize(file: VisitorFile, *, now_us: int) -> _FileSummary:
+def _store_new_rows(
+    cursor: Cursor, reader: _VisitorReader, target: ImportTarget, summary: _FilesSummary, ingest: Ingest
+) -> Iterator[tuple[Imported, int]]:
+    """Store the new rows, each chunk in one transaction; yield its numbers, and the progress."""
+    columns, into = target.columns, target.into
+    selection: RowSelection = (
+        NamedRows(cursor, target)
+        if columns.visitor
+        else AnonymousRows(cursor, target, summary.contents, now_us=reader.now_us)
+    )
+    until = ingest.last_seq_of(into.project_id)
+    visit = ["visitor_key", "occurred_at"] if columns.timestamp else ["visitor_key"]
+    for path, read, bytes_read in reader:
+        new = selection.select(path, read.rows)
+        batch = event_batch(events_of(new, target.experiment, columns), received_at=reader.now_us)
+        visits = batch.filter(pl.col("type") == "exposure").select(visit)
+        chunk = Imported(
+            rows=new.height,
+            events=batch.height,
+            known_rows=read.rows.height - new.height,
+            known_events=_count_events(read.rows, columns) - batch.height,
+            returning_rows=count_stored_visitors(cursor, into, visits, until=until),
+        )
+        ingest.write_now(into.project_id, batch)
+        yield chunk, bytes_read
+
+
+def _count_events(rows: pl.DataFrame, columns: VisitorColumns) -> int:
+    """Count the events of rows: an exposure each, and a conversion for each goal that is not 0."""
+    converted = [(pl.col(f"goal:{name}") != 0).sum() for name in columns.goals]
+    return rows.height + int(rows.select(pl.sum_horizontal(converted)).item())
+
+
+def _require_columns(files: VisitorFiles) -> None:
+    for path in files.paths:
+        columns = columns_of(path)
+        missing = [name for name in files.columns.named if name not in columns]
+        if missing:
+            raise UnreadableFileError(
+                f"{path.name} has no column {', '.join(map(repr, missing))}; it has {', '.join(columns)}"
+            )
+
+
+def _summarize(reader: _VisitorReader) -> _FilesSummary:
+    columns = reader.files.columns
     variants: dict[str, None] = {}
-    first_us = now_us
-    bad_rows: list[BadRow] = []
-    for read, _ in _read_all(file, now_us=now_us):
-        bad_rows.extend(read.bad_rows)
+    first_us = reader.now_us
+    contents: dict[Path, list[Sums]] = {path: [] for path in reader.files.paths}
+    imported = Imported()
+    for path, read, _ in reader:
+        imported = imported.with_rejected(read.bad_rows)
+        if columns.visitor is None:
+            contents[path].append(hash_visitor_rows(read.rows, columns).to_numpy())
         if read.rows.height:
             variants |= dict.fromkeys(read.rows["variant"].unique().sort().to_list())
             first_us = min(first_us, read.rows.select(pl.col("occurred_at").min()).item())
         if len(variants) > MOST_VARIANTS:
             raise UnreadableFileError(
-                f"'{file.columns.variant}' has more than {MOST_VARIANTS} different values; "
+                f"'{columns.variant}' has more than {MOST_VARIANTS} different values; "
                 "name the column that says which variant a visitor saw"
             )
-    return _FileSummary(
-        variants=_control_first(file, variants, bad_rows), first_us=first_us, bad_rows=tuple(bad_rows)
-    )
-
-
-def _control_first(file: VisitorFile, variants: Iterable[str], bad_rows: Sequence[BadRow]) -> tuple[str, ...]:
-    names = list(variants)
-    if not names:
-        why = f"; line {bad_rows[0].line} {bad_rows[0].reason}" if bad_rows else ""
-        raise UnreadableFileError(f"{file.path.name} has no usable row{why}")
-    if file.control not in names:
-        raise UnreadableFileError(
-            f"no row of '{file.columns.variant}' is the control {file.control!r}; it has {', '.join(names)}"
-        )
-    return (file.control, *(name for name in names if name != file.control))
-
-
-def _find_or_draft(
-    file: VisitorFile, variants: tuple[str, ...], project: Project, catalog: Catalog, *, now: datetime
-) -> Experiment:
-    """Find the experiment of an earlier import by name, variants and goals; draft it where there is none."""
-    wanted = (file.name, set(variants), set(file.columns.goals))
-    for one in catalog.experiments.of_project(project.id):
-        if wanted == (one.name, {arm.name for arm in one.variants}, {goal.name for goal in one.goals}):
-            return one
-    fields = {
-        "name": file.name,
-        "variants": [{"name": name, "is_control": name == file.control} for name in variants],
-        "goals": [_goal_fields(column, kind) for column, kind in file.columns.goals.items()],
-    }
-    return create_draft(catalog, project, fields, now=now, actor=ACTOR)
-
-
-def _goal_fields(column: str, kind: str) -> dict[str, Any]:
-    return {"name": column, "goal_type": kind, "config": {"event_name": column}}
-
-
-def _start_then(started: datetime, experiment: Experiment) -> Experiment:
-    # The file is the past: the experiment began with its first visitor.
-    return lifecycle.start(replace(experiment, created_at=started, updated_at=started), now=started)
+    if not variants:
+        names = ", ".join(path.name for path in reader.files.paths)
+        bad = imported.bad_rows
+        why = f"; line {bad[0].line} {bad[0].reason}" if bad else ""
+        raise UnreadableFileError(f"{names} has no usable row{why}")
+    sums = {path: np.concatenate(parts) for path, parts in contents.items() if parts}
+    return _FilesSummary(variants=tuple(variants), first_us=first_us, contents=sums, imported=imported)

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from engine.design.experiment import Experiment
 from engine.design.pauses import Pause
-from pipeline.imports.importer import ACTOR
+from pipeline.imports.imported_experiment import ACTOR
 from pipeline.store.catalog.catalog import Catalog
 
 

@@ -2,17 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 
+from engine.currencies import minor_units
 from engine.design.experiment import Experiment
 from pipeline.events.field_checks import JUNK_IDS
-from pipeline.imports.tables import BadRow, Chunk
+from pipeline.imports.tables import LINE, BadRow, Chunk
 from pipeline.store.warehouse.events import EVENT_SCHEMA
 from pipeline.store.warehouse.segment_dimensions import DIMENSIONS
 
 # Column names that are segments of their own; every other segment column becomes a custom dimension.
 SEGMENT_COLUMNS = frozenset(DIMENSIONS) & frozenset(EVENT_SCHEMA)
+# Parts of the major unit in the content of a row, so that it is the same whatever minor units are.
+CONTENT_UNITS = 100
 TRUE_WORDS = ("1", "true", "yes", "t", "y")
 FALSE_WORDS = ("", "0", "false", "no", "f", "n")
 
@@ -40,57 +44,88 @@ class VisitorColumns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VisitorFiles:
+    """Files of one row per visitor, read as one: their columns, the experiment's name and the control."""
+
+    paths: Sequence[Path]
+    columns: VisitorColumns
+    name: str
+    control: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRows:
     """Valid rows of a chunk, and the invalid ones.
 
-    `rows` has the columns `line`, `visitor_id`, `variant`, `occurred_at` (epoch µs), a whole number
-    `goal:<column>` for each goal (1 or 0; cents for revenue) and the segment columns.
+    `rows` has the columns `visitor_id` (null where the file has none), `variant`, `occurred_at` (epoch µs),
+    for each goal the whole numbers `goal:<column>` (1 or 0; minor units of the currency for revenue) and
+    `content:<column>` (1 or 0; hundredths of the major unit, or minor units where those are smaller), and
+    `segment:<column>` for each segment.
     """
 
     rows: pl.DataFrame
     bad_rows: tuple[BadRow, ...]
 
 
-def read_visitors(chunk: Chunk, columns: VisitorColumns, *, now_us: int) -> ReadRows:
-    """Parse each row of a chunk; a row with an invalid value is a bad row, with the reason."""
-    visitor = pl.col(columns.visitor) if columns.visitor else pl.format("row-{}", "line")
+def read_visitors(chunk: Chunk, columns: VisitorColumns, *, now_us: int, currency: str = "USD") -> ReadRows:
+    """Parse each row of a chunk; a row with an invalid value is a bad row, with the reason.
+
+    Amounts are of `currency` (ISO 4217).
+    """
+    units = minor_units(currency)
     parsed = chunk.rows.select(
-        "line",
-        visitor.cast(pl.String).str.strip_chars().alias("visitor_id"),
+        LINE,
+        _visitor(columns.visitor).alias("visitor_id"),
         pl.col(columns.variant).cast(pl.String).alias("variant"),
         _microseconds(chunk.rows, columns.timestamp, now_us).alias("occurred_at"),
-        *(_amount(name, kind).alias(f"goal:{name}") for name, kind in columns.goals.items()),
+        *(_amount(name, kind, units).alias(f"goal:{name}") for name, kind in columns.goals.items()),
+        *(
+            _amount(name, kind, max(units, CONTENT_UNITS)).alias(f"content:{name}")
+            for name, kind in columns.goals.items()
+        ),
         # An empty cell is an unknown value.
-        *(pl.col(name).cast(pl.String).replace("", None).alias(name) for name in columns.segments),
+        *(
+            pl.col(name).cast(pl.String).replace("", None).alias(f"segment:{name}")
+            for name in columns.segments
+        ),
     )
     checked = parsed.with_columns(_first_fault(columns).alias("fault"))
-    faulty = checked.filter(pl.col("fault").is_not_null()).select("line", "fault")
+    faulty = checked.filter(pl.col("fault").is_not_null()).select(LINE, "fault")
     return ReadRows(
-        rows=checked.filter(pl.col("fault").is_null()).drop("fault"),
-        bad_rows=(*chunk.bad_rows, *(BadRow(line, fault) for line, fault in faulty.iter_rows())),
+        rows=checked.filter(pl.col("fault").is_null()).drop("fault", LINE),
+        bad_rows=(
+            *chunk.bad_rows,
+            *(BadRow(line, fault, chunk.path.name) for line, fault in faulty.iter_rows()),
+        ),
     )
 
 
 def events_of(rows: pl.DataFrame, experiment: Experiment, columns: VisitorColumns) -> pl.DataFrame:
     """Build the exposures and conversions of `experiment`, whose goals are named after the columns.
 
-    Event ids derive from the line, so that a repeated import counts once.
+    Event ids derive from the `row_id` of each row, so that a repeated import counts once.
     """
     variant_ids = {variant.name: variant.id for variant in experiment.variants}
     known = [name for name in columns.segments if name in SEGMENT_COLUMNS]
     own = [name for name in columns.segments if name not in SEGMENT_COLUMNS]
     exposures = rows.select(
-        pl.format("{}-x-{}", pl.lit(experiment.id), "line").alias("event_id"),
+        pl.format("{}-x-{}", pl.lit(experiment.id), "row_id").alias("event_id"),
         "visitor_id",
         "occurred_at",
         pl.lit("exposure").alias("type"),
         pl.lit(experiment.id).alias("experiment_id"),
         pl.col("variant").replace_strict(variant_ids).alias("variant_id"),
-        *known,
-        (pl.struct(own).struct.json_encode() if own else pl.lit(None, pl.String)).alias("custom"),
+        *(pl.col(f"segment:{name}").alias(name) for name in known),
+        _custom(own).alias("custom"),
     )
     conversions = (_conversions(rows, experiment, name, kind) for name, kind in columns.goals.items())
     return pl.concat([exposures, *conversions], how="diagonal").with_columns(sender=pl.lit("import"))
+
+
+def _custom(names: Sequence[str]) -> pl.Expr:
+    """Encode segments as the JSON object of custom dimensions; null without any."""
+    values = [pl.col(f"segment:{name}").alias(name) for name in names]
+    return pl.struct(values).struct.json_encode() if values else pl.lit(None, pl.String)
 
 
 def _conversions(rows: pl.DataFrame, experiment: Experiment, name: str, kind: str) -> pl.DataFrame:
@@ -98,7 +133,7 @@ def _conversions(rows: pl.DataFrame, experiment: Experiment, name: str, kind: st
     amount = pl.col(f"goal:{name}")
     money = amount.abs() if kind == "revenue" else pl.lit(None, pl.Int64)
     return rows.filter(amount != 0).select(
-        pl.format("{}-{}-{}", pl.lit(experiment.id), pl.lit(goal.id), "line").alias("event_id"),
+        pl.format("{}-{}-{}", pl.lit(experiment.id), pl.lit(goal.id), "row_id").alias("event_id"),
         "visitor_id",
         "occurred_at",
         pl.lit("conversion").alias("type"),
@@ -106,6 +141,10 @@ def _conversions(rows: pl.DataFrame, experiment: Experiment, name: str, kind: st
         money.alias("revenue_cents"),
         (amount < 0).alias("is_refund"),
     )
+
+
+def _visitor(name: str | None) -> pl.Expr:
+    return pl.lit(None, pl.String) if name is None else pl.col(name).cast(pl.String).str.strip_chars()
 
 
 def _microseconds(rows: pl.DataFrame, name: str | None, now_us: int) -> pl.Expr:
@@ -119,13 +158,13 @@ def _microseconds(rows: pl.DataFrame, name: str | None, now_us: int) -> pl.Expr:
     return column.dt.epoch("us")
 
 
-def _amount(name: str, kind: str) -> pl.Expr:
-    """Parse a goal as a whole number: 1 or 0, or cents; null where it is neither."""
+def _amount(name: str, kind: str, units: int) -> pl.Expr:
+    """Parse a goal as a whole number: 1 or 0, or `units` in the currency's unit; null where it is neither."""
     column = pl.col(name)
     if kind == "revenue":
         # An empty cell is no revenue.
         money = column.cast(pl.String).fill_null("").str.strip_chars().replace("", "0")
-        cents = (money.cast(pl.Float64, strict=False) * 100).round()
+        cents = (money.cast(pl.Float64, strict=False) * units).round()
         return pl.when(cents.is_finite()).then(cents).cast(pl.Int64, strict=False)
     word = column.cast(pl.String).fill_null("").str.strip_chars().str.to_lowercase()
     number = word.cast(pl.Float64, strict=False)
@@ -139,13 +178,14 @@ def _amount(name: str, kind: str) -> pl.Expr:
 
 def _first_fault(columns: VisitorColumns) -> pl.Expr:
     """Build the reason why a row is invalid; null for a valid row."""
+    is_junk = pl.col("visitor_id").is_null() | pl.col("visitor_id").is_in(JUNK_IDS)
     faults = [
-        (pl.col("visitor_id").is_null() | pl.col("visitor_id").is_in(JUNK_IDS), "has no usable visitor id"),
+        *([(is_junk, "has no usable visitor id")] if columns.visitor else []),
         (pl.col("variant").is_null() | (pl.col("variant") == ""), f"has no variant in '{columns.variant}'"),
         (pl.col("occurred_at").is_null(), f"'{columns.timestamp}' is not a time such as 2026-01-31 12:00:00"),
         *(
             (
-                pl.col(f"goal:{name}").is_null(),
+                pl.col(f"content:{name}").is_null(),
                 f"'{name}' is not an amount" if kind == "revenue" else f"'{name}' is neither 1 nor 0",
             )
             for name, kind in columns.goals.items()

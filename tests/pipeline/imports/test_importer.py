@@ -4,9 +4,10 @@ from pathlib import Path
 import pytest
 
 from engine.design.project import Project
-from pipeline.imports.importer import Imported, VisitorFile, import_events, import_visitors
+from pipeline.imports.import_result import Imported
+from pipeline.imports.importer import import_visitors
 from pipeline.imports.tables import UnreadableFileError
-from pipeline.imports.visitor_rows import VisitorColumns
+from pipeline.imports.visitor_rows import VisitorColumns, VisitorFiles
 from pipeline.store.warehouse import events
 from tests.pipeline.working_store import WorkingStore, a_working_store
 
@@ -26,10 +27,8 @@ def project(store: WorkingStore) -> Project:
 
 def import_csv(path: Path, store: WorkingStore, project: Project, *, control: str = "A") -> Imported:
     columns = VisitorColumns(variant="arm", goals={"bought": "custom_event"}, visitor="visitor")
-    file = VisitorFile(path=path, columns=columns, name="Checkout", control=control)
-    return import_visitors(
-        file, project, catalog=store.catalog, ingest=store.ingest, on_progress=lambda _: None
-    )
+    files = VisitorFiles(paths=[path], columns=columns, name="Checkout", control=control)
+    return import_visitors(files, project, store=store)
 
 
 def test_visitors_become_a_running_experiment_with_events(
@@ -66,20 +65,3 @@ def test_nothing_is_stored_of_a_file_without_the_control(
         import_csv(path, store, project, control="C")
     assert store.catalog.experiments.of_project(project.id) == []
     assert store.ingest.last_seq_of(project.id) == 0
-
-
-def test_events_are_imported_at_any_age_and_rejected_by_line(
-    tmp_path: Path, store: WorkingStore, project: Project
-) -> None:
-    path = tmp_path / "events.csv"
-    path.write_text(
-        "event_id,type,visitor_id,url,timestamp\n"
-        "e1,pageview,v1,https://shop.example/,2001-01-01T00:00:00Z\n"
-        "e2,pageview,undefined,https://shop.example/,2001-01-01T00:00:00Z\n"
-    )
-    imported = import_events(
-        path, project, catalog=store.catalog, ingest=store.ingest, on_progress=lambda _: None
-    )
-    assert (imported.experiment, imported.events) == (None, 1)
-    assert [bad.line for bad in imported.bad_rows] == [3]
-    assert imported.bad_rows[0].reason.startswith("invalid_visitor_id")

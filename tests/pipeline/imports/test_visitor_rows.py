@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from pipeline.imports.tables import BadRow, Chunk
+from pipeline.imports.tables import LINE, BadRow, Chunk
 from pipeline.imports.visitor_rows import (
     ReadRows,
     VisitorColumns,
@@ -31,8 +31,13 @@ GOOD = {
 
 
 def read(*rows: dict[str, str | None], columns: VisitorColumns = COLUMNS) -> ReadRows:
-    frame = pl.DataFrame([{**GOOD, **row} for row in rows]).with_row_index("line", offset=2)
-    return read_visitors(Chunk(rows=frame.cast({"line": pl.Int64})), columns, now_us=7)
+    frame = pl.DataFrame([{**GOOD, **row} for row in rows]).with_row_index(LINE, offset=2)
+    return read_visitors(Chunk(rows=frame.cast({LINE: pl.Int64})), columns, now_us=7)
+
+
+def with_ids(rows: pl.DataFrame) -> pl.DataFrame:
+    """Give the rows the ids r0, r1, …"""
+    return rows.with_columns(pl.format("r{}", pl.int_range(pl.len())).alias("row_id"))
 
 
 EXPERIMENT = an_experiment(
@@ -57,14 +62,15 @@ EXPERIMENT = an_experiment(
 def test_a_row_means_what_its_columns_say() -> None:
     (row,) = read({}).rows.iter_rows(named=True)
     assert row == {
-        "line": 2,
         "visitor_id": "v1",
         "variant": "A",
         "occurred_at": 1_767_312_000_500_000,
         "goal:bought": 1,
         "goal:spend": 1999,
-        "country": "DE",
-        "shoe_size": "42",
+        "content:bought": 1,
+        "content:spend": 1999,
+        "segment:country": "DE",
+        "segment:shoe_size": "42",
     }
 
 
@@ -100,35 +106,64 @@ def test_a_row_that_makes_no_sense_is_named_and_the_rest_taken(
     assert taken.rows["visitor_id"].to_list() == ["v1", "v3"]
 
 
-def test_without_a_visitor_or_a_time_each_row_is_a_visitor_of_now() -> None:
+def test_a_row_without_a_visitor_or_a_time_has_no_id_and_the_time_of_the_import() -> None:
     columns = VisitorColumns(variant="page", goals={"bought": "custom_event"})
     rows = read({}, {}, columns=columns).rows
-    assert rows["visitor_id"].to_list() == ["row-2", "row-3"]
+    assert rows["visitor_id"].to_list() == [None, None]
     assert rows["occurred_at"].to_list() == [7, 7]
 
 
 def test_events_are_an_exposure_and_what_was_done() -> None:
     rows = read({}, {"who": "v2", "page": "B", "bought": "0", "spend": "-5"}).rows
-    events = events_of(rows, EXPERIMENT, COLUMNS).sort("event_id")
+    events = events_of(with_ids(rows), EXPERIMENT, COLUMNS).sort("event_id")
     assert events.select(
         "event_id", "type", "variant_id", "goal_id", "revenue_cents", "is_refund"
     ).rows() == [
-        ("exp_1-goal_b-2", "conversion", None, "goal_b", None, False),
-        ("exp_1-goal_s-2", "conversion", None, "goal_s", 1999, False),
-        ("exp_1-goal_s-3", "conversion", None, "goal_s", 500, True),
-        ("exp_1-x-2", "exposure", "var_a", None, None, None),
-        ("exp_1-x-3", "exposure", "var_b", None, None, None),
+        ("exp_1-goal_b-r0", "conversion", None, "goal_b", None, False),
+        ("exp_1-goal_s-r0", "conversion", None, "goal_s", 1999, False),
+        ("exp_1-goal_s-r1", "conversion", None, "goal_s", 500, True),
+        ("exp_1-x-r0", "exposure", "var_a", None, None, None),
+        ("exp_1-x-r1", "exposure", "var_b", None, None, None),
     ]
 
 
 def test_a_known_segment_is_a_column_and_another_a_custom_dimension() -> None:
-    exposure = events_of(read({}).rows, EXPERIMENT, COLUMNS).filter(type="exposure").row(0, named=True)
+    exposure = (
+        events_of(with_ids(read({}).rows), EXPERIMENT, COLUMNS).filter(type="exposure").row(0, named=True)
+    )
     assert exposure["country"] == "DE"
     assert exposure["custom"] == '{"shoe_size":"42"}'
 
 
 def test_a_segment_that_nothing_is_written_of_is_unknown() -> None:
     rows = read({"country": "", "shoe_size": ""}).rows
-    exposure = events_of(rows, EXPERIMENT, COLUMNS).filter(type="exposure").row(0, named=True)
+    exposure = events_of(with_ids(rows), EXPERIMENT, COLUMNS).filter(type="exposure").row(0, named=True)
     assert exposure["country"] is None
     assert exposure["custom"] == '{"shoe_size":null}'
+
+
+@pytest.mark.parametrize(
+    ("currency", "amount", "minor", "content"), [("JPY", "1200", 1200, 120_000), ("KWD", "1.234", 1234, 1234)]
+)
+def test_amounts_follow_the_minor_units_of_the_currency(
+    currency: str, amount: str, minor: int, content: int
+) -> None:
+    frame = pl.DataFrame([{**GOOD, "spend": amount}]).with_columns(pl.lit(2, pl.Int64).alias(LINE))
+    rows = read_visitors(Chunk(rows=frame), COLUMNS, now_us=7, currency=currency).rows
+    assert (rows["goal:spend"].item(), rows["content:spend"].item()) == (minor, content)
+
+
+def test_columns_may_have_the_names_that_the_import_uses() -> None:
+    columns = VisitorColumns(
+        variant="page",
+        goals={"bought": "custom_event"},
+        visitor="line",
+        segments=("visitor_id", "variant", "fault"),
+    )
+    row: dict[str, str | None] = {"line": "v7", "visitor_id": "a", "variant": "b", "fault": "c"}
+    (read_row,) = read(row, columns=columns).rows.iter_rows(named=True)
+    assert (read_row["visitor_id"], read_row["segment:visitor_id"], read_row["segment:fault"]) == (
+        "v7",
+        "a",
+        "c",
+    )

@@ -1,0 +1,67 @@
+"""Stores of an import, and its result: numbers of new, known and rejected rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
+
+from engine.design.experiment import Experiment
+from pipeline.imports.tables import BadRow
+from pipeline.ingest import Ingest
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.warehouse.connection import Warehouse
+
+# Bad rows that are kept with their reasons; further ones are counted.
+MAX_BAD_ROWS = 1000
+
+
+class ImportStores(Protocol):
+    """The stores that an import reads and writes; the services of a process have them."""
+
+    @property
+    def catalog(self) -> Catalog:
+        """Experiments."""
+
+    @property
+    def ingest(self) -> Ingest:
+        """The writer of events."""
+
+    @property
+    def warehouse(self) -> Warehouse:
+        """Stored events."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """Result of an import: the experiment (None for events), and numbers of rows and events.
+
+    `rows` and `events` are new; `known_rows` and `known_events` were stored already. `returning_rows` are new
+    rows of a visitor, and of a time where the file has times, that an earlier import had;
+    `has_earlier_rows` holds where the experiment had rows of an earlier import at all. `bad_rows` are the
+    first of the `rejected` rows.
+    """
+
+    experiment: Experiment | None = None
+    rows: int = 0
+    events: int = 0
+    known_rows: int = 0
+    known_events: int = 0
+    returning_rows: int = 0
+    has_earlier_rows: bool = False
+    rejected: int = 0
+    bad_rows: tuple[BadRow, ...] = ()
+
+    def with_rejected(self, rows: Sequence[BadRow]) -> Self:
+        """Count further rejected rows."""
+        kept = (*self.bad_rows, *rows[: MAX_BAD_ROWS - len(self.bad_rows)])
+        return replace(self, rejected=self.rejected + len(rows), bad_rows=kept)
+
+    def plus(self, chunk: Self) -> Self:
+        """Add the numbers of a chunk."""
+        return replace(
+            self,
+            rows=self.rows + chunk.rows,
+            events=self.events + chunk.events,
+            known_rows=self.known_rows + chunk.known_rows,
+            known_events=self.known_events + chunk.known_events,
+            returning_rows=self.returning_rows + chunk.returning_rows,
+        )

@@ -1,0 +1,68 @@
+"""Files of events, imported once and again."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.design.project import Project
+from pipeline.imports.event_import import import_events
+from pipeline.store.warehouse import events
+from tests.pipeline.working_store import WorkingStore, a_working_store
+
+HEADER = "event_id,type,visitor_id,url,timestamp\n"
+PAGE = "pageview,v1,https://shop.example/,2001-01-01T00:00:00Z\n"
+OTHER = "pageview,v2,https://shop.example/,\n"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[WorkingStore]:
+    with a_working_store(tmp_path / "store") as opened:
+        yield opened
+
+
+@pytest.fixture
+def project(store: WorkingStore) -> Project:
+    return store.add_project()
+
+
+def a_file(folder: Path, *rows: str, name: str = "events.csv") -> Path:
+    path = folder / name
+    path.write_text(HEADER + "".join(rows))
+    return path
+
+
+def imported(store: WorkingStore, project: Project, *paths: Path) -> tuple[int, int]:
+    """Import the files; return the numbers of new and of known events."""
+    result = import_events(paths, project, store=store)
+    return result.events, result.known_events
+
+
+def test_events_are_imported_at_any_age_and_rejected_by_line(
+    tmp_path: Path, store: WorkingStore, project: Project
+) -> None:
+    bad = "e2,pageview,undefined,https://shop.example/,2001-01-01T00:00:00Z\n"
+    result = import_events([a_file(tmp_path, f"e1,{PAGE}", bad)], project, store=store)
+    assert (result.experiment, result.events, result.rejected) == (None, 1, 1)
+    assert [(row.line, row.file) for row in result.bad_rows] == [(3, "events.csv")]
+    assert result.bad_rows[0].reason.startswith("invalid_visitor_id")
+
+
+def test_an_event_with_an_id_counts_once_however_often_it_comes(
+    tmp_path: Path, store: WorkingStore, project: Project
+) -> None:
+    assert imported(store, project, a_file(tmp_path, f"e1,{PAGE}", f"e2,{PAGE}", f"e1,{PAGE}")) == (2, 1)
+    assert imported(store, project, a_file(tmp_path, f"e3,{PAGE}", f"e2,{PAGE}")) == (1, 1)
+    assert events.count_by_type(store.warehouse, project.id) == {"pageview": 3}
+
+
+def test_equal_events_without_ids_count_within_a_command_and_are_repeats_in_a_later_one(
+    tmp_path: Path, store: WorkingStore, project: Project
+) -> None:
+    one = a_file(tmp_path, f",{PAGE}", f",{PAGE}", f",{OTHER}", name="one.csv")
+    two = a_file(tmp_path, f",{OTHER}", f",{PAGE}", name="two.csv")
+    assert imported(store, project, one) == (3, 0)
+    assert imported(store, project, two) == (0, 2)
+    # Read as one, the files have one event of each kind more.
+    assert imported(store, project, two, one) == (2, 3)
+    assert imported(store, project, one, two) == (0, 5)
