@@ -21,13 +21,14 @@ from rich import print as show
 
 import pipeline.services
 from api.app import create_app
+from api.server.config import server_config
 from benchmarks.serving import served
 from engine.design import lifecycle
 from engine.design.project import draft_project
 from pipeline.ingest import Ingest
 from pipeline.requests.experiments import create_draft
+from pipeline.services import open_pipeline
 from pipeline.settings import Settings
-from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.ids import new_id, new_sdk_key
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.events import EventRow, count_by_type
@@ -60,10 +61,10 @@ class NoStore(Ingest):
 def run() -> list[dict[str, Any]]:
     """Measure events per second of both services, the best of several rounds, and their ratio."""
     with tempfile.TemporaryDirectory() as folder:
-        ours, peer = _a_site(Path(folder, "ours")), _a_site(Path(folder, "peer"))
+        ours, peer = a_site(Path(folder, "ours")), a_site(Path(folder, "peer"))
         with (
-            served(_serve, ours.data_dir, True) as our_port,
-            served(_serve, peer.data_dir, False) as peer_port,
+            served(serve_site, ours.data_dir, True) as our_port,
+            served(serve_site, peer.data_dir, False) as peer_port,
         ):
             rows: list[dict[str, Any]] = []
             acknowledged = 0
@@ -109,30 +110,35 @@ def _measured(site: Site, port: int, connections: int, size: int) -> tuple[float
     return rate, acknowledged
 
 
-def _a_site(data_dir: Path) -> Site:
+def a_site(data_dir: Path) -> Site:
+    """Create a store with a project whose experiment runs."""
     now = datetime.now(UTC)
-    catalog = Catalog.open(Settings(data_dir=data_dir))
-    account, _, _ = catalog.accounts.create("Bench", "bench@example.com")
-    fields = {"name": "Shop", "url": "https://shop.example"}
-    project = draft_project(fields, id=new_id("prj"), account_id=account.id, sdk_key=new_sdk_key(), now=now)
-    catalog.projects.create(project, actor="bench")
-    draft = {
-        "name": "Checkout",
-        "variants": [{"name": "Control", "is_control": True}, {"name": "Treatment"}],
-        "goals": [{"name": "Order", "goal_type": "revenue", "is_primary": True, "config": {}}],
-    }
-    experiment = create_draft(catalog, project, draft, now=now, actor="bench")
-    start = partial(lifecycle.start, now=now)
-    catalog.experiments.change(project.id, experiment.id, start, actor="bench")
-    catalog.close()
+    with open_pipeline(Settings(data_dir=data_dir)) as store:
+        catalog = store.catalog
+        account, _, _ = catalog.accounts.create("Bench", "bench@example.com")
+        fields = {"name": "Shop", "url": "https://shop.example"}
+        project = draft_project(
+            fields, id=new_id("prj"), account_id=account.id, sdk_key=new_sdk_key(), now=now
+        )
+        catalog.projects.create(project, actor="bench")
+        draft = {
+            "name": "Checkout",
+            "variants": [{"name": "Control", "is_control": True}, {"name": "Treatment"}],
+            "goals": [{"name": "Order", "goal_type": "revenue", "is_primary": True, "config": {}}],
+        }
+        experiment = create_draft(catalog, project, draft, now=now, actor="bench")
+        start = partial(lifecycle.start, now=now)
+        catalog.experiments.change(project.id, experiment.id, start, actor="bench")
     return Site(data_dir, project.id, project.sdk_key, experiment.id, experiment.variants[1].id)
 
 
-def _serve(port: int, data_dir: Path, stores: bool) -> None:  # noqa: FBT001 (an argument of a process)
+def serve_site(port: int, data_dir: Path, stores: bool) -> None:  # noqa: FBT001 (an argument of a process)
+    """Serve the store, or with `stores` false the same without storing events."""
     if not stores:
         # The only difference between the two services.
         vars(pipeline.services)["Ingest"] = NoStore
-    uvicorn.run(create_app(Settings(data_dir=data_dir)), port=port, log_level="warning", access_log=False)
+    settings = Settings(data_dir=data_dir)
+    uvicorn.Server(server_config(create_app(settings), settings, port=port)).run()
 
 
 def _require_stored(site: Site, acknowledged: int) -> None:

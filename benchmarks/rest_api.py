@@ -28,9 +28,9 @@ from api.deps import authenticated, services_of
 from api.services import Services
 from benchmarks.serving import served
 from engine.design.project import Project, draft_project
+from pipeline.services import open_pipeline
 from pipeline.settings import Settings
 from pipeline.store.catalog.accounts import Account
-from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.experiments import Experiments
 from pipeline.store.catalog.ids import new_id, new_sdk_key
 from pipeline.store.catalog.keys import SCOPES, ApiKey
@@ -135,11 +135,10 @@ def _headers(site: Site) -> str:
 
 
 def _a_site(data_dir: Path) -> Site:
-    catalog = Catalog.open(Settings(data_dir=data_dir))
-    account, _, token = catalog.accounts.create("Bench", "bench@example.com")
-    catalog.accounts.update(account.id, max_projects=NO_LIMIT, rate_limit=NO_LIMIT)
-    project = catalog.projects.create(_a_project(account.id, new_id("prj")), actor="bench")
-    catalog.close()
+    with open_pipeline(Settings(data_dir=data_dir)) as store:
+        account, _, token = store.catalog.accounts.create("Bench", "bench@example.com")
+        store.catalog.accounts.update(account.id, max_projects=NO_LIMIT, rate_limit=NO_LIMIT)
+        project = store.catalog.projects.create(_a_project(account.id, new_id("prj")), actor="bench")
     return Site(data_dir, project.id, token)
 
 

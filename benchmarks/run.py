@@ -16,6 +16,7 @@ BENCHMARKS = {
     "identified_rollup": "rollup of raw events with user ids",
     "filtered_results": "results over visitor rows",
     "ingest": "acknowledged events over HTTP",
+    "hostile_bodies": "other requests while a stranger sends hostile bodies",
     "rest_api": "requests of 64 clients, against no authentication and no store",
     "engine_comparisons": "15,000 comparisons in one call",
     "bayesian_comparisons": "15,000 pairs of Beta posteriors",
