@@ -83,9 +83,20 @@ class Identities:
         self._cursor.execute(
             f"""
             CREATE OR REPLACE TEMP TABLE identity_links AS
-            SELECT visitor_key, user_key, {IS_TRUSTED} AS is_trusted, min(seq) AS seq FROM {events} e
+            SELECT visitor_key, user_key, {IS_TRUSTED} AS is_trusted, min(seq) AS seq, false AS is_same_id
+            FROM {events} e
             WHERE visitor_id IS NOT NULL AND user_key IS NOT NULL AND received_at <= {received_until:d}
             GROUP BY ALL
+            """
+        )
+        # A visitor id of a server that equals a user id is that user, whatever browsers link to it.
+        self._cursor.execute(
+            f"""
+            INSERT INTO identity_links
+            SELECT visitor_key, visitor_key, true, min(seq), true FROM {events} e
+            WHERE visitor_key IN (SELECT user_key FROM identity_links) AND visitor_id IS NOT NULL
+              AND received_at <= {received_until:d} AND {IS_TRUSTED}
+            GROUP BY visitor_key
             """
         )
         query = "SELECT coalesce(max(seq), 0) FROM identity_links"
@@ -96,7 +107,14 @@ class Identities:
         self._cursor.execute(
             f"""
             CREATE OR REPLACE TEMP TABLE counting_links AS
-            WITH known AS (FROM identity_links WHERE seq <= {until:d}),
+            WITH explicit AS (FROM identity_links WHERE seq <= {until:d} AND NOT is_same_id),
+            known AS (
+              SELECT visitor_key, user_key, is_trusted, min(2 * seq + is_same_id::INTEGER) AS seq FROM (
+                FROM explicit
+                UNION ALL FROM identity_links
+                WHERE seq <= {until:d} AND is_same_id AND user_key IN (SELECT user_key FROM explicit)
+              ) GROUP BY ALL
+            ),
             users AS (
               SELECT user_key, bool_or(is_trusted) AS is_trusted FROM known GROUP BY user_key
               HAVING if(bool_or(is_trusted), count_if(is_trusted), count(*)) <= {MAX_VISITORS_OF_USER}

@@ -96,21 +96,29 @@ def _is_late(row: EventRow, experiment: Experiment) -> bool:
     return experiment.completed_at is not None and _moment(row.received_at) > experiment.completed_at
 
 
-def persons(rows: Iterable[EventRow]) -> Callable[[EventRow], str]:
-    """Return the function that names the person of an event, by the first visitor id of its user."""
-    linked: dict[str, dict[bool, list[str]]] = defaultdict(lambda: {True: [], False: []})
+def _links(rows: Sequence[EventRow]) -> Iterator[tuple[bool, str, str]]:
+    """Yield whether a server tells it, the user and the visitor, in the order of arrival."""
+    users = {row.user_id for row in rows if row.visitor_id is not None}
     for row in rows:
         if row.visitor_id is not None and row.user_id is not None:
-            seen = linked[row.user_id][_is_trusted(row)]
-            seen += [] if row.visitor_id in seen else [row.visitor_id]
+            yield _is_trusted(row), row.user_id, row.visitor_id
+        if row.visitor_id is not None and row.visitor_id in users and _is_trusted(row):
+            yield True, row.visitor_id, row.visitor_id
+
+
+def persons(rows: Sequence[EventRow]) -> Callable[[EventRow], str]:
+    """Return the function that names the person of an event, by the first visitor id of its user."""
+    links = list(_links(rows))
+    linked: dict[str, dict[bool, list[str]]] = defaultdict(lambda: {True: [], False: []})
+    for is_trusted, user, visitor in links:
+        seen = linked[user][is_trusted]
+        seen += [] if visitor in seen else [visitor]
     counting = {user: seen[True] or seen[False] for user, seen in linked.items()}
     joined = {user: seen for user, seen in counting.items() if len(seen) <= identities.MAX_VISITORS_OF_USER}
     owner: dict[str, str] = {}
     for trusted in (True, False):
-        for row in rows:
-            user, visitor = row.user_id, row.visitor_id
-            is_of_kind = _is_trusted(row) == trusted == bool(user and linked[user][True])
-            if user in joined and visitor is not None and is_of_kind:
+        for is_trusted, user, visitor in links:
+            if user in joined and is_trusted == trusted == bool(linked[user][True]):
                 owner.setdefault(visitor, user)
     own = {user: [visitor for visitor in seen if owner[visitor] == user] for user, seen in joined.items()}
 

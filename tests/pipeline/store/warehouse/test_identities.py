@@ -226,6 +226,13 @@ def test_a_thousand_forged_links_change_nothing_for_users_whom_a_server_identifi
     assert [*shop.visitors, *shop.cents] == [100, 100, 0, 10_000, 0]
 
 
+def test_a_visitor_id_of_a_server_that_equals_a_user_id_is_that_user(shop: Shop) -> None:
+    shop.exposes("customer 1", sender="server")
+    shop.exposes("forged", variant=1)
+    shop.sees(identify("forged", "customer 1"), a_purchase(None, user_id="customer 1", cents=900))
+    assert [*shop.visitors, *shop.cents] == [1, 1, 0, 900, 0]
+
+
 def test_links_that_a_server_sends_late_replace_those_of_browsers(shop: Shop) -> None:
     shop.exposes("phone", "laptop")
     shop.exposes("forged", variant=1)
