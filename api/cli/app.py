@@ -8,6 +8,7 @@ from api.cli import (
     accounts,
     analyze,
     calibration,
+    checking,
     demo,
     importing,
     serving,
@@ -30,6 +31,7 @@ app.command()(analyze.rollup)
 app.command()(analyze.analyze)
 app.command()(snapshots.snapshot)
 app.command()(calibration.calibrate)
+app.command()(checking.check)
 app.command()(serving.openapi)
 app.add_typer(accounts.members)
 app.add_typer(accounts.keys)

@@ -29,7 +29,8 @@ def server_config(app: FastAPI, settings: Settings, **options: Any) -> uvicorn.C
         "http": cast("type[BoundedProtocol]", protocol),
         "timeout_keep_alive": IDLE_SECONDS,
         "timeout_graceful_shutdown": GRACEFUL_SECONDS,
-        "log_level": "warning",
+        # The log lines of the service are those of its whole process.
+        "log_config": None,
         "access_log": False,
         "server_header": False,
         # The application knows its trusted proxies.

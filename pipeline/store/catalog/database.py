@@ -66,6 +66,14 @@ class Database:
         logger.error("%s; the loss is accepted", problem)
         self._mark.write(newest)
 
+    def damage(self) -> str | None:
+        """Return the first problem that SQLite finds in its file; None for a sound one and for PostgreSQL."""
+        if self._mark is None:
+            return None
+        with self.read() as connection:
+            found = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one())
+        return None if found == "ok" else " ".join(found.split())
+
     def require_in_place(self) -> None:
         """Raise CatalogBusyError where SQLite's file was removed or replaced while it was open."""
         if self._file is not None and not self._file.is_in_place():

@@ -1,0 +1,142 @@
+"""Inspection of a store: its catalog, warehouse, sequence numbers and snapshots against each other."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pipeline.settings import Settings
+from pipeline.snapshots.files import digest_of
+from pipeline.snapshots.manifest import MANIFEST, Manifest, UnreadableSnapshotError, read_manifest
+from pipeline.store.catalog.backends import sqlite_path
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.errors import CatalogError
+from pipeline.store.ownership.commit_mark import CommitMark
+from pipeline.store.ownership.damage import DamagedStoreError
+from pipeline.store.ownership.warehouse_facts import UnreadableWarehouseError, WarehouseFacts, read_facts
+
+RESTORE: Final = (
+    "put the missing file back or restore a backup of the whole data folder; to go on with what is there, "
+    "start `truelift serve --accept-loss` once"
+)
+REBUILD: Final = "count the results anew with `truelift rollup --full`"
+REWRITE: Final = "write the snapshots anew with `truelift snapshot`"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A problem of a part of the store, and what to do about it."""
+
+    part: str
+    problem: str
+    action: str
+
+
+def inspect_store(settings: Settings) -> list[Finding]:
+    """Compare the parts of a store that this process has locked; an empty list is a sound store."""
+    findings: list[Finding] = []
+    facts = _read_warehouse(settings, findings)
+    catalog = _open_catalog(settings, findings)
+    try:
+        if catalog is not None:
+            findings.extend(_catalog_findings(catalog, settings, facts))
+    finally:
+        if catalog is not None:
+            catalog.close()
+    if facts is not None:
+        findings.extend(_sequence_findings(settings, facts))
+    findings.extend(_snapshot_findings(settings, facts))
+    return findings
+
+
+def _read_warehouse(settings: Settings, findings: list[Finding]) -> WarehouseFacts | None:
+    if not settings.warehouse_path.exists():
+        return None
+    try:
+        return read_facts(settings.warehouse_path)
+    except UnreadableWarehouseError as error:
+        findings.append(Finding("warehouse", f"{settings.warehouse_path} is damaged: {error}", RESTORE))
+        return None
+
+
+def _open_catalog(settings: Settings, findings: list[Finding]) -> Catalog | None:
+    path = sqlite_path(settings.effective_catalog_url)
+    if path is not None and not path.exists():
+        findings.append(Finding("catalog", f"{path} is missing", RESTORE))
+        return None
+    try:
+        return Catalog.open(settings)
+    except DamagedStoreError as error:
+        findings.append(Finding("catalog", error.problem, RESTORE))
+    except CatalogError as error:
+        findings.append(Finding("catalog", str(error), RESTORE))
+    return None
+
+
+def _catalog_findings(
+    catalog: Catalog, settings: Settings, facts: WarehouseFacts | None
+) -> Iterator[Finding]:
+    damage = catalog.database.damage()
+    if damage is not None:
+        yield Finding("catalog", f"the file is damaged: {damage}", RESTORE)
+    record = catalog.warehouses.find()
+    if facts is None:
+        is_expected = record.is_confirmed if record else bool(catalog.projects.ids())
+        if is_expected and not settings.warehouse_path.exists():
+            where = f"; it was last opened in {record.folder}" if record else ""
+            yield Finding("warehouse", f"{settings.warehouse_path} is missing{where}", RESTORE)
+        return
+    if record is not None and facts.id != record.id and (facts.id or record.is_confirmed):
+        yield Finding("warehouse", "it is not the warehouse of this catalog", RESTORE)
+    if record is None and facts.id is not None:
+        yield Finding("catalog", "it is not the catalog of this warehouse", RESTORE)
+    known = catalog.projects.ids()
+    for project_id in facts.newest_seqs:
+        if project_id not in known and not catalog.audit.was_deleted(project_id):
+            problem = f"project {project_id} has events in the warehouse, and is not in the catalog"
+            yield Finding("catalog", problem, RESTORE)
+
+
+def _sequence_findings(settings: Settings, facts: WarehouseFacts) -> Iterator[Finding]:
+    acknowledged = CommitMark(settings.warehouse_path).read()
+    if facts.newest_seq < acknowledged:
+        problem = (
+            f"{acknowledged - facts.newest_seq:,} acknowledged events are missing, up to number "
+            f"{acknowledged}: the log of the warehouse was removed or damaged"
+        )
+        yield Finding("sequence numbers", problem, RESTORE)
+    for project_id, repeated in facts.repeated_seqs.items():
+        if repeated:
+            problem = f"{repeated:,} events of project {project_id} have the number of another event"
+            yield Finding("sequence numbers", problem, REBUILD)
+    for experiment_id, covered in facts.covered_seqs.items():
+        if covered > facts.newest_seq:
+            problem = f"results of experiment {experiment_id} count events that are not in the warehouse"
+            yield Finding("sequence numbers", problem, REBUILD)
+
+
+def _snapshot_findings(settings: Settings, facts: WarehouseFacts | None) -> Iterator[Finding]:
+    for path in sorted(settings.snapshots_path.glob(f"*/{MANIFEST}")):
+        try:
+            manifest = read_manifest(path.parent)
+        except UnreadableSnapshotError as error:
+            yield Finding("snapshots", str(error), REWRITE)
+            continue
+        yield from _file_findings(path.parent, manifest)
+        newest = facts.newest_seqs.get(manifest.project_id) if facts else None
+        if newest is not None and manifest.last_seq > newest:
+            problem = (
+                f"the snapshot of project {manifest.project_id} has events up to number {manifest.last_seq}, "
+                f"and the warehouse up to {newest}"
+            )
+            action = f"keep a copy of {path.parent}, which has the missing events; then {RESTORE}"
+            yield Finding("snapshots", problem, action)
+
+
+def _file_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
+    for file in manifest.files:
+        path = folder / file.path
+        if not path.is_file():
+            yield Finding("snapshots", f"{path} is missing", REWRITE)
+        elif path.stat().st_size != file.bytes or (file.sha256 and digest_of(path) != file.sha256):
+            yield Finding("snapshots", f"{path} is damaged", REWRITE)
