@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.console import out
+from api.cli.console import CommandError, out
 from api.cli.listening import bound_sockets, listen
 from api.cli.options import DataDir
 from api.cli.stores import settings_for
@@ -16,7 +16,7 @@ from api.cli.stores import settings_for
 if TYPE_CHECKING:
     from api.services import Services
     from pipeline.settings import Settings
-    from pipeline.store.ownership.store_lock import StoreLock
+    from pipeline.store.ownership.store_lock import OwnershipLostError, StoreLock
 
 
 def serve(
@@ -68,15 +68,25 @@ def run_service(
     from api.logs import set_up_logging
     from api.server.config import server_config
     from api.services import open_services
+    from pipeline.store.ownership.ownership_watch import watched_ownership
 
     set_up_logging()
     with ExitStack() as stack:
         # Opened here, since an error in the lifespan of the application would be a traceback.
         services = stack.enter_context(open_services(settings, lock=lock, accept_loss=accept_loss))
         config = server_config(create_app(settings, closing(stack, services)), settings)
+        server = uvicorn.Server(config)
+        losses: list[OwnershipLostError] = []
+
+        def end(loss: "OwnershipLostError") -> None:
+            losses.append(loss)
+            server.should_exit = True
+
         announce(listen(sockets))
-        with suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets)
+        with suppress(KeyboardInterrupt), watched_ownership(lock, services.catalog, end):
+            server.run(sockets)
+    if losses:
+        raise CommandError(f"{losses[0]}: stop that process, or use another catalog")
 
 
 @contextmanager

@@ -20,6 +20,7 @@ CHECK_SECONDS: Final = 3.0
 CHECKS: Final[dict[str, Callable[[Services], None]]] = {
     "catalog": lambda services: services.catalog.ping(),
     "warehouse": lambda services: services.warehouse.ping(),
+    "lock": lambda services: services.lock.require_files(),
 }
 
 

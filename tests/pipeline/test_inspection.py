@@ -8,6 +8,7 @@ import pytest
 from pipeline.inspection import inspect_store
 from pipeline.settings import Settings
 from pipeline.snapshots.manifest import MANIFEST
+from pipeline.store.warehouse.connection import Warehouse
 from tests.pipeline.working_store import a_working_store, an_exposure
 
 Damage = Callable[[Path], object]
@@ -29,8 +30,6 @@ def spoil_a_snapshot(folder: Path) -> None:
 
 
 def remove_events(folder: Path) -> None:
-    from pipeline.store.warehouse.connection import Warehouse
-
     warehouse = Warehouse.open(Settings(data_dir=folder))
     with warehouse.cursor() as cursor:
         (table,) = cursor.execute(

@@ -141,7 +141,10 @@ class Warehouse:
 
     def require_space(self) -> None:
         """Raise DiskFullError where the disk has less free space than the service leaves."""
-        require_space(self.path.parent, self._min_free_bytes)
+        try:
+            require_space(self.path.parent, self._min_free_bytes)
+        except FileNotFoundError as error:
+            raise WarehouseUnavailableError(f"{self.path} was removed while it was in use") from error
 
     def checkpoint(self) -> bool:
         """Move the log into the file, so that the next start has nothing to replay.

@@ -10,10 +10,10 @@ OWNER = """
 import sys
 from pathlib import Path
 from pipeline.settings import Settings
-from pipeline.store.warehouse.connection import Warehouse
-warehouse = Warehouse.open(Settings(data_dir=Path(sys.argv[1])))
-print("ready", flush=True)
-sys.stdin.read()
+from pipeline.store.ownership.store_lock import locked_store
+with locked_store(Settings(data_dir=Path(sys.argv[1]), catalog_url=None)):
+    print("ready", flush=True)
+    sys.stdin.read()
 """
 
 

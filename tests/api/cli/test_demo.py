@@ -1,5 +1,6 @@
 """Command `demo`: the verdicts of its three experiments of known effect."""
 
+import socket
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,14 +9,17 @@ import pytest
 from api.cli.stores import opened_store
 from pipeline.results.filters import SegmentFilters
 from tests.api.cli.conftest import Run
+from tests.api.cli.owners import owned_by_another_process
 
 pytestmark = pytest.mark.slow
 
 
 def test_the_demo_ships_the_winner_sees_no_difference_and_catches_the_broken_split(
-    run: Run, tmp_path: Path
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran = run("demo", "--data-dir", tmp_path / "demo", "--no-serve")
+    # A demo never touches the catalog of another store.
+    monkeypatch.delenv("TRUELIFT_CATALOG_URL", raising=False)
     assert ran.status == 0
     with opened_store(tmp_path / "demo") as store:
         (project,) = store.catalog.projects.all()
@@ -45,3 +49,21 @@ def test_the_demo_never_empties_a_folder_that_it_did_not_fill(run: Run, tmp_path
     ran = run("demo", "--data-dir", tmp_path, "--no-serve")
     assert ran.status == 1
     assert (tmp_path / "precious.txt").read_text() == "keep me"
+
+
+def test_a_second_demo_leaves_a_running_one_alone_and_a_later_replaces_it(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    small = ("demo", "--data-dir", folder, "--visitors", "1000", "--no-serve")
+    assert run(*small).status == 0
+    with owned_by_another_process(folder):
+        before = {path.name for path in folder.iterdir()}
+        ran = run(*small)
+        assert (ran.status, "is in use by process" in ran.err) == (1, True)
+        assert {path.name for path in folder.iterdir()} == before
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ran = run(*small[:-1], "--port", str(taken.getsockname()[1]))
+        assert (ran.status, "the port is in use" in ran.err, "Serving" in ran.out) == (1, True, False)
+        assert (folder / "warehouse.duckdb").exists()
+    first = (folder / "catalog.sqlite3").read_bytes()
+    assert run(*small).status == 0
+    assert (folder / "catalog.sqlite3").read_bytes() != first
