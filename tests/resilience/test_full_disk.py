@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from engine.design import lifecycle
+from pipeline.services import open_pipeline
 from pipeline.settings import Settings
-from pipeline.store.catalog.catalog import Catalog
 from tests.builders import NOW, a_project, an_experiment
-from tests.resilience.small_disk import MEBIBYTE, Answer, Service, SmallDisk, a_service, a_small_disk
+from tests.resilience.services import Answer, Service, a_service
+from tests.resilience.small_disk import MEBIBYTE, SmallDisk, a_small_disk
 from tests.waiting import wait_until
 
 EXPERIMENT = "/api/v1/projects/prj_1/experiments/exp_1"
@@ -94,13 +95,13 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
 
 def make_shop(data_dir: Path) -> str:
     """Create a running experiment in a new store; returns a key of the account."""
-    catalog = Catalog.open(Settings(data_dir=data_dir))
-    account, _, token = catalog.accounts.create("Acme", "owner@acme.example", "scale")
-    catalog.accounts.update(account.id, max_projects=10**6, rate_limit=10**6)
-    catalog.projects.create(a_project(account_id=account.id), actor="test")
-    catalog.experiments.create("prj_1", lambda _: an_experiment(), actor="test")
-    catalog.experiments.change("prj_1", "exp_1", partial(lifecycle.start, now=NOW), actor="test")
-    catalog.close()
+    with open_pipeline(Settings(data_dir=data_dir)) as services:
+        catalog = services.catalog
+        account, _, token = catalog.accounts.create("Acme", "owner@acme.example", "scale")
+        catalog.accounts.update(account.id, max_projects=10**6, rate_limit=10**6)
+        catalog.projects.create(a_project(account_id=account.id), actor="test")
+        catalog.experiments.create("prj_1", lambda _: an_experiment(), actor="test")
+        catalog.experiments.change("prj_1", "exp_1", partial(lifecycle.start, now=NOW), actor="test")
     return token
 
 
@@ -117,7 +118,7 @@ def test_a_full_disk_loses_nothing_acknowledged_and_is_recovered_from(
 ) -> None:
     settings = {"min_free_disk_bytes": MIN_FREE, **checkpoints}
     projects: dict[str, int] = {}
-    with a_service(shop.disk, shop.data_dir, tmp_path / "log", **settings) as service:
+    with a_service(shop.data_dir, tmp_path / "log", shop.disk.enter, **settings) as service:
         assert_to_be_tried_again(shop.send_until_refused(service))
         assert len(shop.acknowledged) > 1000
         assert shop.disk.free > MIN_FREE / 2
@@ -143,7 +144,9 @@ def test_a_full_disk_loses_nothing_acknowledged_and_is_recovered_from(
             assert shop.send(service).status == 200
         wait_until(lambda: shop.create_project(service, "afterwards").status == 201)
         assert service.status("/readyz") == 200
-    with a_service(shop.disk, shop.data_dir, tmp_path / "log", **settings, fresh_read_seconds=60) as service:
+    with a_service(
+        shop.data_dir, tmp_path / "log", shop.disk.enter, **settings, fresh_read_seconds=60
+    ) as service:
         stored = shop.stored(service)
         listed = service.request("GET", "/api/v1/projects?per_page=100", headers=shop.key).data["data"]
     assert len(stored) == len(set(stored))
@@ -157,7 +160,7 @@ def test_a_full_disk_loses_nothing_acknowledged_and_is_recovered_from(
 def test_a_checkpoint_that_fails_is_recovered_from_without_a_restart(shop: Shop, tmp_path: Path) -> None:
     settings = {"min_free_disk_bytes": MIN_FREE, **WITH_CHECKPOINTS}
     log = tmp_path / "log"
-    with a_service(shop.disk, shop.data_dir, log, **settings) as service:
+    with a_service(shop.data_dir, log, shop.disk.enter, **settings) as service:
         for _ in range(40):
             assert shop.send(service).status == 200
         # The disk has space, but files may not grow: no check beforehand sees that.
@@ -169,7 +172,7 @@ def test_a_checkpoint_that_fails_is_recovered_from_without_a_restart(shop: Shop,
         assert service.status("/healthz") == 200
         for _ in range(20):
             assert shop.send(service).status == 200
-    with a_service(shop.disk, shop.data_dir, log, **settings, fresh_read_seconds=60) as service:
+    with a_service(shop.data_dir, log, shop.disk.enter, **settings, fresh_read_seconds=60) as service:
         stored = shop.stored(service)
     assert len(stored) == len(set(stored))
     assert shop.acknowledged <= set(stored) <= shop.sent
