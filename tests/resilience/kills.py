@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pipeline.inspection import inspect_store
+from pipeline.settings import Settings
 from tests.resilience.killing import REPOSITORY
 from tests.waiting import wait_until
 
@@ -127,6 +129,7 @@ class KillLoop:
                 # The next start goes on by itself.
                 self.workers.finish(self.work, store)
                 assert self._state(store) == new
+                assert list(inspect_store(Settings(data_dir=store))) == []
         assert self.workers.kills - before >= kills * 2 // 3
         return store
 
