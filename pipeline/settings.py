@@ -55,10 +55,10 @@ class Settings(BaseSettings):
         600_000, gt=0, description="Requests a minute to the SDK endpoints of one project."
     )
     browser_events_per_minute: int = Field(
-        3_000_000, gt=0, description="Events a minute from the browsers of one project."
+        12_000_000, gt=0, description="Events a minute from the browsers of one project."
     )
     browser_bytes_per_minute: int = Field(
-        2**31, gt=0, description="Bytes of bodies a minute from the browsers of one project."
+        2**33, gt=0, description="Bytes of bodies a minute from the browsers of one project."
     )
     address_events_per_minute: int = Field(
         60_000, gt=0, description="Events a minute from the browsers at one network address."

@@ -13,10 +13,11 @@ _KEPT: Final = 10_000
 
 
 def address_keys(secret: bytes) -> AddressKey:
-    """Build the function from an address to its 64-bit BLAKE2b hash under `secret`; None for no address.
+    """Build the function from an address to its 64-bit BLAKE2b hash under `secret`.
 
-    All IPv6 addresses of a /64 have one key. Without the secret the four thousand million addresses of IPv4
-    cannot be tried one by one. BLAKE2: RFC 7693.
+    All IPv6 addresses of a /64 have one key. The machine's own address has none: a load test has it, or a
+    proxy that does not tell whose requests it passes on. Without the secret the four thousand million
+    addresses of IPv4 cannot be tried one by one. BLAKE2: RFC 7693.
     """
 
     @lru_cache(maxsize=_KEPT)
@@ -24,6 +25,8 @@ def address_keys(secret: bytes) -> AddressKey:
         try:
             found = ip_address(address or "")
         except ValueError:
+            return None
+        if found.is_loopback:
             return None
         packed = found.packed[:_NETWORK_BYTES] if isinstance(found, IPv6Address) else found.packed
         return int.from_bytes(hashlib.blake2b(packed, digest_size=8, key=secret).digest(), "big")

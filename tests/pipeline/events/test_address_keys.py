@@ -27,3 +27,8 @@ def test_without_the_secret_the_key_cannot_be_computed() -> None:
 def test_what_is_no_address_has_no_key() -> None:
     assert KEY_OF(None) is None
     assert KEY_OF("testclient") is None
+
+
+def test_the_machine_itself_has_no_key() -> None:
+    assert KEY_OF("127.0.0.1") is None
+    assert KEY_OF("::1") is None
