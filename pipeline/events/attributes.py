@@ -100,36 +100,57 @@ def segments_of(attributes: Mapping[str, Any] | None, url: str | None, client: C
     referrer = attributes.get("referrer")
     device = device_of(given["user_agent"]) if "user_agent" in given else client.device
     utm = _utm(url, given)
-    stated = {
-        "device_type": _closed("device_type", given),
-        "os": given.get("os"),
-        "country": _country(given.get("country")),
-        "region": given.get("region"),
-        "browser": given.get("browser"),
-    }
+    stated = (
+        _closed("device_type", given),
+        given.get("os"),
+        _country(given.get("country")),
+        given.get("region"),
+        given.get("browser"),
+    )
+    device_type, os, country, region, browser = stated
     if "user_agent" in given:
-        stated |= {name: stated[name] or getattr(device, name) for name in ("device_type", "os", "browser")}
+        stated = (
+            device_type or device.device_type,
+            os or device.os,
+            country,
+            region,
+            browser or device.browser,
+        )
     return Segments(
         is_bot=device.is_bot,
         traffic_source=given.get("traffic_source") or traffic_source(url, utm.get("utm_medium"), referrer),
-        device_type=stated["device_type"] or device.device_type,
+        device_type=device_type or device.device_type,
         visitor_type=_closed("visitor_type", given),
-        os=stated["os"] or device.os,
-        country=stated["country"] or client.country,
-        region=stated["region"] or client.region,
-        browser=stated["browser"] or device.browser,
+        os=os or device.os,
+        country=country or client.country,
+        region=region or client.region,
+        browser=browser or device.browser,
         utm_source=utm.get("utm_source"),
         utm_medium=utm.get("utm_medium"),
         utm_campaign=utm.get("utm_campaign"),
         custom=_custom(attributes),
-        header_fields=sum(bit for name, bit in HEADER_BITS.items() if stated[name] is None),
+        header_fields=_header_fields(stated),
     )
 
 
 def identity_of(attributes: Mapping[str, Any] | None, user_id: str | None) -> VisitorIdentity:
     """Return whether the sender knows the visitor: by a user id, or an attribute that says so."""
-    stated = _text((attributes or {}).get("visitor_identity")) or ""
-    return "identified" if user_id is not None or stated.lower() == "identified" else "anonymous"
+    if user_id is not None:
+        return "identified"
+    stated = attributes.get("visitor_identity") if attributes else None
+    return "identified" if isinstance(stated, str) and stated.strip().lower() == "identified" else "anonymous"
+
+
+def _header_fields(stated: tuple[str | None, ...]) -> int:
+    """Add up the HEADER_BITS of the fields that are not stated, in the order of the bits."""
+    device_type, os, country, region, browser = stated
+    return (
+        (device_type is None)
+        + 2 * (os is None)
+        + 4 * (country is None)
+        + 8 * (region is None)
+        + 16 * (browser is None)
+    )
 
 
 @lru_cache(maxsize=1_000)

@@ -11,7 +11,7 @@ from pipeline.events.batch_split import MAX_EVENTS, TooManyEventsError, TooMuchA
 from pipeline.events.json_structure import SLICE_BYTES, NestingError
 from pipeline.events.schema import MAX_EVENT_BYTES
 from pipeline.events.timestamps import InvalidTimestampError, Timestamp, microseconds
-from pipeline.events.unique_members import NAME_END, RepeatedMemberError, is_compact, require_unique_members
+from pipeline.events.unique_members import RepeatedMemberError, repeats_no_member, require_unique_members
 
 # A body of this size and with that many commas is split in one go, without a pause of other requests.
 MAX_UNDIVIDED_BYTES: Final = 2**18
@@ -47,22 +47,19 @@ class _Envelope(msgspec.Struct):
     sent_at: Timestamp | None = None
     project_id: str | None = None
 
-    @property
-    def given(self) -> int:
-        """Number of the fields that are not null."""
-        return 3 - (self.batch, self.sent_at, self.project_id).count(None)
-
 
 class EventBody(msgspec.Struct, frozen=True):
     """Events of a request, each as JSON, and the fields around them.
 
     `sent_us` is the time of sending by the sender's clock (epoch µs); `size` is that of the body, in bytes.
+    `is_unique` where it is known that no event names a member twice.
     """
 
     events: list[msgspec.Raw]
     sent_us: int | None
     project_id: str | None
     size: int
+    is_unique: bool = False
 
 
 _decode_envelope: Final = msgspec.json.Decoder(_Envelope).decode
@@ -88,7 +85,7 @@ def read_in_slices(body: bytes, *, single: bool = False) -> Generator[None, None
     """
     whole = _read_whole(body)
     if whole is not None:
-        return _event_body(body, whole, single=single)
+        return _event_body(body, whole, single=single, is_unique=whole.batch is not None)
     try:
         batch = yield from find_batch(body)
     except NestingError as error:
@@ -130,11 +127,8 @@ def _read_whole(body: bytes) -> _Envelope | None:
     except (ValueError, RecursionError):
         # It is no JSON, or has half a surrogate pair.
         return None
-    events = envelope.batch or ()
-    # An event has no more members than names end in it, so that those around them are the others.
-    around = body.count(NAME_END) - sum(bytes(event).count(NAME_END) for event in events)
-    is_unique = envelope.batch is None or (is_compact(body) and around == envelope.given)
-    return envelope if is_unique else None
+    # Otherwise the fields around the events are told apart from them, and checked alone.
+    return envelope if envelope.batch is None or repeats_no_member(body) else None
 
 
 def _cut(body: bytes, places: list[tuple[int, int]]) -> Generator[None, None, list[msgspec.Raw]]:
@@ -154,13 +148,15 @@ def _cut(body: bytes, places: list[tuple[int, int]]) -> Generator[None, None, li
     return events
 
 
-def _event_body(body: bytes, envelope: _Envelope, *, single: bool = False) -> EventBody:
+def _event_body(
+    body: bytes, envelope: _Envelope, *, single: bool = False, is_unique: bool = False
+) -> EventBody:
     if envelope.batch is None and not single:
         raise InvalidBodyError("batch", f"batch is required: an array of up to {MAX_EVENTS} events")
     events = [msgspec.Raw(body)] if envelope.batch is None else envelope.batch
     if len(events) > MAX_EVENTS:
         raise TooManyEventsError(f"{len(events)} events in one request; send at most {MAX_EVENTS}")
-    return EventBody(events, _sent_us(envelope.sent_at), envelope.project_id, len(body))
+    return EventBody(events, _sent_us(envelope.sent_at), envelope.project_id, len(body), is_unique)
 
 
 def require_unique(text: bytes) -> None:

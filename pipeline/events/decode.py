@@ -131,7 +131,8 @@ def _decode_each(
             if body.size > MAX_EVENT_BYTES and memoryview(raw).nbytes > MAX_EVENT_BYTES:
                 raise RejectedError("event_too_large", f"an event may have {MAX_EVENT_BYTES} bytes")
             event = parse(raw)
-            require_unique_in_event(bytes(raw), event)
+            if not body.is_unique:
+                require_unique_in_event(bytes(raw), event)
             row = row_of(event)
         except (ValueError, RecursionError) as error:
             results.append(rejection(raw, error))

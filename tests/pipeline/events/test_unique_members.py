@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.events import unique_members
 from pipeline.events.schema import ConvertEvent, TrackEvent
-from pipeline.events.unique_members import RepeatedMemberError, require_unique_in_event
+from pipeline.events.unique_members import RepeatedMemberError, repeats_no_member, require_unique_in_event
 
 TEXTS = st.text('":\\ ax', max_size=4)
 VALUES = st.none() | st.booleans() | st.integers(0, 9) | TEXTS
@@ -67,3 +67,26 @@ def test_an_ordinary_event_is_read_once(monkeypatch: pytest.MonkeyPatch, separat
     text = json.dumps(event, separators=separators).encode()
     require_unique_in_event(text, msgspec.json.decode(text, type=TrackEvent))
     assert read == []
+
+
+@given(EVENTS, ATTRIBUTES, st.sampled_from([":", ": ", " :", "\n:"]))
+def test_a_text_said_to_repeat_no_member_repeats_none(
+    event: list[tuple[str, object]], attributes: list[tuple[str, object]], colon: str
+) -> None:
+    inner = written([(name, json.dumps(value)) for name, value in attributes], colon)
+    pairs = [(name, inner if name == "attributes" else json.dumps(value)) for name, value in event]
+    text = written(pairs, colon).encode()
+    if repeats_no_member(text):
+        json.loads(text, object_pairs_hook=unique)
+
+
+def unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    assert len(dict(members)) == len(members)
+    return dict(members)
+
+
+def test_escapes_hide_no_repeated_member() -> None:
+    assert repeats_no_member(b'{"batch":[{"a":1,"b":"\\u00e9"}]}')
+    assert not repeats_no_member(b'{"a":1,"a":2,"b":"\\u0022:"}')
+    assert not repeats_no_member(b'{"a":1,"a":2,"b":"\\"\\u003A"}')
+    assert not repeats_no_member(b'{"a" :1,"a":2}')
