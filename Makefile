@@ -50,7 +50,7 @@ QUICK_TESTS := tests/engine/test_known_mistakes.py tests/engine/analysis/report/
 check: lint ## lint, and run the quick tests
 	@$(RUN)python -m pytest -q -n 0 -m "not slow" $(QUICK_TESTS)
 
-CATALOG_TESTS := tests/api tests/pipeline/store/catalog tests/pipeline/store/test_postgresql.py
+CATALOG_TESTS := tests/api tests/pipeline/store/catalog tests/pipeline/store/ownership tests/pipeline/store/test_postgresql.py
 
 test: dev ## run the tests except those marked long, and tests of the catalog on PostgreSQL too
 	@$(RUN)python -m pytest -n auto -m "not long"
