@@ -24,7 +24,8 @@ BODY_BYTES: Final = 10 * 2**10
 FREE_PARTS: Final = 256
 PART_BYTES: Final = 64
 MAX_PIPELINED: Final = 16
-IDLE_SECONDS: Final = 5
+# Longer than proxies keep connections for another request (60 s), so that they do not send into a closed one.
+IDLE_SECONDS: Final = 75
 # An answer of which nothing is read for so long is given up.
 UNREAD_SECONDS: Final = 30.0
 
@@ -66,6 +67,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._body_bytes = 0
         self._body_size = 0
         self._parts = 0
+        # Whether a part of the next head is there.
+        self._has_begun = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Accept the connection, or answer 503 where there is no room."""
@@ -122,6 +125,11 @@ class BoundedProtocol(HttpToolsProtocol):
         """Whether the next bytes are of a head; one may arrive while the request before is answered."""
         return self._phase not in {Phase.BODY, Phase.REST}
 
+    def on_message_begin(self) -> None:
+        """Note that a head has begun."""
+        self._has_begun = True
+        super().on_message_begin()
+
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header."""
         if len(self.headers) >= MAX_HEADERS:
@@ -138,6 +146,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if len(self.pipeline) >= MAX_PIPELINED:
             raise RefusedError
         self._body_bytes = self._parts = self._body_size = 0
+        self._has_begun = False
         self.expect(Phase.BODY, BODY_SECONDS)
         super().on_headers_complete()
 
@@ -172,6 +181,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._open.wait_for(self)
         if self._phase is Phase.BODY:
             self.expect(Phase.REST, BODY_SECONDS)
+        elif self._has_begun:
+            self.expect(Phase.HEAD, HEAD_SECONDS)
         else:
             # uvicorn closes idle connections; this one is for those that it has lost sight of.
             self.expect(Phase.IDLE, 2 * IDLE_SECONDS)

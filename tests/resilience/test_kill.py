@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from engine.design import lifecycle
+from pipeline.services import open_pipeline
 from pipeline.settings import Settings
-from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.warehouse.connection import Warehouse
 from tests.builders import NOW, a_project, an_experiment
 from tests.resilience.killing import kill, start_server, the_servers
@@ -84,12 +84,12 @@ def live_until_killed(servers: subprocess.Popen[str], data_dir: Path, name: str,
 
 def a_shop_in(data_dir: Path) -> str:
     """Create a running experiment in a new store; returns a key that reads its results."""
-    catalog = Catalog.open(Settings(data_dir=data_dir))
-    account, _, token = catalog.accounts.create("Acme", "owner@acme.example")
-    catalog.projects.create(a_project(account_id=account.id), actor="test")
-    catalog.experiments.create("prj_1", lambda _: an_experiment(), actor="test")
-    catalog.experiments.change("prj_1", "exp_1", partial(lifecycle.start, now=NOW), actor="test")
-    catalog.close()
+    with open_pipeline(Settings(data_dir=data_dir)) as pipeline:
+        catalog = pipeline.catalog
+        account, _, token = catalog.accounts.create("Acme", "owner@acme.example")
+        catalog.projects.create(a_project(account_id=account.id), actor="test")
+        catalog.experiments.create("prj_1", lambda _: an_experiment(), actor="test")
+        catalog.experiments.change("prj_1", "exp_1", partial(lifecycle.start, now=NOW), actor="test")
     return token
 
 

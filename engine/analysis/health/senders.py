@@ -71,21 +71,24 @@ def refunds_above_orders(check_input: CheckInput) -> CheckResult:
         place = one.goal, one.variant
         lost[place] = lost.get(place, 0) - one.cents
         kinds.setdefault(place, set()).add(one.sender)
-    found: list[dict[str, Any]] = [
-        {
-            "goal": experiment.goals[goal].name,
-            "variant": experiment.variants[variant].name,
-            "senders": sorted(kinds[goal, variant]),
-            "share": cents / (float(evidence.revenue.total[goal, variant]) + cents),
-        }
-        for (goal, variant), cents in lost.items()
-        if cents > OVERDRAWN_SHARE * (float(evidence.revenue.total[goal, variant]) + cents)
-    ]
+    found: list[dict[str, Any]] = []
+    for (goal, variant), cents in lost.items():
+        orders = float(evidence.revenue.total[goal, variant]) + cents
+        if cents > OVERDRAWN_SHARE * orders:
+            found.append(
+                {
+                    "goal": experiment.goals[goal].name,
+                    "variant": experiment.variants[variant].name,
+                    "senders": sorted(kinds[goal, variant]),
+                    # Without other orders there is nothing to take a share of.
+                    "share": cents / orders if orders > 0 else None,
+                }
+            )
     if not found:
         return CheckResult("ok", "Refunds do not exceed the orders of their visitors.", {"refunds": []})
     described = "; ".join(
-        f"{share(one['share'])} of the revenue of '{one['variant']}' ({one['goal']}, sent by "
-        f"{', '.join(one['senders'])})"
+        f"{share(one['share']) if one['share'] else 'more than all'} of the revenue of '{one['variant']}' "
+        f"({one['goal']}, sent by {', '.join(one['senders'])})"
         for one in found
     )
     return CheckResult(

@@ -20,6 +20,8 @@ from pipeline.store.catalog.members import Members
 from pipeline.store.catalog.migrate import migrate
 from pipeline.store.catalog.projects import Projects
 from pipeline.store.catalog.recorded_looks import RecordedLooks
+from pipeline.store.ownership.commit_mark import CommitMark
+from pipeline.store.ownership.damage import DamagedStoreError
 from pipeline.store.ownership.warehouse_record import Warehouses
 from pipeline.store.private_files import FolderError, make_private_file, make_private_folder, restrict
 
@@ -45,11 +47,13 @@ class Catalog:
 
         Raises:
             CatalogError: the database cannot be reached, or is of a newer version.
-            DamagedStoreError: commits are missing, and `accept_loss` is false.
+            DamagedStoreError: the file or commits are missing, and `accept_loss` is false.
             FolderError: the data folder cannot be created or written to.
         """
         path = sqlite_path(settings.effective_catalog_url)
         if path is not None:
+            if not accept_loss:
+                _require_file(path, settings.warehouse_path)
             _prepare_file(path)
         database = Database(settings.effective_catalog_url)
         try:
@@ -84,6 +88,12 @@ class Catalog:
     def close(self) -> None:
         """Close every connection; the catalog cannot be used afterwards."""
         self.database.close()
+
+
+def _require_file(path: Path, warehouse: Path) -> None:
+    """Raise DamagedStoreError where the catalog's file was removed; a new one would hide the loss."""
+    if not path.exists() and (warehouse.exists() or CommitMark(path).read()):
+        raise DamagedStoreError(f"the catalog {path} is missing, and the rest of its store is there")
 
 
 def _prepare_file(path: Path) -> None:

@@ -237,7 +237,7 @@ def test_a_store_that_is_served_says_how_to_go_on(run: Run, tmp_path: Path, smal
     with owned_by_another_process(tmp_path):
         ran = run("import", small_file, "--data-dir", tmp_path, *SMALL)
     assert ran.status == 1
-    assert "is held by another process" in ran.err.replace("\n", " ")
+    assert "is in use by process" in ran.err.replace("\n", " ")
 
 
 @pytest.mark.usefixtures("account")

@@ -82,7 +82,7 @@ def test_clients_that_read_no_answer_leave_others_answered(served_client: httpx2
         ("HEAD_SECONDS", b""),
         ("HEAD_SECONDS", HALF_HEAD),
         ("HEAD_SECONDS", b"\r\n"),
-        ("HEAD_SECONDS", HEALTH + b"\r\n"),
+        ("IDLE_SECONDS", HEALTH + b"\r\n"),
         ("HEAD_SECONDS", HEALTH + HALF_HEAD),
         ("BODY_SECONDS", HALF_BODY),
         ("BODY_SECONDS", CHUNKED + b"1\r\n{\r\n"),

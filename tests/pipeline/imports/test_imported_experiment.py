@@ -77,6 +77,17 @@ def test_rows_that_could_not_be_known_again_are_refused(
     assert store.ingest.last_seq_of(project.id) == stored
 
 
+@pytest.mark.parametrize("absent", ["visitor", "timestamp"])
+def test_a_second_experiment_may_lack_what_the_first_one_has(
+    tmp_path: Path, store: WorkingStore, project: Project, absent: str
+) -> None:
+    path = write_rows(tmp_path / "rows.csv", LATE)
+    import_files(store, project, path)
+    without: dict[str, Any] = {absent: None}
+    second = import_files(store, project, path, name="Second", **without)
+    assert (second.experiment.name if second.experiment else None, second.rows) == ("Second", 2)
+
+
 def test_rows_of_a_completed_experiment_are_refused(
     tmp_path: Path, store: WorkingStore, project: Project
 ) -> None:

@@ -34,12 +34,17 @@ def write_rows(path: Path, rows: Sequence[Row]) -> Path:
 
 
 def import_files(
-    store: WorkingStore, project: Project, *paths: Path, control: str = "A", **columns: Any
+    store: WorkingStore,
+    project: Project,
+    *paths: Path,
+    control: str = "A",
+    name: str = "Test",
+    **columns: Any,
 ) -> Imported:
-    """Import files into the experiment `Test`; by default their rows have visitors and times."""
+    """Import files into the experiment of a name; by default their rows have visitors and times."""
     given = {"visitor": "who", "timestamp": "at", "goals": GOALS, **columns}
     files = VisitorFiles(
-        paths=paths, columns=VisitorColumns(variant="arm", **given), name="Test", control=control
+        paths=paths, columns=VisitorColumns(variant="arm", **given), name=name, control=control
     )
     return import_visitors(files, project, store=store)
 

@@ -182,7 +182,7 @@ def test_conversion_of_a_user_belongs_to_the_visitor_who_identified_first(
     store.write(
         project,
         an_exposure(experiment),
-        an_exposure(experiment, 1, "v2"),
+        an_exposure(experiment, 0, "v2"),
         an_event("identify", user_id="anna"),
         an_event("identify", "v2", user_id="anna"),
         a_purchase(None, user_id="anna", minute=1),

@@ -59,10 +59,10 @@ def count_row_kinds(cursor: Cursor, into: ImportedInto) -> StoredRowKinds:
     # Where a file has no times, its events have that of the import.
     query = f"""
         SELECT count(*) AS rows,
-          count_if(starts_with(visitor_id, '{ANONYMOUS_PREFIX}') AND
+          count(*) FILTER (starts_with(visitor_id, '{ANONYMOUS_PREFIX}') AND
             starts_with(row_id || '-', substr(visitor_id, {len(ANONYMOUS_PREFIX) + 1}) || '-')) AS anonymous,
-          count_if(occurred_at = received_at) AS untimed,
-          count_if(NOT contains(row_id, '-')) AS by_line
+          count(*) FILTER (occurred_at = received_at) AS untimed,
+          count(*) FILTER (NOT contains(row_id, '-')) AS by_line
         FROM {into.exposures}
     """
     (counts,) = cursor.execute(query, {"experiment": into.experiment_id}).fetchall()

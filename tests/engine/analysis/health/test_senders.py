@@ -78,6 +78,13 @@ def test_refunds_above_orders_are_a_warning_beyond_5_percent(lost: int, status: 
         assert "sent by browser, browser and server" in found.message
 
 
+def test_refunds_without_any_order_take_more_than_all_of_the_revenue() -> None:
+    found = refunds_above_orders(input_of(-500, overdrawn=(Overdrawn(0, 1, "browser", 1, -500),)))
+    assert "take more than all of the revenue of" in found.message
+    refunds: Any = found.details["refunds"]
+    assert refunds[0]["share"] is None
+
+
 def test_dropped_keys_are_counted_and_named() -> None:
     found = custom_dimension_keys(input_of(dropped_attributes=12_345, dropped_key="session_9"))
     assert found.status == "warning"

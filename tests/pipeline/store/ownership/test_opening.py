@@ -94,10 +94,11 @@ def test_a_damaged_store_is_refused_unchanged_until_the_loss_is_accepted(tmp_pat
 def test_a_catalog_that_lost_commits_is_refused(tmp_path: Path, name: str) -> None:
     folder = killed_store(tmp_path)
     (folder / name).unlink()
-    with pytest.raises(DamagedStoreError, match=r"has lost .* of its newest commits"):
+    with pytest.raises(DamagedStoreError, match=r"catalog.sqlite3 (has lost .* commits|is missing)"):
         count_stored(folder)
     with pytest.raises(DamagedStoreError):
         Catalog.open(Settings(data_dir=folder))
+    assert name != "catalog.sqlite3" or not (folder / name).exists()
     assert count_stored(folder, accept_loss=True) == STORED
     assert count_stored(folder) == STORED
 
@@ -110,8 +111,9 @@ def test_a_warehouse_without_its_catalog_is_refused(
         path.unlink()
     if url := new_catalog_url():
         monkeypatch.setenv("TRUELIFT_CATALOG_URL", url)
-    with pytest.raises(DamagedStoreError, match=r"the catalog of the warehouse .* is missing"):
+    with pytest.raises(DamagedStoreError, match=r"the catalog .* is missing"):
         count_stored(folder)
+    assert not list(folder.glob("catalog.sqlite3"))
     assert count_stored(folder, accept_loss=True) == STORED
 
 
