@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -45,10 +45,17 @@ def test_waiting_for_a_thread_counts_towards_the_time_limit() -> None:
         with pytest.raises(TimeLimitError):
             await slow
         release.set()
+        assert await read_again(results) == "again"
 
     with threads(1, seconds=0.2) as results:
         asyncio.run(read(results))
-        assert asyncio.run(results.run("shop", lambda: "again")) == "again"
+
+
+async def read_again(results: ResultsThreads) -> str:
+    """Read until the thread is free in time."""
+    while True:
+        with suppress(TimeLimitError):
+            return await results.run("shop", lambda: "again")
 
 
 @pytest.mark.parametrize("part", ["", "/summary", "/timeseries", "/segments", "/export?format=csv"])
