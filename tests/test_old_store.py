@@ -3,6 +3,7 @@
 `tests/data/README.md` describes the store.
 """
 
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,16 @@ COUNTS = {
 EXPERIMENTS = tuple(COUNTS)[:10]
 COUNTED = tuple(COUNTS)[:8]
 OVER = ("banner", "gallery")
+# Not applicable to results that version 0.1 counted, as it did not know the senders.
+SENDER_CHECKS = {
+    "bursts",
+    "visitors_by_address",
+    "refunds_above_orders",
+    "revenue_concentration",
+    "custom_dimension_keys",
+}
+# Columns that events did not have in version 0.1.
+NEW_COLUMNS = {"sender", "address_key", "not_counted", "header_fields"}
 
 
 def assert_same(name: str, now: Answers) -> None:
@@ -52,7 +63,20 @@ def assert_same_after_recount(client: TestClient, *keys: str) -> None:
         now = old_store.recounted_answers(client, key)
         assert len(now) == (4 if key == "checkout" else 3)
         stored = stored_answers.stored_answers(key)
-        assert_equal({query: stored[query] for query in now}, stored_answers.without_sentences(now))
+        then = {query: stored[query] for query in now}
+        assert_equal(without_senders(then), without_senders(stored_answers.without_sentences(now)))
+
+
+def without_senders(answers: Answers) -> Answers:
+    """Leave out the health checks that need the senders of events."""
+    kept = deepcopy(answers)
+    for answer in kept.values():
+        body = answer.get("body")
+        data = body.get("data") if isinstance(body, dict) else None
+        if isinstance(data, dict) and "health" in data:
+            data["health"] = [check for check in data["health"] if check["check"] not in SENDER_CHECKS]
+            assert len(data["health"]) > 10
+    return kept
 
 
 def assert_equal(then: object, now: object) -> None:
@@ -125,6 +149,10 @@ def rows_of(answers: Answers) -> Answers:
             columns = answer["aggregates"]["columns"]
             known = {column: value for column, value in columns.items() if "_cubed_" not in column}
             rows[name] = {**answer, "verdict": None, "aggregates": {**answer["aggregates"], "columns": known}}
+        elif name == "events":
+            columns = answer["columns"]
+            known = {column: value for column, value in columns.items() if column not in NEW_COLUMNS}
+            rows[name] = {**answer, "columns": known}
         else:
             rows[name] = answer
     assert len(rows) > 3
