@@ -4,10 +4,11 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import polars as pl
 
@@ -25,6 +26,10 @@ logger = logging.getLogger(__name__)
 
 # Estimated size of a row in memory.
 ROW_BYTES = 1024
+# Called with a project's id, the number of the first event, and the events.
+Listener: TypeAlias = Callable[[str, int, Sequence[EventRow]], None]
+# Called with the id of a project whose new events are to be read from the warehouse.
+BulkListener: TypeAlias = Callable[[str], None]
 RETRY_AFTER_SECONDS = 1
 
 
@@ -78,6 +83,8 @@ class Ingest:
         # Nothing is known of the events from before.
         self._last_user_seq_of = dict(self._last_seq_of)
         self._last_seq = events.last_seq(warehouse)
+        self._listeners: list[Listener] = []
+        self._bulk_listeners: list[BulkListener] = []
         # The last reason why no events were stored, while it lasts.
         self._refusal: str | None = None
         # CREATE TABLE IF NOT EXISTS takes a fifth of the time of a small commit.
@@ -120,7 +127,10 @@ class Ingest:
         Raises what the store raises; nothing of the batch is stored then.
         """
         if table.height:
-            self._commit({project_id: table})
+            with self._committing:
+                self._commit({project_id: table})
+                for bulk_listener in self._bulk_listeners:
+                    bulk_listener(project_id)
             self._warehouse.checkpoint_if_large()
 
     def forget(self, project_id: str) -> None:
@@ -134,8 +144,30 @@ class Ingest:
             self._last_seq_of.pop(project_id, None)
             self._last_user_seq_of.pop(project_id, None)
 
+    def load(self, seconds: float | None = None) -> bool:  # noqa: ARG002 - a commit is a load
+        """Wait until every event that was acknowledged before the call is found by queries.
+
+        False where that takes longer than `seconds`.
+        """
+        return True
+
+    def listen(self, listener: Listener) -> None:
+        """Call `listener` with events once they are on disk, and before they are acknowledged.
+
+        It is called in the order of the sequence numbers, from the threads that write.
+        """
+        self._listeners.append(listener)
+
+    def listen_bulk(self, listener: BulkListener) -> None:
+        """Call `listener` with the id of each project that got events by `write_now`."""
+        self._bulk_listeners.append(listener)
+
     def last_seq_of(self, project_id: str) -> int:
-        """Return the newest sequence number of a project; 0 where it has no events."""
+        """Return the newest acknowledged sequence number of a project; 0 where it has no events."""
+        return self._last_seq_of.get(project_id, 0)
+
+    def last_loaded_seq_of(self, project_id: str) -> int:
+        """Return the newest sequence number of a project that queries find; 0 where they find no events."""
         return self._last_seq_of.get(project_id, 0)
 
     def last_user_seq_of(self, project_id: str) -> int:
@@ -181,7 +213,10 @@ class Ingest:
 
     def _try_commit(self, by_project: Mapping[str, list[EventRow]]) -> bool:
         try:
-            self._commit({project_id: events.to_batch(rows) for project_id, rows in by_project.items()})
+            tables = {project_id: events.to_batch(rows) for project_id, rows in by_project.items()}
+            with self._committing:
+                self._commit(tables)
+                self._tell_listeners(by_project)
         except (DiskFullError, WarehouseUnavailableError) as error:
             # These last, so they are logged once and not at every commit.
             if self._refusal != str(error):
@@ -199,29 +234,35 @@ class Ingest:
         return True
 
     def _commit(self, tables: Mapping[str, pl.DataFrame]) -> None:
-        with self._committing:
-            self._warehouse.require_space()
-            newest: dict[str, int] = {}
-            with_users: dict[str, int] = {}
-            with self._custom_keys.read_again_after_failures(), self._warehouse.transaction() as cursor:
-                self._follow_opening()
-                seq = self._last_seq
-                for project_id, table in tables.items():
-                    if project_id not in self._has_table:
-                        events.create_table(cursor, project_id)
-                    limited = self._custom_keys.limit(cursor, project_id, table)
-                    events.append(cursor, project_id, events.number_events(limited, seq + 1))
-                    seq += table.height
-                    newest[project_id] = seq
-                    if "user_key" in table.columns and table["user_key"].null_count() < table.height:
-                        with_users[project_id] = seq
-            self._last_seq = seq
-            self._last_seq_of.update(newest)
-            self._last_user_seq_of.update(with_users)
-            self._has_table.update(tables)
-            # Nothing is acknowledged in a file that the next start would not find.
-            self._warehouse.require_in_place()
-            self._mark.write(seq)
+        """Commit all tables at once, with the lock `_committing` held."""
+        self._warehouse.require_space()
+        newest: dict[str, int] = {}
+        with_users: dict[str, int] = {}
+        with self._custom_keys.read_again_after_failures(), self._warehouse.transaction() as cursor:
+            self._follow_opening()
+            seq = self._last_seq
+            for project_id, table in tables.items():
+                if project_id not in self._has_table:
+                    events.create_table(cursor, project_id)
+                limited = self._custom_keys.limit(cursor, project_id, table)
+                events.append(cursor, project_id, events.number_events(limited, seq + 1))
+                seq += table.height
+                newest[project_id] = seq
+                if "user_key" in table.columns and table["user_key"].null_count() < table.height:
+                    with_users[project_id] = seq
+        self._last_seq = seq
+        self._last_seq_of.update(newest)
+        self._last_user_seq_of.update(with_users)
+        self._has_table.update(tables)
+        # Nothing is acknowledged in a file that the next start would not find.
+        self._warehouse.require_in_place()
+        self._mark.write(seq)
+
+    def _tell_listeners(self, by_project: Mapping[str, Sequence[EventRow]]) -> None:
+        for project_id, rows in by_project.items():
+            first_seq = self._last_seq_of[project_id] - len(rows) + 1
+            for listener in self._listeners:
+                listener(project_id, first_seq, rows)
 
     def _follow_opening(self) -> None:
         """Read the newest numbers again after the warehouse was opened again, within a transaction.

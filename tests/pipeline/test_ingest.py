@@ -282,3 +282,35 @@ def test_events_of_a_dropped_project_do_not_keep_later_ones_out(ingest: Ingest, 
         asyncio.run(ingest.submit("prj_1", [a_row("late")]))
     asyncio.run(ingest.submit("prj_1", [a_row("later")]))
     assert stored(warehouse) == [(2, "later")]
+
+
+def test_listeners_hear_of_events_in_the_order_of_their_numbers(ingest: Ingest, warehouse: Warehouse) -> None:
+    heard: list[tuple[str, int, list[str]]] = []
+    ingest.listen(lambda project, first, rows: heard.append((project, first, [row.event_id for row in rows])))
+    ingest.listen_bulk(lambda project: heard.append((project, ingest.last_seq_of(project), [])))
+    asyncio.run(ingest.submit("prj_1", [a_row("a"), a_row("b")]))
+    ingest.write_now("prj_1", events.to_batch([a_row("c"), a_row("d")]))
+    asyncio.run(ingest.submit("prj_2", [a_row("e")]))
+    assert heard == [("prj_1", 1, ["a", "b"]), ("prj_1", 4, []), ("prj_2", 5, ["e"])]
+
+
+def test_listeners_have_heard_of_an_event_once_it_is_acknowledged(ingest: Ingest) -> None:
+    heard: list[str] = []
+    ingest.listen(lambda _project, _first, rows: heard.extend(row.event_id for row in rows))
+
+    async def send(event_id: str) -> bool:
+        await ingest.submit("prj_1", [a_row(event_id)])
+        return event_id in heard
+
+    async def send_many() -> list[bool]:
+        return await asyncio.gather(*(send(f"e{number}") for number in range(200)))
+
+    assert all(asyncio.run(send_many()))
+
+
+def test_what_is_loaded_is_found(ingest: Ingest, warehouse: Warehouse) -> None:
+    asyncio.run(ingest.submit("prj_1", [a_row("a"), a_row("b")]))
+    assert ingest.load()
+    assert ingest.last_loaded_seq_of("prj_1") == ingest.last_seq_of("prj_1") == 2
+    assert ingest.last_loaded_seq_of("prj_2") == 0
+    assert stored(warehouse) == [(1, "a"), (2, "b")]
