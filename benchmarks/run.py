@@ -11,28 +11,37 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+# By the folder of its module.
 BENCHMARKS = {
-    "rollup": "rollup of raw events",
-    "identified_rollup": "rollup of raw events with user ids",
-    "filtered_results": "results over visitor rows",
-    "ingest": "acknowledged events over HTTP",
-    "hostile_bodies": "other requests while a stranger sends hostile bodies",
-    "rest_api": "requests of 64 clients, against no authentication and no store",
-    "engine_comparisons": "15,000 comparisons in one call",
-    "bayesian_comparisons": "15,000 pairs of Beta posteriors",
-    "sequential_comparisons": "15,000 comparisons that may be looked at early",
-    "cuped_comparisons": "15,000 comparisons with a covariate",
-    "frames": "a DataFrame of a million visitors to a verdict",
+    "warehouse": {
+        "rollup": "rollup of raw events",
+        "identified_rollup": "rollup of raw events with user ids",
+        "filtered_results": "results over visitor rows",
+    },
+    "service": {
+        "ingest": "acknowledged events over HTTP",
+        "hostile_bodies": "other requests while a stranger sends hostile bodies",
+        "rest_api": "requests of 64 clients, against no authentication and no store",
+    },
+    "comparisons": {
+        "engine_comparisons": "15,000 comparisons in one call",
+        "bayesian_comparisons": "15,000 pairs of Beta posteriors",
+        "sequential_comparisons": "15,000 comparisons that may be looked at early",
+        "cuped_comparisons": "15,000 comparisons with a covariate",
+        "frames": "a DataFrame of a million visitors to a verdict",
+    },
 }
+FOLDERS = {name: folder for folder, benchmarks in BENCHMARKS.items() for name in benchmarks}
 
 
 def main(names: list[str]) -> None:
     """Run the named benchmarks, or all of them, one after another."""
-    sys.path.insert(0, str(Path(__file__).parent.parent))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     console = Console()
-    for name in names or list(BENCHMARKS):
-        rows = importlib.import_module(f"benchmarks.{name}").run()
-        table = Table(title=f"{name}: {BENCHMARKS[name]}", title_justify="left")
+    for name in names or FOLDERS:
+        folder = FOLDERS[name]
+        rows = importlib.import_module(f"benchmarks.{folder}.{name}").run()
+        table = Table(title=f"{name}: {BENCHMARKS[folder][name]}", title_justify="left")
         for heading in rows[0]:
             table.add_column(heading)
         for row in rows:

@@ -15,10 +15,10 @@ from gbstats.frequentist.tests import TwoSidedTTest
 from gbstats.models.statistics import ProportionStatistic, SampleMeanStatistic
 from tea_tasting.aggr import Aggregates
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks import spotify
-from benchmarks.comparing import (
+from benchmarks.comparisons import spotify
+from benchmarks.comparisons.comparing import (
     ALPHA,
     RUNS,
     Observed,

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from rich import print as show
 
-from benchmarks.ingest import Site, a_site, serve_site
-from benchmarks.serving import served
+from benchmarks.service.ingest import Site, a_site, serve_site
+from benchmarks.service.serving import served
 
 SECONDS: Final = float(os.environ.get("BENCH_BODIES_SECONDS", "5"))
 PROBE_SECONDS: Final = 0.005

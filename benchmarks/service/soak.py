@@ -2,7 +2,7 @@
 
 Browsers send events and ask for variants, and a team reads results, while the service counts and writes
 snapshots. The peer is the service itself, at the end of its warm-up: memory that grows, or answers that slow
-down, show as a ratio above 1. `python benchmarks/soak.py MINUTES`.
+down, show as a ratio above 1. `python benchmarks/service/soak.py MINUTES`.
 """
 
 import asyncio
@@ -23,9 +23,9 @@ import httpx2
 import numpy as np
 from rich import print as show
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.serving import free_port, wait_until_ready
+from benchmarks.service.serving import free_port, wait_until_ready
 
 COMMAND = str(Path(sys.executable).with_name("truelift"))
 CAPACITY_SECONDS = 20.0

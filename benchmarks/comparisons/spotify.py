@@ -15,6 +15,8 @@ from engine.stats.arrays import FloatArray
 from engine.stats.moments import Moments
 
 NAME = "spotify-confidence"
+# `make` installs uv here where the machine has none.
+UV_OF_MAKE = Path(__file__).resolve().parents[2] / ".tools" / "uv" / "bin" / "uv"
 PROGRAM = Path(__file__).with_name("spotify_tests.py")
 
 Arms = dict[str, np.ndarray]
@@ -41,9 +43,11 @@ def arms(control: Moments, treatment: Moments, *, is_share: bool = False) -> Arm
 
 def answer(test: str, asked: Arms) -> Answer:
     """Run one of its tests on these arms; RuntimeError without uv, which creates its environment."""
-    uv = os.environ.get("UV") or shutil.which("uv")
+    uv = os.environ.get("UV") or shutil.which("uv") or shutil.which(UV_OF_MAKE)
     if uv is None:
-        raise RuntimeError(f"{NAME} runs in an environment that uv makes; put uv on the path or in UV")
+        raise RuntimeError(
+            f"{NAME} runs in an environment that uv makes; run `make dev`, or put uv on the path"
+        )
     with tempfile.NamedTemporaryFile(suffix=".npz") as file:
         np.savez(file, allow_pickle=False, **asked)
         file.flush()

@@ -6,7 +6,7 @@ the same events without user ids, whose visitors all stay apart.
 
 from typing import Any
 
-from benchmarks.rollup import ROLLUP, WITH_USER_IDS, compare
+from benchmarks.warehouse.rollup import ROLLUP, WITH_USER_IDS, compare
 
 
 def run(scale: float = 1.0) -> list[dict[str, Any]]:

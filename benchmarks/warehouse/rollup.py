@@ -18,14 +18,14 @@ from typing import Any
 
 import polars as pl
 
-from benchmarks.lean_rollups import (
+from benchmarks.warehouse.lean_rollups import (
     EVERY_SUM_SQL,
     TOTALS_FROM_ROWS_SQL,
     TOTALS_SQL,
     polars_totals,
     with_user_ids,
 )
-from benchmarks.many_events import EXPERIMENTS, PROJECT, fill
+from benchmarks.warehouse.many_events import EXPERIMENTS, PROJECT, fill
 from pipeline.clock import utc_now
 from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
 from pipeline.rollup.counting_rules import CountingRules

@@ -14,10 +14,21 @@ import numpy as np
 from gbstats.frequentist.tests import SequentialConfig, SequentialTwoSidedTTest
 from gbstats.models.statistics import SampleMeanStatistic
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks import spotify
-from benchmarks.comparing import ALPHA, COMPARISONS, RUNS, Observed, Peer, Row, observe, pairs, row, timed
+from benchmarks.comparisons import spotify
+from benchmarks.comparisons.comparing import (
+    ALPHA,
+    COMPARISONS,
+    RUNS,
+    Observed,
+    Peer,
+    Row,
+    observe,
+    pairs,
+    row,
+    timed,
+)
 from engine.stats.estimates import Estimate
 from engine.stats.moments import Moments
 from engine.stats.sequential.confidence_sequence import confidence_sequence

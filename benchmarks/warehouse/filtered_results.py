@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from benchmarks.many_events import DAYS, EXPERIMENTS, PROJECT, STARTED
+from benchmarks.warehouse.many_events import DAYS, EXPERIMENTS, PROJECT, STARTED
 from engine.local_days import epoch_days, epoch_microseconds
 from pipeline.results.filters import SegmentFilters
 from pipeline.results.results import Results

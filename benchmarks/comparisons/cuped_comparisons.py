@@ -14,9 +14,19 @@ from gbstats.frequentist.tests import FrequentistConfig, TwoSidedTTest
 from gbstats.models.statistics import RegressionAdjustedStatistic, SampleMeanStatistic, compute_theta
 from tea_tasting.aggr import Aggregates
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.comparing import ALPHA, COMPARISONS, RUNS, Observed, Peer, Row, observe, row, timed
+from benchmarks.comparisons.comparing import (
+    ALPHA,
+    COMPARISONS,
+    RUNS,
+    Observed,
+    Peer,
+    Row,
+    observe,
+    row,
+    timed,
+)
 from engine.stats import cuped
 from engine.stats.arrays import FloatArray
 from engine.stats.estimates import Estimate

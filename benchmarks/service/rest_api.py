@@ -26,7 +26,7 @@ from api.app import create_app
 from api.auth import Caller
 from api.deps import authenticated, services_of
 from api.services import Services
-from benchmarks.serving import served
+from benchmarks.service.serving import served
 from engine.design.project import Project, draft_project
 from pipeline.services import open_pipeline
 from pipeline.settings import Settings

@@ -22,7 +22,7 @@ from rich import print as show
 import pipeline.services
 from api.app import create_app
 from api.server.config import server_config
-from benchmarks.serving import served
+from benchmarks.service.serving import served
 from engine.design import lifecycle
 from engine.design.project import draft_project
 from pipeline.ingest import Ingest

@@ -19,9 +19,9 @@ from gbstats.bayesian.tests import EffectBayesianABTest
 from gbstats.models.statistics import ProportionStatistic
 from scipy import integrate, stats
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.comparing import ALPHA, COMPARISONS, RUNS, Peer, Row, observe, row, timed
+from benchmarks.comparisons.comparing import ALPHA, COMPARISONS, RUNS, Peer, Row, observe, row, timed
 from engine.stats.arrays import FloatArray
 from engine.stats.bayesian import posteriors
 

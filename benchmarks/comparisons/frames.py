@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 import tea_tasting as tt
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.comparing import Row
+from benchmarks.comparisons.comparing import Row
 from engine.analysis.results.report import Report
 from engine.frames.analyze import analyze_frame
 from engine.frames.rows import GoalKind

@@ -1,0 +1,1 @@
+"""Benchmarks: every measurement beside its limit or peer, in the same run."""

@@ -1,0 +1,1 @@
+"""Benchmarks of the service: events and requests over HTTP."""
