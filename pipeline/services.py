@@ -60,7 +60,7 @@ def open_pipeline(
         ingest = Ingest(warehouse, settings)
         ingest.start()
         stack.callback(ingest.stop)
-        rollup = Rollup(warehouse, catalog, settings, clock=clock)
+        rollup = Rollup(warehouse, catalog, settings, last_seq_of=ingest.last_seq_of, clock=clock)
         stack.callback(rollup.close)
         snapshots = Snapshots(warehouse, catalog, settings, clock=clock)
         stack.callback(snapshots.close)

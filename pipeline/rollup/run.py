@@ -24,6 +24,7 @@ from pipeline.rollup.aggregates import add_up, negate
 from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
 from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.due import Due, find_due
+from pipeline.rollup.publications import Publications
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
@@ -71,11 +72,17 @@ class Rollup:
         catalog: Catalog,
         settings: Settings,
         *,
+        last_seq_of: Callable[[str], int],
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        """Count the events of `warehouse`; `clock` gives the `as_of` of results."""
+        """Count the events of `warehouse`.
+
+        `last_seq_of` returns the number of a project's newest acknowledged event, 0 without events, and
+        `clock` the `as_of` of results.
+        """
         self._warehouse = warehouse
         self._catalog = catalog
+        self._last_seq_of = last_seq_of
         self._at_once = settings.rollup_bucket_events
         self._clock = clock
         self._running = threading.Lock()
@@ -85,6 +92,7 @@ class Rollup:
         with warehouse.cursor() as cursor:
             published_rollups.create_table(cursor)
         add_cubes(warehouse)
+        self.publications = Publications(warehouse)
 
     def refresh(self, project_id: str, experiment_ids: Collection[str] | None = None) -> Outcome:
         """Count events that are not counted yet, for these experiments or for all."""
@@ -104,7 +112,7 @@ class Rollup:
             first = self._refresh(project, scope)
             recounts = self._to_recount(project)
             before = self._digests(recounts)
-            count_and_publish(self._warehouse, recounts, scope)
+            self._publish(recounts, scope)
             after = self._digests(recounts)
         drifted = tuple(one for one, digest in before.items() if not digest.agrees_with(after[one]))
         for experiment_id in drifted:
@@ -133,14 +141,19 @@ class Rollup:
         return True
 
     def is_fresh(self, experiment: Experiment, project: Project) -> bool:
-        """Tell whether the published results of the experiment count every event."""
-        scope = self._scope(project)
-        return scope.newest_seq == 0 or not self._due(project, [experiment], scope)
+        """Tell whether the published results of the experiment count every acknowledged event."""
+        newest = self._last_seq_of(project.id)
+        if newest == 0:
+            return True
+        record = self.publications.find(experiment.id)
+        published = {} if record is None else {experiment.id: record}
+        return not find_due([experiment], published, CountingRules.of(project), newest, self._clock())
 
     def forget(self, experiment_ids: Iterable[str]) -> None:
         """Remove the results of experiments."""
-        with self._running, self._warehouse.transaction() as cursor:
-            for experiment_id in experiment_ids:
+        forgotten = list(experiment_ids)
+        with self._running, self.publications.replacing(forgotten), self._warehouse.transaction() as cursor:
+            for experiment_id in forgotten:
                 published_rollups.withdraw(cursor, experiment_id)
 
     @contextmanager
@@ -179,11 +192,15 @@ class Rollup:
         experiments = self._catalog.experiments.of_project(project.id)
         selected = [one for one in experiments if experiment_ids is None or one.id in experiment_ids]
         due = self._due(project, selected, scope)
-        count_and_publish(self._warehouse, due, scope)
+        self._publish(due, scope)
         return Outcome(
             recounted=tuple(one.experiment.id for one in due if one.before is None),
             updated=tuple(one.experiment.id for one in due if one.before is not None),
         )
+
+    def _publish(self, due: Collection[Due], scope: RollupScope) -> None:
+        with self.publications.replacing(one.experiment.id for one in due):
+            count_and_publish(self._warehouse, due, scope)
 
     def _scope(self, project: Project) -> RollupScope:
         return RollupScope(

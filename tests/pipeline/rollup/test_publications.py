@@ -1,0 +1,86 @@
+"""Published records in memory: those of the store, whenever they are read."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from pipeline.rollup.publications import Publications
+from pipeline.settings import Settings
+from pipeline.store.warehouse import published as published_rollups
+from pipeline.store.warehouse.connection import Cursor, Warehouse
+from pipeline.store.warehouse.published import Published
+
+RECORD = Published("exp_1", "fingerprint", "{}", 1, 0, None, ("a", "b"), ("goal",), (), is_final=False)
+NEWER = RECORD._replace(covered_seq=2)
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Iterator[Warehouse]:
+    opened = Warehouse.open(Settings(data_dir=tmp_path))
+    with opened.cursor() as cursor:
+        published_rollups.create_table(cursor)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def publications(warehouse: Warehouse) -> Publications:
+    return Publications(warehouse)
+
+
+def publish(warehouse: Warehouse, record: Published) -> None:
+    with warehouse.transaction() as cursor:
+        published_rollups.publish(cursor, record)
+
+
+def test_a_record_is_read_again_once_it_is_replaced(warehouse: Warehouse, publications: Publications) -> None:
+    assert publications.find("exp_1") is None
+    with publications.replacing(["exp_1"]):
+        publish(warehouse, RECORD)
+    assert publications.find("exp_1") == RECORD
+    assert publications.find("exp_1") is publications.find("exp_1")
+
+
+def test_every_replacement_has_a_number_of_its_own_also_of_equal_results(
+    warehouse: Warehouse, publications: Publications
+) -> None:
+    numbers = [publications.number("exp_1")]
+    for _ in range(2):
+        with publications.replacing(["exp_1"]):
+            publish(warehouse, RECORD)
+        numbers.append(publications.number("exp_1"))
+    assert len(set(numbers)) == 3
+    assert publications.number("exp_2") == publications.number("exp_3")
+
+
+def test_a_failed_replacement_may_have_replaced_results(
+    warehouse: Warehouse, publications: Publications
+) -> None:
+    publish(warehouse, RECORD)
+    before = publications.find("exp_1"), publications.number("exp_1")
+    with suppress(RuntimeError), publications.replacing(["exp_1"]):
+        publish(warehouse, NEWER)
+        raise RuntimeError
+    assert (publications.find("exp_1"), publications.number("exp_1")) != before
+    assert publications.find("exp_1") == NEWER
+
+
+def test_a_record_that_is_replaced_while_it_is_read_is_not_kept(
+    warehouse: Warehouse, publications: Publications, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(warehouse, RECORD)
+    read = published_rollups.find
+    replacements: list[Callable[[], None]] = [lambda: publish(warehouse, NEWER)]
+
+    def replace_after_reading(cursor: Cursor, experiment_id: str) -> Published | None:
+        record = read(cursor, experiment_id)
+        while replacements:
+            with publications.replacing([experiment_id]):
+                replacements.pop()()
+        return record
+
+    monkeypatch.setattr(published_rollups, "find", replace_after_reading)
+    assert publications.find("exp_1") == RECORD
+    assert publications.find("exp_1") == NEWER
