@@ -131,12 +131,7 @@ def _touched_since(reader: EventReader, covered_seq: int) -> pl.Series | None:
     """Find the keys of visitors to count again; None for all visitors."""
     if covered_seq == 0:
         return None
-    events = reader.count()
-    visitor_keys = reader.keep_to_visitors_since(covered_seq)
-    if reader.count() <= _MAX_TOUCHED_SHARE * events:
-        return visitor_keys
-    reader.keep_to_all()
-    return None
+    return reader.keep_to_visitors_since(covered_seq, most_share=_MAX_TOUCHED_SHARE)
 
 
 def _count_group(

@@ -11,6 +11,7 @@ from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame, 
 from pipeline.store.warehouse.events import IS_TRUSTED, SENDER_BIT, has_table, table_name
 from pipeline.store.warehouse.identities import Identities
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS, normalized
+from pipeline.store.warehouse.touched_events import SAME_IDS, TABLE, TouchedEvents
 
 # Segment columns of an event; the day of the week follows from its time.
 SEGMENT_COLUMNS: Final = (*(name for name in DIMENSIONS if name != "day_of_week"), CUSTOM)
@@ -51,6 +52,7 @@ class EventReader:
         self.skip_bots = skip_bots
         self._received_until = received_until
         self._events = f'(SELECT * FROM "{table_name(project_id)}" WHERE seq <= {until:d})'
+        self._ids = self._events
         self._touched = ""
         self._has_repeats = False
         self.has_outranked = False
@@ -68,12 +70,14 @@ class EventReader:
         with warehouse.cursor() as cursor:
             yield cls(cursor, project_id, until=until, received_until=received_until, skip_bots=skip_bots)
 
-    def keep_to_visitors_since(self, seq: int) -> pl.Series:
+    def keep_to_visitors_since(self, seq: int, *, most_share: float) -> pl.Series | None:
         """Restrict reading to visitors whose count may change by events after `seq`; return their keys.
 
-        These have such events, or are joined with others than before.
+        These have such events, or are joined with others than before. Where their events are more than the
+        share `most_share` of all, reading is not restricted, and None is returned.
         """
-        changed = self._changed_since(seq)
+        events = TouchedEvents(self.cursor, self._events, after=seq)
+        changed = events.changed()
         touched, keys = f"SELECT visitor_key FROM {changed}", "FROM touched_visitors"
         if self._identities.exist:
             touched = self._identities.touched_persons(changed, seq)
@@ -82,12 +86,12 @@ class EventReader:
             f"CREATE OR REPLACE TEMP TABLE touched_visitors AS SELECT DISTINCT * FROM ({touched})"
         )
         self.cursor.execute(f"CREATE OR REPLACE TEMP TABLE touched_keys AS {keys}")
+        if not events.add_visitors("touched_keys", most=int(most_share * self.count())):
+            return None
+        events.add_related("touched_keys")
         self._touched = "SEMI JOIN touched_keys USING (visitor_key)"
+        self._events, self._ids = TABLE, SAME_IDS
         return fetch_frame(self.cursor, "SELECT visitor_key FROM touched_visitors")["visitor_key"]
-
-    def keep_to_all(self) -> None:
-        """Lift the restriction to some visitors."""
-        self._touched = ""
 
     @property
     def is_whole(self) -> bool:
@@ -115,7 +119,7 @@ class EventReader:
                 f"""
                 CREATE OR REPLACE TEMP TABLE same_id AS
                 SELECT e.seq, e.event_key, e.received_at, {IS_TRUSTED} AS is_trusted
-                FROM {self._events} e SEMI JOIN suspects USING (event_key) WHERE e.not_counted IS NULL
+                FROM {self._ids} e SEMI JOIN suspects USING (event_key) WHERE e.not_counted IS NULL
                 """
             )
         self.cursor.execute(
@@ -195,38 +199,6 @@ class EventReader:
                 # A visitor id may equal the user id of another person.
                 events = _selected(events, "touched_visitors", related)
         return events
-
-    def _changed_since(self, seq: int) -> str:
-        """Build a subquery of the events after `seq`, and of older ones that these may outrank.
-
-        A server's event outranks those of browsers with its id, and those with its transaction. An order
-        outranked by its id gives way to the next one of the same transaction, so that those change too.
-        """
-        columns = "e.visitor_id, e.visitor_key, e.transaction_key"
-        new = f"SELECT {columns} FROM {self._events} e WHERE e.seq > {seq:d}"
-        self.cursor.execute(
-            f"""
-            CREATE OR REPLACE TEMP TABLE outranking AS
-            SELECT DISTINCT e.event_key, e.transaction_key FROM {self._events} e
-            WHERE e.seq > {seq:d} AND {IS_TRUSTED}
-            """
-        )
-        if not self.cursor.execute("SELECT 1 FROM outranking LIMIT 1").fetchall():
-            return f"({new})"
-        self.cursor.execute(
-            f"""
-            CREATE OR REPLACE TEMP TABLE outranked_events AS
-            SELECT {columns} FROM {self._events} e
-            WHERE NOT {IS_TRUSTED} AND e.event_key IN (SELECT event_key FROM outranking)
-            """
-        )
-        return f"""(
-          {new} UNION ALL SELECT {columns} FROM outranked_events e
-          UNION ALL SELECT {columns} FROM {self._events} e
-          WHERE NOT {IS_TRUSTED} AND e.transaction_key IN (
-            SELECT transaction_key FROM outranking UNION SELECT transaction_key FROM outranked_events
-          )
-        )"""
 
 
 def _selected(events: str, keys: str, related: str | None) -> str:

@@ -1,0 +1,120 @@
+"""Events that the count of touched visitors depends on, copied once into a temporary table.
+
+A rollup after few new events then reads the copy, whose size follows from the new events, instead of the
+table of all events.
+"""
+
+from typing import Final
+
+from pipeline.store.warehouse.connection import Cursor
+from pipeline.store.warehouse.events import EVENT_SCHEMA, IS_TRUSTED
+
+TABLE: Final = "touched_events"
+# Of the events that share an id with one of these, whatever their visitor.
+SAME_IDS: Final = "touched_same_ids"
+# Texts that only their keys are compared by; of a visitor id it matters whether there is one.
+_UNREAD: Final = {"event_id", "user_id", "transaction_id", "visitor_id"}
+_COLUMNS: Final = ", ".join(
+    [
+        "e.seq",
+        "CASE WHEN e.visitor_id IS NOT NULL THEN '' END AS visitor_id",
+        *(f"e.{name}" for name in EVENT_SCHEMA if name not in _UNREAD),
+    ]
+)
+_ID_COLUMNS: Final = "seq, event_key, received_at, sender, not_counted"
+
+
+class TouchedEvents:
+    """Copies of events in the temporary table TABLE, which is added to by keys.
+
+    SAME_IDS has the columns that repeats are told by, of these and of all other events with their ids.
+    """
+
+    def __init__(self, cursor: Cursor, events: str, *, after: int) -> None:
+        """Copy the events numbered above `after` of the subquery `events`."""
+        self._cursor = cursor
+        self._events = events
+        self._after = after
+        # Row groups of older events are skipped by the bounds of their numbers.
+        cursor.execute(
+            f"CREATE OR REPLACE TEMP TABLE {TABLE} AS SELECT {_COLUMNS} FROM {events} e WHERE seq > {after:d}"
+        )
+
+    def changed(self) -> str:
+        """Build the subquery of the new events, and of older ones that these may outrank, which are copied.
+
+        A server's event outranks those of browsers with its id, and those with its transaction. An order
+        outranked by its id gives way to the next one of the same transaction, so that those change too.
+        """
+        is_new = f"e.seq > {self._after:d}"
+        outranking = f"FROM {TABLE} e WHERE {is_new} AND {IS_TRUSTED}"
+        if not self._cursor.execute(f"SELECT 1 {outranking} LIMIT 1").fetchall():
+            return f"(SELECT * FROM {TABLE} e WHERE {is_new})"
+        self._cursor.execute(
+            f"CREATE OR REPLACE TEMP TABLE outranking AS SELECT DISTINCT event_key {outranking}"
+        )
+        self.add_by("event_key", "FROM outranking")
+        is_outranked = f"NOT {IS_TRUSTED} AND e.event_key IN (FROM outranking)"
+        self._cursor.execute(
+            f"""
+            CREATE OR REPLACE TEMP TABLE outranking_transactions AS
+            SELECT DISTINCT transaction_key FROM {TABLE} e
+            WHERE transaction_key IS NOT NULL AND (({is_new} AND {IS_TRUSTED}) OR ({is_outranked}))
+            """
+        )
+        self.add_by("transaction_key", "FROM outranking_transactions")
+        is_behind = f"NOT {IS_TRUSTED} AND e.transaction_key IN (FROM outranking_transactions)"
+        return f"(SELECT * FROM {TABLE} e WHERE {is_new} OR ({is_outranked}) OR ({is_behind}) IS TRUE)"
+
+    def add_visitors(self, keys: str, *, most: int) -> bool:
+        """Copy the events with a visitor key in the table `keys`; False where there are more than `most`."""
+        found = self._find("visitor_key", f"SELECT visitor_key FROM {keys}")
+        if found > most:
+            return False
+        self._copy(found)
+        return True
+
+    def add_related(self, keys: str) -> None:
+        """Copy events with the transactions of these visitors, and find those with the id of any copy."""
+        self.add_by(
+            "transaction_key",
+            f"SELECT transaction_key FROM {TABLE} SEMI JOIN {keys} USING (visitor_key) "
+            "WHERE transaction_key IS NOT NULL",
+        )
+        found = self._find("event_key", f"SELECT event_key FROM {TABLE}")
+        others = (
+            f"FROM {self._events} WHERE seq IN (FROM found_events)" if found else f"FROM {TABLE} WHERE false"
+        )
+        self._cursor.execute(
+            f"""
+            CREATE OR REPLACE TEMP TABLE {SAME_IDS} AS
+            SELECT {_ID_COLUMNS} FROM {TABLE} UNION ALL SELECT {_ID_COLUMNS} {others}
+            """
+        )
+
+    def add_by(self, column: str, keys: str) -> None:
+        """Copy the events whose key in `column` is one of the query `keys`, unless they are copied."""
+        self._copy(self._find(column, keys))
+
+    def _find(self, column: str, keys: str) -> int:
+        """List the numbers of these events in a temporary table; return how many are not copied yet."""
+        self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE sought_keys AS SELECT DISTINCT * FROM ({keys})")
+        # The keys are read alone first: to read every column takes ten times as long, for as many rows.
+        self._cursor.execute(
+            f"""
+            CREATE OR REPLACE TEMP TABLE found_events AS
+            SELECT seq FROM (
+              SELECT seq FROM {self._events} e
+              WHERE seq <= {self._after:d} AND {column} IN (FROM sought_keys)
+            ) ANTI JOIN {TABLE} USING (seq)
+            """
+        )
+        ((found,),) = self._cursor.execute("SELECT count(*) FROM found_events").fetchall()
+        return int(found)
+
+    def _copy(self, found: int) -> None:
+        if found:
+            self._cursor.execute(
+                f"INSERT INTO {TABLE} SELECT {_COLUMNS} FROM {self._events} e "
+                "WHERE seq IN (FROM found_events)"
+            )
