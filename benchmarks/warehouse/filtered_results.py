@@ -18,13 +18,14 @@ from benchmarks.warehouse.many_events import DAYS, EXPERIMENTS, PROJECT, STARTED
 from engine.local_days import epoch_days, epoch_microseconds
 from pipeline.results.filters import SegmentFilters
 from pipeline.results.results import Results
-from pipeline.rollup.count_and_publish import Replacement
 from pipeline.rollup.counting_rules import (
     DAY_US,
     CountingRules,
     fingerprint,
 )
+from pipeline.rollup.due import Due
 from pipeline.rollup.read_events import ExperimentRows
+from pipeline.rollup.result_tables import ResultTables
 from pipeline.rollup.run import Rollup
 from pipeline.rollup.segment_values import as_categories, with_day_of_week
 from pipeline.settings import Settings
@@ -135,22 +136,24 @@ def _publish(warehouse: Warehouse, visitors: int) -> None:
     """Store that many visitors as the rollup does."""
     rules = CountingRules.of(PROJECT)
     with warehouse.transaction() as cursor:
-        publication = Replacement(cursor, EXPERIMENT, before=None)
-        for counted in _simulated(visitors):
-            publication.add(counted)
-        publication.publish(
-            Published(
-                experiment_id=EXPERIMENT.id,
-                fingerprint=fingerprint(EXPERIMENT, rules),
-                rules=rules.to_json(),
-                covered_seq=0,
-                as_of=epoch_microseconds(STARTED),
-                last_exposed_at=None,
-                variants=tuple(variant.id for variant in EXPERIMENT.variants),
-                goals=tuple(goal.id for goal in EXPERIMENT.goals),
-                dimensions=(),
-                is_final=False,
-            )
+        due = Due(experiment=EXPERIMENT, rules=rules, before=None)
+        tables = ResultTables(cursor, [due], is_recount=True)
+        tables.recount([rows] for rows in _simulated(visitors))
+        tables.publish(
+            [
+                Published(
+                    experiment_id=EXPERIMENT.id,
+                    fingerprint=fingerprint(EXPERIMENT, rules),
+                    rules=rules.to_json(),
+                    covered_seq=0,
+                    as_of=epoch_microseconds(STARTED),
+                    last_exposed_at=None,
+                    variants=tuple(variant.id for variant in EXPERIMENT.variants),
+                    goals=tuple(goal.id for goal in EXPERIMENT.goals),
+                    dimensions=(),
+                    is_final=False,
+                )
+            ]
         )
     warehouse.checkpoint()
 

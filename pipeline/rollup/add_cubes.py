@@ -5,8 +5,8 @@ from typing import Final
 
 import polars as pl
 
-from pipeline.rollup.aggregates import CELL, SUMS, add_up, sum_visitors
-from pipeline.rollup.segment_values import SegmentValues
+from pipeline.rollup.aggregates import CELL, SUMS, add_up, of_experiment, sum_visitors
+from pipeline.rollup.segment_codes import SegmentCodes
 from pipeline.store.warehouse import aggregates, visitors
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Cursor, Warehouse
@@ -39,16 +39,26 @@ def add_cubes(warehouse: Warehouse) -> list[str]:
 
 def _add(cursor: Cursor, experiment_id: str) -> None:
     published = published_rollups.find(cursor, experiment_id)
-    dimensions = () if published is None else published.dimensions
-    values = SegmentValues(visitors.read_values(cursor, experiment_id))
+    known = visitors.read_values_of(cursor, [experiment_id])
+    codes = SegmentCodes(known)
+    dimensions = [] if published is None else list(published.dimensions)
+    # No cells of these are stored, so none of theirs would be kept.
+    left_out = codes.dimensions().filter(~pl.col("dimension").is_in(dimensions))
     goals = visitors.count_goals(cursor, experiment_id)
-    no_orders = visitors.no_orders()
+    no_orders = visitors.no_orders().with_columns(experiment=pl.lit(0, pl.UInt16), sign=pl.lit(1, pl.Int64))
     cubes = add_up(
-        sum_visitors(rows, no_orders, goals, values, dimensions).select(*CELL, *_CUBES)
+        sum_visitors(
+            rows.with_columns(experiment=pl.lit(0, pl.UInt16), sign=pl.lit(1, pl.Int64)),
+            no_orders,
+            goals,
+            codes,
+            left_out,
+        ).select(*CELL, *_CUBES)
         for rows in visitors.read_in_parts(cursor, experiment_id, rows=_AT_ONCE)
     )
-    stored = aggregates.read_all(cursor, experiment_id)
-    aggregates.replace(cursor, experiment_id, add_up([stored, _of_stored(cubes, stored)]))
+    stored = of_experiment(aggregates.read_all(cursor, experiment_id), 0)
+    cells = add_up([stored, _of_stored(cubes, stored)])
+    aggregates.replace(cursor, experiment_id, cells.drop("experiment"))
 
 
 def _of_stored(cubes: pl.DataFrame, stored: pl.DataFrame) -> pl.DataFrame:

@@ -1,21 +1,21 @@
-"""Sums over visitors by goal, variant, day and segment.
+"""Sums over visitors of several experiments by goal, variant, day and segment.
 
 Every sum is of integers, so the sums of different visitors add up exactly, in any order, and can be
 subtracted again. Squares and cubes are summed in 128 bits, so the centred moments follow without loss.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import polars as pl
 
 from engine.analysis.evidence.days_since_exposure import MOST_DAYS
-from pipeline.rollup.segment_values import SegmentValues
+from pipeline.rollup.segment_codes import SegmentCodes
 from pipeline.store.warehouse.aggregates import EVERYONE, SINCE_EXPOSURE
 from pipeline.store.warehouse.cubes import cube_parts
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
 
-CELL: Final = ("dimension", "value", "variant", "goal", "day")
+CELL: Final = ("experiment", "dimension", "value", "variant", "goal", "day")
 # `visitors` (without a goal) and the cohort's sums are by the day of first exposure, `conversions` by the day
 # of a visitor's first conversion, `cents` by the day of the order.
 SUMS: Final = {
@@ -30,6 +30,7 @@ SUMS: Final = {
 }
 SCHEMA: Final = pl.Schema(
     {
+        "experiment": pl.UInt16,
         "dimension": pl.String,
         "value": pl.String,
         "variant": pl.UInt8,
@@ -38,51 +39,57 @@ SCHEMA: Final = pl.Schema(
         **SUMS,
     }
 )
-_KEYS: Final = ("variant", "goal", "day")
+_KEYS: Final = ("experiment", "variant", "goal", "day")
 
 
 def sum_visitors(
-    visitors: pl.DataFrame,
-    orders: pl.DataFrame,
-    goals: int,
-    values: SegmentValues,
-    dimensions: Collection[str],
+    visitors: pl.DataFrame, orders: pl.DataFrame, goals: int, codes: SegmentCodes, left_out: pl.DataFrame
 ) -> pl.DataFrame:
-    """Sum up visitor rows, whose segments are codes of `values`, and their orders.
+    """Sum up visitor rows of up to so many `goals`, whose segments are `codes`, and their orders.
 
-    Returns SCHEMA: all visitors (dimension EVERYONE), and each value of each of the `dimensions`.
+    Each visitor counts with the factor `sign`, 1 or -1. Returns SCHEMA: all visitors (dimension EVERYONE),
+    and each value of each dimension but those `left_out` (`experiment`, `dimension`).
     """
-    plain = [name for name in DIMENSIONS if name in dimensions and values.values(name).height]
-    custom = values.custom_values().filter(pl.col("dimension").is_in(list(dimensions)))
-    measures = _measures(visitors, orders, goals, [*plain, *([CUSTOM] if custom.height else [])])
+    values = {name: codes.values(name) for name in DIMENSIONS if codes.values(name).height}
+    custom = codes.custom_values().join(left_out, on=["experiment", "dimension"], how="anti")
+    measures = _measures(visitors, orders, goals, [*values, *([CUSTOM] if custom.height else [])])
     parts = [_sum_all(measure) for measure in measures]
-    parts += [_sum_by_value(measure, name, values.values(name)) for measure in measures for name in plain]
+    for name, known in values.items():
+        without = left_out.filter(pl.col("dimension") == name)["experiment"]
+        parts += [_sum_by_value(measure, name, known, without) for measure in measures]
     if custom.height:
         parts += [_sum_by_custom_value(measure, custom) for measure in measures]
     return add_up(pl.collect_all(parts, engine="streaming"))
 
 
-def sum_since_exposure(visitors: pl.DataFrame, goal: int) -> pl.DataFrame:
-    """Count first conversions by days since the first exposure: SCHEMA.
+def sum_since_exposure(visitors: pl.DataFrame, primary_goals: Sequence[int | None]) -> pl.DataFrame:
+    """Count first conversions on each experiment's primary goal by days since the first exposure: SCHEMA.
 
     The dimension is SINCE_EXPOSURE, the value the number of local calendar days between the two, 0 to 27.
     """
+    parts = [
+        _since_exposure(visitors, goal, [number for number, one in enumerate(primary_goals) if one == goal])
+        for goal in sorted({goal for goal in primary_goals if goal is not None})
+    ]
+    return add_up(pl.collect_all(parts, engine="streaming"))
+
+
+def _since_exposure(visitors: pl.DataFrame, goal: int, experiments: Sequence[int]) -> pl.LazyFrame:
     days = pl.col(f"g{goal}_day") - pl.col("first_day")
-    cells = (
+    return (
         visitors.lazy()
-        .select("variant", pl.col("first_day").alias("day"), days.alias("days"))
+        .filter(pl.col("experiment").is_in(experiments))
+        .select("experiment", "variant", "sign", pl.col("first_day").alias("day"), days.alias("days"))
         .filter(pl.col("days") < MOST_DAYS)
-        .group_by("variant", "day", "days")
-        .agg(pl.len().cast(pl.Int64).alias("cohort_conversions"))
+        .group_by("experiment", "variant", "day", "days")
+        .agg(pl.col("sign").sum().alias("cohort_conversions"))
         .with_columns(
             pl.lit(SINCE_EXPOSURE).alias("dimension"),
             pl.col("days").cast(pl.String).alias("value"),
             pl.lit(goal, pl.UInt8).alias("goal"),
         )
         .drop("days")
-        .collect(engine="streaming")
     )
-    return add_up([cells])
 
 
 def add_up(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -97,6 +104,11 @@ def add_up(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     )
 
 
+def of_experiment(cells: pl.DataFrame, number: int) -> pl.DataFrame:
+    """Add the number of the experiment to its stored sums."""
+    return cells.with_columns(pl.lit(number, pl.UInt16).alias("experiment"))
+
+
 def negate(cells: pl.DataFrame) -> pl.DataFrame:
     """Negate the sums, so that adding them subtracts their visitors."""
     # Polars has no negation of 128-bit integers.
@@ -108,10 +120,10 @@ def _measures(
 ) -> list[pl.LazyFrame]:
     """List the frames to sum: visitors, outcomes of their cohort, conversions by day, revenue by day."""
     exposed = visitors.lazy().select(
-        "variant",
+        *("experiment", "variant"),
         pl.lit(None, pl.UInt8).alias("goal"),
         pl.col("first_day").alias("day"),
-        pl.lit(1, pl.Int64).alias("visitors"),
+        pl.col("sign").alias("visitors"),
         *segments,
     )
     if goals == 0:
@@ -119,16 +131,16 @@ def _measures(
     outcomes = pl.concat(_outcomes(visitors.lazy(), goal, segments) for goal in range(goals))
     cubed_high, cubed_low = cube_parts(pl.col("cents"))
     cohort = outcomes.select(
-        *("variant", "goal", pl.col("first_day").alias("day")),
-        pl.col("converted").cast(pl.Int64).alias("cohort_conversions"),
-        pl.col("cents").alias("cohort_cents"),
-        (pl.col("cents").cast(pl.Int128) ** 2).alias("cohort_cents_squared"),
-        cubed_high.alias("cohort_cents_cubed_high"),
-        cubed_low.alias("cohort_cents_cubed_low"),
+        *("experiment", "variant", "goal", pl.col("first_day").alias("day")),
+        (pl.col("converted") * pl.col("sign")).alias("cohort_conversions"),
+        (pl.col("cents") * pl.col("sign")).alias("cohort_cents"),
+        (pl.col("cents").cast(pl.Int128) ** 2 * pl.col("sign")).alias("cohort_cents_squared"),
+        (cubed_high * pl.col("sign")).alias("cohort_cents_cubed_high"),
+        (cubed_low * pl.col("sign")).alias("cohort_cents_cubed_low"),
         *segments,
     )
     first_conversions = outcomes.filter("converted").select(
-        *_KEYS, pl.lit(1, pl.Int64).alias("conversions"), *segments
+        *_KEYS, pl.col("sign").alias("conversions"), *segments
     )
     return [exposed, cohort, first_conversions, _revenue(outcomes, visitors, orders, segments)]
 
@@ -137,13 +149,14 @@ def _revenue(
     outcomes: pl.LazyFrame, visitors: pl.DataFrame, orders: pl.DataFrame, segments: Sequence[str]
 ) -> pl.LazyFrame:
     """List revenue on the day of the first conversion, and move orders of other days to their own day."""
-    variants = visitors.lazy().select("visitor_key", "variant", *segments)
-    other_days = orders.lazy().join(variants, on="visitor_key")
+    variants = visitors.lazy().select("experiment", "visitor_key", "sign", "variant", *segments)
+    by = ["experiment", "visitor_key", "sign"]
+    other_days = orders.lazy().join(variants, on=by).with_columns(pl.col("cents") * pl.col("sign"))
     parts = [
-        outcomes.filter("converted").select(*_KEYS, "cents", *segments),
+        outcomes.filter("converted").select(*_KEYS, pl.col("cents") * pl.col("sign"), *segments),
         other_days.select(*_KEYS, "cents", *segments),
         other_days.filter(pl.col("from_day").is_not_null()).select(
-            "variant", "goal", pl.col("from_day").alias("day"), -pl.col("cents"), *segments
+            *("experiment", "variant", "goal"), pl.col("from_day").alias("day"), -pl.col("cents"), *segments
         ),
     ]
     return pl.concat(parts)
@@ -152,7 +165,7 @@ def _revenue(
 def _outcomes(visitors: pl.LazyFrame, goal: int, segments: Sequence[str]) -> pl.LazyFrame:
     converted = pl.col(f"g{goal}_at").is_not_null()
     return visitors.filter(converted | (pl.col(f"g{goal}_cents") != 0)).select(
-        *("variant", "first_day", converted.alias("converted")),
+        *("experiment", "variant", "first_day", "sign", converted.alias("converted")),
         pl.lit(goal, pl.UInt8).alias("goal"),
         pl.col(f"g{goal}_day").alias("day"),
         pl.col(f"g{goal}_cents").alias("cents"),
@@ -170,12 +183,16 @@ def _sum_all(measure: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _sum_by_value(measure: pl.LazyFrame, dimension: str, values: pl.DataFrame) -> pl.LazyFrame:
+def _sum_by_value(
+    measure: pl.LazyFrame, dimension: str, values: pl.DataFrame, without: pl.Series
+) -> pl.LazyFrame:
     sums = [name for name in measure.collect_schema() if name in SUMS]
+    if without.len():
+        measure = measure.filter(~pl.col("experiment").is_in(without.implode()))
     return (
         measure.group_by(dimension, *_KEYS)
         .agg(pl.col(sums).sum())
-        .join(values.lazy(), left_on=dimension, right_on="code")
+        .join(values.lazy(), left_on=["experiment", dimension], right_on=["experiment", "code"])
         .drop(dimension)
         .with_columns(pl.lit(dimension).alias("dimension"))
     )
@@ -186,7 +203,7 @@ def _sum_by_custom_value(measure: pl.LazyFrame, custom: pl.DataFrame) -> pl.Lazy
     return (
         measure.group_by(CUSTOM, *_KEYS)
         .agg(pl.col(sums).sum())
-        .join(custom.lazy(), left_on=CUSTOM, right_on="code")
+        .join(custom.lazy(), left_on=["experiment", CUSTOM], right_on=["experiment", "code"])
         .group_by("dimension", "value", *_KEYS)
         .agg(pl.col(sums).sum())
     )

@@ -20,7 +20,7 @@ from engine.design.project import Project
 from pipeline.clock import utc_now
 from pipeline.disk_space import DiskFullError
 from pipeline.rollup.add_cubes import add_cubes
-from pipeline.rollup.aggregates import add_up, negate
+from pipeline.rollup.aggregates import add_up, negate, of_experiment
 from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
 from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.due import Due, find_due
@@ -244,7 +244,8 @@ class ResultDigest:
     @classmethod
     def take(cls, cursor: Cursor, experiment_id: str) -> Self:
         """Read visitors and sums from the store."""
-        return cls(visitors.digest(cursor, experiment_id), aggregates.read_all(cursor, experiment_id))
+        cells = aggregates.read_all(cursor, experiment_id)
+        return cls(visitors.digest(cursor, experiment_id), of_experiment(cells, 0))
 
     def agrees_with(self, other: Self) -> bool:
         """Compare the visitors, and the sums of every segment that both have."""

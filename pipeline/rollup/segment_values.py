@@ -1,4 +1,4 @@
-"""Dictionary encoding of segment values, and the segments that results offer.
+"""Stored segment values of an experiment, and the segments that results offer.
 
 Visitor rows hold codes of segment values. Only dimensions with few values are summed up in the aggregates;
 results of the others come from visitor rows.
@@ -8,21 +8,17 @@ from collections import defaultdict
 from collections.abc import Collection
 from typing import Final
 
-import numpy as np
 import polars as pl
 
 from engine.design.experiment import Experiment
 from engine.local_days import are_weekends
 from pipeline.events.custom_keys import members_of
+from pipeline.rollup.segment_codes import MOST_CUSTOM_KEYS, MOST_VALUES
 from pipeline.store.warehouse import aggregates, visitors
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, DIMENSIONS, read_custom_keys
 
-# A dimension with more values than this is not in the aggregates.
-MOST_VALUES: Final = 200
-# Nor are custom dimensions beyond this many, in order of their names.
-MOST_CUSTOM_KEYS: Final = 20
 _SCHEMA: Final = pl.Schema({"value": pl.String, "code": pl.UInt32})
 
 
@@ -56,35 +52,9 @@ class SegmentValues:
             for (name,), values in known.group_by("dimension"):
                 self._append(str(name), values.sort("code").select("value", "code").cast({"code": pl.UInt32}))
 
-    def encode(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Replace every category by its code (null stays null); new values get the next codes."""
-        return rows.with_columns(self._encode_column(name, rows[name]) for name in self._values)
-
-    def values(self, dimension: str) -> pl.DataFrame:
-        """Return the `value` of each `code` of a dimension."""
-        return self._values[dimension]
-
-    def custom_values(self) -> pl.DataFrame:
-        """Return the custom dimensions of each `code` of `custom`: `dimension` (`custom:<key>`), `value`."""
-        return self._custom
-
-    def table(self) -> pl.DataFrame:
-        """Return all values as `dimension`, `code`, `value`."""
-        return pl.concat(
-            values.select(pl.lit(name).alias("dimension"), "code", "value")
-            for name, values in self._values.items()
-        )
-
     def dimensions(self) -> set[str]:
         """Return every dimension, including the custom ones with values."""
         return {*DIMENSIONS, *self._custom["dimension"].unique().to_list()}
-
-    def small_dimensions(self) -> set[str]:
-        """Return the dimensions with few enough values to be in the aggregates."""
-        counts = self._custom.group_by("dimension").agg(pl.col("value").n_unique())
-        custom = counts.filter(pl.col("value") <= MOST_VALUES)["dimension"].sort().to_list()
-        plain = (name for name in DIMENSIONS if self._values[name].height <= MOST_VALUES)
-        return {*plain, *custom[:MOST_CUSTOM_KEYS]}
 
     def count_values(self) -> dict[str, int]:
         """Count the values of each dimension, custom ones with values included."""
@@ -104,22 +74,6 @@ class SegmentValues:
             .agg(pl.col("value").unique(maintain_order=True).head(MOST_VALUES))
         )
         return plain | dict(custom.iter_rows())
-
-    def _encode_column(self, name: str, column: pl.Series) -> pl.Series:
-        distinct = column.unique().drop_nulls().alias("value")
-        known = self._values[name]
-        values = distinct.cast(pl.String)
-        new = values.filter(~values.is_in(known["value"].implode())).sort()
-        codes = pl.int_range(known.height, known.height + new.len(), dtype=pl.UInt32, eager=True)
-        self._append(name, pl.DataFrame({"value": new, "code": codes}, schema=_SCHEMA))
-        known = self._values[name]
-        if distinct.is_empty():
-            return column.cast(pl.String).cast(pl.UInt32)
-        # Each distinct text is compared once; rows then map their category number to the code.
-        numbers = distinct.to_physical().to_numpy()
-        code_of = np.zeros(numbers.max() + 1, np.uint32)
-        code_of[numbers] = values.replace_strict(known["value"], known["code"]).to_numpy()
-        return pl.Series(name, code_of).gather(column.to_physical())
 
     def _append(self, name: str, new: pl.DataFrame) -> None:
         self._values[name] = self._values[name].vstack(new)

@@ -1,10 +1,15 @@
-"""Aggregates: a table of sums per experiment, a row per goal, variant, day and segment value."""
+"""Aggregates: a table of sums per experiment, by goal, variant, day and segment value.
 
+The rows of one cell add up: a refresh adds its differences, and a recount writes one row a cell.
+"""
+
+from collections.abc import Collection, Iterable
 from typing import Final
 
 import polars as pl
 
-from pipeline.store.warehouse.connection import Cursor, fetch_frame, registered
+from pipeline.store.warehouse.arrow_streams import FrameStream
+from pipeline.store.warehouse.connection import Cursor, fetch_frame
 from pipeline.store.warehouse.segment_dimensions import equals
 from pipeline.store.warehouse.visitors import result_table
 
@@ -15,12 +20,6 @@ EVERYONE: Final = ""
 SINCE_EXPOSURE: Final = "days_since_exposure"
 # Arrow has no 128-bit integers, so they are exchanged as decimals without places.
 _WIDE: Final = pl.Decimal(38, 0)
-_COLUMNS: Final = (
-    "dimension VARCHAR, value VARCHAR, variant UTINYINT, goal UTINYINT, day INTEGER, "
-    "visitors BIGINT, conversions BIGINT, cents BIGINT, "
-    "cohort_conversions BIGINT, cohort_cents BIGINT, cohort_cents_squared DECIMAL(38, 0), "
-    "cohort_cents_cubed_high DECIMAL(38, 0), cohort_cents_cubed_low DECIMAL(38, 0)"
-)
 _READ: Final = {
     "variant": pl.UInt8,
     "goal": pl.UInt8,
@@ -33,6 +32,22 @@ _READ: Final = {
     "cohort_cents_cubed_high": pl.Int128,
     "cohort_cents_cubed_low": pl.Int128,
 }
+_KEYS: Final = ("dimension", "value", "variant", "goal", "day")
+# Columns of sums, with their types.
+SUMS: Final = {
+    "visitors": "BIGINT",
+    "conversions": "BIGINT",
+    "cents": "BIGINT",
+    "cohort_conversions": "BIGINT",
+    "cohort_cents": "BIGINT",
+    "cohort_cents_squared": "DECIMAL(38, 0)",
+    "cohort_cents_cubed_high": "DECIMAL(38, 0)",
+    "cohort_cents_cubed_low": "DECIMAL(38, 0)",
+}
+_COLUMNS: Final = ", ".join(
+    ["dimension VARCHAR, value VARCHAR, variant UTINYINT, goal UTINYINT, day INTEGER"]
+    + [f"{name} {kind}" for name, kind in SUMS.items()]
+)
 _POWERS: Final = ("cohort_cents_squared", "cohort_cents_cubed_high", "cohort_cents_cubed_low")
 # Columns that have no meaning in totals over all days.
 _BY_DAY: Final = ("day", "cents")
@@ -49,13 +64,40 @@ def no_totals() -> pl.DataFrame:
     return pl.DataFrame(schema=names | {name: kind for name, kind in _READ.items() if name not in _BY_DAY})
 
 
+def sums(experiment_id: str, condition: str = "true") -> str:
+    """Build the subquery of the sums of an experiment's cells that meet a condition, one row a cell."""
+    totals = (f"sum({name})::{kind} AS {name}" for name, kind in SUMS.items())
+    return f"""(
+      SELECT * FROM (
+        SELECT {", ".join([*_KEYS, *totals])} FROM {result_table("aggregates", experiment_id)}
+        WHERE {condition} GROUP BY ALL
+      ) WHERE {" OR ".join(f"{name} <> 0" for name in SUMS)}
+    )"""
+
+
 def replace(cursor: Cursor, experiment_id: str, cells: pl.DataFrame) -> None:
     """Replace the sums of an experiment."""
+    cursor.execute(f"CREATE OR REPLACE TABLE {result_table('aggregates', experiment_id)} ({_COLUMNS})")
+    add(cursor, experiment_id, cells.sort(_KEYS))
+
+
+def add(cursor: Cursor, experiment_id: str, cells: pl.DataFrame) -> None:
+    """Add to the sums of an experiment."""
+    added = FrameStream(cells.cast({pl.Int128: _WIDE}))  # noqa: F841
+    cursor.execute(f"INSERT INTO {result_table('aggregates', experiment_id)} BY NAME SELECT * FROM added")
+
+
+def remove_dimensions(cursor: Cursor, experiment_id: str, dimensions: Collection[str]) -> None:
+    """Remove the sums of these dimensions."""
     table = result_table("aggregates", experiment_id)
-    cursor.execute(f"CREATE OR REPLACE TABLE {table} ({_COLUMNS})")
-    in_order = cells.sort("dimension", "value", "variant", "goal", "day")
-    with registered(cursor, "cells", in_order.cast({pl.Int128: _WIDE})):
-        cursor.execute(f"INSERT INTO {table} BY NAME SELECT * FROM cells")
+    cursor.execute(f"DELETE FROM {table} WHERE dimension IN (SELECT unnest(?))", [list(dimensions)])
+
+
+def count_rows(cursor: Cursor, experiment_ids: Iterable[str]) -> dict[str, int]:
+    """Count the rows of each experiment's sums."""
+    ids = list(experiment_ids)
+    counts = " UNION ALL ".join(f"SELECT count(*) FROM {result_table('aggregates', one)}" for one in ids)
+    return dict(zip(ids, (rows for (rows,) in cursor.execute(counts).fetchall()), strict=True)) if ids else {}
 
 
 def has_cubes(cursor: Cursor, experiment_id: str) -> bool:
@@ -65,18 +107,20 @@ def has_cubes(cursor: Cursor, experiment_id: str) -> bool:
 
 
 def read_all(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
-    """Read all sums of an experiment."""
+    """Read all sums of an experiment; those that an earlier version did not store are absent."""
     cells = fetch_frame(cursor, f"SELECT * FROM {result_table('aggregates', experiment_id)}")
-    return cells.cast({_WIDE: pl.Int128})
+    names = pl.col(name for name in cells.columns if name in SUMS)
+    added = cells.cast({_WIDE: pl.Int128}).group_by(_KEYS).agg(names.sum())
+    return added.filter(pl.any_horizontal(names != 0))
 
 
 def read_value(cursor: Cursor, experiment_id: str, dimension: str, value: str) -> pl.DataFrame:
     """Read the sums of one value of one dimension; values that compare equal have cells of their own."""
+    of_value = f"dimension = ? AND {equals(dimension, 'value')}"
     cells = fetch_frame(
         cursor,
         f"""
-        SELECT {", ".join(_READ)} FROM {result_table("aggregates", experiment_id)}
-        WHERE dimension = ? AND {equals(dimension, "value")}
+        SELECT {", ".join(_READ)} FROM {sums(experiment_id, of_value)}
         """,
         [dimension, value],
     )
@@ -92,7 +136,7 @@ def read_totals(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
           sum(visitors)::BIGINT AS visitors, sum(conversions)::BIGINT AS conversions,
           sum(cohort_cents)::BIGINT AS cohort_cents,
           {", ".join(f"sum({name})::DECIMAL(38, 0) AS {name}" for name in _POWERS)}
-        FROM {result_table("aggregates", experiment_id)} WHERE dimension <> ? GROUP BY ALL
+        FROM {sums(experiment_id, "dimension <> ?")} GROUP BY ALL
         """,
         [SINCE_EXPOSURE],
     )
@@ -105,7 +149,7 @@ def read_visitors(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
         cursor,
         f"""
         SELECT dimension, value, variant, goal, sum(visitors)::BIGINT AS visitors
-        FROM {result_table("aggregates", experiment_id)} WHERE goal IS NULL GROUP BY ALL
+        FROM {sums(experiment_id, "goal IS NULL")} GROUP BY ALL
         """,
     )
 
@@ -116,7 +160,7 @@ def read_since_exposure(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
         cursor,
         f"""
         SELECT variant, goal, day, value::INTEGER AS days_since, cohort_conversions AS conversions
-        FROM {result_table("aggregates", experiment_id)} WHERE dimension = ?
+        FROM {sums(experiment_id, "dimension = ?")}
         """,
         [SINCE_EXPOSURE],
     )
@@ -126,8 +170,8 @@ def goals_with_revenue(cursor: Cursor, experiment_id: str) -> list[int]:
     """List the goals with revenue, by position, in order."""
     rows = cursor.execute(
         f"""
-        SELECT DISTINCT goal FROM {result_table("aggregates", experiment_id)}
-        WHERE dimension = ? AND cohort_cents_squared > 0 ORDER BY goal
+        SELECT DISTINCT goal FROM {sums(experiment_id, "dimension = ?")}
+        WHERE cohort_cents_squared > 0 ORDER BY goal
         """,
         [EVERYONE],
     ).fetchall()
@@ -141,8 +185,9 @@ def read_values(cursor: Cursor, experiment_id: str, *, variants: int) -> list[tu
     """
     return cursor.execute(
         f"""
-        SELECT DISTINCT dimension, value FROM {result_table("aggregates", experiment_id)}
-        WHERE visitors > 0 AND variant < ? AND dimension NOT IN (?, ?) ORDER BY dimension, value
+        SELECT DISTINCT dimension, value
+        FROM {sums(experiment_id, "goal IS NULL AND variant < ? AND dimension NOT IN (?, ?)")}
+        WHERE visitors > 0 ORDER BY dimension, value
         """,
         [variants, EVERYONE, SINCE_EXPOSURE],
     ).fetchall()

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from pipeline.store.warehouse.aggregates import EVERYONE
+from pipeline.store.warehouse.aggregates import EVERYONE, SUMS, sums
 from pipeline.store.warehouse.connection import Cursor, copy_to_file, registered
 from pipeline.store.warehouse.events import has_table, table_name
 from pipeline.store.warehouse.visitor_export import TO_PARQUET
@@ -87,18 +87,14 @@ def write_aggregates(
     `variants` are ids by number. Sums over all visitors have neither `dimension` nor `value`; rows with
     `visitors` have no goal.
     """
-    sums = (
-        "visitors, conversions, cents, cohort_conversions, cohort_cents, cohort_cents_squared, "
-        "cohort_cents_cubed_high, cohort_cents_cubed_low"
-    )
     with (
         registered(cursor, "variants", _ids("variant", variants)),
         registered(cursor, "goals", _ids("goal", dict(enumerate(goal_ids)))),
     ):
         query = f"""
             SELECT nullif(dimension, '{EVERYONE}') AS dimension, nullif(value, '{EVERYONE}') AS value,
-              v.variant_id, g.goal_id, {_DAY.format("day")} AS day, {sums}
-            FROM {result_table("aggregates", experiment_id)} a
+              v.variant_id, g.goal_id, {_DAY.format("day")} AS day, {", ".join(SUMS)}
+            FROM {sums(experiment_id)} a
             JOIN variants v USING (variant) LEFT JOIN goals g USING (goal)
             ORDER BY a.dimension, a.value, a.variant, a.goal, a.day
         """

@@ -1,8 +1,12 @@
 """Records of published results, and of completed nightly rollups by time zone."""
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Any, Final, NamedTuple
 
+import polars as pl
+
+from pipeline.store.warehouse.arrow_streams import FrameStream
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.visitors import TABLES, result_table
 
@@ -28,6 +32,22 @@ class Published(NamedTuple):
     goals: tuple[str, ...]
     dimensions: tuple[str, ...]
     is_final: bool
+
+
+_RECORD: Final = pl.Schema(
+    {
+        "experiment_id": pl.String,
+        "fingerprint": pl.String,
+        "rules": pl.String,
+        "covered_seq": pl.Int64,
+        "as_of": pl.Int64,
+        "last_exposed_at": pl.Int64,
+        "variants": pl.List(pl.String),
+        "goals": pl.List(pl.String),
+        "dimensions": pl.List(pl.String),
+        "is_final": pl.Boolean,
+    }
+)
 
 
 def create_table(cursor: Cursor) -> None:
@@ -60,12 +80,11 @@ def list_experiments(warehouse: Warehouse) -> list[str]:
         ]
 
 
-def publish(cursor: Cursor, published: Published) -> None:
-    """Replace the record of an experiment, in the transaction that replaces its tables."""
-    row = [list(value) if isinstance(value, tuple) else value for value in published]
-    placeholders = ", ".join("?" * len(row))
-    cursor.execute(f"DELETE FROM {_ROLLUPS} WHERE experiment_id = ?", [published.experiment_id])
-    cursor.execute(f"INSERT INTO {_ROLLUPS} VALUES ({placeholders})", row)
+def publish(cursor: Cursor, published: Sequence[Published]) -> None:
+    """Replace the records of experiments, in the transaction that replaces their tables."""
+    records = FrameStream(pl.DataFrame(published, _RECORD, orient="row"))  # noqa: F841
+    cursor.execute(f"DELETE FROM {_ROLLUPS} WHERE experiment_id IN (SELECT experiment_id FROM records)")
+    cursor.execute(f"INSERT INTO {_ROLLUPS} BY NAME SELECT * FROM records")
 
 
 def withdraw(cursor: Cursor, experiment_id: str) -> None:

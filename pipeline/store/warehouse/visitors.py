@@ -6,6 +6,7 @@ from typing import Final
 
 import polars as pl
 
+from pipeline.store.warehouse.arrow_streams import FrameStream
 from pipeline.store.warehouse.connection import Cursor, fetch_frame, registered
 from pipeline.store.warehouse.segment_dimensions import (
     CUSTOM,
@@ -65,24 +66,45 @@ def recreate(cursor: Cursor, experiment_id: str, *, goals: int, extra_columns: S
 def add(cursor: Cursor, experiment_id: str, visitors: pl.DataFrame, orders: pl.DataFrame) -> None:
     """Add rows of visitors without rows so far, and their orders."""
     for kind, rows in (("visitors", visitors), ("orders", orders)):
-        with registered(cursor, "added_rows", rows):
-            cursor.execute(
-                f"INSERT INTO {result_table(kind, experiment_id)} BY NAME SELECT * FROM added_rows"
-            )
+        _insert(cursor, kind, experiment_id, rows)
 
 
-def remove(cursor: Cursor, experiment_id: str, visitor_keys: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Remove visitors; return their rows and those of their orders."""
-    removed = []
-    with registered(cursor, "removed_keys", visitor_keys.alias("visitor_key").to_frame()):
-        for kind in ("visitors", "orders"):
-            table = result_table(kind, experiment_id)
-            removed.append(
-                fetch_frame(cursor, f"SELECT t.* FROM {table} t SEMI JOIN removed_keys USING (visitor_key)")
-            )
-            cursor.execute(f"DELETE FROM {table} WHERE visitor_key IN (SELECT visitor_key FROM removed_keys)")
-    visitors, orders = removed
+def _insert(cursor: Cursor, kind: str, experiment_id: str, rows: pl.DataFrame) -> None:
+    if rows.height:
+        added = FrameStream(rows)  # noqa: F841
+        cursor.execute(f"INSERT INTO {result_table(kind, experiment_id)} BY NAME SELECT * FROM added")
+
+
+def remove(cursor: Cursor, experiment_id: str, visitor_keys: pl.Series) -> None:
+    """Remove visitors and their orders."""
+    removed = FrameStream(visitor_keys.alias("visitor_key").to_frame())  # noqa: F841
+    for kind in ("visitors", "orders"):
+        table = result_table(kind, experiment_id)
+        cursor.execute(f"DELETE FROM {table} WHERE visitor_key IN (SELECT visitor_key FROM removed)")
+
+
+def read_of(
+    cursor: Cursor, experiment_ids: Sequence[str], visitor_keys: pl.Series
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Read the rows of visitors of several experiments, and those of their orders.
+
+    The column `experiment` has the position of the experiment; goals that an experiment lacks are null.
+    """
+    with registered(cursor, "sought_visitors", visitor_keys.alias("visitor_key").to_frame()):
+        visitors, orders = (
+            _read_all_of(cursor, kind, experiment_ids, "t SEMI JOIN sought_visitors USING (visitor_key)")
+            for kind in ("visitors", "orders")
+        )
     return visitors, orders
+
+
+def _read_all_of(cursor: Cursor, kind: str, experiment_ids: Sequence[str], of: str = "t") -> pl.DataFrame:
+    """Read the rows of one of the TABLES of several experiments, with the `experiment` by position."""
+    parts = (
+        f"SELECT {number:d}::USMALLINT AS experiment, t.* FROM {result_table(kind, experiment_id)} {of}"
+        for number, experiment_id in enumerate(experiment_ids)
+    )
+    return fetch_frame(cursor, " UNION ALL BY NAME ".join(parts))
 
 
 def read_in_parts(cursor: Cursor, experiment_id: str, *, rows: int) -> Iterator[pl.DataFrame]:
@@ -160,12 +182,14 @@ def read_counted_values(
     return fetch_frame(cursor, " UNION ALL ".join(parts))
 
 
-def write_values(cursor: Cursor, experiment_id: str, values: pl.DataFrame) -> None:
-    """Replace the segment values of an experiment."""
-    table = result_table("segment_values", experiment_id)
-    cursor.execute(f"DELETE FROM {table}")
-    with registered(cursor, "written_values", values):
-        cursor.execute(f"INSERT INTO {table} BY NAME SELECT * FROM written_values")
+def read_values_of(cursor: Cursor, experiment_ids: Sequence[str]) -> pl.DataFrame:
+    """Return the `value` of each `code` of each `dimension` of several experiments, by position."""
+    return _read_all_of(cursor, "segment_values", experiment_ids)
+
+
+def add_values(cursor: Cursor, experiment_id: str, values: pl.DataFrame) -> None:
+    """Add segment values with codes that are not given yet."""
+    _insert(cursor, "segment_values", experiment_id, values)
 
 
 def digest(cursor: Cursor, experiment_id: str) -> tuple[int, ...]:

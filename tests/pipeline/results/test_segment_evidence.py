@@ -11,7 +11,7 @@ from engine.analysis.evidence.segments import Segment
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.results.filters import InvalidFilterError
-from pipeline.rollup.segment_values import MOST_VALUES
+from pipeline.rollup.segment_codes import MOST_VALUES
 from tests.builders import NOW, a_goal, variants_of
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
 

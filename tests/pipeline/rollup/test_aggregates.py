@@ -6,12 +6,14 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from pipeline.rollup.aggregates import CELL, add_up, negate, sum_visitors
-from pipeline.rollup.segment_values import SegmentValues, as_categories, with_day_of_week
+from pipeline.rollup.segment_codes import SegmentCodes
+from pipeline.rollup.segment_values import as_categories, with_day_of_week
 from pipeline.store.warehouse.cubes import CUBE_BASE
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
 
 VISITOR = st.fixed_dictionaries(
     {
+        "experiment": st.integers(0, 2),
         "variant": st.integers(0, 1),
         "first_day": st.integers(20_000, 20_003),
         "country": st.sampled_from([None, "DE", "US"]),
@@ -23,10 +25,18 @@ VISITOR = st.fixed_dictionaries(
 
 
 def visitor_rows(drawn: list[dict[str, Any]]) -> pl.DataFrame:
-    schema = {"variant": pl.UInt8, "first_day": pl.Int32, "g0_day": pl.Int32, "g0_cents": pl.Int64}
+    schema = {
+        "experiment": pl.UInt16,
+        "variant": pl.UInt8,
+        "first_day": pl.Int32,
+        "g0_day": pl.Int32,
+        "g0_cents": pl.Int64,
+    }
     texts = dict.fromkeys((*DIMENSIONS, CUSTOM), pl.String)
     rows = pl.DataFrame(drawn, schema={**texts, **schema}).drop("day_of_week")
-    numbered = rows.with_row_index("visitor_key").with_columns(g0_at=pl.col("g0_day").cast(pl.Int64))
+    numbered = rows.with_row_index("visitor_key").with_columns(
+        g0_at=pl.col("g0_day").cast(pl.Int64), sign=pl.lit(1, pl.Int64)
+    )
     return with_day_of_week(as_categories(numbered))
 
 
@@ -34,46 +44,33 @@ def visitor_rows(drawn: list[dict[str, Any]]) -> pl.DataFrame:
 def test_cells_of_parts_add_up_to_the_whole_and_can_be_taken_away(
     drawn: list[dict[str, Any]], cut: int
 ) -> None:
-    values = SegmentValues()
-    rows = values.encode(visitor_rows(drawn))
+    codes = SegmentCodes()
+    rows = codes.encode(visitor_rows(drawn))
     orders = pl.DataFrame(
         schema={
+            "experiment": pl.UInt16,
             "visitor_key": pl.UInt32,
             "goal": pl.UInt8,
             "from_day": pl.Int32,
             "day": pl.Int32,
             "cents": pl.Int64,
+            "sign": pl.Int64,
         }
     )
-    whole, first, rest = (
-        sum_visitors(part, orders, 1, values, values.dimensions()) for part in (rows, rows[:cut], rows[cut:])
+    nothing = codes.large_dimensions().clear()
+    removed = rows[:cut].with_columns(sign=-pl.col("sign"))
+    whole, first, rest, difference = (
+        sum_visitors(part, orders, 1, codes, nothing)
+        for part in (rows, rows[:cut], rows[cut:], pl.concat([rows, removed]))
     )
     assert_frame_equal(add_up([first, rest]), whole, check_row_order=False)
     assert_frame_equal(add_up([whole, negate(first)]), rest, check_row_order=False)
+    assert_frame_equal(difference, rest, check_row_order=False)
+    of_each = (sum_visitors(part, orders, 1, codes, nothing) for part in rows.partition_by("experiment"))
+    assert_frame_equal(add_up(of_each), whole, check_row_order=False)
     everyone = whole.filter(pl.col("dimension") == "")
     assert everyone["visitors"].sum() == len(drawn)
     assert everyone["cohort_cents_squared"].sum() == sum(one["g0_cents"] ** 2 for one in drawn)
     high, low = (int(everyone[f"cohort_cents_cubed_{part}"].sum()) for part in ("high", "low"))
     assert high * CUBE_BASE + low == sum(one["g0_cents"] ** 3 for one in drawn)
     assert whole.select(CELL).is_duplicated().sum() == 0
-
-
-def test_values_keep_their_codes_when_more_are_learnt() -> None:
-    values = SegmentValues()
-    values.encode(visitor_rows([_visitor("US"), _visitor("DE")]))
-    before = dict(values.values("country").iter_rows())
-    again = SegmentValues(values.table())
-    codes = again.encode(visitor_rows([_visitor("AT"), _visitor("US"), _visitor(None)]))["country"].to_list()
-    assert before == {"DE": 0, "US": 1}
-    assert codes == [2, 1, None]
-
-
-def _visitor(country: str | None) -> dict[str, Any]:
-    return {
-        "variant": 0,
-        "first_day": 20_000,
-        "country": country,
-        "custom": None,
-        "g0_day": None,
-        "g0_cents": 0,
-    }

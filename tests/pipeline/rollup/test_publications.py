@@ -32,7 +32,7 @@ def publications(warehouse: Warehouse) -> Publications:
 
 def publish(warehouse: Warehouse, record: Published) -> None:
     with warehouse.transaction() as cursor:
-        published_rollups.publish(cursor, record)
+        published_rollups.publish(cursor, [record])
 
 
 def test_a_record_is_read_again_once_it_is_replaced(warehouse: Warehouse, publications: Publications) -> None:

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-import pipeline.rollup.count_and_publish as publishing
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from engine.local_days import epoch_microseconds
-from pipeline.rollup.count_and_publish import Replacement
+from pipeline.rollup.result_tables import ResultTables
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse.events import EventRow
 from tests.builders import NOW, STARTED, a_goal
@@ -94,7 +93,7 @@ def test_rebuilding_reports_and_mends_drift(
     assert store.observe(experiment, project).visitors.tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("step", ["remove", "add", "publish"])
+@pytest.mark.parametrize("step", ["_add", "update", "publish"])
 def test_run_that_dies_in_the_middle_leaves_what_was_published(
     store: WorkingStore,
     project: Project,
@@ -105,14 +104,14 @@ def test_run_that_dies_in_the_middle_leaves_what_was_published(
     store.write(project, *(an_exposure(experiment, 0, f"v{number}") for number in range(20)))
     before = store.observe(experiment, project)
     store.write(project, an_exposure(experiment, 1, "late"), a_purchase("v1"))
-    whole = getattr(Replacement, step)
+    whole = getattr(ResultTables, step)
 
-    def half(self: Replacement, *arguments: Any) -> None:
+    def half(self: ResultTables, *arguments: Any) -> None:
         whole(self, *arguments)
         raise MemoryError
 
     with monkeypatch.context() as broken:
-        broken.setattr(publishing.Replacement, step, half)
+        broken.setattr(ResultTables, step, half)
         with pytest.raises(MemoryError):
             store.rollup.refresh(project.id)
         stale = store.observe(experiment, project)
@@ -198,7 +197,8 @@ def test_forgotten_experiment_has_no_results(
 def test_dimension_with_too_many_values_is_answered_from_visitor_rows(
     store: WorkingStore, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.rollup.segment_values.MOST_VALUES", 3)
+    for module in ("segment_codes", "segment_values"):
+        monkeypatch.setattr(f"pipeline.rollup.{module}.MOST_VALUES", 3)
     regions = [an_exposure(experiment, 0, f"v{number}", region=f"r{number % 5}") for number in range(50)]
     store.write(project, *regions[:42])
     store.rollup.refresh(project.id)

@@ -18,7 +18,8 @@ def warehouse(tmp_path: Path) -> Iterator[Warehouse]:
 
 
 def cells(*rows: tuple[object, ...]) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    schema = {name: kind for name, kind in SCHEMA.items() if name != "experiment"}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 EVERYONE = ("", "", 0, None, 20_000, 7, 0, 0, 0, 0, 0, 0, 0)
@@ -50,4 +51,23 @@ def test_replacing_leaves_nothing_of_what_was_there(warehouse: Warehouse) -> Non
     with warehouse.transaction() as cursor:
         aggregates.replace(cursor, "exp_1", cells(EVERYONE, GERMANS))
         aggregates.replace(cursor, "exp_1", cells(EVERYONE))
+        assert aggregates.read_all(cursor, "exp_1").rows() == [EVERYONE]
+
+
+def test_what_is_added_counts_with_what_was_there(warehouse: Warehouse) -> None:
+    fewer = ("country", "DE", 0, None, 20_000, -3, 0, 0, 0, 0, 0, 0, 0)
+    more = ("country", "FR", 0, None, 20_000, 2, 0, 0, 0, 0, 0, 0, 0)
+    with warehouse.transaction() as cursor:
+        aggregates.replace(cursor, "exp_1", cells(EVERYONE, GERMANS))
+        aggregates.add(cursor, "exp_1", cells(EVERYONE, fewer, more))
+        assert aggregates.read_value(cursor, "exp_1", "", "")["visitors"].to_list() == [14]
+        assert aggregates.read_value(cursor, "exp_1", "country", "DE").is_empty()
+        assert aggregates.read_values(cursor, "exp_1", variants=2) == [("country", "FR")]
+        assert aggregates.read_all(cursor, "exp_1").height == 2
+
+
+def test_dimensions_are_removed_alone(warehouse: Warehouse) -> None:
+    with warehouse.transaction() as cursor:
+        aggregates.replace(cursor, "exp_1", cells(EVERYONE, GERMANS))
+        aggregates.remove_dimensions(cursor, "exp_1", ["country", "region"])
         assert aggregates.read_all(cursor, "exp_1").rows() == [EVERYONE]

@@ -34,15 +34,15 @@ def warehouse(tmp_path: Path) -> Iterator[Warehouse]:
 
 def test_a_record_replaces_the_one_before(warehouse: Warehouse) -> None:
     with warehouse.transaction() as cursor:
-        published.publish(cursor, RECORD)
-        published.publish(cursor, RECORD._replace(covered_seq=9))
+        published.publish(cursor, [RECORD])
+        published.publish(cursor, [RECORD._replace(covered_seq=9)])
         assert published.find(cursor, "exp_1") == RECORD._replace(covered_seq=9)
     assert published.list_experiments(warehouse) == ["exp_1"]
 
 
 def test_withdrawn_results_are_gone(warehouse: Warehouse) -> None:
     with warehouse.transaction() as cursor:
-        published.publish(cursor, RECORD)
+        published.publish(cursor, [RECORD])
         published.withdraw(cursor, "exp_1")
         assert published.find(cursor, "exp_1") is None
 

@@ -29,13 +29,24 @@ def orders(*keys: int) -> pl.DataFrame:
     return keyed.with_columns(goal=0, from_day=1, day=2, cents=300)
 
 
-def test_visitors_taken_out_are_returned_with_their_orders_and_gone(cursor: Cursor) -> None:
+def test_visitors_are_read_from_several_experiments_with_their_orders(cursor: Cursor) -> None:
+    visitors.recreate(cursor, "exp_2", goals=2)
+    visitors.add(cursor, "exp_1", rows(1, 2, 2**64 - 1), orders(1, 2))
+    visitors.add(cursor, "exp_2", rows(2, 3).with_columns(g1_cents=7), orders())
+
+    keys = pl.Series([2, 2**64 - 1], dtype=pl.UInt64)
+    found, their_orders = visitors.read_of(cursor, ["exp_1", "exp_2"], keys)
+
+    columns = ("experiment", "visitor_key", "g1_cents")
+    assert found.select(columns).sort(columns).rows() == [(0, 2, None), (0, 2**64 - 1, None), (1, 2, 7)]
+    assert their_orders.select("experiment", "visitor_key").rows() == [(0, 2)]
+
+
+def test_visitors_taken_out_are_gone_with_their_orders(cursor: Cursor) -> None:
     visitors.add(cursor, "exp_1", rows(1, 2, 2**64 - 1), orders(1, 2))
 
-    taken, their_orders = visitors.remove(cursor, "exp_1", pl.Series([2, 2**64 - 1], dtype=pl.UInt64))
+    visitors.remove(cursor, "exp_1", pl.Series([2, 2**64 - 1], dtype=pl.UInt64))
 
-    assert taken["visitor_key"].sort().to_list() == [2, 2**64 - 1]
-    assert their_orders["visitor_key"].to_list() == [2]
     assert cursor.execute("SELECT visitor_key FROM visitors_exp_1").fetchall() == [(1,)]
     assert cursor.execute("SELECT visitor_key FROM orders_exp_1").fetchall() == [(1,)]
 
@@ -59,7 +70,7 @@ def test_custom_dimension_of_any_name_is_found(cursor: Cursor, key: str) -> None
         .item()
     )
     values = pl.DataFrame({"dimension": ["custom"], "code": [7], "value": [text]})
-    visitors.write_values(cursor, "exp_1", values)
+    visitors.add_values(cursor, "exp_1", values)
     condition = visitors.segment_condition(cursor, "exp_1", {f"custom:{key}": "gold"})
     assert condition == "custom IN (7)"
 

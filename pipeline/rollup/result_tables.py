@@ -1,0 +1,146 @@
+"""Result tables of several experiments, written in one transaction: visitors, orders, values and sums."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import polars as pl
+
+from engine.analysis.comparison.plan import primary_row
+from engine.design.experiment import Experiment
+from pipeline.rollup.aggregates import add_up, sum_since_exposure, sum_visitors
+from pipeline.rollup.changed_rows import VisitorRows, changed_rows, concat_rows
+from pipeline.rollup.counting_rules import extra_columns
+from pipeline.rollup.due import Due
+from pipeline.rollup.read_events import ExperimentRows
+from pipeline.rollup.segment_codes import SegmentCodes
+from pipeline.store.warehouse import aggregates, visitors
+from pipeline.store.warehouse import published as published_rollups
+from pipeline.store.warehouse.connection import Cursor
+from pipeline.store.warehouse.published import Published
+from pipeline.store.warehouse.segment_dimensions import DIMENSIONS, read_custom_keys
+
+# Sums with more rows than this are written anew, with one row a cell.
+_MOST_ROWS: Final = 100_000
+_DIMENSION: Final = ("experiment", "dimension")
+
+
+class ResultTables:
+    """Result tables of experiments, invisible to readers until the transaction of `cursor` ends."""
+
+    def __init__(self, cursor: Cursor, group: Sequence[Due], *, is_recount: bool) -> None:
+        """Start with empty tables in a recount, otherwise continue with the published ones."""
+        self._cursor = cursor
+        self._experiments = [due.experiment for due in group]
+        self._ids = [experiment.id for experiment in self._experiments]
+        befores = [None if is_recount else due.before for due in group]
+        self._last_exposed_at = [before.last_exposed_at if before else None for before in befores]
+        known = None if is_recount else visitors.read_values_of(cursor, self._ids)
+        self._codes = SegmentCodes(known, read_custom_keys(cursor, self._experiments[0].project_id))
+        self._left_out = self._codes.dimensions().join(_summed(befores), on=_DIMENSION, how="anti")
+
+    def recount(self, buckets: Iterable[Sequence[ExperimentRows]]) -> None:
+        """Write the visitors in `buckets`, which have all of each experiment, and their sums."""
+        for one in self._experiments:
+            visitors.recreate(self._cursor, one.id, goals=len(one.goals), extra_columns=extra_columns(one))
+        cells = add_up([])
+        for bucket in buckets:
+            counted = self._encode(bucket)
+            self._add(counted)
+            cells = add_up([cells, self._sum(counted.signed(1))])
+        kept = dict(_by_experiment(cells.join(self._left_out, on=_DIMENSION, how="anti")))
+        nothing = cells.clear().drop("experiment")
+        for number, experiment_id in enumerate(self._ids):
+            aggregates.replace(self._cursor, experiment_id, kept.get(number, nothing))
+
+    def update(self, touched: pl.Series, buckets: Iterable[Sequence[ExperimentRows]]) -> None:
+        """Replace the rows of `touched` visitors by those in `buckets`, and change the sums accordingly."""
+        former = VisitorRows(*visitors.read_of(self._cursor, self._ids, touched))
+        counted = concat_rows([self._encode(bucket) for bucket in buckets])
+        removed, added = changed_rows(former, counted)
+        for number, rows in _by_experiment(removed.visitors.select("experiment", "visitor_key")):
+            visitors.remove(self._cursor, self._ids[number], rows["visitor_key"])
+        self._add(added)
+        before = self._left_out
+        changes = self._sum(concat_rows([added.signed(1), removed.signed(-1)]))
+        for number, cells in _by_experiment(changes):
+            aggregates.add(self._cursor, self._ids[number], cells)
+        for number, names in _by_experiment(self._left_out.join(before, on=_DIMENSION, how="anti")):
+            aggregates.remove_dimensions(self._cursor, self._ids[number], names["dimension"].to_list())
+        changed = [self._ids[number] for number in changes["experiment"].unique()]
+        for experiment_id, rows in aggregates.count_rows(self._cursor, changed).items():
+            if rows > _MOST_ROWS:
+                cells = aggregates.read_all(self._cursor, experiment_id)
+                aggregates.replace(self._cursor, experiment_id, cells)
+
+    def publish(self, records: Sequence[Published]) -> None:
+        """Publish the tables; the last exposure and the dimensions of `records` are filled in here."""
+        for number, values in _by_experiment(self._codes.take_new_values()):
+            visitors.add_values(self._cursor, self._ids[number], values)
+        left_out = dict(_by_experiment(self._left_out))
+        known = dict(_by_experiment(self._codes.dimensions()))
+        published = []
+        for number, record in enumerate(records):
+            dimensions = {*DIMENSIONS, *(known[number]["dimension"] if number in known else ())}
+            dimensions -= {*(left_out[number]["dimension"] if number in left_out else ())}
+            last_exposed_at = self._last_exposed_at[number]
+            published.append(
+                record._replace(last_exposed_at=last_exposed_at, dimensions=tuple(sorted(dimensions)))
+            )
+        published_rollups.publish(self._cursor, published)
+
+    def _encode(self, bucket: Sequence[ExperimentRows]) -> VisitorRows:
+        for number, one in enumerate(bucket):
+            moments = (self._last_exposed_at[number], one.last_exposed_at)
+            self._last_exposed_at[number] = max(filter(None, moments), default=None)
+        visitor_rows, orders = (
+            pl.concat(map(_numbered, parts, range(len(parts))), how="diagonal_relaxed")
+            for parts in ([one.visitors for one in bucket], [one.orders for one in bucket])
+        )
+        return VisitorRows(self._codes.encode(visitor_rows), orders)
+
+    def _add(self, rows: VisitorRows) -> None:
+        orders = dict(_by_experiment(rows.orders))
+        for number, own in _by_experiment(rows.visitors):
+            columns = _columns_of(self._experiments[number], own.columns)
+            own_orders = orders.get(number, visitors.no_orders())
+            visitors.add(self._cursor, self._ids[number], own.select(columns), own_orders)
+
+    def _sum(self, rows: VisitorRows) -> pl.DataFrame:
+        """Sum up rows with their signs, but not those dimensions that ever were left out.
+
+        Sums of a dimension that was left out once lack visitors.
+        """
+        self._left_out = pl.concat([self._left_out, self._codes.large_dimensions()]).unique()
+        goals = max(len(experiment.goals) for experiment in self._experiments)
+        cells = sum_visitors(*rows, goals, self._codes, self._left_out)
+        primary_goals = [primary_row(experiment) for experiment in self._experiments]
+        # The two have no dimension in common.
+        return pl.concat([cells, sum_since_exposure(rows.visitors, primary_goals)])
+
+
+def _summed(befores: Sequence[Published | None]) -> pl.DataFrame:
+    """List each `experiment` and `dimension` whose sums are stored."""
+    pairs = [(number, name) for number, one in enumerate(befores) if one for name in one.dimensions]
+    return pl.DataFrame(pairs, {"experiment": pl.UInt16, "dimension": pl.String}, orient="row")
+
+
+def _numbered(rows: pl.DataFrame, number: int) -> pl.DataFrame:
+    return rows.with_columns(pl.lit(number, pl.UInt16).alias("experiment"))
+
+
+def _by_experiment(rows: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Yield the rows of each experiment that has any, with its number."""
+    parts = rows.partition_by("experiment", as_dict=True, include_key=False)
+    return ((number, own) for (number,), own in parts.items())
+
+
+def _columns_of(experiment: Experiment, columns: Iterable[str]) -> list[str]:
+    """Select the columns of an experiment among those of several, which may have more goals."""
+    goals = range(len(experiment.goals))
+    own = {f"g{goal}_{name}" for goal in goals for name in ("at", "day", "cents")}
+    own |= {*extra_columns(experiment)}
+    return [name for name in columns if name in own or not _is_of_goal(name)]
+
+
+def _is_of_goal(column: str) -> bool:
+    return column[0] == "g" and column[1].isdigit()
