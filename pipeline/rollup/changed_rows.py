@@ -40,5 +40,5 @@ def changed_rows(former: VisitorRows, counted: VisitorRows) -> tuple[VisitorRows
 
 
 def _differing(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
-    both = pl.concat([before, after.cast(dict(before.schema))])
+    both = pl.concat([before, after.cast(before.schema)])
     return both.filter(both.is_unique()).select(_VISITOR)

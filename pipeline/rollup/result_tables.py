@@ -67,10 +67,11 @@ class ResultTables:
         for number, names in _by_experiment(self._left_out.join(before, on=_DIMENSION, how="anti")):
             aggregates.remove_dimensions(self._cursor, self._ids[number], names["dimension"].to_list())
         changed = [self._ids[number] for number in changes["experiment"].unique()]
-        for experiment_id, rows in aggregates.count_rows(self._cursor, changed).items():
-            if rows > _MOST_ROWS:
-                cells = aggregates.read_all(self._cursor, experiment_id)
-                aggregates.replace(self._cursor, experiment_id, cells)
+        for experiment_id, height in aggregates.count_rows(self._cursor, changed).items():
+            if height > _MOST_ROWS:
+                aggregates.replace(
+                    self._cursor, experiment_id, aggregates.read_all(self._cursor, experiment_id)
+                )
 
     def publish(self, records: Sequence[Published]) -> None:
         """Publish the tables; the last exposure and the dimensions of `records` are filled in here."""

@@ -31,7 +31,7 @@ class SegmentCodes:
         self._values = {name: _VALUES.to_frame() for name in (*DIMENSIONS, CUSTOM)}
         if known is not None:
             for (name,), values in known.group_by("dimension"):
-                self._values[str(name)] = values.select(_VALUES.names()).cast(dict(_VALUES))
+                self._values[str(name)] = values.select(_VALUES.names()).cast(_VALUES)
         self._custom = self._members_of(self._values[CUSTOM])
         self._new: list[pl.DataFrame] = []
 
@@ -94,7 +94,8 @@ class SegmentCodes:
         texts = found.join(numbers, on="number")
         self._add(name, texts.select("experiment", "value"))
         coded = texts.join(self._values[name], on=["experiment", "value"])
-        return pairs.replace_strict(coded["pair"], coded["code"], return_dtype=pl.UInt32).alias(name)
+        codes: pl.Series = pairs.replace_strict(coded["pair"], coded["code"], return_dtype=pl.UInt32)
+        return codes.alias(name)
 
     def _add(self, name: str, pairs: pl.DataFrame) -> None:
         known = self._values[name]

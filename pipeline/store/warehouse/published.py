@@ -1,6 +1,6 @@
 """Records of published results, and of completed nightly rollups by time zone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, Final, NamedTuple
 
@@ -34,20 +34,18 @@ class Published(NamedTuple):
     is_final: bool
 
 
-_RECORD: Final = pl.Schema(
-    {
-        "experiment_id": pl.String,
-        "fingerprint": pl.String,
-        "rules": pl.String,
-        "covered_seq": pl.Int64,
-        "as_of": pl.Int64,
-        "last_exposed_at": pl.Int64,
-        "variants": pl.List(pl.String),
-        "goals": pl.List(pl.String),
-        "dimensions": pl.List(pl.String),
-        "is_final": pl.Boolean,
-    }
-)
+_RECORD: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {
+    "experiment_id": pl.String,
+    "fingerprint": pl.String,
+    "rules": pl.String,
+    "covered_seq": pl.Int64,
+    "as_of": pl.Int64,
+    "last_exposed_at": pl.Int64,
+    "variants": pl.List(pl.String),
+    "goals": pl.List(pl.String),
+    "dimensions": pl.List(pl.String),
+    "is_final": pl.Boolean,
+}
 
 
 def create_table(cursor: Cursor) -> None:
