@@ -1,8 +1,9 @@
 """Segments of an event: from the sender's attributes, the URL and the request headers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import product
 from typing import Any, Final, TypedDict
 from urllib.parse import parse_qs
 
@@ -10,7 +11,7 @@ import msgspec
 
 from engine.design.vocabulary import SEGMENT_VALUES, VisitorIdentity
 from pipeline.events.traffic_source import traffic_source
-from pipeline.events.user_agent import UNKNOWN_DEVICE, Device, device_of
+from pipeline.events.user_agent import MAX_LENGTH, UNKNOWN_DEVICE, Device, device_of
 from pipeline.store.warehouse.events import HEADER_BITS
 
 MAX_TEXT: Final = 256
@@ -48,27 +49,6 @@ class InvalidAttributesError(ValueError):
     """Attributes that are not a flat object of texts, numbers and booleans."""
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
-    """The visitor's device and location by the request headers; unknown where a server sends the events."""
-
-    device: Device = UNKNOWN_DEVICE
-    country: str | None = None
-    region: str | None = None
-
-    @classmethod
-    def of_headers(cls, headers: Mapping[str, str]) -> "Client":
-        """Read device and location from request headers with lower-case names."""
-        country = next((headers[name] for name in COUNTRY_HEADERS if name in headers), None)
-        region = next((headers[name] for name in REGION_HEADERS if name in headers), None)
-        return cls(
-            device_of(headers.get("user-agent")), _country(country), region[:MAX_TEXT] if region else None
-        )
-
-
-UNKNOWN_CLIENT: Final = Client()
-
-
 class Segments(TypedDict):
     """Segment columns of an event; None where unknown. `header_fields` as in EventRow."""
 
@@ -87,13 +67,73 @@ class Segments(TypedDict):
     header_fields: int
 
 
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The visitor's device and location by the request headers; unknown where a server sends the events."""
+
+    device: Device = UNKNOWN_DEVICE
+    country: str | None = None
+    region: str | None = None
+    # Of an event that tells nothing of its visitor; shared by all of them.
+    segments: Segments = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "segments", _segments_by_headers(self))
+
+    @classmethod
+    def of_headers(cls, headers: Mapping[str, str]) -> "Client":
+        """Read device and location from request headers with lower-case names."""
+        # Cut before they are kept, since headers may be long.
+        user_agent = headers.get("user-agent", "")[:MAX_LENGTH]
+        return _client(user_agent, _first_of(COUNTRY_HEADERS, headers), _first_of(REGION_HEADERS, headers))
+
+
+def _first_of(names: tuple[str, ...], headers: Mapping[str, str]) -> str | None:
+    for name in names:
+        if name in headers:
+            return headers[name][:MAX_TEXT]
+    return None
+
+
+@lru_cache(maxsize=4_096)
+def _client(user_agent: str, country: str | None, region: str | None) -> Client:
+    return Client(device_of(user_agent), _country(country), region or None)
+
+
+def _segments_by_headers(client: Client) -> Segments:
+    device = client.device
+    return Segments(
+        is_bot=device.is_bot,
+        traffic_source=None,
+        device_type=device.device_type,
+        visitor_type=None,
+        os=device.os,
+        country=client.country,
+        region=client.region,
+        browser=device.browser,
+        utm_source=None,
+        utm_medium=None,
+        utm_campaign=None,
+        custom=None,
+        header_fields=sum(HEADER_BITS.values()),
+    )
+
+
+UNKNOWN_CLIENT: Final = Client()
+# The sum of HEADER_BITS of the fields that are not stated, by whether each is not, in the order of the bits.
+_HEADER_FIELDS: Final = {
+    missing: sum(bit for bit, is_missing in zip(HEADER_BITS.values(), missing, strict=True) if is_missing)
+    for missing in product((False, True), repeat=len(HEADER_BITS))
+}
+
+
 def segments_of(attributes: Mapping[str, Any] | None, url: str | None, client: Client) -> Segments:
     """Derive the segments of an event: from the attributes, else the URL, else the request headers.
 
     Every attribute that is no known field is a custom dimension. Raises InvalidAttributesError.
     """
     if not attributes and (url is None or "?" not in url):
-        return _of_client(client).copy()
+        return client.segments
     attributes = attributes or {}
     given = _texts(attributes)
     # An empty referrer is what a browser reports where the visitor typed the address.
@@ -129,7 +169,7 @@ def segments_of(attributes: Mapping[str, Any] | None, url: str | None, client: C
         utm_medium=utm.get("utm_medium"),
         utm_campaign=utm.get("utm_campaign"),
         custom=_custom(attributes),
-        header_fields=_header_fields(stated),
+        header_fields=_HEADER_FIELDS[tuple([value is None for value in stated])],
     )
 
 
@@ -139,38 +179,6 @@ def identity_of(attributes: Mapping[str, Any] | None, user_id: str | None) -> Vi
         return "identified"
     stated = attributes.get("visitor_identity") if attributes else None
     return "identified" if isinstance(stated, str) and stated.strip().lower() == "identified" else "anonymous"
-
-
-def _header_fields(stated: tuple[str | None, ...]) -> int:
-    """Add up the HEADER_BITS of the fields that are not stated, in the order of the bits."""
-    device_type, os, country, region, browser = stated
-    return (
-        (device_type is None)
-        + 2 * (os is None)
-        + 4 * (country is None)
-        + 8 * (region is None)
-        + 16 * (browser is None)
-    )
-
-
-@lru_cache(maxsize=1_000)
-def _of_client(client: Client) -> Segments:
-    device = client.device
-    return Segments(
-        is_bot=device.is_bot,
-        traffic_source=None,
-        device_type=device.device_type,
-        visitor_type=None,
-        os=device.os,
-        country=client.country,
-        region=client.region,
-        browser=device.browser,
-        utm_source=None,
-        utm_medium=None,
-        utm_campaign=None,
-        custom=None,
-        header_fields=sum(HEADER_BITS.values()),
-    )
 
 
 _KNOWN: Final = frozenset(Segments.__annotations__) - {"is_bot", "custom", "header_fields"} | _TARGETING_ONLY

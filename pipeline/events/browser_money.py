@@ -7,8 +7,8 @@ from engine.currencies import minor_units
 from engine.design.project import Project
 from pipeline.events.rejections import RejectedError
 
-# Units of a currency in a US dollar, rounded down to a power of ten, where that is 100 or more, by reference
-# rates of the European Central Bank (https://www.ecb.europa.eu/stats/eurofxref) and the IMF.
+# Units of a currency that a US dollar buys, as rough magnitudes chosen for a bound on amounts: powers of ten
+# from general knowledge, without a source of rates.
 _SMALL_UNITS: Final = {
     **dict.fromkeys("ALL DZD HUF ISK JPY KES LKR NPR PKR RSD XAF XOF XPF".split(), 100),  # noqa: SIM905
     **dict.fromkeys(

@@ -21,7 +21,7 @@ _TABLET: Final = re.compile(
 )
 _MOBILE: Final = re.compile(r"mobi|iphone|ipod|windows phone|opera mini", re.IGNORECASE)
 # Real ones are shorter; the cut bounds the time that the patterns take.
-_MAX_LENGTH: Final = 512
+MAX_LENGTH: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ UNKNOWN_DEVICE: Final = Device()
 
 def device_of(user_agent: str | None) -> Device:
     """Parse a User-Agent; an absent one is unknown, not a bot."""
-    return _parsed(user_agent[:_MAX_LENGTH]) if user_agent else UNKNOWN_DEVICE
+    return _parsed(user_agent[:MAX_LENGTH]) if user_agent else UNKNOWN_DEVICE
 
 
 @lru_cache(maxsize=10_000)

@@ -24,8 +24,8 @@ def segments(attributes: dict[str, Any] | None, url: str | None = None) -> Segme
 
 def test_nothing_given_is_nothing_known() -> None:
     found = segments(None, "https://shop.example/")
-    assert not found.pop("is_bot")  # type: ignore[misc]  # taken out to look at the rest
-    assert {value for name, value in found.items() if name != "header_fields"} == {None}
+    assert not found["is_bot"]
+    assert {value for name, value in found.items() if name not in {"is_bot", "header_fields"}} == {None}
 
 
 def test_the_request_tells_device_and_place() -> None:
@@ -97,6 +97,9 @@ def test_what_is_no_flat_object_of_few_values_is_refused(attributes: dict[str, A
 def test_segments_that_only_headers_give_are_marked() -> None:
     client = Client.of_headers({"user-agent": PHONE, "cf-ipcountry": "CA"})
     bits = {name: HEADER_BITS[name] for name in ("device_type", "os", "country", "region", "browser")}
+    for name, bit in bits.items():
+        alone = segments_of({name: "desktop"}, None, client)
+        assert alone["header_fields"] == sum(bits.values()) - bit
     assert segments_of(None, None, client)["header_fields"] == sum(bits.values())
     stated = segments_of({"device_type": "desktop", "country": "us"}, None, client)["header_fields"]
     assert stated == bits["os"] + bits["region"] + bits["browser"]
