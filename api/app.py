@@ -6,7 +6,7 @@ from typing import Final
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from api import errors
 from api.mcp.endpoint import McpEndpoint
@@ -31,15 +31,15 @@ from api.routes import (
     sdk_keys,
     tools,
 )
+from api.sdk.endpoints import SdkEndpoints
 from api.services import Services, open_services
 from api.unknown_paths import refuse_unknown_path
 from pipeline.settings import Settings
 
 VERSION: Final = "1.0.0"
 PREFIX: Final = "/api/v1"
-# Routes are tried in order, and most requests are for the SDK.
+# Tried in order; those of the SDK are answered before.
 RESOURCES: Final[tuple[APIRouter, ...]] = (
-    sdk.router,
     projects.router,
     sdk_keys.router,
     experiments.router,
@@ -71,9 +71,13 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
         # An unknown path is a 404, never a redirect.
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
+        # Otherwise each request looks for the settings of OpenTelemetry in the environment.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.openapi = describe(app)  # type: ignore[method-assign] # FastAPI's documented way to extend the document
     errors.install(app)
+    answered_before = _with_prefix(sdk.router)
+    app.add_middleware(SdkEndpoints, routes=answered_before)
     app.add_middleware(RateLimitHeaders)
     app.add_middleware(NoStore)
     app.add_middleware(SdkCors)
@@ -86,11 +90,20 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
     app.router.routes.append(Route(PATH, mcp, methods=["POST"]))
     # Last, for what no route takes.
     app.mount(PREFIX, refuse_unknown_path)
+    # Every route that takes requests, for the document, the tools and the methods of a path.
+    app.state.operations = [*answered_before, *app.routes]
     # Outermost, so that no other middleware sees a path with a key in it.
     app.add_middleware(KeyInPathMiddleware)
     # A path is decoded before anything compares it.
     app.add_middleware(EncodedSlashes)
     return app
+
+
+def _with_prefix(router: APIRouter) -> list[BaseRoute]:
+    """Return the routes of a router under PREFIX, outside of any application."""
+    prefixed = APIRouter(generate_unique_id_function=_operation_id)
+    prefixed.include_router(router, prefix=PREFIX)
+    return prefixed.routes
 
 
 def _operation_id(route: APIRoute) -> str:

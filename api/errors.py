@@ -115,12 +115,14 @@ ANSWERED: Final[tuple[type[Exception], ...]] = (
     TransitionError,
     *(error for row in ERROR_CODES.values() for error in row.errors),
 )
+# These, and what the framework raises.
+HANDLED: Final[tuple[type[Exception], ...]] = (*ANSWERED, RequestValidationError, HTTPException)
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 
 def install(app: FastAPI) -> None:
-    """Register handlers that answer every error of ANSWERED, and of the framework, in the envelope."""
-    for kind in (*ANSWERED, RequestValidationError, HTTPException):
+    """Register handlers that answer every error of HANDLED in the envelope."""
+    for kind in HANDLED:
         app.add_exception_handler(kind, _handle)
 
 
@@ -129,7 +131,7 @@ async def _handle(request: Request, error: Exception) -> JSONResponse:
 
 
 def answer_to(request: Request, error: Exception) -> JSONResponse:
-    """Answer a request that an error of ANSWERED, or of the framework, refuses."""
+    """Answer a request that an error of HANDLED refuses."""
     return error_response(_api_error(request, error), request.state.request_id)
 
 
@@ -200,7 +202,7 @@ def allowed_methods(request: Request) -> str:
     """List the methods of the path; the framework would name those of its first route only."""
     scope = {"type": "http", "path": request.url.path, "root_path": "", "headers": []}
     # A mounted application takes what is left.
-    routes = [route for route in request.app.routes if not isinstance(route, Mount)]
+    routes = [route for route in request.app.state.operations if not isinstance(route, Mount)]
     return ", ".join(
         method
         for method in METHODS

@@ -69,7 +69,11 @@ def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
 
 def _document(app: FastAPI) -> dict[str, Any]:
     document = get_openapi(
-        title=app.title, version=app.version, description=ABOUT, routes=app.routes, openapi_version="3.1.0"
+        title=app.title,
+        version=app.version,
+        description=ABOUT,
+        routes=app.state.operations,
+        openapi_version="3.1.0",
     )
     schemas: dict[str, Any] = document["components"]["schemas"]
     _remove_foreign_errors(document)

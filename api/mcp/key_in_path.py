@@ -37,7 +37,10 @@ def _move_key(scope: Scope) -> None:
         return
     if SECRET.search(scope["path"]):
         _set_path(scope, SECRET.sub(r"\1***", scope["path"]))
-    scope["query_string"] = SECRET.sub(r"\1***", scope["query_string"].decode("latin-1")).encode("latin-1")
+    if scope["query_string"]:
+        scope["query_string"] = SECRET.sub(r"\1***", scope["query_string"].decode("latin-1")).encode(
+            "latin-1"
+        )
 
 
 def _set_path(scope: Scope, path: str) -> None:

@@ -2,11 +2,14 @@
 
 from typing import Final
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.middleware.answer_headers import set_headers
 
 # Answers under these paths depend on the key of the request.
 PRIVATE: Final = ("/api/", "/mcp/")
+CACHE_CONTROL: Final = b"cache-control"
+NO_STORE: Final = ((CACHE_CONTROL, b"no-store"),)
 
 
 class NoStore:
@@ -22,8 +25,12 @@ class NoStore:
             return
 
         async def send_uncached(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).setdefault("Cache-Control", "no-store")
+            if message["type"] == "http.response.start" and not _says_otherwise(message):
+                set_headers(message, NO_STORE)
             await send(message)
 
         await self._app(scope, receive, send_uncached)
+
+
+def _says_otherwise(start: Message) -> bool:
+    return any(name == CACHE_CONTROL for name, _ in start["headers"])

@@ -2,20 +2,24 @@
 
 from typing import Final
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.middleware.answer_headers import raw_headers, set_headers
 
 PATHS: Final = "/api/v1/sdk/"
 ANY_ORIGIN: Final = {"Access-Control-Allow-Origin": "*"}
 READABLE: Final = ("X-Request-Id", "Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
-EXPOSED: Final = {"Access-Control-Expose-Headers": ", ".join(READABLE)}
-PREFLIGHT: Final = {
-    **ANY_ORIGIN,
-    "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
-    "Access-Control-Allow-Headers": "Authorization, Content-Encoding, Content-Type, X-SDK-Key",
-    # A day in seconds; browsers cap it.
-    "Access-Control-Max-Age": "86400",
-}
+OPEN: Final = raw_headers({**ANY_ORIGIN, "Access-Control-Expose-Headers": ", ".join(READABLE)})
+PREFLIGHT: Final = raw_headers(
+    {
+        **ANY_ORIGIN,
+        "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
+        "Access-Control-Allow-Headers": "Authorization, Content-Encoding, Content-Type, X-SDK-Key",
+        # A day in seconds; browsers cap it.
+        "Access-Control-Max-Age": "86400",
+    }
+)
 
 
 class SdkCors:
@@ -32,12 +36,11 @@ class SdkCors:
 
         async def send_readable(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update({**ANY_ORIGIN, **EXPOSED})
+                set_headers(message, OPEN)
             await send(message)
 
         if scope["method"] == "OPTIONS" and "access-control-request-method" in Headers(scope=scope):
-            headers = [(name.lower().encode(), value.encode()) for name, value in PREFLIGHT.items()]
-            await send({"type": "http.response.start", "status": 204, "headers": headers})
+            await send({"type": "http.response.start", "status": 204, "headers": PREFLIGHT})
             await send({"type": "http.response.body", "body": b""})
             return
         await self._app(scope, receive, send_readable)

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from limits.errors import StorageError
-from limits.storage import MemoryStorage, Storage, storage_from_string
-from starlette.datastructures import MutableHeaders
+from limits.storage import Storage, storage_from_string
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.errors import ApiError
+from api.middleware.answer_headers import RawHeaders, set_headers
+from api.middleware.local_counts import LocalCounts
 from pipeline.settings import Settings
 
 WINDOW_SECONDS: Final = 60
@@ -34,13 +35,13 @@ class Window:
     is_exceeded: bool
 
     @property
-    def headers(self) -> dict[str, str]:
+    def headers(self) -> RawHeaders:
         """The rate-limit headers of an answer."""
-        return {
-            "RateLimit-Limit": str(self.limit),
-            "RateLimit-Remaining": str(max(self.limit - self.used, 0)),
-            "RateLimit-Reset": str(self.reset_seconds),
-        }
+        return (
+            (b"ratelimit-limit", b"%d" % self.limit),
+            (b"ratelimit-remaining", b"%d" % max(self.limit - self.used, 0)),
+            (b"ratelimit-reset", b"%d" % self.reset_seconds),
+        )
 
     def require_room(self) -> None:
         """Require that this request is within the limit; ApiError `rate_limited`."""
@@ -58,7 +59,7 @@ class RateLimits:
 
     def __init__(self, settings: Settings) -> None:
         """Open the store of counts that the settings name; ConfigurationError for an unknown one."""
-        self._local = MemoryStorage()
+        self._local = LocalCounts()
         self._counting = threading.Lock()
         self.is_local = settings.rate_limit_url == IN_MEMORY
         self._shared = None if self.is_local else _storage_at(settings.rate_limit_url)
@@ -77,7 +78,7 @@ class RateLimits:
                 logger.warning(
                     "this process counts requests alone, because the shared store does not answer: %s", error
                 )
-        # The library's own locks leave a gap between reading and counting.
+        # Otherwise there were a gap between reading and counting.
         with self._counting:
             return _count(self._local, subject, limit)
 
@@ -95,15 +96,17 @@ class RateLimitHeaders:
             return
 
         async def send_with_window(message: Message) -> None:
-            window: Window | None = scope.get("state", {}).get("window")
-            if message["type"] == "http.response.start" and window is not None:
-                MutableHeaders(scope=message).update(window.headers)
+            window: Window | None = None
+            if message["type"] == "http.response.start":
+                window = scope.get("state", {}).get("window")
+            if window is not None:
+                set_headers(message, window.headers)
             await send(message)
 
         await self._app(scope, receive, send_with_window)
 
 
-def _count(storage: Storage, subject: str, limit: int) -> Window:
+def _count(storage: Storage | LocalCounts, subject: str, limit: int) -> Window:
     if storage.get_expiry(subject) - time.time() > 2 * WINDOW_SECONDS:
         # Otherwise a window that began while the clock was ahead would last until then.
         logger.warning("the clock was set back: the window of %s begins anew", subject)

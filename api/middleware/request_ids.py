@@ -3,15 +3,16 @@
 import logging
 from typing import Final
 
-from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import logs
 from api.errors import ApiError, error_response
+from api.middleware.answer_headers import set_headers
 from pipeline.store.catalog.ids import new_id
 
 HEADER: Final = "X-Request-Id"
+_RAW_HEADER: Final = HEADER.lower().encode()
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +38,7 @@ class RequestIds:
             if message["type"] == "http.response.start":
                 has_started = True
                 # A replayed answer has the id of its first request.
-                MutableHeaders(scope=message)[HEADER] = scope["state"]["request_id"]
+                set_headers(message, [(_RAW_HEADER, scope["state"]["request_id"].encode())])
             await send(message)
 
         try:

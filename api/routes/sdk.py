@@ -1,6 +1,6 @@
 """SDK: events and assignments, from browsers and from servers with the scope `sdk:write`.
 
-These routes take the bare request, because resolving FastAPI dependencies costs as much as storing an event.
+`SdkEndpoints` calls these endpoints with the bare request, before the framework; their routes describe them.
 """
 
 from typing import Final
@@ -38,7 +38,8 @@ async def track_conversions(request: Request) -> Response:
     return await store_events(request, decode_conversions, single=True)
 
 
-@router.post("/init", openapi_extra=taking(VISIT) | OPEN_TO_BROWSERS)
-async def assign_visitor(request: Request) -> VisitAnswer:
+@router.post("/init", responses={200: {"model": VisitAnswer}}, openapi_extra=taking(VISIT) | OPEN_TO_BROWSERS)
+async def assign_visitor(request: Request) -> Response:
     """Say which variants a visitor sees. The first assignment stays; an exposure is what counts."""
-    return await answer_init(request)
+    answer = await answer_init(request)
+    return Response(answer.model_dump_json(), media_type="application/json")

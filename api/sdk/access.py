@@ -92,7 +92,7 @@ async def read_request(
         cached,
         await read(count_bytes),
         "browser",
-        Client.of_headers(dict(request.headers)),
+        Client.of_headers(request.headers),
         address,
         address_key,
         cached.excludes(address),

@@ -28,14 +28,18 @@ class AddressCounts:
 
     def get(self, key: int) -> int:
         """Return the count of a 64-bit key."""
-        return min(row[key >> 16 * place & _SLOTS - 1] for place, row in enumerate(self.rows))
+        return min([row[slot] for row, slot in zip(self.rows, _slots(key), strict=True)])
 
     def add(self, key: int, number: int) -> None:
         """Add a number to the count of a key."""
         total = self.get(key) + number
-        for place, row in enumerate(self.rows):
-            slot = key >> 16 * place & _SLOTS - 1
+        for row, slot in zip(self.rows, _slots(key), strict=True):
             row[slot] = max(row[slot], total)
+
+
+def _slots(key: int) -> tuple[int, int, int, int]:
+    """Cut a key into the place of each row."""
+    return key % _SLOTS, (key >> 16) % _SLOTS, (key >> 32) % _SLOTS, (key >> 48) % _SLOTS
 
 
 class BrowserQuotas:
@@ -76,28 +80,28 @@ class BrowserQuotas:
             self._of_addresses[unit].add(address_key, number)
 
     def _require(self, unit: str, project_id: str, address_key: int | None, number: int) -> None:
-        seconds = math.ceil(self._window_ends_at() - self._clock())
+        self._renew_window()
         for_project, for_address = self._limits[unit]
         used = self._of_projects[unit][project_id]
-        _require_room(f"{unit} of the project", used, number, for_project, seconds)
+        if used and used + number > for_project:
+            raise self._refusal(f"{for_project:,} {unit} of the project")
         if address_key is not None:
             used = self._of_addresses[unit].get(address_key)
-            _require_room(f"{unit} from your network address", used, number, for_address, seconds)
+            if used and used + number > for_address:
+                raise self._refusal(f"{for_address:,} {unit} from your network address")
 
-    def _window_ends_at(self) -> float:
-        """Begin a window where the last one is over; return the time at which it ends."""
+    def _renew_window(self) -> None:
+        """Begin a window where the last one is over."""
         now = self._clock()
         if now >= self._ends_at:
             self._ends_at = now + WINDOW_SECONDS
             self._of_projects = {unit: Counter() for unit in self._limits}
             self._of_addresses = {unit: AddressCounts() for unit in self._limits}
-        return self._ends_at
 
-
-def _require_room(what: str, used: int, number: int, limit: int, seconds: int) -> None:
-    if used and used + number > limit:
-        raise ApiError(
+    def _refusal(self, what: str) -> ApiError:
+        seconds = str(math.ceil(self._ends_at - self._clock()))
+        return ApiError(
             "rate_limited",
-            f"at most {limit:,} {what} are taken from browsers a minute; send these again in {seconds} s",
-            headers={"Retry-After": str(seconds)},
+            f"at most {what} are taken from browsers a minute; send these again in {seconds} s",
+            headers={"Retry-After": seconds},
         )

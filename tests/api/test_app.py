@@ -6,6 +6,7 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
 from api.app import PREFIX, RESOURCES, create_app
+from api.routes import sdk
 from pipeline.settings import Settings
 
 
@@ -20,7 +21,9 @@ def test_the_store_is_opened_when_the_application_serves(tmp_path: Path) -> None
 
 
 def test_a_route_is_named_by_its_function() -> None:
-    routes = [route for router in RESOURCES for route in router.routes if isinstance(route, APIRoute)]
+    routes = [
+        route for router in (sdk.router, *RESOURCES) for route in router.routes if isinstance(route, APIRoute)
+    ]
     names = [route.endpoint.__name__ for route in routes]
     assert len(set(names)) == len(names) > 30
     document = create_app(Settings()).openapi()

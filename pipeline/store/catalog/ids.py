@@ -1,12 +1,16 @@
 """Ids and unique names."""
 
-import base64
 import secrets
 from collections.abc import Collection
 from itertools import count
+from typing import Final
 
-ID_BYTES = 13
-ID_LENGTH = 20
+ID_LENGTH: Final = 20
+# Every request has an id: two characters at a time take a sixth of the time of base64.b32encode.
+_CHARACTERS: Final = "abcdefghijklmnopqrstuvwxyz234567"
+_PAIRS: Final = [first + second for first in _CHARACTERS for second in _CHARACTERS]
+_PAIR_BITS: Final = 10
+_SHIFTS: Final = range(0, ID_LENGTH // 2 * _PAIR_BITS, _PAIR_BITS)
 
 
 def new_id(prefix: str) -> str:
@@ -20,7 +24,8 @@ def new_sdk_key() -> str:
 
 
 def _random_base32() -> str:
-    return base64.b32encode(secrets.token_bytes(ID_BYTES)).decode("ascii").lower()[:ID_LENGTH]
+    number = int.from_bytes(secrets.token_bytes(13))
+    return "".join([_PAIRS[number >> shift & len(_PAIRS) - 1] for shift in _SHIFTS])
 
 
 def free_name(wanted: str, taken: Collection[str]) -> str:
