@@ -15,7 +15,7 @@ from engine.errors import InvalidDesignError, Problem, TransitionError
 from pipeline.disk_space import DiskFullError
 from pipeline.events.batch_split import TooManyEventsError, TooMuchAroundError
 from pipeline.events.body import InvalidBodyError, MalformedBodyError
-from pipeline.ingest import IngestError
+from pipeline.ingest.errors import IngestError
 from pipeline.results.filters import InvalidFilterError
 from pipeline.store.catalog.errors import (
     CatalogBusyError,

@@ -14,12 +14,14 @@ from pipeline.store.catalog.errors import CatalogError
 from pipeline.store.ownership.commit_mark import CommitMark
 from pipeline.store.ownership.damage import DamagedStoreError
 from pipeline.store.ownership.warehouse_facts import UnreadableWarehouseError, WarehouseFacts, read_facts
+from pipeline.store.spool.spool_facts import inspect_spool
 
 RESTORE: Final = (
     "put the missing file back or restore a backup of the whole data folder; to go on with what is there, "
     "start `truelift serve --accept-loss` once"
 )
 REBUILD: Final = "count the results anew with `truelift rollup --full`"
+REPORT: Final = "report them as a defect of truelift, and remove the file once they are stored or not needed"
 REWRITE: Final = "write the snapshots anew with `truelift snapshot`"
 
 
@@ -45,6 +47,7 @@ def inspect_store(settings: Settings) -> list[Finding]:
             catalog.close()
     if facts is not None:
         findings.extend(_sequence_findings(settings, facts))
+    findings.extend(_refused_findings(settings))
     findings.extend(_snapshot_findings(settings, facts))
     return findings
 
@@ -99,10 +102,14 @@ def _catalog_findings(
 
 def _sequence_findings(settings: Settings, facts: WarehouseFacts) -> Iterator[Finding]:
     acknowledged = CommitMark(settings.warehouse_path).read()
-    if facts.newest_seq < acknowledged:
+    spool = inspect_spool(settings.spool_path, facts.id, facts.loaded_seq)
+    if spool.problem is not None:
+        yield Finding("spool", spool.problem, RESTORE)
+    newest = max(facts.newest_seq, spool.last_seq)
+    if newest < acknowledged:
         problem = (
-            f"{acknowledged - facts.newest_seq:,} acknowledged events are missing, up to number "
-            f"{acknowledged}: the log of the warehouse was removed or damaged"
+            f"{acknowledged - newest:,} acknowledged events are missing, up to number {acknowledged}: the "
+            "log of the warehouse, or the spool, was removed or damaged"
         )
         yield Finding("sequence numbers", problem, RESTORE)
     for project_id, repeated in facts.repeated_seqs.items():
@@ -113,6 +120,11 @@ def _sequence_findings(settings: Settings, facts: WarehouseFacts) -> Iterator[Fi
         if covered > facts.newest_seq:
             problem = f"results of experiment {experiment_id} count events that are not in the warehouse"
             yield Finding("sequence numbers", problem, REBUILD)
+
+
+def _refused_findings(settings: Settings) -> Iterator[Finding]:
+    for path in sorted(settings.refused_events_path.glob("*.json")):
+        yield Finding("refused events", f"the warehouse refused the acknowledged events in {path}", REPORT)
 
 
 def _snapshot_findings(settings: Settings, facts: WarehouseFacts | None) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from pipeline.clock import utc_now
-from pipeline.ingest import Ingest
+from pipeline.ingest.ingest import Ingest
 from pipeline.results.results import Results
 from pipeline.rollup.run import Rollup
 from pipeline.settings import Settings
@@ -60,9 +60,16 @@ def open_pipeline(
         ingest = Ingest(warehouse, settings)
         ingest.start()
         stack.callback(ingest.stop)
-        rollup = Rollup(warehouse, catalog, settings, last_seq_of=ingest.last_seq_of, clock=clock)
+        rollup = Rollup(
+            warehouse,
+            catalog,
+            settings,
+            last_seq_of=ingest.last_seq_of,
+            load_events=ingest.load,
+            clock=clock,
+        )
         stack.callback(rollup.close)
-        snapshots = Snapshots(warehouse, catalog, settings, clock=clock)
+        snapshots = Snapshots(warehouse, catalog, settings, clock=clock, load_events=ingest.load)
         stack.callback(snapshots.close)
         yield PipelineServices(
             settings=settings,
@@ -83,6 +90,8 @@ def _stored_paths(settings: Settings) -> Iterator[Path]:
     yield settings.secrets_key_path
     yield from settings.data_dir.glob(f"{settings.warehouse_path.name}*")
     yield from settings.data_dir.glob("catalog.sqlite3*")
+    yield from settings.data_dir.glob(f"{settings.spool_path.name}*")
+    yield from settings.spool_path.glob("*")
     if settings.snapshots_path.is_dir():
         yield settings.snapshots_path
         yield from settings.snapshots_path.rglob("*")

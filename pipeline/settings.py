@@ -73,9 +73,14 @@ class Settings(BaseSettings):
     )
 
     ingest_queue_bytes: int = Field(
-        64 * 2**20, gt=0, description="Events waiting for a commit before 503 is answered."
+        64 * 2**20, gt=0, description="Memory of events waiting for the disk before 503 is answered."
     )
     ingest_commit_rows: int = Field(50_000, gt=0, description="At most this many events share one commit.")
+    spool_bytes: int = Field(
+        2**30,
+        gt=0,
+        description="Acknowledged events on disk that the warehouse lacks, before 503 is answered.",
+    )
 
     min_free_disk_bytes: int = Field(
         256 * 2**20,
@@ -139,6 +144,16 @@ class Settings(BaseSettings):
     def warehouse_path(self) -> Path:
         """Path of the DuckDB file."""
         return self.data_dir / "warehouse.duckdb"
+
+    @property
+    def spool_path(self) -> Path:
+        """Folder of acknowledged events that are not in the warehouse yet."""
+        return self.data_dir / "spool"
+
+    @property
+    def refused_events_path(self) -> Path:
+        """Folder of acknowledged events that the warehouse refuses."""
+        return self.data_dir / "refused-events"
 
     @property
     def secrets_key_path(self) -> Path:

@@ -17,7 +17,7 @@ from pipeline.events.body import EventBody, divided, read_in_slices
 from pipeline.events.browser_money import BrowserMoney
 from pipeline.events.decode import DecodedEvents, RequestContext
 from pipeline.events.rejections import EventResult
-from pipeline.ingest import ROW_BYTES
+from pipeline.ingest.spooled_events import ROW_BYTES
 
 Decode = Callable[[EventBody, RequestContext], DecodedEvents]
 

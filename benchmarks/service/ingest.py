@@ -25,7 +25,7 @@ from api.server.config import server_config
 from benchmarks.service.serving import served
 from engine.design import lifecycle
 from engine.design.project import draft_project
-from pipeline.ingest import Ingest
+from pipeline.ingest.ingest import Ingest
 from pipeline.requests.experiments import create_draft
 from pipeline.services import open_pipeline
 from pipeline.settings import Settings

@@ -16,7 +16,7 @@ from pipeline.assignment.project_cache import CachedProject
 from pipeline.events.decode import DecodedEvents
 from pipeline.events.rejections import NOT_COUNTED, EventResult
 from pipeline.events.timestamps import MICROSECONDS
-from pipeline.ingest import Ingest
+from pipeline.ingest.ingest import Ingest
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.warehouse.connection import Warehouse
@@ -93,7 +93,9 @@ class ExposureFilter:
             return False
         with self._locks.setdefault(project_id, threading.Lock()):
             exposed = self._exposed.setdefault(experiment.id, _ExposedVisitors())
-            exposed.update(self.warehouse, experiment, self.ingest.last_seq_of(project_id))
+            if self.ingest.last_seq_of(project_id) > exposed.seq:
+                self.ingest.load()
+                exposed.update(self.warehouse, experiment, self.ingest.last_loaded_seq_of(project_id))
             return bool(exposed.include(np.array([visitor_key], np.uint64))[0])
 
 

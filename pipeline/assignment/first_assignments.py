@@ -12,7 +12,7 @@ from engine.design.experiment import Experiment
 from engine.stats.arrays import BoolArray
 from pipeline.assignment.link_index import LinkIndex, UserClaim
 from pipeline.events.timestamps import MICROSECONDS
-from pipeline.ingest import Ingest
+from pipeline.ingest.ingest import Ingest
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.identities import read_links
 from pipeline.store.warehouse.visitor_history import AssignmentQuery, FirstVariants, first_variants
@@ -135,7 +135,7 @@ class FirstAssignments:
     def _current_links(self, project_id: str) -> LinkIndex:
         links = self._links.setdefault(project_id, LinkIndex())
         if self._ingest.last_user_seq_of(project_id) > links.seq:
-            newest = self._ingest.last_seq_of(project_id)
+            newest = self._newest_loaded(project_id)
             added = read_links(self._warehouse, project_id, after_seq=links.seq, up_to_seq=newest)
             links.add(added, newest)
         return links
@@ -143,8 +143,8 @@ class FirstAssignments:
     def _current(self, project_id: str, experiment: Experiment) -> _Index:
         index = self._indexes.setdefault(experiment.id, _Index([]))
         index.variant_ids += [v.id for v in experiment.variants if v.id not in index.variant_ids]
-        newest = self._ingest.last_seq_of(project_id)
-        if experiment.started_at is not None and newest > index.seq:
+        if experiment.started_at is not None and self._ingest.last_seq_of(project_id) > index.seq:
+            newest = self._newest_loaded(project_id)
             query = AssignmentQuery(
                 project_id=project_id,
                 experiment_id=experiment.id,
@@ -155,3 +155,7 @@ class FirstAssignments:
             )
             index.add(first_variants(self._warehouse, query), newest)
         return index
+
+    def _newest_loaded(self, project_id: str) -> int:
+        self._ingest.load()
+        return self._ingest.last_loaded_seq_of(project_id)

@@ -38,6 +38,7 @@ def import_events(
         max_age_us=None,
     )
     imported = Imported()
+    store.ingest.load()
     with store.warehouse.cursor() as cursor:
         counts = ContentCounts(cursor, "events_read")
         for chunk in read_files(paths):

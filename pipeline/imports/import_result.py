@@ -6,7 +6,7 @@ from typing import Protocol, Self
 
 from engine.design.experiment import Experiment
 from pipeline.imports.tables import BadRow
-from pipeline.ingest import Ingest
+from pipeline.ingest.ingest import Ingest
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.warehouse.connection import Warehouse
 

@@ -42,7 +42,7 @@ from pipeline.imports.visitor_rows import (
     events_of,
     read_visitors,
 )
-from pipeline.ingest import Ingest
+from pipeline.ingest.ingest import Ingest
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.imports.stored_rows import (
     ImportedInto,
@@ -114,6 +114,7 @@ def import_visitors(
     if experiment is None:
         experiment = draft_for_files(store.catalog, project, files, summary.variants, now=now)
     require_control(experiment, files.control)
+    store.ingest.load()
     with store.warehouse.cursor() as cursor:
         kinds = count_row_kinds(cursor, ImportedInto(project.id, experiment.id))
         require_same_columns(experiment, kinds, files.columns)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import partial
 
-from pipeline.ingest import Ingest
+from pipeline.ingest.ingest import Ingest
 from pipeline.rollup.run import Rollup
 from pipeline.run_each import run_each
 from pipeline.snapshots.writer import Snapshots
@@ -21,6 +21,8 @@ def remove_deleted(
     ends in between, the next call finishes. Only what the audit trail records as deleted is removed: data
     that is absent from the catalog without such an entry stays, since the catalog may be the wrong one.
     """
+    # A project whose events all wait in the spool has no table yet.
+    ingest.load()
     projects = _deleted(catalog, events.stored_projects(warehouse), catalog.projects.ids())
     copies = _deleted(catalog, snapshots.stored_projects(), catalog.projects.ids())
     experiments = _deleted(catalog, published.list_experiments(warehouse), catalog.experiments.ids())

@@ -66,7 +66,7 @@ class Rollup:
     An unknown project raises NotFoundError.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 # two services; the rest is said by name
         self,
         warehouse: Warehouse,
         catalog: Catalog,
@@ -74,8 +74,9 @@ class Rollup:
         *,
         last_seq_of: Callable[[str], int],
         clock: Callable[[], datetime] = utc_now,
+        load_events: Callable[[float | None], bool] = lambda _seconds: True,
     ) -> None:
-        """Count the events of `warehouse`.
+        """Count the events of `warehouse`, after `load_events`.
 
         `last_seq_of` returns the number of a project's newest acknowledged event, 0 without events, and
         `clock` the `as_of` of results.
@@ -85,6 +86,7 @@ class Rollup:
         self._last_seq_of = last_seq_of
         self._at_once = settings.rollup_bucket_events
         self._clock = clock
+        self._load_events = load_events
         self._running = threading.Lock()
         self._queueing = threading.Lock()
         self._queued: dict[str, Future[Outcome]] = {}
@@ -98,6 +100,8 @@ class Rollup:
         """Count events that are not counted yet, for these experiments or for all."""
         with self._running, self._deletion_errors(project_id):
             project = self._catalog.projects.find(project_id)
+            # Where that is impossible, as on a full disk, what is loaded is counted.
+            self._load_events(None)
             return self._refresh(project, self._scope(project), experiment_ids)
 
     def rebuild(self, project_id: str) -> Outcome:
@@ -107,6 +111,7 @@ class Rollup:
         """
         with self._running, self._deletion_errors(project_id):
             project = self._catalog.projects.find(project_id)
+            self._load_events(None)
             # Both counts end with the same event, so events that arrive in between make no difference.
             scope = self._scope(project)
             first = self._refresh(project, scope)
@@ -182,7 +187,11 @@ class Rollup:
             with self._queueing:
                 del self._queued[project_id]
             project = self._catalog.projects.find(project_id)
-            return self._refresh(project, self._scope(project))
+            is_loaded = self._load_events(None)
+            outcome = self._refresh(project, self._scope(project))
+            if not is_loaded:
+                raise WarehouseUnavailableError("acknowledged events are still in the spool")
+            return outcome
 
     def _refresh(
         self, project: Project, scope: RollupScope, experiment_ids: Collection[str] | None = None

@@ -57,14 +57,16 @@ class Snapshots:
         folder: Path | None = None,
         clock: Callable[[], datetime] = utc_now,
         events_a_file: int = EVENTS_A_FILE,
+        load_events: Callable[[float | None], bool] = lambda _seconds: True,
     ) -> None:
-        """Write into `folder`, by default that of the settings."""
+        """Write into `folder`, by default that of the settings, after `load_events`."""
         self.folder = folder or settings.snapshots_path
         self._warehouse = warehouse
         self._catalog = catalog
         self._clock = clock
         self._min_free_bytes = settings.min_free_disk_bytes
         self._events_a_file = events_a_file
+        self._load_events = load_events
         self._writing = threading.Lock()
         self._stopping = False
 
@@ -138,6 +140,7 @@ class Snapshots:
         looks = {one.id: self._catalog.recorded_looks.of(one.id) for one in experiments}
         # The time of the content: writing it may take minutes.
         taken_at = self._clock()
+        self._load_events(None)
         with self._warehouse.transaction() as cursor:
             events = tuple(self._events(cursor, project.id, files))
             published = [

@@ -36,6 +36,7 @@ class Shop:
 
     def stored(self, columns: str = "event_id") -> list[Any]:
         query = f'SELECT {columns} FROM "{table_name(self.project_id)}" ORDER BY seq'  # noqa: S608 (named here)
+        assert self.customer.services.ingest.load()
         with self.customer.services.warehouse.cursor() as cursor:
             rows = cursor.execute(query).fetchall()
         return [row[0] if len(row) == 1 else row for row in rows]
@@ -49,6 +50,7 @@ class Shop:
         return cls(customer, project_id, sdk_key, started)
 
     def stored_count(self) -> int:
+        assert self.customer.services.ingest.load()
         return sum(count_by_type(self.customer.services.warehouse, self.project_id).values())
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ingest import OverloadedError
+from pipeline.ingest.errors import OverloadedError
 from pipeline.services import open_pipeline
 from pipeline.settings import Settings
 from pipeline.store.warehouse.connection import Warehouse, WarehouseBusyError

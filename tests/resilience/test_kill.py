@@ -15,7 +15,6 @@ import pytest
 from engine.design import lifecycle
 from pipeline.services import open_pipeline
 from pipeline.settings import Settings
-from pipeline.store.warehouse.connection import Warehouse
 from tests.builders import NOW, a_project, an_experiment
 from tests.resilience.killing import kill, start_server, the_servers
 from tests.waiting import wait_until
@@ -111,11 +110,10 @@ def send_again(port: int, event_ids: list[str]) -> None:
 
 def stored_in(data_dir: Path) -> dict[str, int]:
     """Count each event id in the store, and check that sequence numbers are unique."""
-    warehouse = Warehouse.open(Settings(data_dir=data_dir))
-    with warehouse.cursor() as cursor:
+    # The next start loads what was acknowledged last.
+    with open_pipeline(Settings(data_dir=data_dir)) as store, store.warehouse.cursor() as cursor:
         rows = cursor.execute("SELECT event_id, count(*) FROM events_prj_1 GROUP BY event_id").fetchall()
         repeated = cursor.execute("SELECT count(*) - count(DISTINCT seq) FROM events_prj_1").fetchall()
-    warehouse.close()
     assert repeated == [(0,)]
     return dict(rows)
 

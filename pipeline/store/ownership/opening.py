@@ -1,7 +1,7 @@
 """Opening of a whole store: a catalog with its own warehouse, or the reason why they are not one."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,9 @@ from pipeline.store.ownership.damage import DamagedStoreError
 from pipeline.store.ownership.owner import Owner
 from pipeline.store.ownership.warehouse_id import read_id, write_id
 from pipeline.store.ownership.warehouse_record import WarehouseRecord
+from pipeline.store.spool.loaded_events import read_loaded_seq
+from pipeline.store.spool.salvage import salvage_spool
+from pipeline.store.spool.spool_facts import SpoolFacts, inspect_spool
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
 
@@ -79,12 +82,14 @@ def _match(
 ) -> None:
     """Compare the ids and the newest commits, and record the owner."""
     record, found = catalog.warehouses.find(), read_id(warehouse)
+    ids = [one for one in (record.id if record else None, found) if one]
     problem = _mismatch(record, found, catalog, warehouse)
     if problem:
         _accept_or_raise(problem, accept_loss)
         record = None
-    _require_log(warehouse, accept_loss=accept_loss)
     warehouse_id = record.id if record else found or new_id("wh")
+    spool = _require_spool(warehouse, settings.spool_path, [warehouse_id, *ids], accept_loss=accept_loss)
+    _require_log(warehouse, spool, accept_loss=accept_loss)
     is_confirmed = found == warehouse_id
     folder = str(settings.data_dir.resolve())
     mine = WarehouseRecord(id=warehouse_id, folder=folder, is_confirmed=is_confirmed, owner=owner)
@@ -115,15 +120,31 @@ def _mismatch(
     )
 
 
-def _require_log(warehouse: Warehouse, *, accept_loss: bool) -> None:
+def _require_spool(
+    warehouse: Warehouse, folder: Path, warehouse_ids: Sequence[str], *, accept_loss: bool
+) -> SpoolFacts:
+    """Require a spool without damage, of the first of the ids; where the loss is accepted, make it one."""
+    with warehouse.cursor() as cursor:
+        loaded_seq = read_loaded_seq(cursor)
+    if loaded_seq is None:
+        loaded_seq = events.last_seq(warehouse)
+    facts = inspect_spool(folder, warehouse_ids[0], loaded_seq)
+    if facts.problem is None:
+        return facts
+    _accept_or_raise(facts.problem, accept_loss)
+    salvage_spool(folder, _aside(folder), warehouse_ids, loaded_seq)
+    return inspect_spool(folder, warehouse_ids[0], loaded_seq)
+
+
+def _require_log(warehouse: Warehouse, spool: SpoolFacts, *, accept_loss: bool) -> None:
     """Compare the newest event with the newest acknowledged one."""
     mark = CommitMark(warehouse.path)
-    newest, acknowledged = events.last_seq(warehouse), mark.read()
+    newest, acknowledged = max(events.last_seq(warehouse), spool.last_seq), mark.read()
     if newest >= acknowledged:
         return
     _accept_or_raise(
-        f"the log {warehouse.path}.wal is missing or damaged: {acknowledged - newest:,} acknowledged events "
-        f"are not in the warehouse, whose newest is number {newest}",
+        f"the log {warehouse.path}.wal or the spool is missing or damaged: {acknowledged - newest:,} "
+        f"acknowledged events are in neither, and the newest is number {newest}",
         accept_loss,
     )
     with warehouse.transaction() as cursor:
@@ -140,4 +161,8 @@ def _accept_or_raise(problem: str, accept_loss: bool) -> None:  # noqa: FBT001 -
 
 def _move_aside(path: Path) -> None:
     if path.exists():
-        path.rename(path.with_name(f"{path.name}.damaged-{utc_now():%Y%m%dT%H%M%SZ}"))
+        path.rename(_aside(path))
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.damaged-{utc_now():%Y%m%dT%H%M%SZ}")

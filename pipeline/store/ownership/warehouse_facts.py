@@ -16,13 +16,14 @@ class UnreadableWarehouseError(Exception):
 class WarehouseFacts:
     """The id of a warehouse, and the sequence numbers in it, its log included.
 
-    `newest_seq` counts deleted projects too. `newest_seqs` and `repeated_seqs` are by project: its newest
-    number, and how many events have the number of another. `covered_seqs` are by experiment: the newest
-    number that its results count.
+    `newest_seq` counts deleted projects too; events up to `loaded_seq` are loaded from the spool.
+    `newest_seqs` and `repeated_seqs` are by project: its newest number, and how many events have the number
+    of another. `covered_seqs` are by experiment: the newest number that its results count.
     """
 
     id: str | None
     newest_seq: int
+    loaded_seq: int
     newest_seqs: Mapping[str, int]
     repeated_seqs: Mapping[str, int]
     covered_seqs: Mapping[str, int]
@@ -49,9 +50,12 @@ def _facts(connection: duckdb.DuckDBPyConnection) -> WarehouseFacts:
     retired = _rows(connection, tables, "retired_event_seqs", "seq")
     covered = _rows(connection, tables, "published_rollups", "experiment_id, covered_seq")
     ids = _rows(connection, tables, "warehouse_identity", "id")
+    newest_seq = max([*newest.values(), *(seq for (seq,) in retired)], default=0)
+    loaded = _rows(connection, tables, "loaded_events", "seq")
     return WarehouseFacts(
         id=ids[0][0] if ids else None,
-        newest_seq=max([*newest.values(), *(seq for (seq,) in retired)], default=0),
+        newest_seq=newest_seq,
+        loaded_seq=loaded[0][0] if loaded else newest_seq,
         newest_seqs=newest,
         repeated_seqs=repeated,
         covered_seqs=dict(covered),

@@ -129,8 +129,10 @@ class Warehouse:
         """Raise WarehouseUnavailableError where the file or its log was removed or replaced meanwhile."""
         if not self._file.is_in_place():
             raise WarehouseUnavailableError(f"{self.path} was removed or replaced while it was in use")
-        # No log at its path is right after a checkpoint only.
-        if not self._log_path.exists() and self._has_log() and not self._log_path.exists():
+        # No log at its path is right in and after a checkpoint only.
+        if self._log_path.exists() or self._checkpointing.locked():
+            return
+        if self._has_log() and not self._log_path.exists():
             raise WarehouseUnavailableError(f"{self._log_path} was removed while it was in use")
 
     def _has_log(self) -> bool:
@@ -139,10 +141,10 @@ class Warehouse:
             size = cursor.execute("SELECT wal_size FROM pragma_database_size()").fetchall()[0][0]
         return not str(size).startswith("0 ")
 
-    def require_space(self) -> None:
-        """Raise DiskFullError where the disk has less free space than the service leaves."""
+    def require_space(self, *, more_bytes: int = 0) -> None:
+        """Raise DiskFullError where the disk lacks `more_bytes` beside the space that the service leaves."""
         try:
-            require_space(self.path.parent, self._min_free_bytes)
+            require_space(self.path.parent, self._min_free_bytes + more_bytes)
         except FileNotFoundError as error:
             raise WarehouseUnavailableError(f"{self.path} was removed while it was in use") from error
 

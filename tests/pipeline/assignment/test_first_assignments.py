@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.assignment import first_assignments
 from pipeline.assignment.first_assignments import FirstAssignments
-from pipeline.ingest import Ingest
+from pipeline.ingest.ingest import Ingest
 from pipeline.settings import Settings
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse

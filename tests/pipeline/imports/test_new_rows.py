@@ -102,7 +102,7 @@ KILLED = """
     from tests.pipeline.imports.visitor_files import import_files
     from tests.pipeline.working_store import a_working_store
     tables.CHUNK_ROWS = 10
-    import pipeline.ingest as ingest
+    import pipeline.ingest.ingest as ingest
     commits = []
     write_now = ingest.Ingest.write_now
     def counted(self, project_id, table):

@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from engine.design.project import Project
 from pipeline.jobs.deletion import remove_deleted
 from pipeline.store.warehouse.events import stored_projects
 from pipeline.store.warehouse.published import list_experiments
-from tests.pipeline.working_store import WorkingStore, a_working_store, an_exposure
+from tests.pipeline.working_store import WorkingStore, a_working_store, an_event, an_exposure
 
 
 @pytest.fixture
@@ -53,6 +54,15 @@ def test_events_that_were_on_their_way_are_removed_too(store: WorkingStore) -> N
     store.write(project, an_exposure(experiment, visitor="late"))
     assert stored(store) == ([project.id], [])
     sweep(store)
+    assert stored(store) == ([], [])
+
+
+def test_events_that_wait_in_the_spool_are_removed_at_once(store: WorkingStore) -> None:
+    project = store.add_project()
+    asyncio.run(store.ingest.submit(project.id, [an_event("pageview")]))
+    delete(store, project)
+    sweep(store)
+    assert store.ingest.load()
     assert stored(store) == ([], [])
 
 

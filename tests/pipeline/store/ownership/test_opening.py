@@ -1,15 +1,19 @@
 """Stores as a kill leaves them, with one part missing, damaged or of another store."""
 
+import asyncio
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from pipeline.disk_space import DiskFullError
+from pipeline.inspection import inspect_store
 from pipeline.services import open_pipeline
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.ownership.damage import DamagedStoreError
+from pipeline.store.spool.segments import segment_paths
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
 from tests.pipeline.working_store import a_working_store, an_event
@@ -179,3 +183,105 @@ def test_a_closed_warehouse_is_not_written_to(tmp_path: Path) -> None:
     before = log.read_bytes()
     warehouse.close(with_checkpoint=False)
     assert log.read_bytes() == before
+
+
+def killed_while_loading(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Copy a store as a kill leaves it: with four events in the warehouse, and four that are in the spool."""
+    with a_working_store(folder / "open") as store:
+        project = store.add_project()
+
+        def send(*numbers: int) -> None:
+            for number in numbers:
+                event = an_event("pageview", f"v{number}", url="https://shop.example/")
+                asyncio.run(store.ingest.submit(project.id, [event]))
+
+        send(1, 2, 3, 4)
+        assert store.ingest.load()
+        with monkeypatch.context() as slow:
+            # Nothing is loaded until the copy is made.
+            slow.setattr(store.warehouse, "transaction", _refused)
+            send(5, 6, 7, 8)
+            return Path(shutil.copytree(folder / "open", folder / "killed"))
+
+
+def _refused() -> None:
+    raise DiskFullError("the disk is full")
+
+
+def the_segment(folder: Path) -> Path:
+    (path,) = segment_paths(folder / "spool").values()
+    return path
+
+
+SPOOL_DAMAGES: dict[str, tuple[Callable[[Path], object], int]] = {
+    "spool removed": (lambda folder: shutil.rmtree(folder / "spool"), 4),
+    "spool emptied": (lambda folder: the_segment(folder).unlink(), 4),
+    "last record cut": (lambda folder: cut(the_segment(folder), 0.95), 7),
+    "record in the middle spoiled": (lambda folder: spoil(the_segment(folder), 0.75), 6),
+}
+
+
+@pytest.mark.parametrize("damage", SPOOL_DAMAGES)
+def test_a_damaged_spool_is_refused_unchanged_until_the_loss_is_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    folder = killed_while_loading(tmp_path, monkeypatch)
+    inflict, least = SPOOL_DAMAGES[damage]
+    inflict(folder)
+    left = {path: path.read_bytes() for path in folder.glob("spool/*")}
+    for _ in range(2):
+        with pytest.raises(DamagedStoreError, match="truelift serve --accept-loss"):
+            count_stored(folder)
+    assert {path: path.read_bytes() for path in folder.glob("spool/*")} == left
+    assert any(finding.part != "snapshots" for finding in inspect_store(Settings(data_dir=folder)))
+    assert least <= count_stored(folder, accept_loss=True) < 8
+    assert inspect_store(Settings(data_dir=folder)) == []
+    # New events get new numbers.
+    with a_working_store(folder) as store:
+        (project,) = store.catalog.projects.all()
+        store.write(project, an_event("pageview"))
+        assert events.last_seq(store.warehouse) > 8
+    assert count_stored(folder) > least
+
+
+def test_a_spool_that_a_kill_or_a_power_cut_tore_opens_with_what_was_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = killed_while_loading(tmp_path, monkeypatch)
+    path = the_segment(folder)
+    path.write_bytes(path.read_bytes() + path.read_bytes()[-60:-1])
+    assert inspect_store(Settings(data_dir=folder)) == []
+    assert count_stored(folder) == 8
+
+
+def test_a_stopped_store_has_an_empty_spool_and_is_whole_without_it(tmp_path: Path) -> None:
+    with a_working_store(tmp_path / "one") as store:
+        project = store.add_project()
+        asyncio.run(store.ingest.submit(project.id, [an_event("pageview")]))
+    assert not (tmp_path / "one" / "spool").exists()
+    assert count_stored(Path(shutil.copytree(tmp_path / "one", tmp_path / "backup"))) == 1
+
+
+def test_the_spool_of_another_store_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed = killed_while_loading(tmp_path, monkeypatch)
+    with a_working_store(tmp_path / "other") as store:
+        store.write(store.add_project(), an_event("pageview"))
+    shutil.copytree(killed / "spool", tmp_path / "other" / "spool")
+    with pytest.raises(DamagedStoreError, match="is of another warehouse"):
+        count_stored(tmp_path / "other")
+    assert count_stored(tmp_path / "other", accept_loss=True) == 1
+    assert len(list(tmp_path.glob("other/spool.damaged-*/*"))) == 1
+
+
+def test_an_old_copy_of_the_warehouse_beside_a_newer_spool_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with a_working_store(tmp_path / "open") as store:
+        store.add_project()
+    old = (tmp_path / "open" / WAREHOUSE).read_bytes()
+    shutil.rmtree(tmp_path / "open")
+    killed = killed_while_loading(tmp_path, monkeypatch)
+    (killed / WAREHOUSE).write_bytes(old)
+    (killed / LOG).unlink()
+    with pytest.raises(DamagedStoreError):
+        count_stored(killed)

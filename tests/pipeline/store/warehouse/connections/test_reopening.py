@@ -3,15 +3,16 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from pipeline.ingest import Ingest
+from pipeline.ingest.ingest import Ingest
 from pipeline.settings import Settings
 from pipeline.store.warehouse import events
-from pipeline.store.warehouse.connection import Warehouse
-from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
+from pipeline.store.warehouse.connection import Cursor, Warehouse
+from pipeline.store.warehouse.connections.errors import REOPENING, WarehouseUnavailableError
 from pipeline.store.warehouse.events import EventRow
 from tests.pipeline.full_disk import no_file_larger_than
 from tests.waiting import wait_until
@@ -66,21 +67,65 @@ def test_it_waits_for_work_that_has_not_ended_and_refuses_more(warehouse: Wareho
     wait_until(lambda: warehouse.openings == 2)
 
 
-def test_ingest_continues_its_numbers_after_reopening(warehouse: Warehouse, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_bulk", [True, False])
+def test_a_commit_that_met_a_fatal_error_and_is_in_the_log_is_not_repeated(
+    warehouse: Warehouse,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_bulk: bool,  # noqa: FBT001 (a parameter)
+) -> None:
     ingest = Ingest(warehouse, Settings(data_dir=tmp_path))
     ingest.start()
     asyncio.run(ingest.submit("prj_1", [EventRow(1, 1, "before", 1, "exposure", "v", 1)]))
-    lose(warehouse)
-    wait_until(lambda: warehouse.openings == 2)
-    # As if the commit that met the fatal error were in the log.
-    with warehouse.transaction() as cursor:
-        lost = events.to_batch([EventRow(1, 1, "unanswered", 2, "exposure", "v", 1)])
-        events.append(cursor, "prj_1", events.number_events(lost, 2))
-    asyncio.run(ingest.submit("prj_1", [EventRow(1, 1, "after", 3, "exposure", "v", 1)]))
+    assert ingest.load()
+    transaction = warehouse.transaction
+
+    @contextmanager
+    def failing() -> Iterator[Cursor]:
+        with transaction() as cursor:
+            yield cursor
+        monkeypatch.setattr(warehouse, "transaction", transaction)
+        raise WarehouseUnavailableError(REOPENING)
+
+    monkeypatch.setattr(warehouse, "transaction", failing)
+    row = EventRow(1, 1, "in the log", 1, "exposure", "v", 1)
+    if is_bulk:
+        with pytest.raises(WarehouseUnavailableError):
+            ingest.write_now("prj_1", events.to_batch([row]))
+    else:
+        asyncio.run(ingest.submit("prj_1", [row]))
+        wait_until(ingest.load)
+    ingest.write_now("prj_1", events.to_batch([EventRow(1, 1, "bulk", 3, "exposure", "v", 1)]))
+    asyncio.run(ingest.submit("prj_1", [EventRow(1, 1, "after", 4, "exposure", "v", 1)]))
     ingest.stop()
     with warehouse.cursor() as cursor:
         stored = cursor.execute("SELECT seq, event_id FROM events_prj_1 ORDER BY seq").fetchall()
-    assert stored == [(1, "before"), (2, "unanswered"), (3, "after")]
+    assert stored == [(1, "before"), (2, "in the log"), (3, "bulk"), (4, "after")]
+
+
+def test_events_are_acknowledged_while_the_warehouse_is_reopened(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    ingest = Ingest(warehouse, Settings(data_dir=tmp_path))
+    ingest.start()
+    has_begun, may_end = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with warehouse.cursor():
+            has_begun.set()
+            may_end.wait(60)
+
+    working = threading.Thread(target=work)
+    working.start()
+    has_begun.wait(60)
+    lose(warehouse)
+    asyncio.run(ingest.submit("prj_1", [EventRow(1, 1, "meanwhile", 1, "exposure", "v", 1)]))
+    assert not ingest.load()
+    may_end.set()
+    working.join()
+    wait_until(ingest.load)
+    assert events.count_by_type(warehouse, "prj_1") == {"exposure": 1}
+    ingest.stop()
 
 
 def test_a_closed_warehouse_is_not_opened_again(tmp_path: Path) -> None:

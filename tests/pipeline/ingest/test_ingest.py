@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
-from pipeline.ingest import Ingest, NotStoredError, OverloadedError
+from pipeline.ingest.errors import NotStoredError, OverloadedError
+from pipeline.ingest.ingest import Ingest
 from pipeline.settings import Settings
+from pipeline.store.spool.spool import Place, Spool
 from pipeline.store.warehouse import events
-from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.events import EventRow
 from tests.pipeline.full_disk import no_file_larger_than
-
-
-def a_row(event_id: str = "e1", visitor_key: int = 1) -> EventRow:
-    return EventRow(1, 1, event_id, 1, "exposure", "v1", visitor_key)
+from tests.pipeline.ingest.event_rows import a_row, stored
 
 
 @pytest.fixture
@@ -48,11 +48,6 @@ def running(warehouse: Warehouse, settings: Settings) -> Iterator[Ingest]:
         started.stop()
 
 
-def stored(warehouse: Warehouse, project_id: str = "prj_1") -> list[tuple[int, str]]:
-    with warehouse.cursor() as cursor:
-        return cursor.execute(f'SELECT seq, event_id FROM "events_{project_id}" ORDER BY seq').fetchall()  # noqa: S608 (a literal id)
-
-
 async def submit_all(ingest: Ingest, *submitted: tuple[str, list[EventRow]]) -> list[BaseException | None]:
     return await asyncio.gather(
         *(ingest.submit(project_id, rows) for project_id, rows in submitted), return_exceptions=True
@@ -61,7 +56,7 @@ async def submit_all(ingest: Ingest, *submitted: tuple[str, list[EventRow]]) -> 
 
 @dataclass(frozen=True, slots=True)
 class HeldWriter:
-    """A writer that stays inside its first commit until `release` is set."""
+    """A writer that stays before its first write until `release` is set."""
 
     has_begun: threading.Event = field(default_factory=threading.Event)
     release: threading.Event = field(default_factory=threading.Event)
@@ -70,14 +65,14 @@ class HeldWriter:
 @contextmanager
 def a_held_writer(monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldWriter]:
     writer = HeldWriter()
-    append = events.append
+    append = Spool.append
 
-    def held_append(*arguments: object) -> None:
+    def held_append(spool: Spool, first_seq: int, last_seq: int, payload: bytes) -> Place:
         writer.has_begun.set()
         writer.release.wait(30)
-        append(*arguments)  # type: ignore[arg-type]  # passed through as they came
+        return append(spool, first_seq, last_seq, payload)
 
-    monkeypatch.setattr(events, "append", held_append)
+    monkeypatch.setattr(Spool, "append", held_append)
     yield writer
     writer.release.set()
 
@@ -97,7 +92,7 @@ async def refusal_of_a_huge_request(ingest: Ingest) -> str:
 
 def test_what_is_acknowledged_is_stored(ingest: Ingest, warehouse: Warehouse) -> None:
     asyncio.run(ingest.submit("prj_1", [a_row("a"), a_row("b")]))
-    assert stored(warehouse) == [(1, "a"), (2, "b")]
+    assert stored(ingest, warehouse) == [(1, "a"), (2, "b")]
     assert ingest.last_seq_of("prj_1") == 2
     assert ingest.last_seq_of("prj_2") == 0
 
@@ -124,32 +119,49 @@ def test_sequence_numbers_go_on_after_a_restart(warehouse: Warehouse, settings: 
     for event_id in ("a", "b", "c"):
         with running(warehouse, settings) as ingest:
             asyncio.run(ingest.submit("prj_1", [a_row(event_id)]))
-    assert stored(warehouse) == [(1, "a"), (2, "b"), (3, "c")]
+    assert stored(ingest, warehouse) == [(1, "a"), (2, "b"), (3, "c")]
 
 
-def test_requests_that_arrive_during_a_commit_share_the_next(
+def test_requests_that_arrive_during_a_write_share_the_next(
     ingest: Ingest, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commits = 0
-    transaction = warehouse.transaction
+    writes, commits = list[int](), list[int]()
+    append, transaction = Spool.append, warehouse.transaction
 
-    def counted() -> object:
-        nonlocal commits
-        commits += 1
+    def counted_append(spool: Spool, first_seq: int, last_seq: int, payload: bytes) -> Place:
+        writes.append(last_seq)
+        return append(spool, first_seq, last_seq, payload)
+
+    def counted_transaction() -> object:
+        commits.append(len(writes))
         return transaction()
 
-    monkeypatch.setattr(warehouse, "transaction", counted)
+    monkeypatch.setattr(Spool, "append", counted_append)
+    monkeypatch.setattr(warehouse, "transaction", counted_transaction)
     asyncio.run(submit_all(ingest, *[("prj_1", [a_row(f"e{number}")]) for number in range(200)]))
-    assert len(stored(warehouse)) == 200
-    assert commits < 20
+    assert len(stored(ingest, warehouse)) == 200
+    assert 1 <= len(writes) < 20
+    assert 1 <= len(commits) < 10
 
 
-def test_at_most_so_many_rows_share_a_commit(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_at_most_so_many_rows_share_a_commit(
+    warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heights = list[int]()
+    append = events.append
+
+    def counted_append(cursor: Cursor, project_id: str, table: pl.DataFrame) -> None:
+        heights.append(table.height)
+        append(cursor, project_id, table)
+
+    monkeypatch.setattr(events, "append", counted_append)
     with running(warehouse, Settings(data_dir=tmp_path, ingest_commit_rows=10)) as ingest:
         asyncio.run(
             submit_all(ingest, *[("prj_1", [a_row()] * 7) for _ in range(5)], ("prj_1", [a_row()] * 25))
         )
-    assert len(stored(warehouse)) == 60
+        assert len(stored(ingest, warehouse)) == 60
+    # A request stays whole, whatever its size.
+    assert sorted(heights) == [7] * 5 + [25]
 
 
 def test_a_full_queue_refuses_and_says_when_to_come_back(
@@ -168,7 +180,7 @@ def test_a_full_queue_refuses_and_says_when_to_come_back(
 
         assert asyncio.run(fill()) == [None] * 3
         asyncio.run(ingest.submit("prj_1", [a_row("later")], 1000))
-    assert [event_id for _, event_id in stored(warehouse)] == ["e1", "e1", "e1", "later"]
+    assert [event_id for _, event_id in stored(ingest, warehouse)] == ["e1", "e1", "e1", "later"]
 
 
 def test_one_request_larger_than_the_queue_passes_when_it_is_empty(
@@ -176,7 +188,7 @@ def test_one_request_larger_than_the_queue_passes_when_it_is_empty(
 ) -> None:
     with running(warehouse, Settings(data_dir=tmp_path, ingest_queue_bytes=1)) as ingest:
         asyncio.run(ingest.submit("prj_1", [a_row()], 1000))
-    assert len(stored(warehouse)) == 1
+    assert len(stored(ingest, warehouse)) == 1
 
 
 # A key that no 64 bits hold: what a row would be that slipped past every check.
@@ -201,8 +213,8 @@ def test_one_projects_broken_row_loses_nothing_of_the_others(
 
     answers = asyncio.run(together())
     assert [type(answer) for answer in answers] == [type(None), NotStoredError, type(None)]
-    assert stored(warehouse, "prj_1")[0][1] == "a"
-    assert stored(warehouse, "prj_3")[0][1] == "b"
+    assert stored(ingest, warehouse, "prj_1")[0][1] == "a"
+    assert stored(ingest, warehouse, "prj_3")[0][1] == "b"
     assert events.count_by_type(warehouse, "prj_2") == {}
 
 
@@ -210,7 +222,7 @@ def test_after_a_failed_commit_the_next_one_works(ingest: Ingest, warehouse: War
     with pytest.raises(NotStoredError):
         asyncio.run(ingest.submit("prj_1", [a_row("lost"), POISON]))
     asyncio.run(ingest.submit("prj_1", [a_row("kept")]))
-    assert stored(warehouse) == [(1, "kept")]
+    assert stored(ingest, warehouse) == [(1, "kept")]
 
 
 def test_a_full_disk_stores_nothing_of_a_request_and_recovers(ingest: Ingest, warehouse: Warehouse) -> None:
@@ -218,7 +230,7 @@ def test_a_full_disk_stores_nothing_of_a_request_and_recovers(ingest: Ingest, wa
     with no_file_larger_than(100_000), pytest.raises(NotStoredError):
         asyncio.run(ingest.submit("prj_1", [a_row(f"lost {number}" * 50) for number in range(1000)]))
     asyncio.run(ingest.submit("prj_1", [a_row("after")]))
-    assert [event_id for _, event_id in stored(warehouse)] == ["before", "after"]
+    assert [event_id for _, event_id in stored(ingest, warehouse)] == ["before", "after"]
 
 
 def test_stopping_writes_what_waits_and_refuses_what_comes(
@@ -239,7 +251,7 @@ def test_stopping_writes_what_waits_and_refuses_what_comes(
             await asyncio.gather(stopping, *waiting)
 
     asyncio.run(stop_meanwhile())
-    assert [event_id for _, event_id in stored(warehouse)] == ["e1"] * 5
+    assert [event_id for _, event_id in stored(ingest, warehouse)] == ["e1"] * 5
 
 
 def test_a_client_that_goes_away_costs_nobody_else(ingest: Ingest, warehouse: Warehouse) -> None:
@@ -250,14 +262,14 @@ def test_a_client_that_goes_away_costs_nobody_else(ingest: Ingest, warehouse: Wa
         await ingest.submit("prj_1", [a_row("stayed")])
 
     asyncio.run(leave())
-    assert [event_id for _, event_id in stored(warehouse)] == ["left", "stayed"]
+    assert [event_id for _, event_id in stored(ingest, warehouse)] == ["left", "stayed"]
 
 
 def test_an_import_is_written_at_once_and_counted_in_order(ingest: Ingest, warehouse: Warehouse) -> None:
     asyncio.run(ingest.submit("prj_1", [a_row("a")]))
     ingest.write_now("prj_1", events.to_batch([a_row("b"), a_row("c")]))
     asyncio.run(ingest.submit("prj_1", [a_row("d")]))
-    assert stored(warehouse) == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
+    assert stored(ingest, warehouse) == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
 
 
 def test_imports_and_requests_together_number_every_event_once(ingest: Ingest, warehouse: Warehouse) -> None:
@@ -271,17 +283,18 @@ def test_imports_and_requests_together_number_every_event_once(ingest: Ingest, w
     importer.start()
     asyncio.run(submit_all(ingest, *[("prj_1", [a_row()]) for _ in range(200)]))
     importer.join()
-    assert [seq for seq, _ in stored(warehouse)] == list(range(1, 401))
+    assert [seq for seq, _ in stored(ingest, warehouse)] == list(range(1, 401))
 
 
 def test_events_of_a_dropped_project_do_not_keep_later_ones_out(ingest: Ingest, warehouse: Warehouse) -> None:
     asyncio.run(ingest.submit("prj_1", [a_row()]))
+    assert len(stored(ingest, warehouse)) == 1
     with warehouse.transaction() as cursor:
         events.drop(cursor, "prj_1")
-    with pytest.raises(NotStoredError):
-        asyncio.run(ingest.submit("prj_1", [a_row("late")]))
-    asyncio.run(ingest.submit("prj_1", [a_row("later")]))
-    assert stored(warehouse) == [(2, "later")]
+    asyncio.run(ingest.submit("prj_1", [a_row("late")]))
+    asyncio.run(ingest.submit("prj_2", [a_row("other")]))
+    assert stored(ingest, warehouse) == [(2, "late")]
+    assert stored(ingest, warehouse, "prj_2") == [(3, "other")]
 
 
 def test_listeners_hear_of_events_in_the_order_of_their_numbers(ingest: Ingest, warehouse: Warehouse) -> None:
@@ -313,4 +326,4 @@ def test_what_is_loaded_is_found(ingest: Ingest, warehouse: Warehouse) -> None:
     assert ingest.load()
     assert ingest.last_loaded_seq_of("prj_1") == ingest.last_seq_of("prj_1") == 2
     assert ingest.last_loaded_seq_of("prj_2") == 0
-    assert stored(warehouse) == [(1, "a"), (2, "b")]
+    assert stored(ingest, warehouse) == [(1, "a"), (2, "b")]

@@ -1,0 +1,1 @@
+"""Ingest of events: acknowledged from the spool, loaded into the warehouse in lumps."""

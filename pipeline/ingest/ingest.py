@@ -1,0 +1,143 @@
+"""Ingest of events: acknowledged once on disk in the spool, and loaded into the warehouse from there."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import polars as pl
+
+from pipeline.disk_space import DiskFullError
+from pipeline.ingest.loader import Loader
+from pipeline.ingest.sequence_numbers import SequenceNumbers
+from pipeline.ingest.spool_writer import Listener, SpoolWriter
+from pipeline.ingest.spooled_events import ROW_BYTES, decode_groups
+from pipeline.ingest.submissions import Submission
+from pipeline.settings import Settings
+from pipeline.store.ownership.commit_mark import CommitMark
+from pipeline.store.ownership.warehouse_id import read_id
+from pipeline.store.spool import loaded_events
+from pipeline.store.spool.spool import Place, Spool
+from pipeline.store.warehouse import events
+from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
+from pipeline.store.warehouse.events import EventRow
+
+logger = logging.getLogger(__name__)
+
+# Called with the id of a project whose new events are to be read from the warehouse.
+BulkListener: TypeAlias = Callable[[str], None]
+
+
+class Ingest:
+    """Group commit into the spool; a loader stores what is in it, in the same order.
+
+    Queries find an event once it is loaded, and `load` waits for that.
+    """
+
+    def __init__(self, warehouse: Warehouse, settings: Settings) -> None:
+        """Become the only writer of events in `warehouse`, and read what an earlier process left to load."""
+        events.add_missing_columns(warehouse)
+        last_seq_of = events.last_seqs(warehouse)
+        with warehouse.transaction() as cursor:
+            loaded_events.create_table(cursor, max(last_seq_of.values(), default=0))
+            loaded_seq = loaded_events.read_loaded_seq(cursor) or 0
+        self._spool = Spool(settings.spool_path, read_id(warehouse) or "", EventRow._fields)
+        self._spool.start_after(loaded_seq)
+        last_seq = max(events.last_seq(warehouse), loaded_seq)
+        self._numbers = SequenceNumbers(last_seq, loaded_seq, last_seq_of, CommitMark(warehouse.path))
+        self._loader = Loader(warehouse, settings, self._spool, self._numbers, loaded_seq)
+        self._writer = SpoolWriter(warehouse, settings, self._spool, self._numbers, self._loader)
+        self._bulk_listeners: list[BulkListener] = []
+        self._warehouse = warehouse
+        self._read_left(loaded_seq)
+
+    def start(self) -> None:
+        """Load what an earlier process left, where that is possible, and start the threads."""
+        try:
+            self._loader.load_now(self._numbers.last_acknowledged)
+        except (DiskFullError, WarehouseUnavailableError) as error:
+            logger.warning("events stay in the spool for now: %s", error)
+        self._loader.start()
+        self._writer.start()
+
+    def stop(self) -> None:
+        """Refuse new events, write the queued ones, load them, and end the threads."""
+        self._writer.stop()
+        self._loader.stop()
+        self._spool.close(self._loader.loaded_seq)
+
+    async def submit(self, project_id: str, rows: Sequence[EventRow], size: int | None = None) -> None:
+        """Return once the rows are on disk; `size` is their size in memory, in bytes.
+
+        Raises OverloadedError, NotStoredError, DiskFullError and WarehouseUnavailableError; none of the rows
+        is stored then.
+        """
+        if not rows:
+            return
+        loop = asyncio.get_running_loop()
+        memory = ROW_BYTES * len(rows) if size is None else size
+        submission = Submission(project_id, rows, memory, loop, loop.create_future())
+        self._writer.put(submission)
+        await submission.stored
+
+    def write_now(self, project_id: str, table: pl.DataFrame) -> None:
+        """Store one batch of events in a transaction of its own, from any thread.
+
+        Raises what the store raises; nothing of the batch is stored then.
+        """
+        if table.height:
+            self._loader.write_now(project_id, table)
+            for bulk_listener in self._bulk_listeners:
+                bulk_listener(project_id)
+            self._warehouse.checkpoint_if_large()
+
+    def forget(self, project_id: str) -> None:
+        """Delete every event of a project, between two commits. Raises what the store raises."""
+        self._loader.forget(project_id)
+        self._numbers.forget(project_id)
+
+    def load(self, seconds: float | None = None) -> bool:
+        """Wait until every event that was acknowledged before the call is found by queries.
+
+        False where that takes longer than `seconds`, or is impossible at present, as on a full disk.
+        """
+        return self._loader.load(self._numbers.last_acknowledged, seconds)
+
+    def listen(self, listener: Listener) -> None:
+        """Call `listener` with events once they are on disk, and before they are acknowledged.
+
+        It is called in the order of the sequence numbers, from the thread that writes.
+        """
+        self._writer.listeners.append(listener)
+
+    def listen_bulk(self, listener: BulkListener) -> None:
+        """Call `listener` with the id of each project that got events by `write_now`."""
+        self._bulk_listeners.append(listener)
+
+    def last_seq_of(self, project_id: str) -> int:
+        """Return the newest acknowledged sequence number of a project; 0 where it has no events."""
+        return self._numbers.last_seq_of(project_id)
+
+    def last_loaded_seq_of(self, project_id: str) -> int:
+        """Return the newest sequence number of a project that queries find; 0 where they find no events."""
+        return self._loader.last_loaded_seq_of(project_id)
+
+    def last_user_seq_of(self, project_id: str) -> int:
+        """Return a sequence number of a project that no event with a user id is above; 0 without events."""
+        return self._numbers.last_user_seq_of(project_id)
+
+    def _read_left(self, loaded_seq: int) -> None:
+        """Take over the records that an earlier process acknowledged and did not load."""
+        for segment in self._spool.read_left():
+            if segment.header is None:
+                continue
+            for record in segment.records:
+                if record.last_seq <= loaded_seq:
+                    continue
+                place = Place(segment.path, record.offset, record.end - record.offset)
+                groups = decode_groups(record.payload, segment.header.columns)
+                for group in groups:
+                    self._numbers.note_events(group.project_id, group.last_seq, has_users=True)
+                self._numbers.continue_after(record.last_seq)
+                self._loader.add(place, groups, segment.header.columns)

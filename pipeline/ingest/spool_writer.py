@@ -1,0 +1,175 @@
+"""Spool writer: one thread appends submissions, and those that arrive meanwhile share the next write."""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final, TypeAlias
+
+from pipeline.disk_space import DiskFullError
+from pipeline.ingest.errors import NotStoredError, OverloadedError
+from pipeline.ingest.loader import Loader
+from pipeline.ingest.sequence_numbers import SequenceNumbers, have_users
+from pipeline.ingest.spooled_events import EncodedRows, EventGroup, encode_groups, encode_rows
+from pipeline.ingest.submissions import Submission, resolve
+from pipeline.settings import Settings
+from pipeline.store.spool.spool import Place, Spool
+from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
+from pipeline.store.warehouse.events import EventRow
+
+logger = logging.getLogger(__name__)
+
+# Called with a project's id, the number of the first event, and the events.
+Listener: TypeAlias = Callable[[str, int, Sequence[EventRow]], None]
+_NOT_STORED: Final = partial(NotStoredError, "the events could not be written; send them again in a moment")
+
+
+class SpoolWriter:
+    """The only writer of the spool: numbers events, syncs them, and passes them on to the loader."""
+
+    def __init__(
+        self, warehouse: Warehouse, settings: Settings, spool: Spool, numbers: SequenceNumbers, loader: Loader
+    ) -> None:
+        """Write into `spool`, which is on the disk of `warehouse`."""
+        self.listeners: list[Listener] = []
+        self._warehouse = warehouse
+        self._spool = spool
+        self._numbers = numbers
+        self._loader = loader
+        self._max_waiting_bytes = settings.ingest_queue_bytes
+        self._max_spooled_bytes = settings.spool_bytes
+        self._max_rows = settings.ingest_commit_rows
+        self._waiting: deque[Submission] = deque()
+        self._waiting_bytes = 0
+        self._is_idle = False
+        self._stopping = False
+        self._changed = threading.Condition()
+        # The last reason why no events were stored, while it lasts.
+        self._refusal: str | None = None
+        self._thread = threading.Thread(target=self._write_until_stopped, name="ingest", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Refuse new events, write the queued ones, and end the thread."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def put(self, submission: Submission) -> None:
+        """Queue a submission; OverloadedError."""
+        with self._changed:
+            self._refuse_if_overloaded(submission.size)
+            self._waiting.append(submission)
+            self._waiting_bytes += submission.size
+            if self._is_idle:
+                self._changed.notify()
+
+    def _refuse_if_overloaded(self, size: int) -> None:
+        if self._stopping:
+            raise OverloadedError("the service is stopping; send the events again in a moment")
+        # A request that is larger than the whole queue still passes through an empty one.
+        is_full = self._waiting_bytes and self._waiting_bytes + size > self._max_waiting_bytes
+        if is_full or self._loader.backlog_bytes > self._max_spooled_bytes:
+            raise OverloadedError(
+                "events arrive faster than they can be written; send them again in a moment"
+            )
+
+    def _write_until_stopped(self) -> None:
+        while group := self._next_group():
+            encoded = list[tuple[Submission, EncodedRows]]()
+            for submission in group:
+                try:
+                    encoded.append((submission, encode_rows(submission.rows)))
+                except Exception:
+                    logger.exception("events of project %s were not stored", submission.project_id)
+                    self._answer([submission], _NOT_STORED)
+            if encoded:
+                self._store(encoded)
+
+    def _next_group(self) -> list[Submission]:
+        with self._changed:
+            self._is_idle = True
+            self._changed.wait_for(lambda: self._waiting or self._stopping)
+            self._is_idle = False
+            group: list[Submission] = []
+            rows = 0
+            while self._waiting and (not group or rows + len(self._waiting[0].rows) <= self._max_rows):
+                group.append(self._waiting.popleft())
+                rows += len(group[-1].rows)
+            return group
+
+    def _store(self, encoded: Sequence[tuple[Submission, EncodedRows]]) -> None:
+        """Store submissions, and answer them; all of them or none."""
+        submissions = [submission for submission, _ in encoded]
+        try:
+            # With room to load what waits.
+            self._warehouse.require_space(more_bytes=self._loader.backlog_bytes)
+        except (DiskFullError, WarehouseUnavailableError) as error:
+            self._note_refusal(error)
+            self._answer(submissions, partial(type(error), str(error)))
+            return
+        with self._numbers.lock:
+            try:
+                place, groups = self._append(encoded)
+            except Exception as error:  # noqa: BLE001 - the callers are told, whatever it was
+                self._note_refusal(error)
+                self._answer(submissions, _NOT_STORED)
+                return
+            self._acknowledge(submissions, groups)
+            self._loader.add(place, [group.laid_out_if_many() for group in groups])
+
+    def _append(
+        self, encoded: Sequence[tuple[Submission, EncodedRows]]
+    ) -> tuple[Place, Sequence[EventGroup]]:
+        # Nothing is acknowledged in a file that the next start would not find.
+        self._warehouse.require_in_place()
+        self._spool.require_in_place()
+        groups = [
+            EventGroup(submission.project_id, self._numbers.take(len(submission.rows)), submission.rows)
+            for submission, _ in encoded
+        ]
+        rows = (rows for _, rows in encoded)
+        payload = encode_groups(
+            [(group.project_id, group.first_seq, one) for group, one in zip(groups, rows, strict=True)]
+        )
+        return self._spool.append(groups[0].first_seq, groups[-1].last_seq, payload), groups
+
+    def _acknowledge(self, submissions: Sequence[Submission], groups: Sequence[EventGroup]) -> None:
+        for submission, group in zip(submissions, groups, strict=True):
+            has_users = have_users(submission.rows)
+            self._numbers.note_events(group.project_id, group.last_seq, has_users=has_users)
+            self._tell_listeners(group.project_id, group.first_seq, submission.rows)
+        self._numbers.acknowledge(groups[-1].last_seq)
+        self._answer(submissions)
+        if self._refusal is not None:
+            logger.warning("events are stored again")
+            self._refusal = None
+
+    def _answer(
+        self, submissions: Sequence[Submission], error: Callable[[], Exception] | None = None
+    ) -> None:
+        with self._changed:
+            self._waiting_bytes -= sum(submission.size for submission in submissions)
+        resolve(submissions, error)
+
+    def _tell_listeners(self, project_id: str, first_seq: int, rows: Sequence[EventRow]) -> None:
+        for listener in self.listeners:
+            try:
+                listener(project_id, first_seq, rows)
+            except Exception:
+                logger.exception("a listener failed on events of project %s", project_id)
+
+    def _note_refusal(self, error: Exception) -> None:
+        if self._refusal == str(error):
+            return
+        # It lasts, so it is logged once and not at every write.
+        is_known = isinstance(error, DiskFullError | WarehouseUnavailableError)
+        logger.error("no events are stored: %s", error, exc_info=None if is_known else error)
+        self._refusal = str(error)
