@@ -1,5 +1,8 @@
 """Chances of one Beta variable to exceed another against exact fractions and SciPy's adaptive quadrature."""
 
+import os
+import subprocess
+import sys
 from fractions import Fraction
 from itertools import pairwise
 from math import comb, factorial
@@ -154,3 +157,42 @@ def test_many_rows_are_each_what_they_are_alone() -> None:
         alone = [chance(*one), *ratios_with_chance(*one, (0.95, 0.05))]
         for many, single in zip(together, alone, strict=True):
             assert many[row] == pytest.approx(single[0], rel=1e-10)
+
+
+# The kernels of this type start threads for the smallest products; elsewhere the name is ignored.
+TWO_THREADS = {"OPENBLAS_NUM_THREADS": "2", "OPENBLAS_CORETYPE": "Haswell"}
+WORKERS_PROGRAM = """
+import os
+from pathlib import Path
+
+import numpy as np
+
+from engine.stats.bayesian.beta import Beta
+from engine.stats.bayesian.beta_probability import chance
+
+def nanoseconds():
+    tasks = [task for task in Path("/proc/self/task").iterdir() if int(task.name) != os.getpid()]
+    return {task.name: int((task / "schedstat").read_text().split()[0]) for task in tasks}
+
+def workers_of(work):
+    before = nanoseconds()
+    work()
+    return sum(nanoseconds()[name] > spent for name, spent in before.items())
+
+shapes = np.full(1_000, 400.0)
+wide, narrow = Beta(shapes, 2 * shapes), Beta(shapes, 3 * shapes)
+# The first call makes the nodes, which is a product of its own.
+chance(wide, narrow)
+while workers_of(lambda: None):
+    pass
+ours = workers_of(lambda: chance(wide, narrow))
+print(len(nanoseconds()) > 0, ours, workers_of(lambda: np.ones((4_000, 400)) @ np.ones((400, 400))) > 0)
+"""
+
+
+def test_the_quadrature_wakes_no_thread_of_the_linear_algebra() -> None:
+    command = [sys.executable, "-c", WORKERS_PROGRAM]
+    environment = {**os.environ, **TWO_THREADS}
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    has_workers, woken_by_quadrature, large_product_wakes = ran.stdout.split()
+    assert (has_workers, woken_by_quadrature, large_product_wakes) == ("True", "0", "True")
