@@ -1,19 +1,14 @@
-"""Local calendar days by the tzdata package, and conversions of times since 1970.
-
-Operating systems and libraries have time zone databases of different age, which disagree about zones whose
-rules changed lately. The package is locked with the program, so every result comes from one source.
-"""
+"""Local calendar days, and conversions of times since 1970."""
 
 from datetime import UTC, date, datetime, timedelta
-from functools import cache, lru_cache
-from importlib import resources
-from zoneinfo import ZoneInfo
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from engine.errors import EngineError
 from engine.stats.arrays import BoolArray, IntArray
+from engine.time_zones import zone
 
 DayArray = npt.NDArray[np.int32]
 
@@ -27,34 +22,8 @@ LATEST = datetime(2200, 1, 1, tzinfo=UTC)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class UnknownTimezoneError(EngineError, LookupError):
-    """A name that is not in the time zone database."""
-
-
 class OutsideCalendarError(EngineError, ValueError):
     """A moment before the year 1900 or after 2199: it cannot have been observed."""
-
-
-@cache
-def all_zones() -> frozenset[str]:
-    """List every name of a zone, aliases such as US/Pacific included."""
-    return frozenset(resources.files("tzdata").joinpath("zones").read_text(encoding="ascii").split())
-
-
-def is_timezone(name: str) -> bool:
-    """Check that a zone of this name exists; names are case-sensitive, as in the database."""
-    return name in all_zones()
-
-
-@cache
-def zone(name: str) -> ZoneInfo:
-    """Load a zone from the package; UnknownTimezoneError if there is none of this name."""
-    if not is_timezone(name):
-        raise UnknownTimezoneError(
-            f"{name!r} is not an IANA time zone; give one such as America/New_York, or UTC"
-        )
-    with resources.files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as file:
-        return ZoneInfo.from_file(file, key=name)
 
 
 def local_days(timestamps_us: npt.ArrayLike, timezone: str) -> DayArray:

@@ -2,41 +2,48 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
 from fastapi import FastAPI
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from api.auth import authenticate, bearer, require_served
 from api.bodies.reader import MAX_BODY_BYTES
-from api.mcp.server import build_server
 from pipeline.clock import utc_now
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 # A call holds the largest body of an operation, and the name of the tool around it.
 MAX_MESSAGE_BYTES: Final = 2 * MAX_BODY_BYTES
 
 
 class McpEndpoint:
-    """ASGI app without sessions: any process can answer any request."""
+    """ASGI app without sessions: any process can answer any request.
+
+    The server is built at the first request: its packages are a fifth of what a start imports.
+    """
 
     def __init__(self, app: FastAPI) -> None:
-        self._server = build_server(app)
+        self._app = app
+        self._tasks: TaskGroup | None = None
+        self._building = anyio.Lock()
         self._sessions: StreamableHTTPSessionManager | None = None
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
         """Serve requests inside this context."""
-        # A list of allowed hosts would protect a server without keys from pages in a browser; this server
-        # has keys, so it works behind any host name.
-        sessions = StreamableHTTPSessionManager(
-            self._server, json_response=True, stateless=True, max_request_body_size=MAX_MESSAGE_BYTES
-        )
-        async with sessions.run():
-            self._sessions = sessions
-            yield
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            try:
+                yield
+            finally:
+                self._tasks = self._sessions = None
+                tasks.cancel_scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; ApiError `invalid_api_key` or `account_inactive`."""
@@ -50,6 +57,37 @@ class McpEndpoint:
         )
         require_served(caller)
         request.state.caller = caller
-        if self._sessions is None:
-            raise RuntimeError("the endpoint takes requests while it is serving")
-        await self._sessions.handle_request(scope, receive, send)
+        sessions = self._sessions or await self._start()
+        await sessions.handle_request(scope, receive, send)
+
+    async def _start(self) -> "StreamableHTTPSessionManager":
+        """Build the server and run it until the end of `serving`; of several first requests one does so."""
+        async with self._building:
+            if self._tasks is None:
+                raise RuntimeError("the endpoint takes requests while it is serving")
+            if self._sessions is None:
+                # In a thread, so that other requests do not wait for the imports.
+                sessions = await run_in_threadpool(_build_sessions, self._app)
+                await self._tasks.start(_run, sessions)
+                self._sessions = sessions
+            return self._sessions
+
+
+def _build_sessions(app: FastAPI) -> "StreamableHTTPSessionManager":
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415 - slow
+
+    from api.mcp.server import build_server  # noqa: PLC0415 - slow
+
+    # A list of allowed hosts would protect a server without keys from pages in a browser; this server
+    # has keys, so it works behind any host name.
+    return StreamableHTTPSessionManager(
+        build_server(app), json_response=True, stateless=True, max_request_body_size=MAX_MESSAGE_BYTES
+    )
+
+
+async def _run(
+    sessions: "StreamableHTTPSessionManager", *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+) -> None:
+    async with sessions.run():
+        task_status.started()
+        await anyio.sleep_forever()

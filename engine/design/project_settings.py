@@ -20,7 +20,7 @@ from engine.design.validation.values import (
 )
 from engine.design.vocabulary import Platform, words
 from engine.errors import Problem
-from engine.local_days import is_timezone
+from engine.time_zones import is_timezone
 
 _LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
 _HOSTNAME = re.compile(rf"(?:\*\.)?{_LABEL}(?:\.{_LABEL})*", re.ASCII | re.IGNORECASE)

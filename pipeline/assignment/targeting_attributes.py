@@ -7,7 +7,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from engine.design.vocabulary import Weekday, words
-from engine.local_days import zone
+from engine.time_zones import zone
 from pipeline.events.attributes import Client, custom_dimensions_of, identity_of, segments_of
 
 # Keyed attributes, with the names under which senders give them.

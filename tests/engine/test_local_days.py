@@ -13,18 +13,15 @@ from engine.local_days import (
     EARLIEST,
     LATEST,
     OutsideCalendarError,
-    UnknownTimezoneError,
-    all_zones,
     are_weekends,
     epoch_days,
     epoch_microseconds,
     from_epoch_days,
     from_epoch_microseconds,
-    is_timezone,
     local_day,
     local_days,
-    zone,
 )
+from engine.time_zones import all_zones, zone
 
 NEW_YORK = ZoneInfo("America/New_York")
 
@@ -92,21 +89,6 @@ def test_every_change_of_a_clock_is_found(timezone: str, year: int) -> None:
 def test_days_keep_the_shape_of_the_moments() -> None:
     assert local_days(np.zeros((2, 3), np.int64), "UTC").shape == (2, 3)
     assert local_days([], "UTC").shape == (0,)
-
-
-@pytest.mark.parametrize(
-    "name", ["", "Mars/Olympus", "utc", "America", "../UTC", "/etc/localtime", "localtime"]
-)
-def test_an_unknown_zone_is_refused_with_an_example(name: str) -> None:
-    assert not is_timezone(name)
-    with pytest.raises(UnknownTimezoneError, match="is not an IANA time zone; give one such as America/"):
-        local_days([], name)
-
-
-def test_every_zone_of_the_database_can_be_loaded() -> None:
-    assert {zone(name).key for name in all_zones()} == all_zones()
-    assert is_timezone("America/Vancouver")
-    assert is_timezone("US/Pacific")
 
 
 @pytest.mark.parametrize("seconds", [-(2**62) // 10**6, 2**62 // 10**6, int(LATEST.timestamp())])
