@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 from cryptography.fernet import Fernet
 
@@ -22,6 +23,9 @@ from pipeline.results.exports import Exports
 from pipeline.services import PipelineServices, open_pipeline
 from pipeline.settings import Settings
 from pipeline.store.ownership.store_lock import StoreLock
+
+# The start waits so long for files of first assignments to be read.
+OPENING_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +62,9 @@ def open_services(
         stack.callback(results_threads.close)
         # Closed first, so that the scheduler does not wait for a snapshot that is being written.
         stack.callback(pipeline.snapshots.close)
-        first_assignments = FirstAssignments(pipeline.warehouse, pipeline.ingest)
+        first_assignments = FirstAssignments(pipeline.warehouse, pipeline.ingest, settings)
+        stack.callback(first_assignments.close)
+        first_assignments.open_saved(OPENING_SECONDS)
         yield Services(
             settings=settings,
             lock=pipeline.lock,
@@ -73,9 +79,7 @@ def open_services(
             scheduler=scheduler,
             project_cache=ProjectCache(pipeline.catalog),
             first_assignments=first_assignments,
-            exposure_filter=ExposureFilter(
-                pipeline.catalog, pipeline.warehouse, pipeline.ingest, first_assignments
-            ),
+            exposure_filter=ExposureFilter(pipeline.catalog, first_assignments),
             results_threads=results_threads,
             checks=TimedChecks(),
             stored_visits=StoredVisits(),

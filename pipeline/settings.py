@@ -161,6 +161,11 @@ class Settings(BaseSettings):
         return self.data_dir / "secrets.key"
 
     @property
+    def assignments_path(self) -> Path:
+        """Folder with files of each project's first assignments, which can be read anew from the events."""
+        return self.data_dir / "assignments"
+
+    @property
     def snapshots_path(self) -> Path:
         """Folder with a snapshot of each project."""
         return self.snapshots_dir or self.data_dir / "snapshots"

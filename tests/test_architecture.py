@@ -92,6 +92,7 @@ TESTED_BY = {
     "pipeline/store/catalog/catalog.py": "tests/pipeline/store/catalog/test_experiments.py",
     "pipeline/store/catalog/schema.py": "tests/pipeline/store/catalog/test_migrate.py",
     "pipeline/store/warehouse/parquet.py": "tests/pipeline/snapshots/test_writer.py",
+    "pipeline/assignment/assignment_index.py": "tests/pipeline/assignment/test_project_index.py",
     "pipeline/store/warehouse/visitor_export.py": "tests/api/routes/test_exports.py",
     "pipeline/ingest/errors.py": "tests/pipeline/ingest/test_ingest.py",
     "pipeline/ingest/spool_writer.py": "tests/pipeline/ingest/test_ingest.py",

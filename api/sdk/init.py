@@ -11,12 +11,7 @@ from api.bodies.json_body import off_loop
 from api.schemas.sdk import VisitAnswer
 from api.sdk.access import CountBytes, SdkRequest, read_request
 from api.services import Services
-from pipeline.assignment.decide import (
-    SERVED,
-    AssignmentRequest,
-    VariantDecision,
-    decide,
-)
+from pipeline.assignment.decide import AssignmentRequest, VariantDecision, decide
 from pipeline.assignment.first_assignments import KnownAssignments
 from pipeline.assignment.link_index import UserClaim
 from pipeline.assignment.project_cache import CachedProject
@@ -83,12 +78,11 @@ def _decide(
     services: Services, received: SdkRequest[InitBody], visitor: Visitor
 ) -> tuple[KnownAssignments, Sequence[VariantDecision]]:
     cached = received.cached
-    served = [experiment for experiment in cached.experiments if experiment.status in SERVED]
     claim = None
     if visitor.user_id is not None:
         claim = UserClaim(hash64(visitor.user_id), is_trusted=received.sender == "server")
     visitor_key = hash64(visitor.visitor_id)
-    known = services.first_assignments.of_visitor(cached.project.id, served, visitor_key, claim)
+    known = services.first_assignments.of_visitor(cached.project.id, cached.rules, visitor_key, claim)
     try:
         attributes = targeting_attributes(visitor, timezone=cached.project.timezone, now=utc_now())
     except InvalidAttributesError as error:

@@ -1,87 +1,38 @@
-"""Index of first assignments: in memory, 17 bytes a visitor, current to the last commit."""
+"""First assignments of visitors in every project: fed by ingest, kept in files, looked up in memory."""
 
+import logging
 import threading
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
-
-from engine.design.experiment import Experiment
-from engine.stats.arrays import BoolArray
-from pipeline.assignment.link_index import LinkIndex, UserClaim
-from pipeline.events.timestamps import MICROSECONDS
+from pipeline.assignment.assignment_index import NumberedRule
+from pipeline.assignment.index_files import IndexFiles
+from pipeline.assignment.link_index import UserClaim
+from pipeline.assignment.project_index import ProjectIndex
 from pipeline.ingest.ingest import Ingest
+from pipeline.settings import Settings
+from pipeline.store.ownership.warehouse_id import read_id
 from pipeline.store.warehouse.connection import Warehouse
-from pipeline.store.warehouse.identities import read_links
-from pipeline.store.warehouse.visitor_history import AssignmentQuery, FirstVariants, first_variants
+from pipeline.store.warehouse.events import EventRow
+from pipeline.store.warehouse.visitor_history import AssignmentRule
 
-# New visitors are kept in a dictionary until there are so many: a merge copies the arrays.
-MAX_RECENT: Final = 65_536
+logger = logging.getLogger(__name__)
 
-
-@dataclass(slots=True)
-class _Index:
-    """First variants of an experiment's visitors: sorted arrays, and a dictionary of recent visitors."""
-
-    variant_ids: list[str]
-    seq: int = 0
-    keys: npt.NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
-    variants: npt.NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
-    seqs: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    # The number of the first event and the variant.
-    recent: dict[int, tuple[int, int]] = field(default_factory=dict)
-
-    def first_of(self, visitor_key: int) -> tuple[int, str] | None:
-        """Return the sequence number and the variant id of the visitor's first assignment."""
-        found = self.recent.get(visitor_key) or self._in_arrays(visitor_key)
-        return None if found is None else (found[0], self.variant_ids[found[1]])
-
-    def add(self, newer: FirstVariants, up_to_seq: int) -> None:
-        """Add visitors; one that is in the index keeps the earlier variant."""
-        is_new = ~self._are_in_arrays(newer.visitor_keys)
-        keys, variants, seqs = newer.visitor_keys[is_new], newer.variants[is_new], newer.seqs[is_new]
-        if len(self.recent) + len(keys) > MAX_RECENT:
-            self._merge(keys, variants, seqs)
-        else:
-            for key, *first in zip(keys.tolist(), seqs.tolist(), variants.tolist(), strict=True):
-                self.recent.setdefault(key, (first[0], first[1]))
-        self.seq = up_to_seq
-
-    def _in_arrays(self, visitor_key: int) -> tuple[int, int] | None:
-        position = int(np.searchsorted(self.keys, np.uint64(visitor_key)))
-        if position < len(self.keys) and int(self.keys[position]) == visitor_key:
-            return int(self.seqs[position]), int(self.variants[position])
-        return None
-
-    def _are_in_arrays(self, keys: npt.NDArray[np.uint64]) -> BoolArray:
-        if not len(self.keys):
-            return np.zeros(len(keys), np.bool_)
-        positions = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.asarray(self.keys[positions] == keys)
-
-    def _merge(
-        self, keys: npt.NDArray[np.uint64], variants: npt.NDArray[np.uint8], seqs: npt.NDArray[np.int64]
-    ) -> None:
-        """Merge `recent` and visitors, none of them in the arrays yet, into the arrays."""
-        recent_keys = np.fromiter(self.recent, np.uint64, len(self.recent))
-        recent = np.array(list(self.recent.values()), np.int64).reshape(-1, 2)
-        # Of a visitor in both, the first occurrence is the earlier one.
-        added, first = np.unique(np.concatenate([recent_keys, keys]), return_index=True)
-        positions = np.searchsorted(self.keys, added)
-        added_variants = np.concatenate([recent[:, 1].astype(np.uint8), variants])[first]
-        self.keys = np.insert(self.keys, positions, added)
-        self.variants = np.insert(self.variants, positions, added_variants)
-        self.seqs = np.insert(self.seqs, positions, np.concatenate([recent[:, 0], seqs])[first])
-        self.recent = {}
+Rules = Sequence[AssignmentRule]
+WRITE_SECONDS: Final = 120.0
+# Projects whose stored events are read at once.
+_READERS: Final = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class KnownAssignments:
-    """First assignments of a visitor, or of the user it belongs to, as variant ids by experiment id.
+    """First assignments of a visitor, as variant ids by experiment.
 
-    `inherited` are those in which only other visitors of the user have an assignment. `is_linked` is False
+    Those in `inherited` experiments are of another visitor of the same user alone. `is_linked` is false
     where an event has still to join the visitor to the user that it was asked for with.
     """
 
@@ -91,71 +42,166 @@ class KnownAssignments:
 
 
 class FirstAssignments:
-    """First assignments in every served experiment; an experiment's are read at its first look-up.
+    """First assignments by the rules of each look-up; the first of any visitor of a user holds for all.
 
-    The first assignment of any visitor of a user holds for all of them.
+    A project's index is read from its files, or else from all of its stored events, at the start or the first
+    look-up, which waits for that. From then on it is fed by ingest.
     """
 
-    def __init__(self, warehouse: Warehouse, ingest: Ingest) -> None:
-        """Read from `warehouse` up to the last commit of `ingest`."""
+    def __init__(self, warehouse: Warehouse, ingest: Ingest, settings: Settings) -> None:
+        """Listen to `ingest`, and keep files in the data folder."""
         self._warehouse = warehouse
         self._ingest = ingest
-        self._indexes: dict[str, _Index] = {}
-        self._links: dict[str, LinkIndex] = {}
-        # One a project: reading the events of a large one blocks no other.
-        self._locks: dict[str, threading.Lock] = {}
+        self._files = IndexFiles(settings.assignments_path, read_id(warehouse) or "")
+        self._projects: dict[str, ProjectIndex] = {}
+        self._reads: dict[str, Future[None]] = {}
+        self._adding = threading.Lock()
+        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="assignments")
+        self._woken = threading.Event()
+        self._is_closing = False
+        self._keeper = threading.Thread(target=self._keep, name="assignments", daemon=True)
+        self._keeper.start()
+        ingest.listen(self._feed)
+        ingest.listen_bulk(self._begin_bulk, self._end_bulk)
+        ingest.listen_forget(self._forget)
+
+    def close(self) -> None:
+        """Write what is new to the files, and end the threads."""
+        self._is_closing = True
+        self._woken.set()
+        self._keeper.join()
+        self._readers.shutdown(cancel_futures=True)
+        self.write()
+
+    def open_saved(self, seconds: float) -> None:
+        """Read the files of projects for at most `seconds`; the others are read when they are needed."""
+        ends_at = time.monotonic() + seconds
+        for project_id in self._files.stored_projects():
+            if time.monotonic() > ends_at:
+                return
+            if self._ingest.last_seq_of(project_id):
+                with _logged(project_id, "read"):
+                    self._project(project_id).prepare((), are_all=False)
+
+    def is_ready(self, project_id: str, rules: Rules) -> bool:
+        """Tell whether a look-up by rules would not wait."""
+        project = self._projects.get(project_id)
+        return project is not None and project.resolved(rules) is not None
+
+    def prepare(self, project_id: str, rules: Rules, *, are_all: bool = True) -> Future[None]:
+        """Have the project's events read in another thread; calls meanwhile wait for the same read.
+
+        `rules` are those of every experiment of the project that assigns, if `are_all`.
+        """
+        project = self._project(project_id)
+        with self._adding:
+            reading = self._reads.get(project_id)
+            if reading is None or reading.done():
+                reading = self._readers.submit(project.prepare, rules, are_all=are_all)
+                self._reads[project_id] = reading
+        return reading
 
     def of_visitor(
         self,
         project_id: str,
-        experiments: Iterable[Experiment],
+        rules: Rules,
         visitor_key: int,
         claim: UserClaim | None = None,
+        *,
+        are_all: bool = True,
     ) -> KnownAssignments:
         """Find the first assignments of a visitor, which says that it is the user of `claim`.
 
-        Includes every event acknowledged before the call. The first call for an experiment reads all of its
-        events, which takes a second for three million visitors; later calls read new ones only.
+        `rules` are those of every experiment of the project that assigns, if `are_all`. Includes every event
+        acknowledged before the call; raises what the store raises where events have to be read for that.
         """
-        variant_ids: dict[str, str] = {}
+        project, numbered = self._resolved(project_id, rules, are_all=are_all)
+        index = project.index
+        own = dict(index.firsts_of(visitor_key, numbered))
+        variants = {one: (first.seq, first.variant_id) for one, first in own.items()}
         inherited: set[str] = set()
-        with self._locks.setdefault(project_id, threading.Lock()):
-            links = self._current_links(project_id)
-            others = links.visitors_with(visitor_key, claim)
-            for experiment in experiments:
-                index = self._current(project_id, experiment)
-                own = index.first_of(visitor_key)
-                firsts = [first for first in (own, *map(index.first_of, others)) if first is not None]
-                if firsts:
-                    variant_ids[experiment.id] = min(firsts)[1]
-                    inherited |= {experiment.id} if own is None else set()
-            is_linked = claim is None or links.knows(visitor_key, claim)
-        return KnownAssignments(variant_ids=variant_ids, inherited=frozenset(inherited), is_linked=is_linked)
+        for other in index.links.visitors_with(visitor_key, claim, index.newest_seq):
+            for one, first in index.firsts_of(other, numbered):
+                inherited |= set() if one in own else {one}
+                place = (first.seq, first.variant_id)
+                variants[one] = min(variants.get(one, place), place)
+        is_linked = claim is None or index.links.knows(visitor_key, claim)
+        return KnownAssignments(
+            variant_ids={one: variant_id for one, (_, variant_id) in variants.items()},
+            inherited=frozenset(inherited),
+            is_linked=is_linked,
+        )
 
-    def _current_links(self, project_id: str) -> LinkIndex:
-        links = self._links.setdefault(project_id, LinkIndex())
-        if self._ingest.last_user_seq_of(project_id) > links.seq:
-            newest = self._newest_loaded(project_id)
-            added = read_links(self._warehouse, project_id, after_seq=links.seq, up_to_seq=newest)
-            links.add(added, newest)
-        return links
+    def is_exposed(self, project_id: str, rule: AssignmentRule, visitor_key: int) -> bool:
+        """Tell whether a visitor has an exposure that counts in the experiment of a rule."""
+        project, numbered = self._resolved(project_id, [rule], are_all=False)
+        return any(first.is_exposed for _, first in project.index.firsts_of(visitor_key, numbered))
 
-    def _current(self, project_id: str, experiment: Experiment) -> _Index:
-        index = self._indexes.setdefault(experiment.id, _Index([]))
-        index.variant_ids += [v.id for v in experiment.variants if v.id not in index.variant_ids]
-        if experiment.started_at is not None and self._ingest.last_seq_of(project_id) > index.seq:
-            newest = self._newest_loaded(project_id)
-            query = AssignmentQuery(
-                project_id=project_id,
-                experiment_id=experiment.id,
-                variant_ids=index.variant_ids,
-                started_us=int(experiment.started_at.timestamp() * MICROSECONDS),
-                after_seq=index.seq,
-                up_to_seq=newest,
-            )
-            index.add(first_variants(self._warehouse, query), newest)
-        return index
+    def _resolved(
+        self, project_id: str, rules: Rules, *, are_all: bool
+    ) -> tuple[ProjectIndex, Sequence[NumberedRule]]:
+        """Return the project's index with the numbers of rules, once it is ready for them."""
+        project = self._project(project_id)
+        if are_all:
+            project.served = rules
+        while (numbered := project.resolved(rules)) is None:
+            self.prepare(project_id, rules, are_all=are_all).result()
+        return project, numbered
 
-    def _newest_loaded(self, project_id: str) -> int:
-        self._ingest.load()
-        return self._ingest.last_loaded_seq_of(project_id)
+    def _project(self, project_id: str) -> ProjectIndex:
+        project = self._projects.get(project_id)
+        if project is None:
+            with self._adding:
+                added = ProjectIndex(project_id, self._warehouse, self._ingest, self._files)
+                project = self._projects.setdefault(project_id, added)
+        return project
+
+    def _feed(self, project_id: str, first_seq: int, rows: Sequence[EventRow]) -> None:
+        project = self._projects.get(project_id)
+        if project is not None:
+            project.feed(first_seq, rows)
+            if project.index.is_crowded:
+                self._woken.set()
+
+    def _begin_bulk(self, project_id: str, first_seq: int) -> None:
+        self._project(project_id).begin_bulk(first_seq)
+
+    def _end_bulk(self, project_id: str) -> None:
+        self._project(project_id).end_bulk()
+
+    def _forget(self, project_id: str) -> None:
+        project = self._projects.pop(project_id, None)
+        self._reads.pop(project_id, None)
+        if project is not None:
+            project.remove()
+        self._files.remove(project_id)
+
+    def _keep(self) -> None:
+        """Sort what is recent, and write files every few minutes."""
+        write_at = time.monotonic() + WRITE_SECONDS
+        while not self._is_closing:
+            self._woken.wait(max(write_at - time.monotonic(), 0))
+            self._woken.clear()
+            for project in tuple(self._projects.values()):
+                if project.index.is_crowded:
+                    with _logged(project.project_id, "sorted"):
+                        project.sort()
+            if time.monotonic() >= write_at:
+                self.write()
+                write_at = time.monotonic() + WRITE_SECONDS
+
+    def write(self) -> None:
+        """Write what is new to the files; what cannot be written is tried again the next time."""
+        for project in tuple(self._projects.values()):
+            with _logged(project.project_id, "written"):
+                self._warehouse.require_space()
+                project.write()
+
+
+@contextmanager
+def _logged(project_id: str, done: str) -> Iterator[None]:
+    """Log what fails inside the block: indexes can be read anew from the events."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - one project must not stop the others
+        logger.warning("the assignments of project %s were not %s: %s", project_id, done, error)

@@ -1,16 +1,18 @@
 """Index of links between visitors and users: in memory, 48 bytes a link, by the rules of the rollup."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from pipeline.assignment.pair_table import PairTable
+from pipeline.assignment.sorted_pairs import Pairs
 from pipeline.store.warehouse.identities import BROWSERS_LATER, MAX_VISITORS_OF_USER, Links
 
-# New links are kept in dictionaries until there are so many: a merge copies the arrays.
-MAX_RECENT_LINKS: Final = 65_536
+# So many links that were known lately are not looked up again.
+MAX_KNOWN: Final = 16_384
 # A link as it is stored under the key of one side: the place in the order of links, and the other key.
 Place = tuple[int, int]
 
@@ -23,73 +25,46 @@ class UserClaim:
     is_trusted: bool
 
 
-@dataclass(slots=True)
-class _Side:
-    """Links by the key of one side: sorted arrays, and a dictionary of recent ones."""
-
-    keys: npt.NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
-    others: npt.NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
-    orders: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    recent: dict[int, list[Place]] = field(default_factory=dict)
-
-    def of(self, key: int) -> list[Place]:
-        """List the links of a key, those that count first in front."""
-        low, high = (
-            np.searchsorted(self.keys, np.uint64(key)),
-            np.searchsorted(self.keys, np.uint64(key), "right"),
-        )
-        stored = zip(self.orders[low:high].tolist(), self.others[low:high].tolist(), strict=True)
-        return sorted([*stored, *self.recent.get(key, ())])
-
-    def merge(self) -> None:
-        """Move the recent links into the arrays."""
-        places = [(key, order, other) for key, links in self.recent.items() for order, other in links]
-        if places:
-            keys, orders, others = zip(*places, strict=True)
-            self.extend(np.array(keys, np.uint64), np.array(others, np.uint64), np.array(orders, np.int64))
-        self.recent = {}
-
-    def extend(
-        self, keys: npt.NDArray[np.uint64], others: npt.NDArray[np.uint64], orders: npt.NDArray[np.int64]
-    ) -> None:
-        """Add links to the arrays."""
-        keys = np.concatenate([self.keys, keys])
-        in_order = np.argsort(keys, kind="stable")
-        self.keys = keys[in_order]
-        self.others = np.concatenate([self.others, others])[in_order]
-        self.orders = np.concatenate([self.orders, orders])[in_order]
-
-
-@dataclass(slots=True)
 class LinkIndex:
-    """Links of one project's visitors and users, of events numbered up to `seq`."""
+    """Links of one project's visitors and users; the earliest of a pair and of each kind of sender."""
 
-    seq: int = 0
-    _of_visitors: _Side = field(default_factory=_Side)
-    _of_users: _Side = field(default_factory=_Side)
-    _recent: int = 0
+    def __init__(self) -> None:
+        """Begin without links."""
+        self.of_visitors = PairTable(np.uint64)
+        self.of_users = PairTable(np.uint64)
+        self._known: set[tuple[int, int, bool]] = set()
 
-    def add(self, links: Links, up_to_seq: int) -> None:
-        """Add links of newer events, in their order; known ones stay as they are."""
-        if self.seq == 0:
-            self._of_visitors.extend(links.visitor_keys, links.user_keys, links.orders)
-            self._of_users.extend(links.user_keys, links.visitor_keys, links.orders)
-        else:
-            for visitor, user, order in zip(*(column.tolist() for column in links), strict=True):
-                self._add_one(visitor, user, order)
-        self.seq = up_to_seq
+    def add(self, visitor_key: int, user_key: int, place: int) -> None:
+        """Add the link of an event, unless it would change nothing."""
+        link = (visitor_key, user_key, place < BROWSERS_LATER)
+        if link in self._known:
+            return
+        if not self.knows(visitor_key, UserClaim(user_key, is_trusted=place < BROWSERS_LATER)):
+            self.of_visitors.add(visitor_key, user_key, place)
+            self.of_users.add(user_key, visitor_key, place)
+        if len(self._known) >= MAX_KNOWN:
+            self._known.clear()
+        self._known.add(link)
 
-    def visitors_with(self, visitor_key: int, claim: UserClaim | None) -> list[int]:
-        """List the visitors of the user that a visitor belongs to, or would by `claim`, without itself."""
-        candidates = self._of_visitors.of(visitor_key)
+    def merge(self, links: Links) -> None:
+        """Add the links of stored events."""
+        self.of_visitors.merge(_sorted(links.visitor_keys, links.user_keys, links.orders))
+        self.of_users.merge(_sorted(links.user_keys, links.visitor_keys, links.orders))
+
+    def visitors_with(self, visitor_key: int, claim: UserClaim | None, newest_seq: int) -> list[int]:
+        """List the visitors of the user that a visitor belongs to, or would by `claim`, without itself.
+
+        A claim comes after all events up to `newest_seq`.
+        """
+        candidates = self.of_visitors.of(visitor_key)
         claimed = None
         if claim is not None:
             # The newest link of its kind.
-            claimed = (self.seq + 1 + (0 if claim.is_trusted else BROWSERS_LATER), claim.user_key)
+            claimed = (newest_seq + 1 + (0 if claim.is_trusted else BROWSERS_LATER), claim.user_key)
             candidates = sorted([*candidates, claimed])
         for place in candidates:
             order, user = place
-            visitors = self._joined(user, only_trusted=order <= self.seq + 1)
+            visitors = self._joined(user, only_trusted=order < BROWSERS_LATER)
             if visitors and (place == claimed or (order, visitor_key) in visitors):
                 others = [key for _, key in visitors if key != visitor_key]
                 return [key for key in others if self._owner_of(key) == user]
@@ -98,37 +73,33 @@ class LinkIndex:
     def knows(self, visitor_key: int, claim: UserClaim) -> bool:
         """Tell whether an event with these ids would change nothing."""
         for links, other in (
-            (self._of_users.of(claim.user_key), visitor_key),
-            (self._of_visitors.of(visitor_key), claim.user_key),
+            (self.of_users.of(claim.user_key), visitor_key),
+            (self.of_visitors.of(visitor_key), claim.user_key),
         ):
             same = _of_kind(links, is_trusted=claim.is_trusted)
             if len(same) > MAX_VISITORS_OF_USER or any(key == other for _, key in same):
                 return True
         return False
 
-    def _add_one(self, visitor: int, user: int, order: int) -> None:
-        if self.knows(visitor, UserClaim(user, is_trusted=order < BROWSERS_LATER)):
-            return
-        self._of_visitors.recent.setdefault(visitor, []).append((order, user))
-        self._of_users.recent.setdefault(user, []).append((order, visitor))
-        self._recent += 1
-        if self._recent > MAX_RECENT_LINKS:
-            self._of_visitors.merge()
-            self._of_users.merge()
-            self._recent = 0
-
-    def _joined(self, user: int, *, only_trusted: bool = False) -> list[Place]:
+    def _joined(self, user: int, *, only_trusted: bool = False) -> Sequence[Place]:
         """List the links of a user that count; those of browsers count where there are no others."""
-        links = self._of_users.of(user)
-        counting = _of_kind(links, is_trusted=True)
+        links = self.of_users.of(user)
+        counting: Sequence[Place] = _of_kind(links, is_trusted=True)
         if not counting and not only_trusted:
             counting = links
         return [] if len(counting) > MAX_VISITORS_OF_USER else counting
 
     def _owner_of(self, visitor: int) -> int | None:
-        links = self._of_visitors.of(visitor)
+        links = self.of_visitors.of(visitor)
         return next((user for order, user in links if (order, visitor) in self._joined(user)), None)
 
 
-def _of_kind(links: Sequence[Place], *, is_trusted: bool) -> list[Place]:
+def _of_kind(links: Iterable[Place], *, is_trusted: bool) -> list[Place]:
     return [link for link in links if (link[0] < BROWSERS_LATER) == is_trusted]
+
+
+def _sorted(
+    keys: npt.NDArray[np.uint64], others: npt.NDArray[np.uint64], places: npt.NDArray[np.int64]
+) -> Pairs:
+    in_order = np.argsort(keys, kind="stable")
+    return Pairs(keys[in_order], others[in_order], places[in_order])

@@ -12,15 +12,26 @@ from typing import Final, Literal
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.local_days import epoch_microseconds
+from pipeline.assignment.decide import SERVED
 from pipeline.events.decode import ProjectIds
 from pipeline.store.catalog.accounts import Account
 from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.warehouse.visitor_history import AssignmentRule
 
 MAX_AGE_SECONDS: Final = 1.0
 # Beyond this many projects in use at once, the cache starts anew.
 MAX_PROJECTS: Final = 10_000
 ALL_TRAFFIC: Final = 100
 _ENDED: Final = frozenset({"completed", "archived"})
+
+
+def rule_of(experiment: Experiment) -> AssignmentRule | None:
+    """Return the rule of an experiment's first assignments; None where it has not started, or has ended."""
+    if experiment.status not in SERVED or experiment.started_at is None:
+        return None
+    variant_ids = tuple(variant.id for variant in experiment.variants)
+    return AssignmentRule(experiment.id, epoch_microseconds(experiment.started_at), variant_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +42,8 @@ class CachedProject:
     account: Account
     experiments: tuple[Experiment, ...]
     ids: ProjectIds
+    # Of each experiment that assigns: running or paused.
+    rules: tuple[AssignmentRule, ...]
     # By id, those in which not every exposure counts: not running, or with less than all traffic.
     limited_experiments: Mapping[str, Experiment]
     # Whether an exposure may count, now or later.
@@ -98,6 +111,7 @@ class ProjectCache:
             account=self.catalog.accounts.get(project.account_id),
             experiments=experiments,
             ids=ProjectIds.of(experiments),
+            rules=tuple(rule for one in experiments if (rule := rule_of(one))),
             has_open_experiments=any(one.status not in _ENDED for one in experiments),
             limited_experiments={
                 one.id: one

@@ -2,13 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 import polars as pl
 
 from pipeline.disk_space import DiskFullError
-from pipeline.ingest.loader import Loader
+from pipeline.ingest.loader import BulkBeginning, Loader, ProjectListener
 from pipeline.ingest.sequence_numbers import SequenceNumbers
 from pipeline.ingest.spool_writer import Listener, SpoolWriter
 from pipeline.ingest.spooled_events import ROW_BYTES, decode_groups
@@ -24,9 +23,6 @@ from pipeline.store.warehouse.connections.errors import WarehouseUnavailableErro
 from pipeline.store.warehouse.events import EventRow
 
 logger = logging.getLogger(__name__)
-
-# Called with the id of a project whose new events are to be read from the warehouse.
-BulkListener: TypeAlias = Callable[[str], None]
 
 
 class Ingest:
@@ -48,7 +44,7 @@ class Ingest:
         self._numbers = SequenceNumbers(last_seq, loaded_seq, last_seq_of, CommitMark(warehouse.path))
         self._loader = Loader(warehouse, settings, self._spool, self._numbers, loaded_seq)
         self._writer = SpoolWriter(warehouse, settings, self._spool, self._numbers, self._loader)
-        self._bulk_listeners: list[BulkListener] = []
+        self._forget_listeners: list[ProjectListener] = []
         self._warehouse = warehouse
         self._read_left(loaded_seq)
 
@@ -88,21 +84,24 @@ class Ingest:
         """
         if table.height:
             self._loader.write_now(project_id, table)
-            for bulk_listener in self._bulk_listeners:
-                bulk_listener(project_id)
             self._warehouse.checkpoint_if_large()
 
     def forget(self, project_id: str) -> None:
         """Delete every event of a project, between two commits. Raises what the store raises."""
         self._loader.forget(project_id)
         self._numbers.forget(project_id)
+        for listener in self._forget_listeners:
+            listener(project_id)
 
     def load(self, seconds: float | None = None) -> bool:
         """Wait until every event that was acknowledged before the call is found by queries.
 
         False where that takes longer than `seconds`, or is impossible at present, as on a full disk.
         """
-        return self._loader.load(self._numbers.last_acknowledged, seconds)
+        # With the lock, events that listeners were told of are acknowledged.
+        with self._numbers.lock:
+            newest = self._numbers.last_acknowledged
+        return self._loader.load(newest, seconds)
 
     def listen(self, listener: Listener) -> None:
         """Call `listener` with events once they are on disk, and before they are acknowledged.
@@ -111,9 +110,17 @@ class Ingest:
         """
         self._writer.listeners.append(listener)
 
-    def listen_bulk(self, listener: BulkListener) -> None:
-        """Call `listener` with the id of each project that got events by `write_now`."""
-        self._bulk_listeners.append(listener)
+    def listen_bulk(self, begin: BulkBeginning, end: ProjectListener) -> None:
+        """Call `begin` and `end` around each `write_now`, whose events are told to no other listener.
+
+        `begin` is called before listeners are told of any event with a higher number, and `end` once queries
+        find the events, or the write has failed.
+        """
+        self._loader.bulk_listeners.append((begin, end))
+
+    def listen_forget(self, listener: ProjectListener) -> None:
+        """Call `listener` with the id of each project whose events were deleted."""
+        self._forget_listeners.append(listener)
 
     def last_seq_of(self, project_id: str) -> int:
         """Return the newest acknowledged sequence number of a project; 0 where it has no events."""

@@ -2,8 +2,8 @@
 
 import logging
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
 
 import polars as pl
 
@@ -24,6 +24,10 @@ from pipeline.store.warehouse.segment_dimensions import forget_custom_keys
 
 logger = logging.getLogger(__name__)
 
+# Called with the id of a project, and the number of the first event that it is about to get.
+BulkBeginning: TypeAlias = Callable[[str, int], None]
+# Called with the id of a project.
+ProjectListener: TypeAlias = Callable[[str], None]
 # A load takes some ten milliseconds however few its events are.
 GATHER_SECONDS: Final = 0.25
 _RETRY_SECONDS: Final = 1.0
@@ -51,6 +55,7 @@ class Loader:
         loaded_seq: int,
     ) -> None:
         """Load from `spool`; the warehouse has every event up to `loaded_seq`."""
+        self.bulk_listeners: list[tuple[BulkBeginning, ProjectListener]] = []
         self._warehouse = warehouse
         self._spool = spool
         self._numbers = numbers
@@ -129,18 +134,28 @@ class Loader:
         with self._loading:
             with self._numbers.lock:
                 first_seq = self._numbers.take(table.height)
-            self._load_up_to(first_seq - 1)
-            last_seq = first_seq + table.height - 1
-            numbered = {project_id: events.number_events(table, first_seq)}
+                for begin, _ in self.bulk_listeners:
+                    begin(project_id, first_seq)
             try:
-                self._commit(numbered, last_seq)
-            except LoadedSeqError:
-                self._read_position()
-                self._commit(numbered, last_seq)
-            has_users = "user_key" in table.columns and table["user_key"].null_count() < table.height
-            self._numbers.note_events(project_id, last_seq, has_users=has_users)
-            with self._numbers.lock:
-                self._numbers.acknowledge(last_seq)
+                self._store_bulk(project_id, table, first_seq)
+            finally:
+                for _, end in self.bulk_listeners:
+                    end(project_id)
+
+    def _store_bulk(self, project_id: str, table: pl.DataFrame, first_seq: int) -> None:
+        """Store and acknowledge one batch of events, after all that wait."""
+        self._load_up_to(first_seq - 1)
+        last_seq = first_seq + table.height - 1
+        numbered = {project_id: events.number_events(table, first_seq)}
+        try:
+            self._commit(numbered, last_seq)
+        except LoadedSeqError:
+            self._read_position()
+            self._commit(numbered, last_seq)
+        has_users = "user_key" in table.columns and table["user_key"].null_count() < table.height
+        self._numbers.note_events(project_id, last_seq, has_users=has_users)
+        with self._numbers.lock:
+            self._numbers.acknowledge(last_seq)
 
     def forget(self, project_id: str) -> None:
         """Load what waits, and delete every event of a project; raises what the store raises."""

@@ -1,8 +1,8 @@
-"""History of visitors in raw events: first variants, exposures, attributes of `init`, first sights."""
+"""History of visitors in raw events: first assignments, attributes of `init`, first sights."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,76 +19,129 @@ _PLAIN: Final = tuple(
 )
 
 
+# Types of events that assign the visitor to the variant that they name.
+ASSIGNING: Final = frozenset({"assignment", "exposure"})
+EXPOSURE: Final = "exposure"
+# A place holds the `seq` of the first event, whether there was an exposure, and the position of the variant.
+PLACE_SHIFT: Final = 16
+EXPOSED: Final = 1 << 15
+
+
 @dataclass(frozen=True, slots=True)
-class FirstVariants:
-    """Visitors in the order of their keys, the position of each one's first variant and its `seq`."""
-
-    visitor_keys: npt.NDArray[np.uint64]
-    variants: npt.NDArray[np.uint8]
-    seqs: npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssignmentQuery:
-    """Query for visitors of one experiment, in events after one sequence number up to another.
+class AssignmentRule:
+    """Rule of an experiment's assignments: events that name one of its variants, received since its start.
 
     Events before the start, such as a preview of the draft, do not assign.
     """
 
-    project_id: str
     experiment_id: str
-    variant_ids: Sequence[str]
     started_us: int
-    after_seq: int
-    up_to_seq: int
+    variant_ids: tuple[str, ...]
 
 
-def first_variants(warehouse: Warehouse, query: AssignmentQuery) -> FirstVariants:
-    """Find the first variant of each visitor, as positions in `query.variant_ids`, ignoring others."""
-    statement = f"""
-        SELECT visitor_key, arg_min(list_position($variants, variant_id) - 1, seq)::UTINYINT AS variant,
-          min(seq) AS seq
-        FROM "{table_name(query.project_id)}"
-        WHERE seq > $after AND seq <= $up_to AND experiment_id = $experiment AND received_at >= $started
-          AND type IN ('assignment', 'exposure') AND not_counted IS NULL
-          AND list_contains($variants, variant_id)
-        GROUP BY visitor_key
-        ORDER BY visitor_key
+class FirstPlaces(NamedTuple):
+    """First assignment of each visitor in each experiment, in the order of visitors' keys.
+
+    An experiment is the number of its rule. Of a place, the lower bits are the position of the variant in the
+    rule and EXPOSED, the others the `seq` of the event.
     """
+
+    visitor_keys: npt.NDArray[np.uint64]
+    numbers: npt.NDArray[np.uint32]
+    places: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentQuery:
+    """Query for the first assignments by numbered rules in a project's events after a sequence number.
+
+    Only of visitors with keys from `first_key` to `last_key`.
+    """
+
+    project_id: str
+    rules: Mapping[int, AssignmentRule]
+    after_seq: int = 0
+    first_key: int = 0
+    last_key: int = 2**64 - 1
+
+
+def first_places(warehouse: Warehouse, query: AssignmentQuery) -> FirstPlaces:
+    """Find the first assignments of visitors."""
+    types = ", ".join(f"'{name}'" for name in sorted(ASSIGNING))
+    statement = f"""
+        SELECT e.visitor_key, a.number,
+          min((e.seq << {PLACE_SHIFT}) + a.position)
+            + if(bool_or(e.type = '{EXPOSURE}'), {EXPOSED}, 0) AS place
+        FROM "{table_name(query.project_id)}" e JOIN assigning_variants a
+          ON e.experiment_id = a.experiment_id AND e.variant_id = a.variant_id
+            AND e.received_at >= a.started_us
+        WHERE e.seq > $after AND e.type IN ({types}) AND e.not_counted IS NULL
+          AND e.visitor_key BETWEEN $first AND $last AND e.received_at >= $earliest
+        GROUP BY e.visitor_key, a.number
+        ORDER BY e.visitor_key
+    """
+    values = {
+        "after": query.after_seq,
+        "first": query.first_key,
+        "last": query.last_key,
+        "earliest": min((rule.started_us for rule in query.rules.values()), default=0),
+    }
     with warehouse.cursor() as cursor:
-        if not has_table(cursor, query.project_id):
-            return FirstVariants(np.empty(0, np.uint64), np.empty(0, np.uint8), np.empty(0, np.int64))
-        columns = cursor.execute(statement, _values_of(query)).fetchnumpy()
-    return FirstVariants(
+        if not query.rules or not has_table(cursor, query.project_id):
+            return FirstPlaces(np.empty(0, np.uint64), np.empty(0, np.uint32), np.empty(0, np.int64))
+        with registered(cursor, "assigning_variants", _assigning_variants(query.rules)):
+            columns = cursor.execute(statement, values).fetchnumpy()
+    return FirstPlaces(
         np.asarray(columns["visitor_key"], np.uint64),
-        np.asarray(columns["variant"], np.uint8),
-        np.asarray(columns["seq"], np.int64),
+        np.asarray(columns["number"], np.uint32),
+        np.asarray(columns["place"], np.int64),
     )
 
 
-def exposed_visitors(warehouse: Warehouse, query: AssignmentQuery) -> npt.NDArray[np.uint64]:
-    """Find the visitors with exposures that count, in the order of their keys."""
-    statement = f"""
-        SELECT DISTINCT visitor_key FROM "{table_name(query.project_id)}"
-        WHERE seq > $after AND seq <= $up_to AND experiment_id = $experiment AND received_at >= $started
-          AND type = 'exposure' AND not_counted IS NULL AND list_contains($variants, variant_id)
-        ORDER BY visitor_key
-    """
-    with warehouse.cursor() as cursor:
-        if not has_table(cursor, query.project_id):
-            return np.empty(0, np.uint64)
-        columns = cursor.execute(statement, _values_of(query)).fetchnumpy()
-    return np.asarray(columns["visitor_key"], np.uint64)
-
-
-def _values_of(query: AssignmentQuery) -> dict[str, object]:
-    return {
-        "variants": list(query.variant_ids),
-        "after": query.after_seq,
-        "up_to": query.up_to_seq,
-        "experiment": query.experiment_id,
-        "started": query.started_us,
+def _assigning_variants(rules: Mapping[int, AssignmentRule]) -> pl.DataFrame:
+    rows = [
+        (number, position, rule.experiment_id, variant_id, rule.started_us)
+        for number, rule in rules.items()
+        for position, variant_id in enumerate(rule.variant_ids)
+    ]
+    schema = {
+        "number": pl.UInt32,
+        "position": pl.Int64,
+        "experiment_id": pl.String,
+        "variant_id": pl.String,
+        "started_us": pl.Int64,
     }
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+class EventMark(NamedTuple):
+    """Event that proves up to where a store's history is the same: its number, its key and its arrival."""
+
+    seq: int
+    event_key: int
+    received_at: int
+
+
+def newest_event(warehouse: Warehouse, project_id: str, *, up_to_seq: int | None = None) -> EventMark | None:
+    """Find the newest event of a project, numbered at most `up_to_seq`; None where there is none."""
+    table = table_name(project_id)
+    newest = f'SELECT max(seq) FROM "{table}" WHERE seq <= $most'
+    with warehouse.cursor() as cursor:
+        if not has_table(cursor, project_id):
+            return None
+        rows = cursor.execute(
+            f'SELECT seq, event_key, received_at FROM "{table}" WHERE seq = ({newest})',
+            {"most": 2**62 if up_to_seq is None else up_to_seq},
+        ).fetchall()
+    return EventMark(*rows[0]) if rows else None
+
+
+def count_events(warehouse: Warehouse, project_id: str) -> int:
+    """Count the events of a project, which takes no time."""
+    with warehouse.cursor() as cursor:
+        if not has_table(cursor, project_id):
+            return 0
+        return int(cursor.execute(f'SELECT count(*) FROM "{table_name(project_id)}"').fetchall()[0][0])
 
 
 def read_visits(reader: EventReader, firsts: pl.DataFrame, bucket: Bucket) -> pl.DataFrame:

@@ -19,9 +19,11 @@ def store(tmp_path: Path) -> Iterator[WorkingStore]:
         yield opened
 
 
-def filter_of(store: WorkingStore) -> ExposureFilter:
-    known = FirstAssignments(store.warehouse, store.ingest)
-    return ExposureFilter(store.catalog, store.warehouse, store.ingest, known)
+@pytest.fixture
+def kept(store: WorkingStore) -> Iterator[ExposureFilter]:
+    known = FirstAssignments(store.warehouse, store.ingest, store.settings)
+    yield ExposureFilter(store.catalog, known)
+    known.close()
 
 
 def marks(store: WorkingStore, kept: ExposureFilter, project_id: str, *rows: EventRow) -> list[str | None]:
@@ -34,12 +36,11 @@ def marks(store: WorkingStore, kept: ExposureFilter, project_id: str, *rows: Eve
     return [row.not_counted for row in marked.rows]
 
 
-def test_the_events_of_a_paused_experiment_are_read_once(store: WorkingStore) -> None:
+def test_the_events_of_a_paused_experiment_are_read_once(store: WorkingStore, kept: ExposureFilter) -> None:
     project = store.add_project()
     experiment = store.add_experiment(project)
     store.write(project, *(an_exposure(experiment, 0, f"v{number}") for number in range(50)))
     store.change(experiment, status="paused")
-    kept = filter_of(store)
     rows = [an_exposure(experiment, 0, visitor) for visitor in ("v7", "unknown")]
     assert marks(store, kept, project.id, *rows) == [None, "experiment_paused"]
     # Events that are gone from the store cannot be read again.
@@ -50,25 +51,28 @@ def test_the_events_of_a_paused_experiment_are_read_once(store: WorkingStore) ->
     assert marks(store, kept, project.id, *rows) == [None, "experiment_paused", None]
 
 
-def test_a_visitor_whose_exposure_was_stored_a_moment_ago_is_known(store: WorkingStore) -> None:
+def test_a_visitor_whose_exposure_was_stored_a_moment_ago_is_known(
+    store: WorkingStore, kept: ExposureFilter
+) -> None:
     project = store.add_project()
     experiment = store.add_experiment(project)
     store.change(experiment, status="paused")
-    kept = filter_of(store)
     assert marks(store, kept, project.id, an_exposure(experiment, 0, "v1")) == ["experiment_paused"]
     store.write(project, an_exposure(experiment, 0, "v1"))
     assert marks(store, kept, project.id, an_exposure(experiment, 0, "v1")) == [None]
 
 
-def test_stored_exposures_that_do_not_count_make_nobody_known(store: WorkingStore) -> None:
+def test_stored_exposures_that_do_not_count_make_nobody_known(
+    store: WorkingStore, kept: ExposureFilter
+) -> None:
     project = store.add_project()
     experiment = store.add_experiment(project, traffic_allocation=0)
     ignored = an_exposure(experiment, 0, "v1", not_counted="outside_traffic_allocation")
     store.write(project, ignored)
     row = an_exposure(experiment, 0, "v1")
-    assert marks(store, filter_of(store), project.id, row) == ["outside_traffic_allocation"]
+    assert marks(store, kept, project.id, row) == ["outside_traffic_allocation"]
     store.change(experiment, status="paused")
-    assert marks(store, filter_of(store), project.id, row) == ["experiment_paused"]
+    assert marks(store, kept, project.id, row) == ["experiment_paused"]
 
 
 def test_a_running_experiment_with_all_traffic_is_never_looked_up(store: WorkingStore) -> None:

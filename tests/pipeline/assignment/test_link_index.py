@@ -8,19 +8,24 @@ from pipeline.assignment.link_index import LinkIndex, UserClaim
 from pipeline.events.hashing import hash64
 from pipeline.store.warehouse import identities
 from pipeline.store.warehouse.events import EventRow, Sender
-from pipeline.store.warehouse.identities import read_links
+from pipeline.store.warehouse.identities import BROWSERS_LATER, read_links
 from tests.pipeline.rollup.naive_counting import persons
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_event
 
+# A claim comes after all events.
+NEWEST = 2**40
+
 
 def load(store: WorkingStore, *pieces: list[EventRow]) -> LinkIndex:
-    """Index events that arrive in pieces."""
+    """Index events that arrive in pieces: the first is read from the store, the others are fed."""
     project, index = store.add_project(), LinkIndex()
-    for piece in pieces:
-        store.write(project, *piece)
-        newest = store.ingest.last_seq_of(project.id)
-        added = read_links(store.warehouse, project.id, after_seq=index.seq, up_to_seq=newest)
-        index.add(added, newest)
+    store.write(project, *pieces[0])
+    read = store.ingest.last_seq_of(project.id)
+    index.merge(read_links(store.warehouse, project.id, after_seq=0, up_to_seq=read))
+    for seq, row in enumerate((row for piece in pieces[1:] for row in piece), read + 1):
+        index.add(
+            row.visitor_key, row.user_key or 0, seq + (BROWSERS_LATER if row.sender == "browser" else 0)
+        )
     return index
 
 
@@ -28,11 +33,11 @@ def link(visitor: str, user: str, sender: Sender = "browser") -> EventRow:
     return an_event("identify", visitor, user_id=user, sender=sender)
 
 
-@pytest.mark.parametrize("recent", [2, 65_536])
+@pytest.mark.parametrize("known", [1, 16_384])
 def test_visitors_are_joined_as_in_the_rollup(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recent: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: int
 ) -> None:
-    monkeypatch.setattr(link_index, "MAX_RECENT_LINKS", recent)
+    monkeypatch.setattr(link_index, "MAX_KNOWN", known)
     # Both modules read it at each use.
     monkeypatch.setattr(identities, "MAX_VISITORS_OF_USER", 4)
     monkeypatch.setattr(link_index, "MAX_VISITORS_OF_USER", 4)
@@ -51,7 +56,7 @@ def test_visitors_are_joined_as_in_the_rollup(
             people = {f"v{number}": person_of(an_event("click", f"v{number}")) for number in range(8)}
             for visitor, person in people.items():
                 others = {hash64(one) for one, same in people.items() if same == person and one != visitor}
-                assert set(index.visitors_with(hash64(visitor), None)) == others
+                assert set(index.visitors_with(hash64(visitor), None, NEWEST)) == others
                 joined += len(others)
     assert joined > 20
 
@@ -62,10 +67,10 @@ def test_a_claim_finds_the_visitors_of_the_user(tmp_path: Path) -> None:
     ann = hash64("ann")
     for is_trusted, others in ((False, [hash64("phone")]), (True, [])):
         # A server believes no browser.
-        assert index.visitors_with(hash64("new"), UserClaim(ann, is_trusted)) == others
+        assert index.visitors_with(hash64("new"), UserClaim(ann, is_trusted), NEWEST) == others
     # A visitor of another user stays with that one.
-    assert index.visitors_with(hash64("desk"), UserClaim(ann, is_trusted=False)) == []
-    assert index.visitors_with(hash64("new"), UserClaim(hash64("nobody"), is_trusted=False)) == []
+    assert index.visitors_with(hash64("desk"), UserClaim(ann, is_trusted=False), NEWEST) == []
+    assert index.visitors_with(hash64("new"), UserClaim(hash64("nobody"), is_trusted=False), NEWEST) == []
 
 
 def test_a_link_is_known_once_it_is_stored_or_changes_nothing(

@@ -300,11 +300,22 @@ def test_events_of_a_dropped_project_do_not_keep_later_ones_out(ingest: Ingest, 
 def test_listeners_hear_of_events_in_the_order_of_their_numbers(ingest: Ingest, warehouse: Warehouse) -> None:
     heard: list[tuple[str, int, list[str]]] = []
     ingest.listen(lambda project, first, rows: heard.append((project, first, [row.event_id for row in rows])))
-    ingest.listen_bulk(lambda project: heard.append((project, ingest.last_seq_of(project), [])))
+    ingest.listen_bulk(
+        lambda project, first: heard.append((project, first, ["begin"])),
+        lambda project: heard.append((project, ingest.last_seq_of(project), ["end"])),
+    )
+    ingest.listen_forget(lambda project: heard.append((project, 0, ["forget"])))
     asyncio.run(ingest.submit("prj_1", [a_row("a"), a_row("b")]))
     ingest.write_now("prj_1", events.to_batch([a_row("c"), a_row("d")]))
     asyncio.run(ingest.submit("prj_2", [a_row("e")]))
-    assert heard == [("prj_1", 1, ["a", "b"]), ("prj_1", 4, []), ("prj_2", 5, ["e"])]
+    ingest.forget("prj_1")
+    assert heard == [
+        ("prj_1", 1, ["a", "b"]),
+        ("prj_1", 3, ["begin"]),
+        ("prj_1", 4, ["end"]),
+        ("prj_2", 5, ["e"]),
+        ("prj_1", 0, ["forget"]),
+    ]
 
 
 def test_listeners_have_heard_of_an_event_once_it_is_acknowledged(ingest: Ingest) -> None:
