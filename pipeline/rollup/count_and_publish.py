@@ -15,6 +15,7 @@ import polars as pl
 from engine.local_days import epoch_microseconds
 from pipeline.rollup.counting_rules import CountingRules, fingerprint, period_of
 from pipeline.rollup.due import Due, is_over
+from pipeline.rollup.partitions import partition_files
 from pipeline.rollup.read_events import ProjectRead
 from pipeline.rollup.result_tables import ResultTables
 from pipeline.store.warehouse.connection import Warehouse
@@ -74,14 +75,15 @@ def _count_group(
     scope: RollupScope,
 ) -> None:
     experiments = [due.experiment for due in group]
-    project_read = ProjectRead(reader, experiments, group[0].rules, at_once=scope.at_once)
-    with warehouse.transaction() as cursor:
-        tables = ResultTables(cursor, group, is_recount=touched is None)
-        if touched is None:
-            tables.recount(project_read)
-        else:
-            tables.update(touched, project_read)
-        tables.publish([_record(due, scope) for due in group])
+    with partition_files(warehouse.path.parent) as folder:
+        project_read = ProjectRead(reader, experiments, group[0].rules, at_once=scope.at_once, folder=folder)
+        with warehouse.transaction() as cursor:
+            tables = ResultTables(cursor, group, is_recount=touched is None)
+            if touched is None:
+                tables.recount(project_read)
+            else:
+                tables.update(touched, project_read)
+            tables.publish([_record(due, scope) for due in group])
 
 
 def _record(due: Due, scope: RollupScope) -> Published:

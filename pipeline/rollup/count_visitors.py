@@ -1,6 +1,6 @@
 """Visitor rows: first exposure, conversions and revenue of each visitor of an experiment."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import polars as pl
@@ -13,7 +13,7 @@ from pipeline.rollup.counting_rules import (
     SEVERAL_VARIANTS,
     CountingRules,
 )
-from pipeline.store.warehouse.events import SENDER_BITS
+from pipeline.rollup.goal_money import count_money
 
 VISITOR = ("experiment", "visitor_key")
 _ROW_BITS = 40
@@ -76,64 +76,35 @@ def find_first_exposures(exposures: pl.DataFrame, timezone: str) -> pl.DataFrame
     )
 
 
-def select_counted(hits: pl.DataFrame, goals: pl.DataFrame, repeated_orders: pl.DataFrame) -> pl.DataFrame:
-    """Select the `hits` that count for the goal of their `rule`, with its `experiment` and `goal`.
+def sum_outcomes(
+    hits: pl.DataFrame,
+    exposed: pl.DataFrame,
+    goals: pl.DataFrame,
+    repeated_orders: pl.DataFrame,
+    rules: CountingRules,
+) -> Outcomes:
+    """Sum up the events of the visitors in `exposed`, since their first exposure and before it.
 
-    `goals` has the currency and bounds of each rule; `repeated_orders` (`rule`, `seq`) do not count. `cents`
-    is the part of the event's revenue that the goal counts, negative for a refund. Where only servers' money
-    counts, a browser's event with money or a refund is none of a revenue goal, and any other goal's without.
+    `goals` has the rows of `goal_rows` for each `match` of `hits`; `repeated_orders` (`rule`, `seq`) do not
+    count.
     """
-    in_currency = pl.col("currency").is_null() | (pl.col("currency") == pl.col("goal_currency"))
-    is_money = ~pl.col("is_value") | pl.col("takes_value")
-    has_money = pl.col("is_refund") | (is_money & (pl.col("cents") != 0).fill_null(value=False))
-    is_distrusted = pl.col("trusts_servers_only") & (pl.col("sender") == SENDER_BITS["browser"]) & has_money
-    cents = pl.when(in_currency & is_money & ~is_distrusted).then(pl.col("cents").abs()).fill_null(0)
-    sign = pl.when("is_refund").then(-1).otherwise(1)
-    is_in_bounds = in_currency & cents.is_between("min_cents", "max_cents") & ~is_distrusted
-    is_in_time = (pl.col("received_at") <= pl.col("received_until")) & (
-        pl.col("outranked_at").is_null() | (pl.col("outranked_at") > pl.col("received_until"))
+    events = _of_exposed(hits, exposed, goals, repeated_orders, rules)
+    # A conversion in the pre-period counts once; only revenue adds up.
+    before = (
+        pl.when(pl.col("is_revenue").any()).then(pl.col("before").sum()).otherwise(pl.col("before").max())
     )
-    return (
-        hits.lazy()
-        .join(goals.lazy(), on="rule")
-        .filter((~pl.col("is_revenue") | is_in_bounds) & is_in_time)
-        .join(repeated_orders.lazy(), on=["rule", "seq"], how="anti")
-        .with_columns((cents * sign).alias("cents"))
-        .drop("takes_value", "goal_currency", "min_cents", "max_cents", "trusts_servers_only")
-        .drop("received_until", "outranked_at")
-        .collect(engine="streaming")
-    )
-
-
-def sum_outcomes(counted: pl.DataFrame, exposed: pl.DataFrame, rules: CountingRules) -> Outcomes:
-    """Sum up the counted events of the visitors in `exposed`, since their first exposure and before it."""
-    since = pl.col("occurred_at") - pl.col("first_exposed_at")
-    is_before = since < 0
-    visitors = exposed.filter(pl.col("variant") < min(LEFT_OUT)).select(*VISITOR, "first_exposed_at")
-    events = (
-        counted.lazy()
-        .join(visitors.lazy(), on=VISITOR)
-        .filter(since.is_between(0, rules.window_us) | since.is_between(-pl.col("before_us"), -1))
-        .select(
-            *(*VISITOR, "goal", "occurred_at", "is_revenue"),
-            pl.when(~is_before).then("cents").otherwise(0).alias("cents"),
-            pl.when(~is_before & (pl.col("cents") != 0)).then("sender").otherwise(0).alias("money_senders"),
-            pl.when(~is_before & ~pl.col("is_refund")).then("occurred_at").alias("at"),
-            pl.when(is_before).then(_pre_period_value()).otherwise(0).alias("before"),
-        )
-        .collect(engine="streaming")
-    )
-    firsts = events.group_by(*VISITOR, "goal").agg(
-        pl.col("at").min(),
-        pl.col("cents").sum(),
-        pl.col("at").count().cast(pl.Int64).alias("orders"),
-        pl.col("money_senders").bitwise_or(),
-        # A conversion in the pre-period counts once; only revenue adds up.
-        pl.when(pl.col("is_revenue").any()).then(pl.col("before").sum()).otherwise(pl.col("before").max()),
+    firsts = _with_day(
+        events.group_by(*VISITOR, "goal").agg(
+            pl.col("at").min(),
+            pl.col("cents").sum(),
+            pl.col("at").count().cast(pl.Int64).alias("orders"),
+            pl.col("money_senders").bitwise_or(),
+            before,
+        ),
+        rules.timezone,
     )
     paid = events.filter(pl.col("cents") != 0)
     dated = paid.with_columns(pl.Series("day", local_days(paid["occurred_at"].to_numpy(), rules.timezone)))
-    firsts = _with_day(firsts, rules.timezone)
     orders = (
         dated.lazy()
         .join(firsts.lazy().select(*VISITOR, "goal", pl.col("day").alias("from_day")), on=[*VISITOR, "goal"])
@@ -145,16 +116,47 @@ def sum_outcomes(counted: pl.DataFrame, exposed: pl.DataFrame, rules: CountingRu
     return Outcomes(firsts=firsts, orders=orders)
 
 
-def join_outcomes(
-    exposed: pl.DataFrame, firsts: pl.DataFrame, goals: int, extra_columns: Sequence[str]
+def _of_exposed(
+    hits: pl.DataFrame,
+    exposed: pl.DataFrame,
+    goals: pl.DataFrame,
+    repeated_orders: pl.DataFrame,
+    rules: CountingRules,
 ) -> pl.DataFrame:
-    """Add the columns `g{i}_at`, `g{i}_day` and `g{i}_cents` of each goal i to the rows of one experiment.
+    """List the events that count for a visitor and a goal, with what each adds to the outcome."""
+    visitors = exposed.filter(pl.col("variant") < min(LEFT_OUT)).select(*VISITOR, "first_exposed_at")
+    since = pl.col("occurred_at") - pl.col("first_exposed_at")
+    is_before = since < 0
+    in_time = (
+        hits.lazy()
+        .join(visitors.lazy(), on="visitor_key")
+        .join(goals.lazy(), on=["match", "experiment"])
+        .filter(since.is_between(0, rules.window_us) | since.is_between(-pl.col("before_us"), -1))
+    )
+    return (
+        count_money(in_time)
+        .join(repeated_orders.lazy(), on=["rule", "seq"], how="anti")
+        .select(
+            *(*VISITOR, "goal", "occurred_at", "is_revenue"),
+            pl.when(~is_before).then("cents").otherwise(0).alias("cents"),
+            pl.when(~is_before & (pl.col("cents") != 0)).then("sender").otherwise(0).alias("money_senders"),
+            pl.when(~is_before & ~pl.col("is_refund")).then("occurred_at").alias("at"),
+            pl.when(is_before).then(_pre_period_value()).otherwise(0).alias("before"),
+        )
+        .collect(engine="streaming")
+    )
+
+
+def join_outcomes(
+    exposed: pl.DataFrame, firsts: pl.DataFrame, goals: int, extra_columns: Collection[str]
+) -> pl.DataFrame:
+    """Add the columns `g{i}_at`, `g{i}_day` and `g{i}_cents` of each goal i to rows of visitors.
 
     Visitors without a conversion have nulls for the times, and 0 cents. The `extra_columns` follow, and the
-    `money_senders` of all goals.
+    `money_senders` of all goals. Rows keep their order.
     """
     # Each visitor has one row per goal, so the maximum over rows of a goal is its value.
-    wide = firsts.group_by("visitor_key").agg(
+    wide = firsts.group_by(VISITOR).agg(
         pl.col("money_senders").bitwise_or(),
         *(
             pl.when(pl.col("goal") == goal).then(name).max().alias(f"g{goal}_{name}")
@@ -163,9 +165,10 @@ def join_outcomes(
             if name in _PLAIN_COLUMNS or f"g{goal}_{name}" in extra_columns
         ),
     )
-    rows = exposed.drop("experiment").join(wide, on="visitor_key", how="left")
+    # Joining the keys alone leaves the segments where they are.
+    outcomes = exposed.select(VISITOR).join(wide, on=VISITOR, how="left", maintain_order="left")
     numbers = (*(f"g{goal}_cents" for goal in range(goals)), *extra_columns, "money_senders")
-    return rows.with_columns(pl.col(name).fill_null(0) for name in numbers)
+    return exposed.hstack(outcomes.drop(VISITOR).with_columns(pl.col(name).fill_null(0) for name in numbers))
 
 
 def _pre_period_value() -> pl.Expr:

@@ -126,31 +126,26 @@ def variant_rows(experiments: Sequence[Experiment]) -> pl.DataFrame:
     )
 
 
-def goal_rows(experiments: Sequence[Experiment], rules: CountingRules) -> pl.DataFrame:
+def goal_rows(
+    experiments: Sequence[Experiment], rules: CountingRules, rule_numbers: Sequence[int]
+) -> pl.DataFrame:
     """Build one row per goal, in the order of the experiments: its numbers, and its currency and bounds.
 
     A revenue goal counts only orders of its currency within its bounds. Every other goal counts each of its
     events, and the revenue of those in the project's currency. `before_us` is the length of the pre-period,
     `value_path` the JSON pointer of the attribute with the money of an event, null for the event's value.
-    `trusts_servers_only` holds where a browser's money does not count.
+    `trusts_servers_only` holds where a browser's money does not count. Goals with one of the `rule_numbers`
+    differ in `experiment`, `goal` and `before_us` only.
     """
     return pl.DataFrame(
         [
-            (
-                number,
-                position,
-                period_of(experiment)[1],
-                *_revenue_rules(goal, rules),
-                pre_period_us(experiment),
-                rules.trusted_revenue,
-            )
+            (number, position, *_revenue_rules(goal, rules), pre_period_us(experiment), rules.trusted_revenue)
             for number, experiment in enumerate(experiments)
             for position, goal in enumerate(experiment.goals)
         ],
         schema={
             "experiment": pl.UInt16,
             "goal": pl.UInt8,
-            "received_until": pl.Int64,
             "is_revenue": pl.Boolean,
             "takes_value": pl.Boolean,
             "value_path": pl.String,
@@ -162,7 +157,7 @@ def goal_rows(experiments: Sequence[Experiment], rules: CountingRules) -> pl.Dat
             "trusts_servers_only": pl.Boolean,
         },
         orient="row",
-    ).with_row_index("rule")
+    ).with_columns(pl.Series("rule", rule_numbers, pl.UInt32))
 
 
 def _revenue_rules(goal: Goal, rules: CountingRules) -> tuple[bool, bool, str | None, str, int, int, int]:

@@ -7,10 +7,9 @@ import polars as pl
 
 from engine.design.vocabulary import VisitorIdentity, VisitorType
 from pipeline.rollup.count_visitors import VISITOR
-from pipeline.store.warehouse.event_reader import SEGMENT_COLUMNS, Bucket, EventReader
+from pipeline.store.warehouse.event_reader import SEGMENT_COLUMNS
 from pipeline.store.warehouse.events import HEADER_BITS, SENDER_BITS
 from pipeline.store.warehouse.segment_dimensions import CUSTOM
-from pipeline.store.warehouse.visitor_history import read_first_sights, read_visits
 
 # A visitor seen longer than this before the first exposure returns: the usual length of a session.
 SESSION_US: Final = 30 * 60 * 1_000_000
@@ -21,22 +20,26 @@ _NEW: Final[VisitorType] = "new"
 _RETURNING: Final[VisitorType] = "returning"
 
 
-def complete_segments(exposed: pl.DataFrame, reader: EventReader, bucket: Bucket) -> pl.DataFrame:
-    """Complete the segments of first exposures, which have the `seq` and `header_fields` of the exposure.
+def complete_segments(
+    exposed: pl.DataFrame, visits: pl.DataFrame | None, sights: pl.DataFrame | None
+) -> pl.DataFrame:
+    """Complete the segments of first exposures, which have the `header_fields` of the exposure.
 
-    Attributes and the address that `init` got before belong to the exposure unless it says otherwise; what
-    headers tell counts where neither says anything. A visitor is identified by the exposure, or by an event
-    with a user id before it. `visitor_type` follows from the first sight where nobody states it.
+    Attributes and the address that `init` got before (`visits`) belong to the exposure unless it says
+    otherwise; what headers tell counts where neither says anything. A visitor is identified by the exposure,
+    or by an event with a user id before it. `visitor_type` follows from the first of the `sights` where
+    nothing states it.
     """
-    if exposed.is_empty():
-        return exposed.drop("seq", "header_fields")
-    visits = read_visits(reader, exposed.select(*VISITOR, "seq"), bucket)
-    if visits.height:
+    if visits is not None and visits.height:
         exposed = _with_visits(exposed, visits)
-    needs_type = pl.col("visitor_type").is_null() & (pl.col("exposure_sender") & _TELLS_OF_VISITS != 0)
-    if reader.has_identities or exposed.select(needs_type.any()).item():
-        exposed = _with_sights(exposed, read_first_sights(reader, bucket), needs_type)
+    if sights is not None:
+        exposed = _with_sights(exposed, sights)
     return exposed.drop("seq", "header_fields")
+
+
+def lacks_type() -> pl.Expr:
+    """Build the condition that the type of an exposure's visitor follows from its other events."""
+    return pl.col("visitor_type").is_null() & (pl.col("exposure_sender") & _TELLS_OF_VISITS != 0)
 
 
 def _with_visits(exposed: pl.DataFrame, visits: pl.DataFrame) -> pl.DataFrame:
@@ -60,13 +63,14 @@ def _with_visits(exposed: pl.DataFrame, visits: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(*values, identity, custom.alias(CUSTOM)).select(exposed.columns)
 
 
-def _with_sights(exposed: pl.DataFrame, sights: pl.DataFrame, needs_type: pl.Expr) -> pl.DataFrame:
+def _with_sights(exposed: pl.DataFrame, sights: pl.DataFrame) -> pl.DataFrame:
     kind = exposed.schema[CUSTOM]
-    joined = exposed.join(sights, on="visitor_key", how="left", maintain_order="left")
+    firsts = sights.group_by("visitor_key").agg(pl.col("first_seen_at").min(), pl.col("identified_at").min())
+    joined = exposed.join(firsts, on="visitor_key", how="left", maintain_order="left")
     is_returning = pl.col("first_seen_at") < pl.col("first_exposed_at") - SESSION_US
     derived = pl.when(is_returning).then(pl.lit(_RETURNING)).otherwise(pl.lit(_NEW))
     return joined.with_columns(
-        pl.when(needs_type).then(derived.cast(kind)).otherwise("visitor_type").alias("visitor_type"),
+        pl.when(lacks_type()).then(derived.cast(kind)).otherwise("visitor_type").alias("visitor_type"),
         _identified_where(pl.col("identified_at") <= pl.col("first_exposed_at"), kind),
     ).select(exposed.columns)
 

@@ -1,9 +1,10 @@
-"""Matching of events to goals, once per distinct signature of events."""
+"""Matching of events to goals, once per distinct signature of events and distinct rule of goals."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import compress
 from typing import Final
 
+import msgspec
 import polars as pl
 
 from engine.design.experiment import Experiment, Goal
@@ -20,23 +21,54 @@ TRACKED_AS: Final[Mapping[str, tuple[str, ...]]] = {
 
 def matched_fields(experiments: Iterable[Experiment]) -> dict[str, tuple[str, ...]]:
     """Map each type of events that some goal counts to the fields that goals are compared with."""
-    tracked = {kind for goal in _goals(experiments) for kind in TRACKED_AS[goal.goal_type]}
+    tracked = {kind for goal in goals_of(experiments) for kind in TRACKED_AS[goal.goal_type]}
     return {kind: MATCHED_BY[kind] for kind in sorted(tracked | {CONVERSION})}
 
 
-def match_goals(signatures: pl.DataFrame, experiments: Sequence[Experiment]) -> pl.DataFrame:
-    """Pair each signature with the goals it matches.
+def number_rules(goals: Iterable[Goal], named_goals: Collection[str]) -> list[int]:
+    """Number each goal's rule: goals that the same events count for share one.
+
+    These are goals of one definition, unless an event names one of them by its id (`named_goals`).
+    """
+    numbers: dict[tuple[str, bytes, str | None], int] = {}
+    definitions = (
+        (
+            goal.goal_type,
+            msgspec.json.encode(goal.tracking, order="deterministic"),
+            goal.id if goal.id in named_goals else None,
+        )
+        for goal in goals
+    )
+    return [numbers.setdefault(definition, len(numbers)) for definition in definitions]
+
+
+def match_goals(signatures: pl.DataFrame, goals: Mapping[int, Goal]) -> pl.DataFrame:
+    """Pair each signature with the rules it matches; `goals` has a goal of each rule.
 
     `signatures` has the columns that goals are compared with and a number `signature`; a pair is that number
-    and `rule`, the number of a goal, counted through all experiments.
+    and `rule`.
     """
     urls = _UrlMatches(signatures)
     no_pairs = signatures.clear().select("signature", pl.lit(0, pl.UInt32).alias("rule"))
     pairs = (
         signatures.filter(_matches(goal, urls)).select("signature", pl.lit(rule, pl.UInt32).alias("rule"))
-        for rule, goal in enumerate(_goals(experiments))
+        for rule, goal in goals.items()
     )
     return pl.concat([no_pairs, *pairs])
+
+
+def number_matches(pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Number the distinct sets of rules that signatures match, so that an event has one number.
+
+    `pairs` are those of `match_goals` with the `minor_units` and `value_path` of each rule: events have one
+    amount for each of them. Returns `signature`, `minor_units`, `value_path`, `match`, and the rows `match`,
+    `rule` of each set.
+    """
+    sets = pairs.group_by("signature", "minor_units", "value_path").agg(pl.col("rule").sort())
+    named = sets.with_columns(pl.col("rule").cast(pl.List(pl.String)).list.join(",").alias("set"))
+    distinct = named.unique("set", keep="any").select("set", "rule").with_row_index("match")
+    matches = named.drop("rule").join(distinct.select("set", "match"), on="set").drop("set")
+    return matches, distinct.select("match", "rule").explode("rule")
 
 
 class _UrlMatches:
@@ -72,5 +104,6 @@ def _matches(goal: Goal, urls: _UrlMatches) -> pl.Expr:
     return by_id | (by_name & pl.col("event_name").eq(tracking["event_name"]))
 
 
-def _goals(experiments: Iterable[Experiment]) -> Iterator[Goal]:
+def goals_of(experiments: Iterable[Experiment]) -> Iterator[Goal]:
+    """List the goals of the experiments in order."""
     return (goal for experiment in experiments for goal in experiment.goals)

@@ -1,93 +1,162 @@
-"""One read of a project's events for all experiments that share counting rules.
+"""One read of a project's events for all experiments that share counting rules and their end.
 
-Of events with one id, and of orders with one transaction, only the first counts.
+Of events with one id, and of orders with one transaction, only the first counts. The events are read in
+chunks, once; what may count is kept in buckets of visitors.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import polars as pl
 
 from engine.design.experiment import Experiment
 from pipeline.rollup.count_visitors import (
-    Outcomes,
+    VISITOR,
     find_first_exposures,
     join_outcomes,
-    select_counted,
     sum_outcomes,
 )
-from pipeline.rollup.counting_rules import (
-    CountingRules,
-    extra_columns,
-    goal_rows,
-    variant_rows,
+from pipeline.rollup.counting_rules import CountingRules, extra_columns, goal_rows, variant_rows
+from pipeline.rollup.first_segments import complete_segments, lacks_type
+from pipeline.rollup.goal_matching import (
+    goals_of,
+    match_goals,
+    matched_fields,
+    number_matches,
+    number_rules,
 )
-from pipeline.rollup.first_segments import complete_segments
-from pipeline.rollup.goal_matching import match_goals, matched_fields
+from pipeline.rollup.partitions import Partitions
+from pipeline.rollup.repeated_orders import find_repeated_orders
 from pipeline.rollup.segment_values import as_categories, with_day_of_week
 from pipeline.store.warehouse.event_reader import Bucket, EventReader, buckets
 from pipeline.store.warehouse.goal_events import GoalEvents
+from pipeline.store.warehouse.visitor_history import collect_visits, read_sights, read_visits
 
 # Keys alone are small, so those of this many buckets are compared at once.
 _BUCKETS_OF_KEYS: Final = 8
 
 
-class ExperimentRows(NamedTuple):
-    """Rows of one experiment from a bucket of visitors.
+class CountedVisitors(NamedTuple):
+    """Rows of several experiments, by the number of the `experiment`, from a bucket of visitors.
 
-    `visitors` has a row each with segments as text, `orders` those of all goals by local day.
+    `visitors` has a row each with segments as categories, `orders` those of all goals by local day,
+    `last_exposed_at` the last exposure of each experiment that has any.
     """
 
     visitors: pl.DataFrame
     orders: pl.DataFrame
-    last_exposed_at: int | None
+    last_exposed_at: Mapping[int, int]
 
 
 class ProjectRead:
     """Counted visitors of several experiments, a bucket of visitors at a time."""
 
     def __init__(
-        self, reader: EventReader, experiments: Sequence[Experiment], rules: CountingRules, *, at_once: int
+        self,
+        reader: EventReader,
+        experiments: Sequence[Experiment],
+        rules: CountingRules,
+        *,
+        at_once: int,
+        folder: Path,
     ) -> None:
-        """Prepare to read about `at_once` events at a time: find repeated events and the events of goals."""
+        """Read the events, about `at_once` at a time, into buckets; those beyond memory are in `folder`."""
         self._reader = reader
         self._experiments = experiments
         self._rules = rules
-        self._variants = variant_rows(experiments)
-        self._goals = goal_rows(experiments, rules)
         self._at_once = at_once
         self._events = reader.count()
-        self._goal_events = self._find_goal_events()
-        self._repeated_orders = find_repeated_orders(
-            select_counted(self._goal_events.suspected_orders(), self._goals, no_repeated_orders())
-        )
+        self._buckets = buckets(self._events, at_once)
+        self._folder = folder
+        # One kind for all columns and chunks, so that their rows can be put together.
+        self._kind = pl.Categorical(pl.Categories.random())
+        self._chunks = reader.chunks(at_once)
+        self._skip_repeats()
+        self._hits, self._repeated_orders = self._read_hits()
+        self._exposures, is_type_missing = self._read_exposures()
+        self._sights = self._read_sights(of_users_only=not is_type_missing)
+        self._has_visits = collect_visits(reader)
 
-    def __iter__(self) -> Iterator[list[ExperimentRows]]:
-        """Yield the rows of each experiment, in their order, bucket after bucket."""
-        return map(self._count_bucket, buckets(self._events, self._at_once))
+    def __iter__(self) -> Iterator[CountedVisitors]:
+        """Yield the rows of the experiments, bucket after bucket."""
+        return (self._count_bucket(number, bucket) for number, bucket in enumerate(self._buckets))
 
-    def _find_goal_events(self) -> GoalEvents:
+    def _skip_repeats(self) -> None:
         for bucket in buckets(self._events, self._at_once * _BUCKETS_OF_KEYS):
             keys = self._reader.event_keys(bucket)
             self._reader.skip_repeats(find_repeated_keys(keys) if self._reader.is_whole else keys)
-        goal_events = GoalEvents(self._reader, matched_fields(self._experiments))
-        values = self._goals.select("rule", "minor_units", "value_path")
-        for signatures in goal_events.read_signatures(self._at_once):
-            matched = match_goals(signatures, self._experiments)
-            goal_events.select(matched.join(values, on="rule"))
-        goal_events.collect()
-        return goal_events
 
-    def _count_bucket(self, bucket: Bucket) -> list[ExperimentRows]:
-        exposures = as_categories(self._reader.exposures(self._variants, bucket))
-        firsts = find_first_exposures(exposures, self._rules.timezone)
-        exposed = with_day_of_week(complete_segments(firsts, self._reader, bucket))
-        counted = select_counted(self._goal_events.of_visitors(bucket), self._goals, self._repeated_orders)
-        outcomes = sum_outcomes(counted, exposed, self._rules)
-        return [
-            _rows_of(number, experiment, exposed, outcomes)
-            for number, experiment in enumerate(self._experiments)
-        ]
+    def _partitions(self, key: str = "visitor_key") -> Partitions:
+        return Partitions(key, self._buckets, self._folder)
+
+    def _read_hits(self) -> tuple[Partitions, Partitions]:
+        """Read the events that match goals, and find the orders that do not count."""
+        events = GoalEvents(self._reader, matched_fields(self._experiments))
+        self._goals = self._select_goal_events(events)
+        hits, orders, repeated = self._partitions(), self._partitions("transaction_key"), self._partitions()
+        for chunk in self._chunks:
+            rows = events.read(chunk).with_columns(pl.col("currency").cast(self._kind))
+            hits.add(rows.drop("transaction_key"))
+            orders.add(rows.filter(pl.col("transaction_key").is_not_null()))
+        rules = self._goals.unique(["match", "rule"], keep="any").drop("experiment", "goal", "before_us")
+        for number in range(len(self._buckets)):
+            repeated.add(find_repeated_orders(orders.take(number), rules))
+        return hits, repeated
+
+    def _select_goal_events(self, events: GoalEvents) -> pl.DataFrame:
+        """Select the events that match a goal; return the rows of goals for each `match`."""
+        goals = list(goals_of(self._experiments))
+        numbers = number_rules(goals, events.read_named_goals())
+        rows = goal_rows(self._experiments, self._rules, numbers)
+        rules = rows.unique("rule", keep="any").select("rule", "minor_units", "value_path")
+        goal_of = dict(zip(numbers, goals, strict=True))
+        pairs = [match_goals(signatures, goal_of) for signatures in events.read_signatures(self._at_once)]
+        matches, rules_of = number_matches(pl.concat([NO_PAIRS, *pairs]).join(rules, on="rule"))
+        events.select(matches, find_repeated_keys(events.read_transactions()))
+        return rules_of.join(rows.with_columns(pl.col("goal_currency").cast(self._kind)), on="rule")
+
+    def _read_exposures(self) -> tuple[Partitions, bool]:
+        """Read the exposures, and tell whether the type of some visitor has to be derived."""
+        variants = variant_rows(self._experiments)
+        exposures, is_type_missing = self._partitions(), False
+        for chunk in self._chunks:
+            rows = as_categories(self._reader.exposures(variants, chunk), self._kind)
+            is_type_missing = is_type_missing or bool(rows.select(lacks_type().any()).item())
+            exposures.add(rows)
+        return exposures, is_type_missing
+
+    def _read_sights(self, *, of_users_only: bool) -> Partitions | None:
+        if of_users_only and not self._reader.has_identities:
+            return None
+        sights = self._partitions()
+        for chunk in self._chunks:
+            sights.add(read_sights(self._reader, chunk, of_users_only=of_users_only))
+        return sights
+
+    def _count_bucket(self, number: int, bucket: Bucket) -> CountedVisitors:
+        firsts = find_first_exposures(self._exposures.take(number), self._rules.timezone)
+        visits = None
+        if self._has_visits:
+            visits = read_visits(self._reader, firsts.select(*VISITOR, "seq"), bucket)
+        sights = None if self._sights is None else self._sights.take(number)
+        exposed = with_day_of_week(complete_segments(firsts, visits, sights))
+        repeated = self._repeated_orders.take(number)
+        outcomes = sum_outcomes(self._hits.take(number), exposed, self._goals, repeated, self._rules)
+        goals = max(len(experiment.goals) for experiment in self._experiments)
+        extra = {name for experiment in self._experiments for name in extra_columns(experiment)}
+        last_exposed = (
+            exposed.drop_nulls("last_exposed_at").group_by("experiment").agg(pl.col("last_exposed_at").max())
+        )
+        return CountedVisitors(
+            join_outcomes(exposed.drop("last_exposed_at"), outcomes.firsts, goals, sorted(extra)),
+            outcomes.orders,
+            dict(last_exposed.iter_rows()),
+        )
+
+
+# The pairs of no events; see `match_goals`.
+NO_PAIRS: Final = pl.DataFrame(schema={"signature": pl.Int64, "rule": pl.UInt32})
 
 
 def find_repeated_keys(keys: pl.Series) -> pl.Series:
@@ -95,34 +164,3 @@ def find_repeated_keys(keys: pl.Series) -> pl.Series:
     # Sorting is several times faster here than counting in a hash table.
     in_order = keys.sort()
     return in_order.filter(in_order == in_order.shift(1)).unique()
-
-
-def find_repeated_orders(orders: pl.DataFrame) -> pl.DataFrame:
-    """Find the orders (`rule`, `transaction_key`, `seq`) after the first of each rule and transaction."""
-    first = pl.col("seq").min().over("rule", "transaction_key")
-    return orders.filter(pl.col("seq") != first).select("rule", "seq")
-
-
-def no_repeated_orders() -> pl.DataFrame:
-    """Return the empty result of `find_repeated_orders`."""
-    return pl.DataFrame(schema={"rule": pl.UInt32, "seq": pl.Int64})
-
-
-def _rows_of(
-    number: int, experiment: Experiment, exposed: pl.DataFrame, outcomes: Outcomes
-) -> ExperimentRows:
-    """Select the rows of one experiment, given by its number."""
-    numbers = exposed["experiment"]
-    first, end = numbers.search_sorted(number), numbers.search_sorted(number + 1)
-    rows = exposed[first:end]
-    is_this = pl.col("experiment") == number
-    return ExperimentRows(
-        visitors=join_outcomes(
-            rows.drop("last_exposed_at"),
-            outcomes.firsts.filter(is_this),
-            len(experiment.goals),
-            extra_columns(experiment),
-        ),
-        orders=outcomes.orders.filter(is_this).drop("experiment"),
-        last_exposed_at=rows.select(pl.col("last_exposed_at").max()).item(),
-    )

@@ -11,7 +11,7 @@ from pipeline.rollup.aggregates import add_up, sum_since_exposure, sum_visitors
 from pipeline.rollup.changed_rows import VisitorRows, changed_rows, concat_rows
 from pipeline.rollup.counting_rules import extra_columns
 from pipeline.rollup.due import Due
-from pipeline.rollup.read_events import ExperimentRows
+from pipeline.rollup.read_events import CountedVisitors
 from pipeline.rollup.segment_codes import SegmentCodes
 from pipeline.store.warehouse import aggregates, visitors
 from pipeline.store.warehouse import published as published_rollups
@@ -38,7 +38,7 @@ class ResultTables:
         self._codes = SegmentCodes(known, read_custom_keys(cursor, self._experiments[0].project_id))
         self._left_out = self._codes.dimensions().join(_summed(befores), on=_DIMENSION, how="anti")
 
-    def recount(self, buckets: Iterable[Sequence[ExperimentRows]]) -> None:
+    def recount(self, buckets: Iterable[CountedVisitors]) -> None:
         """Write the visitors in `buckets`, which have all of each experiment, and their sums."""
         for one in self._experiments:
             visitors.recreate(self._cursor, one.id, goals=len(one.goals), extra_columns=extra_columns(one))
@@ -52,7 +52,7 @@ class ResultTables:
         for number, experiment_id in enumerate(self._ids):
             aggregates.replace(self._cursor, experiment_id, kept.get(number, nothing))
 
-    def update(self, touched: pl.Series, buckets: Iterable[Sequence[ExperimentRows]]) -> None:
+    def update(self, touched: pl.Series, buckets: Iterable[CountedVisitors]) -> None:
         """Replace the rows of `touched` visitors by those in `buckets`, and change the sums accordingly."""
         former = VisitorRows(*visitors.read_of(self._cursor, self._ids, touched))
         counted = concat_rows([self._encode(bucket) for bucket in buckets])
@@ -89,15 +89,10 @@ class ResultTables:
             )
         published_rollups.publish(self._cursor, published)
 
-    def _encode(self, bucket: Sequence[ExperimentRows]) -> VisitorRows:
-        for number, one in enumerate(bucket):
-            moments = (self._last_exposed_at[number], one.last_exposed_at)
-            self._last_exposed_at[number] = max(filter(None, moments), default=None)
-        visitor_rows, orders = (
-            pl.concat(map(_numbered, parts, range(len(parts))), how="diagonal_relaxed")
-            for parts in ([one.visitors for one in bucket], [one.orders for one in bucket])
-        )
-        return VisitorRows(self._codes.encode(visitor_rows), orders)
+    def _encode(self, bucket: CountedVisitors) -> VisitorRows:
+        for number, moment in bucket.last_exposed_at.items():
+            self._last_exposed_at[number] = max(self._last_exposed_at[number] or moment, moment)
+        return VisitorRows(self._codes.encode(bucket.visitors), bucket.orders)
 
     def _add(self, rows: VisitorRows) -> None:
         orders = dict(_by_experiment(rows.orders))
@@ -123,10 +118,6 @@ def _summed(befores: Sequence[Published | None]) -> pl.DataFrame:
     """List each `experiment` and `dimension` whose sums are stored."""
     pairs = [(number, name) for number, one in enumerate(befores) if one for name in one.dimensions]
     return pl.DataFrame(pairs, {"experiment": pl.UInt16, "dimension": pl.String}, orient="row")
-
-
-def _numbered(rows: pl.DataFrame, number: int) -> pl.DataFrame:
-    return rows.with_columns(pl.lit(number, pl.UInt16).alias("experiment"))
 
 
 def _by_experiment(rows: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:

@@ -22,9 +22,12 @@ from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, D
 _SCHEMA: Final = pl.Schema({"value": pl.String, "code": pl.UInt32})
 
 
-def as_categories(rows: pl.DataFrame) -> pl.DataFrame:
-    """Convert segment columns to categories: each text is stored once, since rows are copied often."""
-    kind = pl.Categorical(pl.Categories.random())
+def as_categories(rows: pl.DataFrame, kind: pl.Categorical | None = None) -> pl.DataFrame:
+    """Convert segment columns to categories: each text is stored once, since rows are copied often.
+
+    Only rows with categories of one `kind` can be put together.
+    """
+    kind = kind or pl.Categorical(pl.Categories.random())
     return rows.with_columns(
         pl.col(name).cast(kind) for name in (*DIMENSIONS, CUSTOM) if name in rows.columns
     )

@@ -1,4 +1,4 @@
-"""Reader of raw events for rollups: deduplicated, a bucket of visitors at a time."""
+"""Reader of raw events for rollups: deduplicated, in chunks of stored rows."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,12 +36,19 @@ def buckets(events: int, at_once: int) -> list[Bucket]:
     return [Bucket(low, following - 1) for low, following in pairwise(edges)]
 
 
+class Chunk(NamedTuple):
+    """Range of rows of a table in the order in which they are stored, `first` and `last` included."""
+
+    first: int
+    last: int
+
+
 class EventReader:
     """One project's events up to a sequence number, on a cursor that holds the temporary tables for them.
 
     Visitors joined by a user id are read as one, under the key of the person (see `Identities`).
-    Repeats of an event id are left out once `skip_repeats` has found them. A browser's event is outranked by
-    a server's or an import's with the same id: it is left out of what ends after that one was received.
+    Repeats of an event id are left out once `skip_repeats` has found them, and so is a browser's event with
+    the id of a server's or an import's.
     """
 
     def __init__(
@@ -50,13 +57,17 @@ class EventReader:
         """Read events numbered at most `until`; use `EventReader.open` instead."""
         self.cursor = cursor
         self.skip_bots = skip_bots
-        self._received_until = received_until
-        self._events = f'(SELECT * FROM "{table_name(project_id)}" WHERE seq <= {until:d})'
+        self.received_until = received_until
+        self._table = f'"{table_name(project_id)}"'
+        self._until = until
         self._ids = self._events
         self._touched = ""
         self._has_repeats = False
-        self.has_outranked = False
         self._identities = Identities(cursor, self._events, received_until=received_until)
+
+    @property
+    def _events(self) -> str:
+        return self._stored(None)
 
     @classmethod
     @contextmanager
@@ -65,7 +76,7 @@ class EventReader:
     ) -> Iterator[Self]:
         """Read committed events numbered at most `until`; the project has a table of events.
 
-        Visitors are joined by events received up to `received_until` (microseconds since 1970).
+        What was received after `received_until` (microseconds since 1970) neither counts nor joins visitors.
         """
         with warehouse.cursor() as cursor:
             yield cls(cursor, project_id, until=until, received_until=received_until, skip_bots=skip_bots)
@@ -90,7 +101,7 @@ class EventReader:
             return None
         events.add_related("touched_keys")
         self._touched = "SEMI JOIN touched_keys USING (visitor_key)"
-        self._events, self._ids = TABLE, SAME_IDS
+        self._table, self._ids = TABLE, SAME_IDS
         return fetch_frame(self.cursor, "SELECT visitor_key FROM touched_visitors")["visitor_key"]
 
     @property
@@ -103,17 +114,22 @@ class EventReader:
         query = f"SELECT count(*) FROM {self._events} e {self._touched}"
         return int(self.cursor.execute(query).fetchall()[0][0])
 
+    def chunks(self, at_once: int) -> list[Chunk]:
+        """Split the stored rows into chunks of `at_once`; one at least."""
+        query = f"SELECT coalesce(max(rowid), 0) FROM {self._table}"
+        ((last,),) = self.cursor.execute(query).fetchall()
+        return [Chunk(first, first + at_once - 1) for first in range(0, last + 1, at_once)]
+
     def event_keys(self, bucket: Bucket) -> pl.Series:
         """Read the keys of event ids in `bucket`, one per event."""
         query = f"SELECT event_key FROM {self._events} e {self._touched} WHERE {bucket.contains('event_key')}"
         return fetch_frame(self.cursor, query)["event_key"]
 
     def skip_repeats(self, event_keys: pl.Series) -> None:
-        """From now on read only the first event of each of these keys, and find those that are outranked."""
+        """From now on read only the first event of each of these keys, of trusted senders where there are."""
         if event_keys.is_empty():
             return
-        for table in ("repeats (seq BIGINT)", "outranked (seq BIGINT, outranked_at BIGINT)"):
-            self.cursor.execute(f"CREATE TEMP TABLE IF NOT EXISTS {table}")
+        self.cursor.execute("CREATE TEMP TABLE IF NOT EXISTS repeats (seq BIGINT)")
         with registered(self.cursor, "suspects", event_keys.alias("event_key").to_frame()):
             self.cursor.execute(
                 f"""
@@ -122,24 +138,18 @@ class EventReader:
                 FROM {self._ids} e SEMI JOIN suspects USING (event_key) WHERE e.not_counted IS NULL
                 """
             )
+        is_in_time = f"is_trusted AND received_at <= {self.received_until:d}"
         self.cursor.execute(
-            """
+            f"""
             INSERT INTO repeats SELECT seq FROM same_id
             QUALIFY row_number() OVER (PARTITION BY event_key, is_trusted ORDER BY seq) > 1
-            """
-        )
-        self.cursor.execute(
-            """
-            INSERT INTO outranked SELECT s.seq, t.received_at FROM same_id s JOIN (
-              SELECT event_key, min(received_at) AS received_at FROM same_id WHERE is_trusted GROUP BY ALL
-            ) t USING (event_key) WHERE NOT s.is_trusted
+              OR NOT is_trusted AND bool_or({is_in_time}) OVER (PARTITION BY event_key)
             """
         )
         self._has_repeats = True
-        self.has_outranked = bool(self.cursor.execute("SELECT 1 FROM outranked LIMIT 1").fetchall())
 
-    def exposures(self, variants: pl.DataFrame, bucket: Bucket) -> pl.DataFrame:
-        """Read exposures of visitors in `bucket` to `variants` (see `variant_rows`), with their segments.
+    def exposures(self, variants: pl.DataFrame, chunk: Chunk) -> pl.DataFrame:
+        """Read the exposures in `chunk` to `variants` (see `variant_rows`), with their segments.
 
         Where visitors are joined, `device_key` is the key of the visitor id of each exposure.
         """
@@ -152,42 +162,37 @@ class EventReader:
                   {"e.is_bot" if self.skip_bots else "false"} AS is_bot,
                   {SENDER_BIT} AS exposure_sender, e.address_key, e.header_fields,
                   {", ".join(f"{normalized(name, f'e.{name}')} AS {name}" for name in columns)}
-                FROM {self.of_type("exposure")} e JOIN arms a USING (experiment_id, variant_id)
-                {self.join_outranked()}
+                FROM {self.of_type("exposure", chunk)} e JOIN arms a USING (experiment_id, variant_id)
                 WHERE e.received_at BETWEEN a.received_from AND a.received_until AND e.not_counted IS NULL
-                  AND {bucket.contains("e.visitor_key")}
-                  {"AND (o.outranked_at <= a.received_until) IS NOT TRUE" if self.has_outranked else ""}
                 """,
             )
-
-    def join_outranked(self) -> str:
-        """Build the join of events `e` with the time `o.outranked_at`; nothing where none is outranked."""
-        if not self.has_outranked:
-            return ""
-        first = "SELECT seq, min(outranked_at) AS outranked_at FROM outranked GROUP BY seq"
-        return f"LEFT JOIN ({first}) o ON o.seq = e.seq"
 
     @property
     def has_identities(self) -> bool:
         """True where some event has both a visitor id and a user id."""
         return self._identities.exist
 
-    def of_type(self, kind: str, *, related: str | None = None) -> str:
+    def of_type(self, kind: str, chunk: Chunk | None = None, *, related: str | None = None) -> str:
         """Build a subquery of events of a type, each once, with its visitor, of the visitors to read.
 
         Events of other visitors that meet the condition `related` are included.
         """
-        events = f"(SELECT * FROM {self._events} e WHERE e.type = '{kind}')"
+        events = f"(SELECT * FROM {self._stored(chunk)} e WHERE e.type = '{kind}')"
         events = self._of_persons(events, related, with_visitor_ids=kind != "conversion")
         if self._has_repeats:
             # This form hashes the few repeats; an anti join may hash the many events instead.
             events = f"(SELECT * FROM {events} e WHERE (seq IN (SELECT seq FROM repeats)) IS NOT TRUE)"
         return events
 
-    def of_all_types(self) -> str:
+    def of_all_types(self, chunk: Chunk | None = None) -> str:
         """Build a subquery of all events in time, repeats and those that do not count included."""
-        in_time = f"(SELECT * FROM {self._events} e WHERE e.received_at <= {self._received_until:d})"
+        in_time = f"(SELECT * FROM {self._stored(chunk)} e WHERE e.received_at <= {self.received_until:d})"
         return self._of_persons(in_time, None, with_visitor_ids=False)
+
+    def _stored(self, chunk: Chunk | None) -> str:
+        """Build the subquery of the stored events, or of a chunk of them."""
+        rows = "" if chunk is None else f" AND rowid BETWEEN {chunk.first:d} AND {chunk.last:d}"
+        return f"(SELECT * FROM {self._table} WHERE seq <= {self._until:d}{rows})"
 
     def _of_persons(self, events: str, related: str | None, *, with_visitor_ids: bool) -> str:
         """Build the subquery of those of the events that are of the visitors to read, or `related`."""

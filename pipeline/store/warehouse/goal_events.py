@@ -1,4 +1,4 @@
-"""Raw events that may count for a goal: found once, then read a bucket of visitors at a time."""
+"""Raw events that may count for a goal: matched once by signature, then read in chunks of stored rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -7,8 +7,8 @@ import polars as pl
 
 from engine.currencies import MAX_MINOR_UNITS
 from pipeline.store.warehouse.connection import fetch_frame, registered
-from pipeline.store.warehouse.event_reader import Bucket, EventReader
-from pipeline.store.warehouse.events import SENDER_BIT, TRUSTED_BITS
+from pipeline.store.warehouse.event_reader import Chunk, EventReader
+from pipeline.store.warehouse.events import SENDER_BIT
 
 _SIGNATURE_COLUMNS: Final = "signature BIGINT, type VARCHAR, {}".format(
     ", ".join(f"{name} VARCHAR" for name in ("url", "selector", "event_name", "goal_id"))
@@ -26,7 +26,7 @@ _RELATED: Final = "e.transaction_key IN (SELECT transaction_key FROM suspected_t
 
 
 class GoalEvents:
-    """Events of `reader` that match a goal, in temporary tables on its cursor."""
+    """Events of `reader` that match a goal."""
 
     def __init__(self, reader: EventReader, matched_by: Mapping[str, Sequence[str]]) -> None:
         """Prepare to match events, once `reader` skips repeats.
@@ -38,102 +38,73 @@ class GoalEvents:
         self._cursor = reader.cursor
         if not reader.is_whole:
             self._add_related_orders()
-        self._events = {
-            kind: reader.of_type(kind, related=_RELATED if kind == "conversion" else None)
-            for kind in matched_by
-        }
-        self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE signatures ({_SIGNATURE_COLUMNS})")
-        self._cursor.execute(
-            "CREATE OR REPLACE TEMP TABLE wanted "
-            "(signature BIGINT, rule UINTEGER, minor_units BIGINT, value_path VARCHAR)"
-        )
+        self._find_signatures()
+
+    def read_named_goals(self) -> set[str]:
+        """Read the ids of the goals that some event names."""
+        query = "SELECT DISTINCT goal_id FROM signatures WHERE goal_id IS NOT NULL"
+        return {goal_id for (goal_id,) in self._cursor.execute(query).fetchall()}
 
     def read_signatures(self, at_once: int) -> Iterator[pl.DataFrame]:
         """Yield the distinct signatures of the events, numbered as `signature`, `at_once` at a time."""
-        distinct = " UNION ALL BY NAME ".join(
-            f"SELECT DISTINCT '{kind}' AS type, {', '.join(self._matched_by[kind])} FROM {events} e "
-            f"{self._where()}"
-            for kind, events in self._events.items()
-        )
-        numbered = f"SELECT row_number() OVER () AS signature, * FROM ({distinct})"
-        self._cursor.execute(f"INSERT INTO signatures BY NAME {numbered}")
         last = self._cursor.execute("SELECT count(*) FROM signatures").fetchall()[0][0]
         for start in range(1, last + 1, at_once):
             query = "SELECT * FROM signatures WHERE signature BETWEEN ? AND ?"
             yield fetch_frame(self._cursor, query, [start, start + at_once - 1])
 
-    def select(self, matched: pl.DataFrame) -> None:
-        """Select the events of each `signature` in `matched` for its `rule`.
+    def read_transactions(self) -> pl.Series:
+        """Read the transaction keys of events, one per event with a transaction."""
+        keys = " UNION ALL ".join(
+            f"SELECT e.transaction_key FROM {self._of_type(kind)} e WHERE e.transaction_key IS NOT NULL"
+            for kind in self._matched_by
+        )
+        return fetch_frame(self._cursor, keys)["transaction_key"]
+
+    def select(self, matched: pl.DataFrame, shared_transactions: pl.Series) -> None:
+        """Select the events of each `signature` in `matched`, and mark those of the transactions.
 
         A tracked event has `minor_units` times its value, or of the attribute at `value_path` (a JSON
-        pointer), where that is not null.
+        pointer), where that is not null; an event is read once for each such amount, with its `match`.
         """
         with registered(self._cursor, "matched", matched):
-            self._cursor.execute("INSERT INTO wanted BY NAME SELECT * FROM matched")
+            self._cursor.execute(
+                "CREATE OR REPLACE TEMP TABLE wanted_events AS FROM signatures JOIN matched USING (signature)"
+            )
+        with registered(self._cursor, "shared", shared_transactions.alias("transaction_key").to_frame()):
+            self._cursor.execute("CREATE OR REPLACE TEMP TABLE shared_transactions AS FROM shared")
 
-    def collect(self) -> None:
-        """Collect the selected events, each with every rule it may count for.
+    def read(self, chunk: Chunk) -> pl.DataFrame:
+        """Read the selected events in a chunk.
 
-        `outranked_at` is the time from which on a browser's event counts no more, because a server or an
-        import has reported the same event, or for this rule an order or refund of the same transaction.
+        `transaction_key` is null where no other event has the transaction.
         """
-        self._cursor.execute(
-            "CREATE OR REPLACE TEMP TABLE wanted_events AS FROM signatures JOIN wanted USING (signature)"
-        )
-        hits = " UNION ALL ".join(self._hits(kind, events) for kind, events in self._events.items())
-        self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE hits AS {hits}")
-        self._outrank_transactions()
+        hits = " UNION ALL ".join(self._hits(kind, chunk) for kind in self._matched_by)
+        return fetch_frame(self._cursor, hits)
 
-    def of_visitors(self, bucket: Bucket) -> pl.DataFrame:
-        """Read the collected events of visitors in a bucket."""
-        return fetch_frame(self._cursor, f"SELECT * FROM hits WHERE {bucket.contains('visitor_key')}")
-
-    def suspected_orders(self) -> pl.DataFrame:
-        """Read the orders, without refunds, whose transaction occurs more than once for a rule."""
-        return fetch_frame(
-            self._cursor,
-            """
-            SELECT h.* FROM hits h SEMI JOIN (
-              SELECT rule, transaction_key FROM hits WHERE transaction_key IS NOT NULL AND NOT is_refund
-              GROUP BY ALL HAVING count(*) > 1
-            ) USING (rule, transaction_key)
-            WHERE NOT h.is_refund
-            """,
-        )
-
-    def _hits(self, kind: str, events: str) -> str:
+    def _hits(self, kind: str, chunk: Chunk) -> str:
         same = " AND ".join(f"e.{name} IS NOT DISTINCT FROM w.{name}" for name in self._matched_by[kind])
+        is_shared = "e.transaction_key IN (SELECT transaction_key FROM shared_transactions)"
         return f"""
-            SELECT w.rule, e.visitor_key, e.occurred_at, e.received_at, e.seq, e.is_refund,
+            SELECT w.match, e.visitor_key, e.occurred_at, e.seq, e.is_refund,
               {_CENTS.get(kind, _VALUE_CENTS)} AS cents, {kind != "conversion"} AS is_value, e.currency,
-              e.transaction_key, {SENDER_BIT} AS sender,
-              {"o.outranked_at" if self._reader.has_outranked else "NULL::BIGINT"} AS outranked_at
-            FROM {events} e JOIN wanted_events w ON w.type = '{kind}' AND {same}
-            {self._reader.join_outranked()} {self._where()}
+              CASE WHEN {is_shared} THEN e.transaction_key END AS transaction_key, {SENDER_BIT} AS sender
+            FROM {self._of_type(kind, chunk)} e JOIN wanted_events w ON w.type = '{kind}' AND {same}
+            WHERE e.received_at <= {self._reader.received_until:d}
         """
 
-    def _outrank_transactions(self) -> None:
-        """Rank orders behind a server's order of their transaction, refunds behind its order or refund."""
-        is_trusted = f"sender & {TRUSTED_BITS:d} != 0"
-        self._cursor.execute(
-            f"""
-            CREATE OR REPLACE TEMP TABLE reported AS
-            SELECT rule, transaction_key, min(received_at) FILTER (NOT is_refund) AS ordered_at,
-              min(received_at) AS reported_at
-            FROM hits WHERE {is_trusted} AND transaction_key IS NOT NULL GROUP BY rule, transaction_key
-            """
-        )
-        self._cursor.execute(
-            f"""
-            UPDATE hits SET outranked_at =
-              least(outranked_at, CASE WHEN is_refund THEN reported_at ELSE ordered_at END)
-            FROM reported r
-            WHERE NOT {is_trusted} AND r.rule = hits.rule AND r.transaction_key = hits.transaction_key
-            """
-        )
+    def _of_type(self, kind: str, chunk: Chunk | None = None) -> str:
+        """Build the subquery of events of a type, with the orders of others that share a transaction."""
+        events = self._reader.of_type(kind, chunk, related=_RELATED if kind == "conversion" else None)
+        return f"(SELECT * FROM {events} e WHERE NOT e.is_bot)" if self._reader.skip_bots else events
 
-    def _where(self) -> str:
-        return "WHERE NOT e.is_bot" if self._reader.skip_bots else ""
+    def _find_signatures(self) -> None:
+        distinct = " UNION ALL BY NAME ".join(
+            f"SELECT DISTINCT '{kind}' AS type, {', '.join(names)} FROM {self._of_type(kind)} e"
+            for kind, names in self._matched_by.items()
+        )
+        self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE signatures ({_SIGNATURE_COLUMNS})")
+        numbered = f"SELECT row_number() OVER () AS signature, * FROM ({distinct})"
+        self._cursor.execute(f"INSERT INTO signatures BY NAME {numbered}")
 
     def _add_related_orders(self) -> None:
         self._cursor.execute(

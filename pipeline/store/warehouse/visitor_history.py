@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from pipeline.store.warehouse.connection import Warehouse, fetch_frame, registered
-from pipeline.store.warehouse.event_reader import Bucket, EventReader
+from pipeline.store.warehouse.event_reader import Bucket, Chunk, EventReader
 from pipeline.store.warehouse.events import HEADER_BITS, has_table, table_name
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS, normalized
 
@@ -17,6 +17,7 @@ from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS, norm
 _PLAIN: Final = tuple(
     name for name in DIMENSIONS if name not in {*HEADER_BITS, "day_of_week", "visitor_identity"}
 )
+_VISIT_COLUMNS: Final = (*_PLAIN, *HEADER_BITS, "visitor_identity")
 
 
 # Types of events that assign the visitor to the variant that they name.
@@ -144,6 +145,19 @@ def count_events(warehouse: Warehouse, project_id: str) -> int:
         return int(cursor.execute(f'SELECT count(*) FROM "{table_name(project_id)}"').fetchall()[0][0])
 
 
+def collect_visits(reader: EventReader) -> bool:
+    """Collect what visitors gave to `init`, in the order of their keys; tell whether there is anything."""
+    columns = ", ".join(f"{normalized(name, f'e.{name}')} AS {name}" for name in (*_VISIT_COLUMNS, CUSTOM))
+    reader.cursor.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE visits AS
+        SELECT e.visitor_key, e.seq, e.header_fields, {columns} FROM {reader.of_all_types()} e
+        WHERE e.type IN ('assignment', 'init') ORDER BY e.visitor_key
+        """
+    )
+    return bool(reader.cursor.execute("SELECT 1 FROM visits LIMIT 1").fetchall())
+
+
 def read_visits(reader: EventReader, firsts: pl.DataFrame, bucket: Bucket) -> pl.DataFrame:
     """Read the segments that visitors in `bucket` gave to `init` before their first exposures were received.
 
@@ -166,35 +180,36 @@ def read_visits(reader: EventReader, firsts: pl.DataFrame, bucket: Bucket) -> pl
             reader.cursor,
             f"""
             SELECT f.experiment, f.visitor_key, {", ".join(columns)}
-            FROM {reader.of_all_types()} e JOIN first_exposures f USING (visitor_key)
-            WHERE e.type IN ('assignment', 'init') AND e.seq < f.seq AND {bucket.contains("e.visitor_key")}
+            FROM visits e JOIN first_exposures f USING (visitor_key)
+            WHERE e.seq < f.seq AND {bucket.contains("e.visitor_key")}
             GROUP BY f.experiment, f.visitor_key
             """,
         )
 
 
-def read_first_sights(reader: EventReader, bucket: Bucket) -> pl.DataFrame:
-    """Read when each visitor in `bucket` was seen first, and identified first outside of `init`.
+def read_sights(reader: EventReader, chunk: Chunk, *, of_users_only: bool) -> pl.DataFrame:
+    """Read when each visitor was seen first in `chunk`, and identified first outside of `init`.
 
     `first_seen_at` and `identified_at` (null for never) are in microseconds since 1970. Events of all types
-    tell, counted or not.
+    tell, counted or not; `of_users_only` leaves out those that do not identify.
     """
+    is_identified = (
+        "e.user_key IS NOT NULL AND e.visitor_id IS NOT NULL AND e.type NOT IN ('assignment', 'init')"
+    )
     return fetch_frame(
         reader.cursor,
         f"""
         SELECT e.visitor_key, min(e.occurred_at) AS first_seen_at,
-          min(e.occurred_at) FILTER (
-            e.user_key IS NOT NULL AND e.visitor_id IS NOT NULL AND e.type NOT IN ('assignment', 'init')
-          ) AS identified_at
-        FROM {reader.of_all_types()} e
-        WHERE {bucket.contains("e.visitor_key")}
+          min(e.occurred_at) FILTER ({is_identified}) AS identified_at
+        FROM {reader.of_all_types(chunk)} e
+        {f"WHERE {is_identified}" if of_users_only else ""}
         GROUP BY e.visitor_key
         """,
     )
 
 
 def _latest(name: str, condition: str) -> str:
-    return f"arg_max({normalized(name, f'e.{name}')}, e.seq) FILTER ({condition}) AS {name}"
+    return f"arg_max(e.{name}, e.seq) FILTER ({condition}) AS {name}"
 
 
 def _stated(bit: int) -> str:

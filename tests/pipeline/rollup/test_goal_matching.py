@@ -18,7 +18,7 @@ def test_conversions_match_by_goal_id_or_by_name_without_one() -> None:
             "selector": pl.Series([None] * 4, dtype=pl.String),
         }
     )
-    matched = match_goals(signatures, [EXPERIMENT])
+    matched = match_goals(signatures, {0: goal})
     assert matched.rows() == [(1, 0), (2, 0)]
 
 
