@@ -138,7 +138,7 @@ def _publish(warehouse: Warehouse, visitors: int) -> None:
     with warehouse.transaction() as cursor:
         due = Due(experiment=EXPERIMENT, rules=rules, before=None)
         tables = ResultTables(cursor, [due], is_recount=True)
-        tables.recount([rows] for rows in _simulated(visitors))
+        tables.recount(_simulated(visitors))
         tables.publish(
             [
                 Published(
