@@ -184,7 +184,8 @@ def join_outcomes(
     Visitors without a conversion have nulls for the times, and 0 cents. The `extra_columns` follow, and the
     `money_senders` of all goals.
     """
-    columns, extra = [], []
+    columns: list[pl.Series] = []
+    extra: list[pl.Series] = []
     senders = np.zeros(exposed.height, np.uint8)
     for goal in range(goals):
         own = firsts.filter(pl.col("goal") == goal)
