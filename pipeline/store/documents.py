@@ -1,10 +1,14 @@
 """JSON documents of engine records."""
 
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 Value = TypeVar("Value")
+
+# Of some 10 kB each.
+_MOST_DECODED: Final = 512
 
 
 def document_of(value: object) -> dict[str, Any]:
@@ -16,3 +20,20 @@ def document_of(value: object) -> dict[str, Any]:
 def value_of(document: object, kind: type[Value]) -> Value:
     """Build the record from its `document_of`; its constructor validates it."""
     return msgspec.convert(document, kind)
+
+
+def document_from(text: str) -> dict[str, Any]:
+    """Decode the JSON of a document."""
+    document: dict[str, Any] = msgspec.json.decode(text)
+    return document
+
+
+def value_from(text: str, kind: type[Value]) -> Value:
+    """Build the record from the JSON of its `document_of`; records are frozen, so equal texts share one."""
+    record: Value = _decode(text, kind)  # type: ignore[arg-type] # every class is hashable
+    return record
+
+
+@lru_cache(maxsize=_MOST_DECODED)
+def _decode(text: str, kind: type[Any]) -> Any:  # noqa: ANN401 - of that kind
+    return msgspec.json.decode(text, type=kind)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, func, select
+from sqlalchemy import Connection, Text, cast, func, select
 
 from engine.design.experiment import Experiment
 from engine.design.vocabulary import Status
@@ -13,7 +13,7 @@ from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.catalog.pagination import Page, fetch_page
 from pipeline.store.catalog.schema import experiments, projects
-from pipeline.store.documents import document_of, value_of
+from pipeline.store.documents import document_from, document_of, value_from
 
 Decide = Callable[[Experiment], Experiment]
 
@@ -53,7 +53,7 @@ class Experiments:
         )
         with self._database.read() as connection:
             rows, total = fetch_page(connection, query, page, per_page)
-        return Page([_experiment_from(row) for row in rows], page, per_page, total)
+        return Page([_experiment_from(row["document"]) for row in rows], page, per_page, total)
 
     def of_project(self, project_id: str, statuses: Iterable[Status] | None = None) -> list[Experiment]:
         """List the experiments of a project in those statuses (all if None), oldest first."""
@@ -61,7 +61,7 @@ class Experiments:
             experiments.c.created_at, experiments.c.id
         )
         with self._database.read() as connection:
-            return [_experiment_from(row) for row in connection.execute(query).mappings()]
+            return [_experiment_from(text) for text in connection.scalars(query)]
 
     def in_statuses(self, statuses: Iterable[Status]) -> list[Experiment]:
         """List the experiments of every project in those statuses, oldest first."""
@@ -69,7 +69,7 @@ class Experiments:
             experiments.c.created_at, experiments.c.id
         )
         with self._database.read() as connection:
-            return [_experiment_from(row) for row in connection.execute(query).mappings()]
+            return [_experiment_from(text) for text in connection.scalars(query)]
 
     def ids(self) -> set[str]:
         """Return the ids of all experiments."""
@@ -104,8 +104,8 @@ class Experiments:
         """
         with self._database.write() as connection:
             account_id = _account_of(connection, project_id)
-            row = _locate(connection, project_id, experiment_id, lock=True)
-            document, experiment = row["document"], _experiment_from(row)
+            text = _locate(connection, project_id, experiment_id, lock=True)
+            document, experiment = document_from(text), _experiment_from(text)
             for actor, decide in steps:
                 before, experiment = experiment, decide(experiment)
                 _require_own_key(connection, before, experiment)
@@ -121,13 +121,14 @@ class Experiments:
         """Delete an experiment and audit that; where `decide` raises, nothing changes."""
         with self._database.write() as connection:
             account_id = _account_of(connection, project_id)
-            row = _locate(connection, project_id, experiment_id, lock=True)
-            decide(_experiment_from(row))
+            text = _locate(connection, project_id, experiment_id, lock=True)
+            decide(_experiment_from(text))
             connection.execute(experiments.delete().where(experiments.c.id == experiment_id))
-            record(connection, account_id, actor, experiment_id, changes_between(row["document"], {}))
+            record(connection, account_id, actor, experiment_id, changes_between(document_from(text), {}))
 
 
-_DOCUMENT = select(experiments.c.document)
+# As text, so that a document that was read before is not decoded again.
+_DOCUMENT = select(cast(experiments.c.document, Text).label("document"))
 
 
 def _are_of(project_id: str, statuses: Iterable[Status] | None) -> tuple[Any, ...]:
@@ -135,16 +136,16 @@ def _are_of(project_id: str, statuses: Iterable[Status] | None) -> tuple[Any, ..
     return (of_project,) if statuses is None else (of_project, experiments.c.status.in_(tuple(statuses)))
 
 
-def _locate(connection: Connection, project_id: str, experiment_id: str, *, lock: bool = False) -> RowMapping:
+def _locate(connection: Connection, project_id: str, experiment_id: str, *, lock: bool = False) -> str:
     query = _DOCUMENT.where(*_are_of(project_id, None), experiments.c.id == experiment_id)
-    row = connection.execute(query.with_for_update() if lock else query).mappings().one_or_none()
-    if row is None:
+    text: str | None = connection.scalar(query.with_for_update() if lock else query)
+    if text is None:
         raise NotFoundError("experiment", experiment_id)
-    return row
+    return text
 
 
-def _experiment_from(row: RowMapping) -> Experiment:
-    return value_of(row["document"], Experiment)
+def _experiment_from(text: str) -> Experiment:
+    return value_from(text, Experiment)
 
 
 def _row_of(experiment: Experiment, document: dict[str, Any]) -> dict[str, Any]:
