@@ -16,6 +16,8 @@ import numpy as np
 import uvloop
 
 WARM_UP_SECONDS = 1.0
+# Without a body.
+NOT_MODIFIED = b"HTTP/1.1 304"
 LENGTH = re.compile(rb"(?i)content-length: (\d+)")
 
 
@@ -61,12 +63,13 @@ class Sender(asyncio.Protocol):
         head, separator, body = self._answer.partition(b"\r\n\r\n")
         if not separator:
             return
-        if not head.startswith(b"HTTP/1.1 2"):
+        is_empty = head.startswith(NOT_MODIFIED)
+        if not is_empty and not head.startswith(b"HTTP/1.1 2"):
             self._tally.failure = self._answer.decode()
             self._transport.close()
             return
         length = LENGTH.search(head)
-        if length is None or len(body) < int(length[1]):
+        if not is_empty and (length is None or len(body) < int(length[1])):
             return
         now = time.perf_counter()
         if self._tally.counts_from <= now < self._tally.ends_at:
