@@ -9,7 +9,9 @@ from cryptography.fernet import Fernet
 
 from api.bodies.slices import Turns
 from api.middleware.rate_limits import RateLimits
-from api.results_threads import ResultsThreads
+from api.results.answers import ResultsAnswers
+from api.results.kept_answers import KeptAnswers
+from api.results.threads import ResultsThreads
 from api.sdk.quotas import BrowserQuotas
 from api.timed_checks import TimedChecks
 from pipeline.assignment.exposure_filter import ExposureFilter
@@ -38,6 +40,7 @@ class Services(PipelineServices):
     first_assignments: FirstAssignments
     exposure_filter: ExposureFilter
     results_threads: ResultsThreads
+    results_answers: ResultsAnswers
     checks: TimedChecks
     stored_visits: StoredVisits
     limits: RateLimits
@@ -60,6 +63,8 @@ def open_services(
         stack.callback(scheduler.stop)
         results_threads = ResultsThreads(settings)
         stack.callback(results_threads.close)
+        kept_answers = KeptAnswers(settings.kept_results_bytes)
+        pipeline.rollup.publications.listen(kept_answers.forget)
         # Closed first, so that the scheduler does not wait for a snapshot that is being written.
         stack.callback(pipeline.snapshots.close)
         first_assignments = FirstAssignments(pipeline.warehouse, pipeline.ingest, settings)
@@ -81,6 +86,7 @@ def open_services(
             first_assignments=first_assignments,
             exposure_filter=ExposureFilter(pipeline.catalog, first_assignments),
             results_threads=results_threads,
+            results_answers=ResultsAnswers(pipeline.results, results_threads, kept_answers),
             checks=TimedChecks(),
             stored_visits=StoredVisits(),
             limits=RateLimits(settings),

@@ -103,6 +103,11 @@ class Settings(BaseSettings):
     results_threads: int = Field(
         8, gt=0, description="Results computed at once; those of one project take at most half of them."
     )
+    kept_results_bytes: int = Field(
+        64 * 2**20,
+        ge=0,
+        description="Memory for answers about results, kept while nothing changes; 0 keeps none.",
+    )
     results_seconds: float = Field(
         30.0, gt=0, description="How long a results read may wait and take before 503 is answered."
     )

@@ -9,7 +9,7 @@ from fastapi.responses import StreamingResponse
 
 from api.deps import ExperimentOfReadableResults, ProjectOfReadableResults, ServicesDep
 from api.errors import KEY_CODES, documented
-from api.results_threads import on_results_threads
+from api.results.threads import on_results_threads
 from api.schemas.segment_filters import ExportQuery
 from pipeline.store.warehouse.visitor_export import Form
 

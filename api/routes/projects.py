@@ -21,7 +21,7 @@ from api.deps import (
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
-from api.results_threads import on_results_threads
+from api.results.threads import on_results_threads
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.inputs import PROJECT_INPUT
 from api.schemas.projects import NewProject, Project, ProjectInstallation, ProjectStats

@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from api.deps import ExperimentOfReadableResults, Now, ProjectOfReadableResults, ResultsDep
-from api.errors import KEY_CODES, documented
-from api.results_threads import on_results_threads
+from api.errors import KEY_CODES, documented, merged
+from api.results.answers import TAGGED, kept_while_unchanged
 from api.schemas.envelopes import Single
 from api.schemas.results import Day, Results, Summary, days_of
 from api.schemas.segment_filters import SegmentQuery, SegmentsQuery, TimeseriesQuery
@@ -17,12 +17,12 @@ from pipeline.store.catalog.errors import NotFoundError
 router = APIRouter(
     prefix="/projects/{project_id}/experiments/{id}/results",
     tags=["Results"],
-    responses=documented(*KEY_CODES, "not_found", "validation_error", "unavailable"),
+    responses=merged(TAGGED, documented(*KEY_CODES, "not_found", "validation_error", "unavailable")),
 )
 
 
 @router.get("")
-@on_results_threads
+@kept_while_unchanged
 def get_results(
     project: ProjectOfReadableResults,
     experiment: ExperimentOfReadableResults,
@@ -37,7 +37,7 @@ def get_results(
 
 
 @router.get("/summary")
-@on_results_threads
+@kept_while_unchanged
 def get_results_summary(
     project: ProjectOfReadableResults,
     experiment: ExperimentOfReadableResults,
@@ -50,7 +50,7 @@ def get_results_summary(
 
 
 @router.get("/timeseries")
-@on_results_threads
+@kept_while_unchanged
 def get_results_timeseries(
     project: ProjectOfReadableResults,
     experiment: ExperimentOfReadableResults,
@@ -66,7 +66,7 @@ def get_results_timeseries(
 
 
 @router.get("/segments")
-@on_results_threads
+@kept_while_unchanged
 def get_results_segments(
     project: ProjectOfReadableResults,
     experiment: ExperimentOfReadableResults,

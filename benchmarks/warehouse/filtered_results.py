@@ -24,7 +24,7 @@ from pipeline.rollup.counting_rules import (
     fingerprint,
 )
 from pipeline.rollup.due import Due
-from pipeline.rollup.read_events import ExperimentRows
+from pipeline.rollup.read_events import CountedVisitors
 from pipeline.rollup.result_tables import ResultTables
 from pipeline.rollup.run import Rollup
 from pipeline.rollup.segment_values import as_categories, with_day_of_week
@@ -138,7 +138,7 @@ def _publish(warehouse: Warehouse, visitors: int) -> None:
     with warehouse.transaction() as cursor:
         due = Due(experiment=EXPERIMENT, rules=rules, before=None)
         tables = ResultTables(cursor, [due], is_recount=True)
-        tables.recount([rows] for rows in _simulated(visitors))
+        tables.recount(_simulated(visitors))
         tables.publish(
             [
                 Published(
@@ -158,7 +158,7 @@ def _publish(warehouse: Warehouse, visitors: int) -> None:
     warehouse.checkpoint()
 
 
-def _simulated(visitors: int) -> Iterator[ExperimentRows]:
+def _simulated(visitors: int) -> Iterator[CountedVisitors]:
     """Simulate visitors: one in seven orders within ten days, one in five converts on the goal `thanks`."""
     rng = np.random.default_rng(7)
     for start in range(0, visitors, CHUNK):
@@ -185,7 +185,9 @@ def _simulated(visitors: int) -> Iterator[ExperimentRows]:
                 **_goal(2, thanks, first_day, np.zeros(count, np.int64)),
             }
         )
-        yield ExperimentRows(with_day_of_week(as_categories(rows)), _orders(rows), None)
+        own = pl.lit(0, pl.UInt16).alias("experiment")
+        counted = with_day_of_week(as_categories(rows)).with_columns(own)
+        yield CountedVisitors(counted, _orders(rows).with_columns(own), {})
 
 
 def _goal(number: int, happened: Column, day: Column, cents: Column) -> dict[str, pl.Series]:

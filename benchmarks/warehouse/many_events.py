@@ -38,7 +38,7 @@ typed AS (
       ELSE 'custom_event'
     END AS type,
     k = 1 AND hv % 10 < 6 AS is_second,
-    {start} + v * {span} // ({events} // {each}) + (hv % {half_day})::BIGINT + k * 60000000
+    {start} + (v::HUGEINT * {span} // ({events} // {each}))::BIGINT + (hv % {half_day})::BIGINT + k * 60000000
       + (h3 % 30000000)::BIGINT AS occurred_at,
     'e' || (CASE WHEN h3 % 200 = 0 AND i > 10 THEN i - 5 ELSE i END) AS event_id,
     't' || (i - (h1 // 10 % 50 = 0)::INT * 5) AS transaction_id

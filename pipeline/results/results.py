@@ -14,7 +14,7 @@ from engine.analysis.segments.analyze import analyze_segments
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.design.running_time import running_days
-from engine.local_days import epoch_microseconds
+from engine.local_days import epoch_microseconds, local_day
 from pipeline.results.evidence import days_of, evidence_of
 from pipeline.results.filters import (
     FILTERS,
@@ -24,7 +24,9 @@ from pipeline.results.filters import (
 )
 from pipeline.results.observation import Observation, published_at
 from pipeline.results.recorded_analysis import analyze_and_record
+from pipeline.results.results_version import ResultsVersion
 from pipeline.results.segment_evidence import segment_evidence_of
+from pipeline.rollup.due import is_over
 from pipeline.rollup.run import Rollup
 from pipeline.rollup.segment_values import segment_choices
 from pipeline.settings import Settings
@@ -172,6 +174,25 @@ class Results:
             known = [(one, found) for one in experiments if (found := published_rollups.find(cursor, one.id))]
             counted = [_counted(one, found) for one, found in known]
             return read_totals(cursor, counted, since_us=epoch_microseconds(now - RECENTLY))
+
+    def version(self, experiment: Experiment, project: Project, *, now: datetime) -> ResultsVersion:
+        """Return the version of an experiment's results, from memory."""
+        publications = self._rollup.publications
+        is_final = publications.is_final(experiment.id)
+        return ResultsVersion(
+            experiment=experiment,
+            project=project,
+            newest_seq=0 if is_final else self._rollup.last_seq_of(project.id),
+            publication=publications.number(experiment.id),
+            looks=self._looks.number(experiment.id),
+            local_day=local_day(now, project.timezone),
+            running_days=int(running_days(experiment, until=now)),
+            is_over=is_over(experiment, now),
+        )
+
+    def is_fresh(self, experiment: Experiment, project: Project) -> bool:
+        """Tell whether results count every acknowledged event."""
+        return self._rollup.is_fresh(experiment, project)
 
     def bring_up_to_date(self, experiment: Experiment, project: Project) -> bool:
         """Count newer events, within a limited time; return whether every event is counted."""

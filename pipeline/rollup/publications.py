@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from pipeline.store.warehouse import published as published_rollups
@@ -21,6 +21,11 @@ class Publications:
         self._changing = threading.Lock()
         self._records: dict[str, Published | None] = {}
         self._replaced = Counter[str]()
+        self._listeners: list[Callable[[Sequence[str]], None]] = []
+
+    def listen(self, listener: Callable[[Sequence[str]], None]) -> None:
+        """Call `listener` with the ids of experiments after each replacement of their results."""
+        self._listeners.append(listener)
 
     def find(self, experiment_id: str) -> Published | None:
         """Find the record of an experiment; None if nothing is published."""
@@ -35,6 +40,12 @@ class Publications:
             if self._replaced[experiment_id] == number:
                 self._records[experiment_id] = record
         return record
+
+    def is_final(self, experiment_id: str) -> bool:
+        """Tell whether the record is known already, and of final results; nothing is read."""
+        with self._changing:
+            record = self._records.get(experiment_id)
+        return record is not None and record.is_final
 
     def number(self, experiment_id: str) -> int:
         """Return a number that differs after each replacement of the experiment's results."""
@@ -51,3 +62,5 @@ class Publications:
                 for experiment_id in replaced:
                     self._records.pop(experiment_id, None)
                     self._replaced[experiment_id] += 1
+            for listener in self._listeners:
+                listener(replaced)

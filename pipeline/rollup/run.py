@@ -83,7 +83,7 @@ class Rollup:
         """
         self._warehouse = warehouse
         self._catalog = catalog
-        self._last_seq_of = last_seq_of
+        self.last_seq_of = last_seq_of
         self._at_once = settings.rollup_bucket_events
         self._clock = clock
         self._load_events = load_events
@@ -147,7 +147,7 @@ class Rollup:
 
     def is_fresh(self, experiment: Experiment, project: Project) -> bool:
         """Tell whether the published results of the experiment count every acknowledged event."""
-        newest = self._last_seq_of(project.id)
+        newest = self.last_seq_of(project.id)
         if newest == 0:
             return True
         record = self.publications.find(experiment.id)

@@ -1,5 +1,6 @@
 """Recorded looks at experiments: added, and never changed while the experiment exists."""
 
+from collections import Counter
 from datetime import datetime
 
 from sqlalchemy import Connection, func, select
@@ -17,11 +18,16 @@ class RecordedLooks:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._added = Counter[str]()
 
     def of(self, experiment_id: str) -> tuple[RecordedLook, ...]:
         """Return the looks that tell all: the one at the plan and the last of the others, in order."""
         with self._database.read() as connection:
             return _looks_of(connection, experiment_id)
+
+    def number(self, experiment_id: str) -> int:
+        """Return a number that differs after each look that this process records at the experiment."""
+        return self._added[experiment_id]
 
     def last_times(self) -> dict[str, datetime]:
         """Return the time of the last look at every experiment that has one, by its id."""
@@ -51,6 +57,7 @@ class RecordedLooks:
                     document=document_of(look),
                 )
             )
+        self._added[experiment_id] += 1
         return True
 
 

@@ -1,6 +1,6 @@
 """Published records in memory: those of the store, whenever they are read."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -84,3 +84,18 @@ def test_a_record_that_is_replaced_while_it_is_read_is_not_kept(
     monkeypatch.setattr(published_rollups, "find", replace_after_reading)
     assert publications.find("exp_1") == RECORD
     assert publications.find("exp_1") == NEWER
+
+
+def test_listeners_are_told_whose_results_were_replaced(publications: Publications) -> None:
+    told: list[Sequence[str]] = []
+    publications.listen(told.append)
+    with publications.replacing(["exp_1", "exp_2"]):
+        assert told == []
+    assert told == [["exp_1", "exp_2"]]
+
+
+def test_final_results_are_known_once_they_are_read(warehouse: Warehouse, publications: Publications) -> None:
+    publish(warehouse, RECORD._replace(is_final=True))
+    assert not publications.is_final("exp_1")
+    publications.find("exp_1")
+    assert publications.is_final("exp_1")

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from api.results_threads import ResultsThreads
+from api.results.threads import ResultsThreads
 from pipeline.settings import Settings
 from pipeline.store.warehouse.connections.errors import TimeLimitError
 from tests.api.request_bodies import error_of

@@ -62,6 +62,13 @@ def on_results_threads(endpoint: Callable[..., Any]) -> Callable[..., Coroutine[
         threads: ResultsThreads = request.app.state.services.results_threads
         return await threads.run(arguments["project"].id, lambda: as_response(endpoint(**arguments), adapter))
 
+    return with_request(endpoint, answer)
+
+
+def with_request(
+    endpoint: Callable[..., Any], answer: Callable[..., Coroutine[Any, Any, Response]]
+) -> Callable[..., Coroutine[Any, Any, Response]]:
+    """Give `answer` the signature of `endpoint`, as keywords, and the parameter `request`."""
     signature = inspect.signature(endpoint)
     parameters = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in signature.parameters.values()

@@ -1,0 +1,26 @@
+"""Version of an experiment's results: everything that its reports depend on, but the running clock."""
+
+from dataclasses import dataclass
+from datetime import date
+
+from engine.design.experiment import Experiment
+from engine.design.project import Project
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultsVersion:
+    """Everything that reports of an experiment depend on; between equal ones only time has passed.
+
+    `newest_seq` is the number of the project's newest acknowledged event, 0 where later ones do not count;
+    `publication` and `looks` differ after each replacement of the published results and each recorded look.
+    `running_days` are whole, as those at which plans are reached; `is_over` where an end is final.
+    """
+
+    experiment: Experiment
+    project: Project
+    newest_seq: int
+    publication: int
+    looks: int
+    local_day: date
+    running_days: int
+    is_over: bool
