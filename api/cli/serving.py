@@ -69,6 +69,7 @@ def run_service(
         from api.app import create_app
         from api.logs import set_up_logging
         from api.server.config import server_config
+        from api.server.garbage_collection import rare_collections
         from api.services import open_services
         from pipeline.store.ownership.ownership_watch import watched_ownership
 
@@ -85,7 +86,8 @@ def run_service(
             server.should_exit = True
 
         announce(listen(sockets))
-        with suppress(KeyboardInterrupt), watched_ownership(lock, services.catalog, end):
+        watch = watched_ownership(lock, services.catalog, end)
+        with suppress(KeyboardInterrupt), watch, rare_collections():
             server.run(sockets)
     if losses:
         raise CommandError(f"{losses[0]}: stop that process, or use another catalog")

@@ -24,7 +24,8 @@ BODY_BYTES: Final = 10 * 2**10
 FREE_PARTS: Final = 256
 PART_BYTES: Final = 64
 MAX_PIPELINED: Final = 16
-# Longer than proxies keep connections for another request (60 s), so that they do not send into a closed one.
+# Longer than a proxy keeps a connection for another request, so that it does not send into a closed one: 60 s
+# in nginx by default, http://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive_timeout
 IDLE_SECONDS: Final = 75
 # An answer of which nothing is read for so long is given up.
 UNREAD_SECONDS: Final = 30.0
@@ -166,7 +167,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Let the service work on the whole request."""
         self._head_bytes = 0
         if self._phase is Phase.REST:
-            self.expect(Phase.IDLE, IDLE_SECONDS)
+            self.expect(Phase.IDLE, self.timeout_keep_alive)
         else:
             self._phase, self._deadline = Phase.ANSWER, None
             self._open.work_for(self)
@@ -185,7 +186,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self.expect(Phase.HEAD, HEAD_SECONDS)
         else:
             # uvicorn closes idle connections; this one is for those that it has lost sight of.
-            self.expect(Phase.IDLE, 2 * IDLE_SECONDS)
+            self.expect(Phase.IDLE, 2 * self.timeout_keep_alive)
 
     def pause_writing(self) -> None:
         """Wait until the client reads, and not for ever."""

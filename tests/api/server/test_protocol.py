@@ -11,6 +11,7 @@ import pytest
 
 from api.app import create_app
 from api.server import protocol
+from api.server.config import server_config
 from api.server.protocol import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED, MAX_TARGET_BYTES
 from pipeline.settings import Settings
 from tests.api.customers import a_customer
@@ -23,6 +24,8 @@ HALF_BODY = b"POST /api/v1/sdk/track HTTP/1.1\r\nHost: a\r\nX-SDK-Key: KEY\r\nCo
 CHUNKED = (
     b"POST /api/v1/sdk/track HTTP/1.1\r\nHost: a\r\nX-SDK-Key: KEY\r\nTransfer-Encoding: chunked\r\n\r\n"
 )
+# Default of `keepalive_timeout` in an upstream of nginx.
+NGINX_SECONDS = 60
 OPENAPI = b"GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
@@ -82,7 +85,6 @@ def test_clients_that_read_no_answer_leave_others_answered(served_client: httpx2
         ("HEAD_SECONDS", b""),
         ("HEAD_SECONDS", HALF_HEAD),
         ("HEAD_SECONDS", b"\r\n"),
-        ("IDLE_SECONDS", HEALTH + b"\r\n"),
         ("HEAD_SECONDS", HEALTH + HALF_HEAD),
         ("BODY_SECONDS", HALF_BODY),
         ("BODY_SECONDS", CHUNKED + b"1\r\n{\r\n"),
@@ -116,6 +118,23 @@ def test_a_trickle_is_no_progress(
             return False
 
         assert wait_until(is_ended)
+
+
+@pytest.mark.parametrize("sent", [HEALTH, HEALTH + b"\r\n"])
+def test_an_idle_connection_is_closed_after_its_limit(tmp_path: Path, sent: bytes) -> None:
+    settings = Settings(data_dir=tmp_path)
+    with (
+        served(create_app(settings), settings, timeout_keep_alive=0.2) as client,
+        opened(client, sent) as connection,
+    ):
+        # It would time out if the service did not close it.
+        assert answer_of(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def test_an_idle_connection_is_kept_longer_than_by_proxies(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    config = server_config(create_app(settings), settings)
+    assert config.timeout_keep_alive == protocol.IDLE_SECONDS > NGINX_SECONDS
 
 
 def test_a_slow_body_that_keeps_coming_is_read(
