@@ -11,7 +11,14 @@ from pipeline.events.batch_split import MAX_EVENTS, TooManyEventsError, TooMuchA
 from pipeline.events.json_structure import SLICE_BYTES, NestingError
 from pipeline.events.schema import MAX_EVENT_BYTES
 from pipeline.events.timestamps import InvalidTimestampError, Timestamp, microseconds
-from pipeline.events.unique_members import RepeatedMemberError, repeats_no_member, require_unique_members
+from pipeline.events.unique_members import (
+    NAME_END,
+    RepeatedMemberError,
+    is_plain,
+    repeats_no_member,
+    require_unique_members,
+    sum_names,
+)
 
 # A body of this size and with that many commas is split in one go, without a pause of other requests.
 MAX_UNDIVIDED_BYTES: Final = 2**18
@@ -52,16 +59,17 @@ class EventBody(msgspec.Struct, frozen=True):
     """Events of a request, each as JSON, and the fields around them.
 
     `sent_us` is the time of sending by the sender's clock (epoch µs); `size` is that of the body, in bytes.
-    `is_unique` where it is known that no event names a member twice.
+    `is_plain` where the names in the events can be counted (`unique_members.is_plain`).
     """
 
     events: list[msgspec.Raw]
     sent_us: int | None
     project_id: str | None
     size: int
-    is_unique: bool = False
+    is_plain: bool = False
 
 
+_ENVELOPE_FIELDS: Final = _Envelope.__struct_fields__
 _decode_envelope: Final = msgspec.json.Decoder(_Envelope).decode
 _decode_raw: Final = msgspec.json.Decoder(msgspec.Raw).decode
 
@@ -85,7 +93,7 @@ def read_in_slices(body: bytes, *, single: bool = False) -> Generator[None, None
     """
     whole = _read_whole(body)
     if whole is not None:
-        return _event_body(body, whole, single=single, is_unique=whole.batch is not None)
+        return _event_body(body, whole, single=single, is_plain=whole.batch is not None)
     try:
         batch = yield from find_batch(body)
     except NestingError as error:
@@ -108,10 +116,10 @@ def divided(body: EventBody) -> list[EventBody]:
     slices: list[list[msgspec.Raw]] = [[]]
     size = 0
     for event in body.events:
-        size += memoryview(event).nbytes
+        size += len(event)
         if slices[-1] and (size > SLICE_BYTES or len(slices[-1]) == MAX_SLICE_EVENTS):
             slices.append([])
-            size = memoryview(event).nbytes
+            size = len(event)
         slices[-1].append(event)
     return [msgspec.structs.replace(body, events=events) for events in slices]
 
@@ -127,8 +135,16 @@ def _read_whole(body: bytes) -> _Envelope | None:
     except (ValueError, RecursionError):
         # It is no JSON, or has half a surrogate pair.
         return None
+    if envelope.batch is None:
+        return envelope
     # Otherwise the fields around the events are told apart from them, and checked alone.
-    return envelope if envelope.batch is None or repeats_no_member(body) else None
+    return envelope if is_plain(body) and _repeats_no_field(body, envelope, envelope.batch) else None
+
+
+def _repeats_no_field(body: bytes, envelope: _Envelope, events: list[msgspec.Raw]) -> bool:
+    """Return whether no field around the events is named twice, where that is quick to tell."""
+    given = len(_ENVELOPE_FIELDS) - msgspec.structs.astuple(envelope).count(None)
+    return body.count(NAME_END) == given + sum_names(events) or repeats_no_member(body)
 
 
 def _cut(body: bytes, places: list[tuple[int, int]]) -> Generator[None, None, list[msgspec.Raw]]:
@@ -149,14 +165,14 @@ def _cut(body: bytes, places: list[tuple[int, int]]) -> Generator[None, None, li
 
 
 def _event_body(
-    body: bytes, envelope: _Envelope, *, single: bool = False, is_unique: bool = False
+    body: bytes, envelope: _Envelope, *, single: bool = False, is_plain: bool = False
 ) -> EventBody:
     if envelope.batch is None and not single:
         raise InvalidBodyError("batch", f"batch is required: an array of up to {MAX_EVENTS} events")
     events = [msgspec.Raw(body)] if envelope.batch is None else envelope.batch
     if len(events) > MAX_EVENTS:
         raise TooManyEventsError(f"{len(events)} events in one request; send at most {MAX_EVENTS}")
-    return EventBody(events, _sent_us(envelope.sent_at), envelope.project_id, len(body), is_unique)
+    return EventBody(events, _sent_us(envelope.sent_at), envelope.project_id, len(body), is_plain)
 
 
 def require_unique(text: bytes) -> None:

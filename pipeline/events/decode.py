@@ -34,7 +34,7 @@ from pipeline.events.schema import (
     TrackEvent,
 )
 from pipeline.events.timestamps import MAX_AGE_US, occurred_at
-from pipeline.events.unique_members import require_unique_in_event
+from pipeline.events.unique_members import repeat_no_member, require_unique_in_event
 from pipeline.store.warehouse.events import EventRow, Sender
 
 
@@ -124,25 +124,50 @@ def _decode_each(
     parse: Callable[[msgspec.Raw], Event],
     row_of: Callable[[Event, RequestContext, int | None], EventRow],
 ) -> DecodedEvents:
+    parsed = _parse_each(body, context, parse)
+    # Asked of all at once, and of each only where one of them may be to blame.
+    is_unique = body.is_plain and _are_unique(body.events, parsed)
     rows: list[EventRow] = []
     results: list[EventResult] = []
-    sent_us, is_unique, may_be_large = body.sent_us, body.is_unique, body.size > MAX_EVENT_BYTES
-    for raw in body.events:
+    for raw, event in zip(body.events, parsed, strict=True):
+        if isinstance(event, EventResult):
+            results.append(event)
+            continue
         try:
-            if context.is_excluded:
-                raise RejectedError("excluded_address", "the project keeps nothing from this address")
-            if may_be_large and len(raw) > MAX_EVENT_BYTES:
-                raise RejectedError("event_too_large", f"an event may have {MAX_EVENT_BYTES} bytes")
-            event = parse(raw)
             if not is_unique:
                 require_unique_in_event(bytes(raw), event)
-            row = row_of(event, context, sent_us)
+            row = row_of(event, context, body.sent_us)
         except (ValueError, RecursionError) as error:
             results.append(rejection(raw, error))
         else:
             rows.append(row)
             results.append(EventResult(row.event_id, "ok"))
     return DecodedEvents(rows, results)
+
+
+def _parse_each(
+    body: EventBody, context: RequestContext, parse: Callable[[msgspec.Raw], Event]
+) -> list[Event | EventResult]:
+    """Parse the events of a body; those that cannot be are rejected."""
+    parsed: list[Event | EventResult] = []
+    may_be_large = body.size > MAX_EVENT_BYTES
+    for raw in body.events:
+        try:
+            if context.is_excluded:
+                raise RejectedError("excluded_address", "the project keeps nothing from this address")
+            if may_be_large and len(raw) > MAX_EVENT_BYTES:
+                raise RejectedError("event_too_large", f"an event may have {MAX_EVENT_BYTES} bytes")
+            parsed.append(parse(raw))
+        except (ValueError, RecursionError) as error:
+            parsed.append(rejection(raw, error))
+    return parsed
+
+
+def _are_unique(texts: Iterable[msgspec.Raw], parsed: Iterable[Event | EventResult]) -> bool:
+    """Return whether no event that was parsed names a member twice, where that is quick to tell."""
+    pairs = zip(texts, parsed, strict=True)
+    read = [(text, event) for text, event in pairs if not isinstance(event, EventResult)]
+    return repeat_no_member([text for text, _ in read], [event for _, event in read])
 
 
 def _tracked_row(event: TrackEvent, context: RequestContext, sent_us: int | None) -> EventRow:

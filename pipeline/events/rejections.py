@@ -91,7 +91,7 @@ def _code_and_message(error: Exception) -> tuple[str, str]:
 
 
 def _event_id_of(raw: msgspec.Raw) -> str | None:
-    if memoryview(raw).nbytes > _MAX_READ_BYTES:
+    if len(raw) > _MAX_READ_BYTES:
         return None
     try:
         return _decode_id(raw).event_id

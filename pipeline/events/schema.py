@@ -87,7 +87,7 @@ _Time = Annotated[
 ]
 
 
-class TrackEvent(msgspec.Struct):
+class TrackEvent(msgspec.Struct, omit_defaults=True):
     """A tracked event."""
 
     event_id: _EventId = None
@@ -118,7 +118,7 @@ class TrackEvent(msgspec.Struct):
     ] = None
 
 
-class ConvertEvent(msgspec.Struct):
+class ConvertEvent(msgspec.Struct, omit_defaults=True):
     """A conversion, an order or a refund."""
 
     event_id: _EventId = None

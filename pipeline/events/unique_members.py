@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -13,6 +13,7 @@ from pipeline.events.schema import ConvertEvent, TrackEvent
 # The last byte of a name and the colon after it, in compact JSON.
 NAME_END: Final = b'":'
 
+_encode: Final = msgspec.json.Encoder().encode
 # Escapes that would be a part of NAME_END where a text is written again.
 _ESCAPED_NAME_END: Final = re.compile(rb"\\u00(?:22|3[aA])")
 
@@ -26,18 +27,35 @@ def require_unique_members(text: bytes) -> None:
     json.loads(text.decode(), object_pairs_hook=_unique, parse_int=len, parse_float=len)
 
 
+def is_plain(text: bytes) -> bool:
+    """Return whether a JSON text has as many NAME_ENDs as it has where it is read and written again."""
+    return is_compact(text) and not _ESCAPED_NAME_END.search(text)
+
+
 def repeats_no_member(text: bytes) -> bool:
-    """Return whether no object of a JSON text names a member twice, where that is quick to tell.
+    """Return whether no object of a plain text names a member twice, where that is quick to tell.
 
     Read and written again, a text has fewer names where one was repeated. False does not mean that one is.
     """
-    if not is_compact(text) or _ESCAPED_NAME_END.search(text):
-        return False
     try:
-        again = msgspec.json.encode(msgspec.json.decode(text))
+        again = _encode(msgspec.json.decode(text))
     except (ValueError, RecursionError):
         return False
     return text.count(NAME_END) == again.count(NAME_END)
+
+
+def repeat_no_member(texts: Sequence[msgspec.Raw], events: Sequence[TrackEvent | ConvertEvent]) -> bool:
+    """Return the same of the plain texts of decoded events.
+
+    The events themselves are written first, which leaves out unknown members and those that say nothing.
+    """
+    names = sum_names(texts)
+    return names == _encode(events).count(NAME_END) or repeats_no_member(b"[%b]" % b",".join(texts))
+
+
+def sum_names(texts: Sequence[msgspec.Raw]) -> int:
+    """Count the names in plain texts of objects."""
+    return b"".join(texts).count(NAME_END)
 
 
 def require_unique_in_event(text: bytes, event: TrackEvent | ConvertEvent) -> None:
