@@ -41,5 +41,4 @@ async def track_conversions(request: Request) -> Response:
 @router.post("/init", responses={200: {"model": VisitAnswer}}, openapi_extra=taking(VISIT) | OPEN_TO_BROWSERS)
 async def assign_visitor(request: Request) -> Response:
     """Say which variants a visitor sees. The first assignment stays; an exposure is what counts."""
-    answer = await answer_init(request)
-    return Response(answer.model_dump_json(), media_type="application/json")
+    return await answer_init(request)

@@ -1,12 +1,9 @@
 """Answers of the SDK endpoints: results of events, and assignments."""
 
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from pipeline.assignment.decide import VariantDecision
 from pipeline.events.rejections import CODES, NOT_COUNTED
 
 
@@ -56,21 +53,6 @@ class ShownExperiment(BaseModel):
     changes: list[ShownChange]
     redirect_url: str | None
 
-    @classmethod
-    def of(cls, decision: VariantDecision) -> Self:
-        """Describe the assignment in an experiment."""
-        variant = decision.variant
-        return cls(
-            experiment_id=decision.experiment.id,
-            test_key=decision.experiment.test_key,
-            variant_id=variant.id if variant else None,
-            variant_name=variant.name if variant else None,
-            status=decision.status,
-            reason=decision.reason,
-            changes=[ShownChange(**asdict(change)) for change in variant.changes] if variant else [],
-            redirect_url=decision.redirect_url,
-        )
-
 
 class ShownGoal(BaseModel):
     """A goal to track."""
@@ -89,16 +71,3 @@ class VisitAnswer(BaseModel):
     visitor_id: str
     assignments: list[ShownExperiment]
     goals: list[ShownGoal]
-
-    @classmethod
-    def of(cls, visitor_id: str, decisions: Sequence[VariantDecision]) -> Self:
-        """Describe the assignments of a visitor."""
-        return cls(
-            visitor_id=visitor_id,
-            assignments=[ShownExperiment.of(decision) for decision in decisions],
-            goals=[
-                ShownGoal(experiment_id=decision.experiment.id, **asdict(goal))
-                for decision in decisions
-                for goal in decision.experiment.goals
-            ],
-        )

@@ -1,15 +1,17 @@
 """Assignment of a visitor: variants are decided, new assignments stored, and then answered."""
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
-from fastapi import Request
+from fastapi import Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from api.bodies.event_body import VISIT, read_event_body
 from api.bodies.json_body import off_loop
-from api.schemas.sdk import VisitAnswer
 from api.sdk.access import CountBytes, SdkRequest, read_request
+from api.sdk.visit_answer import encode_answer
 from api.services import Services
 from pipeline.assignment.decide import AssignmentRequest, VariantDecision, decide
 from pipeline.assignment.first_assignments import KnownAssignments
@@ -25,8 +27,11 @@ from pipeline.events.body import InvalidBodyError
 from pipeline.events.hashing import hash64
 from pipeline.store.catalog.ids import new_id
 
+# Deciding on more experiments takes longer than handing them to a worker thread.
+MAX_ON_LOOP: Final = 100
 
-async def answer_init(request: Request) -> VisitAnswer:
+
+async def answer_init(request: Request) -> Response:
     """Decide a visitor's variant in each experiment; store the first assignments, and its user."""
     services: Services = request.app.state.services
     received = await read_request(request, services, partial(_read_visit, request))
@@ -38,11 +43,24 @@ async def answer_init(request: Request) -> VisitAnswer:
         attributes=body.attributes or {},
         client=received.client,
     )
-    known, decisions = await run_in_threadpool(_decide, services, received, visitor)
+    await _prepare(services, received.cached)
+    if len(received.cached.rules) <= MAX_ON_LOOP:
+        known, decisions = _decide(services, received, visitor)
+    else:
+        known, decisions = await run_in_threadpool(_decide, services, received, visitor)
     if not received.is_excluded:
         await _store(services, received, visitor, decisions, known)
     await _verify_snippet(services, received.cached, received.origin)
-    return VisitAnswer.of(visitor.visitor_id, decisions)
+    answer = encode_answer(received.cached, visitor.visitor_id, decisions)
+    return Response(answer, media_type="application/json")
+
+
+async def _prepare(services: Services, cached: CachedProject) -> None:
+    """Wait until the project's first assignments are in memory, as after a start, and hold no thread."""
+    known, project_id = services.first_assignments, cached.project.id
+    while not known.is_ready(project_id, cached.rules):
+        # Others wait for the same read, which does not end with this request.
+        await asyncio.shield(asyncio.wrap_future(known.prepare(project_id, cached.rules)))
 
 
 async def _read_visit(request: Request, count_bytes: CountBytes) -> InitBody:

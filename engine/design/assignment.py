@@ -19,6 +19,7 @@ Role = Literal["t", "v"]
 AssignmentStatus = Literal["new", "existing", "excluded"]
 
 _HASHES = 1 << 32
+_ALL_TRAFFIC = 100
 _KEEPS_ASSIGNMENTS = frozenset({"running", "paused"})
 
 
@@ -73,6 +74,9 @@ def exclusion_of(experiment: Experiment, visitor_id: str) -> Exclusion | None:
 
 def is_in_traffic(experiment: Experiment, visitor_id: str) -> bool:
     """Return whether the hash of the visitor is inside the traffic allocation."""
+    # Every hash is inside all traffic.
+    if experiment.traffic_allocation == _ALL_TRAFFIC:
+        return True
     return visitor_hash(experiment, "t", visitor_id) < traffic_threshold(experiment.traffic_allocation)
 
 
@@ -86,11 +90,13 @@ def bucket_variant(experiment: Experiment, visitor_id: str) -> int | None:
 
 def visitor_hash(experiment: Experiment, role: Role, visitor_id: str) -> int:
     """Hash `role:salt:bucketing_version:visitor_id` in UTF-8: MurmurHash3 x86 32, seed 0, all 32 bits."""
-    return mmh3.hash(_prefix(experiment, role) + _utf8(visitor_id), 0, signed=False)
+    prefix = _prefix(role, experiment.salt, experiment.bucketing_version)
+    return mmh3.hash(prefix + _utf8(visitor_id), 0, signed=False)
 
 
-def _prefix(experiment: Experiment, role: Role) -> bytes:
-    return f"{role}:{experiment.salt}:{experiment.bucketing_version}:".encode()
+@lru_cache(maxsize=4096)
+def _prefix(role: Role, salt: str, bucketing_version: int) -> bytes:
+    return f"{role}:{salt}:{bucketing_version}:".encode()
 
 
 def _utf8(visitor_id: str) -> bytes:

@@ -34,9 +34,9 @@ def rule_of(experiment: Experiment) -> AssignmentRule | None:
     return AssignmentRule(experiment.id, epoch_microseconds(experiment.started_at), variant_ids)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class CachedProject:
-    """A project with its account and all of its experiments, oldest first."""
+    """A project with its account and all of its experiments, oldest first; equal to itself alone."""
 
     project: Project
     account: Account

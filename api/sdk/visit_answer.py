@@ -1,0 +1,89 @@
+"""Answer to a visit as JSON: what no visitor changes is encoded once for each version of a project."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final
+from weakref import WeakKeyDictionary
+
+import msgspec
+from pydantic import TypeAdapter
+
+from api.schemas.sdk import ShownChange, ShownGoal
+from engine.design.experiment import Experiment
+from pipeline.assignment.decide import DecisionStatus, VariantDecision
+from pipeline.assignment.project_cache import CachedProject
+
+_GOALS: Final = TypeAdapter(list[ShownGoal])
+_CHANGES: Final = TypeAdapter(list[ShownChange])
+_NO_CHANGES: Final = msgspec.Raw(b"[]")
+
+
+class _Assignment(msgspec.Struct):
+    """The schema `ShownExperiment`, fast to encode."""
+
+    experiment_id: str
+    test_key: str
+    variant_id: str | None
+    variant_name: str | None
+    status: DecisionStatus
+    reason: str
+    changes: msgspec.Raw
+    redirect_url: str | None
+
+
+class _Answer(msgspec.Struct):
+    """The schema `VisitAnswer`, fast to encode."""
+
+    visitor_id: str
+    assignments: list[_Assignment]
+    goals: msgspec.Raw
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """JSON of an experiment: its goals without brackets, and the changes of each variant."""
+
+    goals: bytes
+    changes: Mapping[str, msgspec.Raw]
+
+    @classmethod
+    def of(cls, experiment: Experiment) -> "_Parts":
+        goals = [ShownGoal(experiment_id=experiment.id, **asdict(goal)) for goal in experiment.goals]
+        changes = {
+            variant.id: [ShownChange(**asdict(change)) for change in variant.changes]
+            for variant in experiment.variants
+        }
+        return cls(
+            _GOALS.dump_json(goals)[1:-1],
+            {variant_id: msgspec.Raw(_CHANGES.dump_json(shown)) for variant_id, shown in changes.items()},
+        )
+
+
+_encode: Final = msgspec.json.Encoder().encode
+# By experiment id, as long as the version of its project is in use.
+_parts_of: Final[WeakKeyDictionary[CachedProject, dict[str, _Parts]]] = WeakKeyDictionary()
+
+
+def encode_answer(cached: CachedProject, visitor_id: str, decisions: Sequence[VariantDecision]) -> bytes:
+    """Encode the assignments of a visitor in experiments of a project, with their goals."""
+    known = _parts_of.setdefault(cached, {})
+    assignments: list[_Assignment] = []
+    goals: list[bytes] = []
+    for decision in decisions:
+        experiment, variant = decision.experiment, decision.variant
+        parts = known.get(experiment.id) or known.setdefault(experiment.id, _Parts.of(experiment))
+        if parts.goals:
+            goals.append(parts.goals)
+        assignments.append(
+            _Assignment(
+                experiment_id=experiment.id,
+                test_key=experiment.test_key,
+                variant_id=variant.id if variant else None,
+                variant_name=variant.name if variant else None,
+                status=decision.status,
+                reason=decision.reason,
+                changes=parts.changes[variant.id] if variant else _NO_CHANGES,
+                redirect_url=decision.redirect_url,
+            )
+        )
+    return _encode(_Answer(visitor_id, assignments, msgspec.Raw(b"[" + b",".join(goals) + b"]")))
