@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from rich import print as show
 
-from benchmarks.service.ingest import Site, a_site, serve_site
 from benchmarks.service.serving import served
+from benchmarks.service.sites import Site, a_site, serve_site
 
 SECONDS: Final = float(os.environ.get("BENCH_BODIES_SECONDS", "5"))
 PROBE_SECONDS: Final = 0.005
@@ -30,7 +30,7 @@ def run() -> list[dict[str, Any]]:
     """Measure the probe's median, 99th percentile and maximum: alone, and with each body once a second."""
     with tempfile.TemporaryDirectory() as folder:
         site = a_site(Path(folder))
-        with served(serve_site, site.data_dir, True) as port:
+        with served(serve_site, site.data_dir) as port:
             asyncio.run(_probed(port, None))
             alone = asyncio.run(_probed(port, None))
             rows = [_row("no other request", 0, alone, alone)]
