@@ -8,19 +8,17 @@ from typing import Final, TypeAlias
 import polars as pl
 
 from pipeline.disk_space import DiskFullError
-from pipeline.events.custom_keys import CustomKeys
 from pipeline.ingest.backlog import Backlog, SpooledRecord
+from pipeline.ingest.event_commits import EventCommits, LoadedSeqError
 from pipeline.ingest.refused_events import write_refused
 from pipeline.ingest.sequence_numbers import SequenceNumbers
 from pipeline.ingest.spooled_events import ROW_BYTES, EventGroup, to_tables
 from pipeline.settings import Settings
-from pipeline.store.spool import loaded_events
 from pipeline.store.spool.spool import Place, Spool
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 from pipeline.store.warehouse.events import EventRow
-from pipeline.store.warehouse.segment_dimensions import forget_custom_keys
 
 logger = logging.getLogger(__name__)
 
@@ -33,10 +31,6 @@ GATHER_SECONDS: Final = 0.25
 _RETRY_SECONDS: Final = 1.0
 # Failures that end by themselves, or once the operator has made room.
 _PASSING: Final = (DiskFullError, WarehouseUnavailableError)
-
-
-class LoadedSeqError(Exception):
-    """The warehouse has other events than this process knows of: a commit was taken as failed."""
 
 
 class Loader:
@@ -61,15 +55,11 @@ class Loader:
         self._numbers = numbers
         self._max_rows = settings.ingest_commit_rows
         self._refused_path = settings.refused_events_path
-        self._custom_keys = CustomKeys(warehouse)
-        self._last_loaded_seq_of = events.last_seqs(warehouse)
-        # CREATE TABLE IF NOT EXISTS takes a fifth of the time of a small commit.
-        self._has_table: set[str] = set()
+        self._commits = EventCommits(warehouse, loaded_seq)
         # Held by the one transaction that stores events.
         self._loading = threading.Lock()
         self._changed = threading.Condition()
         self._backlog = Backlog(settings.ingest_queue_bytes // ROW_BYTES)
-        self._loaded_seq = loaded_seq
         self._wanted_seq = 0
         self._failures = 0
         self._refusal: str | None = None
@@ -79,7 +69,7 @@ class Loader:
     @property
     def loaded_seq(self) -> int:
         """Number up to which every event is loaded."""
-        return self._loaded_seq
+        return self._commits.loaded_seq
 
     @property
     def backlog_bytes(self) -> int:
@@ -110,7 +100,7 @@ class Loader:
 
     def load(self, last_seq: int, seconds: float | None) -> bool:
         """Wait until every event up to a number is loaded; False after `seconds`, or where a load fails."""
-        if self._loaded_seq >= last_seq:
+        if self.loaded_seq >= last_seq:
             return True
         with self._changed:
             failures = self._failures
@@ -118,11 +108,11 @@ class Loader:
             self._changed.notify_all()
             self._changed.wait_for(
                 lambda: (
-                    self._loaded_seq >= last_seq or self._failures > failures or not self._thread.is_alive()
+                    self.loaded_seq >= last_seq or self._failures > failures or not self._thread.is_alive()
                 ),
                 timeout=seconds,
             )
-            return self._loaded_seq >= last_seq
+            return self.loaded_seq >= last_seq
 
     def load_now(self, last_seq: int) -> None:
         """Load every event up to a number in this thread; raises what the store raises."""
@@ -150,7 +140,7 @@ class Loader:
         try:
             self._commit(numbered, last_seq)
         except LoadedSeqError:
-            self._read_position()
+            self._read_loaded_seq()
             self._commit(numbered, last_seq)
         has_users = "user_key" in table.columns and table["user_key"].null_count() < table.height
         self._numbers.note_events(project_id, last_seq, has_users=has_users)
@@ -163,16 +153,11 @@ class Loader:
             with self._numbers.lock:
                 acknowledged = self._numbers.last_acknowledged
             self._load_up_to(acknowledged)
-            with self._warehouse.transaction() as cursor:
-                events.drop(cursor, project_id)
-                forget_custom_keys(cursor, project_id)
-            self._custom_keys.forget(project_id)
-            self._has_table.discard(project_id)
-            self._last_loaded_seq_of.pop(project_id, None)
+            self._commits.forget(project_id)
 
     def last_loaded_seq_of(self, project_id: str) -> int:
         """Return the newest loaded number of a project; 0 without one."""
-        return self._last_loaded_seq_of.get(project_id, 0)
+        return self._commits.last_seq_of(project_id)
 
     def _load_until_stopped(self) -> None:
         while self._await_events():
@@ -196,7 +181,7 @@ class Loader:
             return bool(self._backlog) or not self._stopping
 
     def _is_due(self) -> bool:
-        is_wanted = self._wanted_seq > self._loaded_seq
+        is_wanted = self._wanted_seq > self.loaded_seq
         return is_wanted or self._stopping or self._backlog.rows >= self._max_rows
 
     def _note_failure(self, error: Exception) -> None:
@@ -229,7 +214,7 @@ class Loader:
         try:
             self._load_records(records)
         except LoadedSeqError:
-            self._read_position()
+            self._read_loaded_seq()
         return True
 
     def _load_records(self, records: Sequence[SpooledRecord]) -> None:
@@ -247,66 +232,26 @@ class Loader:
         """Load one record; a group that the warehouse refuses is set aside."""
         groups, refused = list[EventGroup](), list[EventGroup]()
         for group in record.read():
-            (groups if self._is_loadable(group) else refused).append(group)
+            (groups if self._commits.is_loadable(group) else refused).append(group)
         write_refused(self._refused_path, refused)
         self._commit(to_tables(groups), record.last_seq)
 
-    def _is_loadable(self, group: EventGroup) -> bool:
-        try:
-            with self._warehouse.transaction() as cursor:
-                for project_id, table in to_tables([group]).items():
-                    events.create_table(cursor, project_id)
-                    events.append(cursor, project_id, table)
-                raise _RolledBackError  # noqa: TRY301 - a trial
-        except _RolledBackError:
-            return True
-        except _PASSING:
-            raise
-        except Exception:
-            logger.exception("events of project %s are set aside", group.project_id)
-            return False
-
     def _commit(self, tables: Mapping[str, pl.DataFrame], last_seq: int) -> None:
-        """Store numbered events with the number up to which all are loaded then, with `_loading` held."""
-        self._warehouse.require_space()
-        try:
-            self._store(tables, last_seq)
-        except BaseException:
-            self._has_table.clear()
-            raise
-        self._has_table.update(tables)
-        for project_id, table in tables.items():
-            self._last_loaded_seq_of[project_id] = table["seq"][-1]
-        self._set_loaded(last_seq)
+        """Store events, with `_loading` held, and remove the files of the spool that are loaded."""
+        self._commits.commit(tables, last_seq)
+        self._note_loaded()
         # The spool keeps what is in a file that the next start would not find.
         self._warehouse.require_in_place()
         self._spool.remove(last_seq)
 
-    def _store(self, tables: Mapping[str, pl.DataFrame], last_seq: int) -> None:
-        with self._custom_keys.read_again_after_failures(), self._warehouse.transaction() as cursor:
-            if not loaded_events.advance(cursor, self._loaded_seq, last_seq):
-                raise LoadedSeqError
-            for project_id, table in tables.items():
-                if project_id not in self._has_table:
-                    events.create_table(cursor, project_id)
-                events.append(cursor, project_id, self._custom_keys.limit(cursor, project_id, table))
+    def _read_loaded_seq(self) -> None:
+        self._commits.read_loaded_seq()
+        self._note_loaded()
 
-    def _read_position(self) -> None:
-        """Read what is loaded: a commit that met a fatal error may be in the log nevertheless."""
-        with self._warehouse.cursor() as cursor:
-            loaded_seq = loaded_events.read_loaded_seq(cursor)
-        self._last_loaded_seq_of = events.last_seqs(self._warehouse)
-        self._set_loaded(loaded_seq or 0)
-
-    def _set_loaded(self, last_seq: int) -> None:
+    def _note_loaded(self) -> None:
         with self._changed:
-            self._loaded_seq = last_seq
-            self._backlog.remove(last_seq)
+            self._backlog.remove(self.loaded_seq)
             self._changed.notify_all()
-
-
-class _RolledBackError(Exception):
-    """A trial is over."""
 
 
 def _groups_of(records: Iterable[SpooledRecord]) -> Iterable[EventGroup]:

@@ -160,13 +160,19 @@ def test_a_full_disk_loses_nothing_acknowledged_and_is_recovered_from(
 def test_a_checkpoint_that_fails_is_recovered_from_without_a_restart(shop: Shop, tmp_path: Path) -> None:
     settings = {"min_free_disk_bytes": MIN_FREE, **WITH_CHECKPOINTS}
     log = tmp_path / "log"
+    # Room for checkpoints beside the spool.
+    shop.disk.clear()
     with a_service(shop.data_dir, log, shop.disk.enter, **settings) as service:
         for _ in range(40):
             assert shop.send(service).status == 200
+    with a_service(shop.data_dir, log, shop.disk.enter, **settings) as service:
         # The disk has space, but files may not grow: no check beforehand sees that.
         limit_files(service, max(path.stat().st_size for path in shop.files()))
-        assert_to_be_tried_again(shop.send_until_refused(service))
+        # The warehouse meets the limit at once, and the spool later.
+        wait_until(lambda: shop.send(service).status != 200 or "the warehouse is lost" in log.read_text())
         assert "the warehouse is lost" in log.read_text()
+        assert shop.send(service).status == 200
+        assert_to_be_tried_again(shop.send_until_refused(service))
         limit_files(service, None)
         wait_until(lambda: shop.send(service).status == 200)
         assert service.status("/healthz") == 200

@@ -6,6 +6,7 @@ the work, the number of points where it came to its end, and the status with whi
 are before and after each line of the pipeline that writes. Jobs begin once the store is open.
 """
 
+import asyncio
 import json
 import linecache
 import os
@@ -25,13 +26,15 @@ import api.cli.app
 import api.cli.importing
 import api.cli.report_table
 import pipeline.imports.importer  # noqa: F401  # imported before the fork
+from pipeline.ingest import loader
 from pipeline.jobs import jobs
 from pipeline.services import PipelineServices, open_pipeline
 from pipeline.settings import Settings
 from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.spool import spool
 from tests.builders import NOW
-from tests.pipeline.working_store import a_purchase, a_working_store, an_exposure
-from tests.resilience.kills import IMPORTED
+from tests.pipeline.working_store import a_purchase, a_working_store, an_event, an_exposure
+from tests.resilience.kills import ACKNOWLEDGED, IMPORTED
 
 # The next day: a night has passed, and every scheduled window.
 LATER: Final = NOW + timedelta(days=1)
@@ -131,6 +134,33 @@ def append_and_die(data_dir: Path, points: Points) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+def acknowledge_and_load(data_dir: Path, points: Points) -> None:
+    """Acknowledge and load events in many small files of the spool; note each request that is answered."""
+    vars(spool)["SEGMENT_BYTES"] = 2000
+    vars(loader)["GATHER_SECONDS"] = 0.01
+    noted = os.open(data_dir.parent / ACKNOWLEDGED, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    points.begin()
+    with a_working_store(data_dir) as store:
+        (project,) = store.catalog.projects.all()
+
+        async def send(part: str, sender: int) -> None:
+            for number in range(8):
+                name = f"{os.getpid()}-{sender}-{part}-{number}"
+                rows = [an_event("pageview", event_id=f"{name}/{one}") for one in range(1 + 5 * sender)]
+                await store.ingest.submit(project.id, rows)
+                os.write(noted, f"{name}\t{len(rows)}\n".encode())
+
+        async def send_all(part: str) -> None:
+            await asyncio.gather(*(send(part, sender) for sender in range(4)))
+
+        asyncio.run(send_all("before the batch"))
+        store.write(project, an_event("pageview", event_id=f"{os.getpid()}-bulk/0"))
+        os.write(noted, f"{os.getpid()}-bulk\t1\n".encode())
+        asyncio.run(send_all("after it"))
+        store.ingest.load()
+        asyncio.run(send_all("after a load"))
+
+
 def delete_project(services: PipelineServices) -> None:
     gone = "prj_gone"
     with suppress(NotFoundError):
@@ -162,6 +192,7 @@ WORK: Final[dict[str, Work]] = {
     "schedule": on_services(move_by_schedule),
     "opening": open_services,
     "import": import_file,
+    "ingest": acknowledge_and_load,
 }
 
 

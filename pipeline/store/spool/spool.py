@@ -105,6 +105,7 @@ class Spool:
             self._leave_segment()
         if self._current is None:
             make_private_folder(self.folder)
+            _sync_folder(self.folder.parent)
             self._number += 1
             header = SegmentHeader(self._warehouse_id, self._last_seq, self._columns)
             self._current = _OpenSegment(segment_path(self.folder, self._number), pack_header(header))

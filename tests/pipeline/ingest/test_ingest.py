@@ -1,4 +1,5 @@
 import asyncio
+import os
 import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ import pytest
 from pipeline.ingest.errors import NotStoredError, OverloadedError
 from pipeline.ingest.ingest import Ingest
 from pipeline.settings import Settings
+from pipeline.store.spool import spool as spools
 from pipeline.store.spool.spool import Place, Spool
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Cursor, Warehouse
@@ -338,3 +340,41 @@ def test_what_is_loaded_is_found(ingest: Ingest, warehouse: Warehouse) -> None:
     assert ingest.last_loaded_seq_of("prj_1") == ingest.last_seq_of("prj_1") == 2
     assert ingest.last_loaded_seq_of("prj_2") == 0
     assert stored(ingest, warehouse) == [(1, "a"), (2, "b")]
+
+
+def test_nothing_is_acknowledged_before_it_is_synced(ingest: Ingest, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced, has_begun, release = list[int](), threading.Event(), threading.Event()
+
+    def held_sync(descriptor: int) -> None:
+        has_begun.set()
+        release.wait(30)
+        os.fsync(descriptor)
+        synced.append(descriptor)
+
+    async def submit() -> None:
+        waiting = await queued(*(ingest.submit("prj_1", [a_row(f"e{number}")]) for number in range(3)))
+        assert await asyncio.to_thread(has_begun.wait, 30)
+        assert not any(one.done() for one in waiting)
+        release.set()
+        await asyncio.gather(*waiting)
+        # The header of the file, and one record for all three.
+        assert len(synced) >= 2
+
+    monkeypatch.setattr(spools, "_sync_data", held_sync)
+    asyncio.run(submit())
+
+
+def test_what_cannot_be_synced_is_not_acknowledged(
+    ingest: Ingest, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.run(ingest.submit("prj_1", [a_row("before")]))
+
+    def fail(_: int) -> None:
+        raise OSError("input/output error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(spools, "_sync_data", fail)
+        with pytest.raises(NotStoredError):
+            asyncio.run(ingest.submit("prj_1", [a_row("lost")]))
+    asyncio.run(ingest.submit("prj_1", [a_row("after")]))
+    assert [event_id for _, event_id in stored(ingest, warehouse)] == ["before", "after"]
