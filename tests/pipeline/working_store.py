@@ -97,3 +97,7 @@ def a_purchase(visitor: str | None = "v1", *, cents: int | None = 1000, **overri
     """Build a conversion named purchase, worth 10 dollars."""
     fields = {"event_name": "purchase", "revenue_cents": cents, "currency": "USD", **overrides}
     return an_event("conversion", visitor, **fields)
+
+
+def now_of(store: WorkingStore, experiment: Experiment) -> Experiment:
+    return store.catalog.experiments.get(experiment.project_id, experiment.id)

@@ -9,6 +9,7 @@ import numpy as np
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.significance import Significance
 from engine.analysis.decision.established import Established
+from engine.analysis.evidence import recorded_looks
 from engine.analysis.evidence.recorded_looks import (
     RecordedComparison,
     RecordedLook,
@@ -33,7 +34,8 @@ def due_look(
     if decision.recommendation == "fix_data" or not data.sample.collected:
         return None
     is_at_plan = data.sample.is_reached and data.sample.recorded is None
-    if not is_at_plan and not _is_new_day(data) and not _is_news(data, decision):
+    is_first_of_day = recorded_looks.is_first_of_day(data.sample.running_days, data.looks)
+    if not is_at_plan and not is_first_of_day and not _is_news(data, decision):
         return None
     return record(data, significance, decision, now=now, is_at_plan=is_at_plan)
 
@@ -82,15 +84,6 @@ def recorded_findings(data: AnalysisData, look: RecordedLook) -> Established:
         equivalent=flags(lambda one: one.is_equivalent),
         broken=flags(lambda one: one.is_broken),
     )
-
-
-def _is_new_day(data: AnalysisData) -> bool:
-    """Whether no look was recorded on this running day, counted from 1 on."""
-    days = data.sample.running_days
-    if days is None or days < 1:
-        return False
-    last = max((look.running_days or 0.0 for look in data.looks), default=0.0)
-    return int(days) > int(last)
 
 
 def _is_news(data: AnalysisData, decision: "Decision") -> bool:

@@ -104,11 +104,16 @@ def is_to_be_added(look: RecordedLook, looks: Sequence[RecordedLook]) -> bool:
         return False
     if look.is_at_plan:
         return plan_look(tuple(looks)) is None
-    last_day = max((int(one.running_days or 0.0) for one in looks), default=0)
-    if int(look.running_days or 0.0) > last_day:
+    if is_first_of_day(look.running_days, looks):
         return True
     known = set().union(*(_established(one) for one in looks))
     return not _established(look) <= known
+
+
+def is_first_of_day(running_days: float | None, looks: Sequence[RecordedLook]) -> bool:
+    """Tell whether none of the looks was taken on that running day or later; days count from 1 on."""
+    last_day = max((int(look.running_days or 0.0) for look in looks), default=0)
+    return int(running_days or 0.0) > last_day
 
 
 def _with_ids(look: RecordedLook, goals: Mapping[str, str], variants: Mapping[str, str]) -> RecordedLook:

@@ -1,29 +1,15 @@
 """Files of events, imported once and again."""
 
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from engine.design.project import Project
 from pipeline.imports.event_import import import_events
 from pipeline.store.warehouse import events
-from tests.pipeline.working_store import WorkingStore, a_working_store
+from tests.pipeline.working_store import WorkingStore
 
 HEADER = "event_id,type,visitor_id,url,timestamp\n"
 PAGE = "pageview,v1,https://shop.example/,2001-01-01T00:00:00Z\n"
 OTHER = "pageview,v2,https://shop.example/,\n"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path / "store") as opened:
-        yield opened
-
-
-@pytest.fixture
-def project(store: WorkingStore) -> Project:
-    return store.add_project()
 
 
 def a_file(folder: Path, *rows: str, name: str = "events.csv") -> Path:

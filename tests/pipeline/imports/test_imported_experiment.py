@@ -1,6 +1,5 @@
 """The experiment of a file: found again, or refused with the way out."""
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,21 +13,10 @@ from pipeline.imports.imported_experiment import ImportRefusedError
 from pipeline.imports.tables import UnreadableFileError
 from pipeline.store.warehouse import events
 from tests.pipeline.imports.visitor_files import Row, import_files, report_of, write_rows
-from tests.pipeline.working_store import WorkingStore, a_working_store
+from tests.pipeline.working_store import WorkingStore
 
 LATE = [Row("v1", "A", 8, 1, 2.0), Row("v2", "B", 9, 0, 0.0)]
 EARLY = [Row("v3", "A", 2, 0, 1.0), Row("v4", "B", 3, 1, 0.0)]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path / "store") as opened:
-        yield opened
-
-
-@pytest.fixture
-def project(store: WorkingStore) -> Project:
-    return store.add_project()
 
 
 def test_an_earlier_visitor_of_a_later_file_moves_the_start_back(

@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,20 +8,9 @@ from pipeline.imports.importer import import_visitors
 from pipeline.imports.tables import UnreadableFileError
 from pipeline.imports.visitor_rows import VisitorColumns, VisitorFiles
 from pipeline.store.warehouse import events
-from tests.pipeline.working_store import WorkingStore, a_working_store
+from tests.pipeline.working_store import WorkingStore
 
 CSV = "visitor,arm,bought\nv1,A,1\nv2,B,0\nv3,B,maybe\n"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path / "store") as opened:
-        yield opened
-
-
-@pytest.fixture
-def project(store: WorkingStore) -> Project:
-    return store.add_project()
 
 
 def import_csv(path: Path, store: WorkingStore, project: Project, *, control: str = "A") -> Imported:

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -25,17 +24,6 @@ ROOT = Path(__file__).parents[3]
 ROWS = [Row(f"v{i}", "AB"[i % 2], 1 + i % 9, int(i % 3 == 0), (i * 37 % 41) + 0.25) for i in range(40)]
 OTHERS = [Row(f"w{i}", "AB"[i % 2], 1 + i % 9, int(i % 4 == 0), (i * 37 % 41) + 0.25) for i in range(30)]
 ANONYMOUS: dict[str, Any] = {"visitor": None}
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path / "store") as opened:
-        yield opened
-
-
-@pytest.fixture
-def project(store: WorkingStore) -> Project:
-    return store.add_project()
 
 
 def visitors(store: WorkingStore, project: Project) -> int:

@@ -1,7 +1,6 @@
 """Bandits that really move: a catalog, a warehouse, and visitors assigned by the weights of their moment."""
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -23,21 +22,10 @@ from pipeline.jobs.jobs import JOBS
 from pipeline.results.results import Results
 from pipeline.store.catalog.ids import new_id
 from tests.builders import STARTED
-from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
+from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure, now_of
 
 HOUR = timedelta(hours=1)
 RATES = (0.10, 0.30)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-def project(store: WorkingStore) -> Project:
-    return store.add_project()
 
 
 def a_bandit(store: WorkingStore, project: Project, **fields: Any) -> Experiment:
@@ -69,10 +57,6 @@ def visit(
 
 def steer(store: WorkingStore, *, hour: int) -> None:
     move_weights(store.catalog, store.results, clock=lambda: STARTED + hour * HOUR)
-
-
-def now_of(store: WorkingStore, experiment: Experiment) -> Experiment:
-    return store.catalog.experiments.get(experiment.project_id, experiment.id)
 
 
 def weights_of(experiment: Experiment) -> list[float]:

@@ -1,7 +1,5 @@
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,26 +19,11 @@ from pipeline.jobs.lifecycle import (
 )
 from pipeline.store.warehouse.events import EventRow
 from tests.builders import NOW, STARTED, a_goal
-from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
+from tests.pipeline.working_store import WorkingStore, a_purchase, an_event, an_exposure, now_of
 
 LATER = NOW + timedelta(seconds=30)
 # No plan is reached, and no winner shipped, before.
 SECOND_WEEK = STARTED + timedelta(days=7)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-def project(store: WorkingStore) -> Project:
-    return store.add_project()
-
-
-def now_of(store: WorkingStore, experiment: Experiment) -> Experiment:
-    return store.catalog.experiments.get(experiment.project_id, experiment.id)
 
 
 def at_limits(store: WorkingStore, *, now: datetime = NOW) -> None:

@@ -1,8 +1,7 @@
 """Scheduled starts that come late, and windows that pass while no job runs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,24 +11,9 @@ from engine.design.project import Project
 from engine.design.vocabulary import Status
 from pipeline.jobs.lifecycle import VISITOR_LIMIT, complete_at, complete_ended, start_scheduled
 from tests.builders import NOW
-from tests.pipeline.working_store import WorkingStore, a_working_store
+from tests.pipeline.working_store import WorkingStore, now_of
 
 LATER = NOW + timedelta(seconds=30)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-def project(store: WorkingStore) -> Project:
-    return store.add_project()
-
-
-def now_of(store: WorkingStore, experiment: Experiment) -> Experiment:
-    return store.catalog.experiments.get(experiment.project_id, experiment.id)
 
 
 def test_start_that_is_late_counts_from_when_it_happened(store: WorkingStore, project: Project) -> None:

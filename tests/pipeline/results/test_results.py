@@ -1,5 +1,4 @@
 import threading
-from collections.abc import Iterator
 from concurrent.futures import Future
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,19 +18,8 @@ MONDAY = 60 * 24
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path_factory.mktemp("store")) as opened:
-        yield opened
-
-
-@pytest.fixture
-def project(store: WorkingStore) -> Project:
-    return store.add_project()
-
-
-@pytest.fixture
-def experiment(store: WorkingStore, project: Project) -> Experiment:
-    return store.add_experiment(project)
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
 
 
 def test_report_is_of_the_visitors_and_their_currency(store: WorkingStore) -> None:

@@ -1,6 +1,5 @@
 """Every segment in one read is what each of them is when it is read by itself."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,14 +16,8 @@ from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_sto
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path_factory.mktemp("store")) as opened:
-        yield opened
-
-
-@pytest.fixture
-def project(store: WorkingStore) -> Project:
-    return store.add_project()
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
 
 
 def an_experiment_of_three(store: WorkingStore, project: Project) -> Experiment:

@@ -1,7 +1,5 @@
 """Evidence of senders, from stored events; the same carried on and counted anew."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from engine.analysis.evidence.senders import AddressCount, Overdrawn, SenderEvidence
@@ -9,20 +7,14 @@ from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from pipeline.results.senders import sender_names
 from pipeline.store.warehouse import visitor_totals
-from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
+from tests.pipeline.working_store import WorkingStore, a_purchase, an_exposure
 
 REVENUE = Goal(id="goal_r", name="Revenue", goal_type="revenue", is_primary=True)
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path_factory.mktemp("store")) as opened:
-        yield opened
-
-
-@pytest.fixture
-def project(store: WorkingStore) -> Project:
-    return store.add_project()
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
 
 
 @pytest.fixture

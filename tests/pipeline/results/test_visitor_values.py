@@ -27,9 +27,8 @@ def revenue(**config: Any) -> tuple[Goal, ...]:
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path_factory.mktemp("store")) as opened:
-        yield opened
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """Segments that follow from the visitor's history."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,23 +8,7 @@ import pytest
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from tests.builders import NOW, STARTED
-from tests.pipeline.working_store import WorkingStore, a_working_store, an_event, an_exposure
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path_factory.mktemp("store")) as opened:
-        yield opened
-
-
-@pytest.fixture
-def project(store: WorkingStore) -> Project:
-    return store.add_project()
-
-
-@pytest.fixture
-def experiment(store: WorkingStore, project: Project) -> Experiment:
-    return store.add_experiment(project)
+from tests.pipeline.working_store import WorkingStore, an_event, an_exposure
 
 
 def count(store: WorkingStore, experiment: Experiment, project: Project, **filters: str) -> int:
