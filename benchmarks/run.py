@@ -17,8 +17,10 @@ BENCHMARKS = {
         "rollup": "rollup of raw events",
         "identified_rollup": "rollup of raw events with user ids",
         "filtered_results": "results over visitor rows",
+        "disk": "disk of events with UUID ids",
     },
     "service": {
+        "start": "starts of the command line and of the service",
         "ingest": "acknowledged events over HTTP",
         "hostile_bodies": "other requests while a stranger sends hostile bodies",
         "rest_api": "requests of 64 clients, against no authentication and no store",

@@ -33,13 +33,13 @@ def free_port() -> int:
     return port
 
 
-def wait_until_ready(port: int) -> None:
-    """Wait for a service to be ready; RuntimeError after a minute."""
-    for _ in range(600):
+def wait_until_ready(port: int, pause: float = 0.1) -> None:
+    """Ask a service every `pause` seconds until it is ready; RuntimeError after a minute."""
+    for _ in range(round(60 / pause)):
         try:
             urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz").close()
         except URLError:
-            time.sleep(0.1)
+            time.sleep(pause)
         else:
             return
     raise RuntimeError("the service did not start within a minute")
