@@ -9,7 +9,7 @@ from pipeline.disk_space import DiskFullError
 from pipeline.events.custom_keys import CustomKeys
 from pipeline.ingest.spooled_events import EventGroup, to_tables
 from pipeline.store.spool import loaded_events
-from pipeline.store.warehouse import events
+from pipeline.store.warehouse import events, identity_links
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 from pipeline.store.warehouse.segment_dimensions import forget_custom_keys
@@ -82,6 +82,7 @@ class EventCommits:
         with self._warehouse.transaction() as cursor:
             events.drop(cursor, project_id)
             forget_custom_keys(cursor, project_id)
+            identity_links.forget(cursor, project_id)
         self._custom_keys.forget(project_id)
         self._has_table.discard(project_id)
         self._last_seq_of.pop(project_id, None)

@@ -18,6 +18,7 @@ from pipeline.rollup.due import Due, is_over
 from pipeline.rollup.partitions import partition_files
 from pipeline.rollup.read_events import ProjectRead
 from pipeline.rollup.result_tables import ResultTables
+from pipeline.store.warehouse import identity_links
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.event_reader import EventReader
 from pipeline.store.warehouse.published import Published
@@ -44,6 +45,9 @@ def count_and_publish(warehouse: Warehouse, due: Collection[Due], scope: RollupS
     groups: dict[tuple[CountingRules, int, int], list[Due]] = defaultdict(list)
     if due:
         warehouse.require_space()
+        is_recount = any(one.covered_seq == 0 for one in due)
+        with warehouse.transaction() as cursor:
+            identity_links.update(cursor, scope.project_id, scope.newest_seq, anew=is_recount)
     for due_one in due:
         # Visitors joined after the end stay apart: what arrives later never counts.
         _, last = period_of(due_one.experiment)

@@ -63,7 +63,8 @@ class EventReader:
         self._ids = self._events
         self._touched = ""
         self._has_repeats = False
-        self._identities = Identities(cursor, self._events, received_until=received_until)
+        self._identities = Identities(cursor, project_id, until=until, received_until=received_until)
+        self._is_joined = False
 
     @property
     def _events(self) -> str:
@@ -74,7 +75,7 @@ class EventReader:
     def open(
         cls, warehouse: Warehouse, project_id: str, *, until: int, received_until: int, skip_bots: bool
     ) -> Iterator[Self]:
-        """Read committed events numbered at most `until`; the project has a table of events.
+        """Read committed events numbered at most `until`, the links of which are kept (`identity_links`).
 
         What was received after `received_until` (microseconds since 1970) neither counts nor joins visitors.
         """
@@ -89,6 +90,8 @@ class EventReader:
         """
         events = TouchedEvents(self.cursor, self._events, after=seq)
         changed = events.changed()
+        keys = f"SELECT unnest([visitor_key, user_key]) AS key FROM {changed}"
+        self._identities.join_near(f"SELECT key FROM ({keys}) WHERE key IS NOT NULL", seq)
         touched, keys = f"SELECT visitor_key FROM {changed}", "FROM touched_visitors"
         if self._identities.exist:
             touched = self._identities.touched_persons(changed, seq)
@@ -100,6 +103,7 @@ class EventReader:
         if not events.add_visitors("touched_keys", most=int(most_share * self.count())):
             return None
         events.add_related("touched_keys")
+        self._is_joined = True
         self._touched = "SEMI JOIN touched_keys USING (visitor_key)"
         self._table, self._ids = TABLE, SAME_IDS
         return fetch_frame(self.cursor, "SELECT visitor_key FROM touched_visitors")["visitor_key"]
@@ -153,7 +157,7 @@ class EventReader:
 
         Where visitors are joined, `device_key` is the key of the visitor id of each exposure.
         """
-        columns = [*SEGMENT_COLUMNS, *(["device_key"] if self._identities.exist else [])]
+        columns = [*SEGMENT_COLUMNS, *(["device_key"] if self._persons().exist else [])]
         with registered(self.cursor, "arms", variants):
             return fetch_frame(
                 self.cursor,
@@ -170,7 +174,7 @@ class EventReader:
     @property
     def has_identities(self) -> bool:
         """True where some event has both a visitor id and a user id."""
-        return self._identities.exist
+        return self._persons().exist
 
     def of_type(self, kind: str, chunk: Chunk | None = None, *, related: str | None = None) -> str:
         """Build a subquery of events of a type, each once, with its visitor, of the visitors to read.
@@ -194,12 +198,18 @@ class EventReader:
         rows = "" if chunk is None else f" AND rowid BETWEEN {chunk.first:d} AND {chunk.last:d}"
         return f"(SELECT * FROM {self._table} WHERE seq <= {self._until:d}{rows})"
 
+    def _persons(self) -> Identities:
+        if not self._is_joined:
+            self._identities.join_all()
+            self._is_joined = True
+        return self._identities
+
     def _of_persons(self, events: str, related: str | None, *, with_visitor_ids: bool) -> str:
         """Build the subquery of those of the events that are of the visitors to read, or `related`."""
         if not self.is_whole:
             events = _selected(events, "touched_keys", related)
-        if self._identities.exist:
-            events = self._identities.joined(events, with_visitor_ids=with_visitor_ids)
+        if self._persons().exist:
+            events = self._persons().joined(events, with_visitor_ids=with_visitor_ids)
             if not self.is_whole:
                 # A visitor id may equal the user id of another person.
                 events = _selected(events, "touched_visitors", related)

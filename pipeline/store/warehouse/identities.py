@@ -13,9 +13,14 @@ import numpy.typing as npt
 
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.events import IS_TRUSTED, has_table, table_name
+from pipeline.store.warehouse.identity_links import links_table
 
 # An id with more visitors is no person's, but a placeholder such as `guest`: it joins none of them.
 MAX_VISITORS_OF_USER: Final = 50
+_LINK_COLUMNS: Final = (
+    "(visitor_key UBIGINT, user_key UBIGINT, is_trusted BOOLEAN, seq BIGINT, is_same_id BOOLEAN)"
+)
+_NEXT_USERS: Final = "SELECT DISTINCT user_key FROM identity_links ANTI JOIN linked_users USING (user_key)"
 # Added to the sequence numbers of links that come after all others.
 BROWSERS_LATER: Final = 2**62
 
@@ -26,11 +31,30 @@ class Identities:
     Visitors whose key is the person's own have no row, nor have users without a visitor.
     """
 
-    def __init__(self, cursor: Cursor, events: str, *, received_until: int) -> None:
-        """Join the ids of the subquery `events` by links received up to `received_until` (epoch µs)."""
+    def __init__(self, cursor: Cursor, project_id: str, *, until: int, received_until: int) -> None:
+        """Join by the links of events up to number `until`, received up to `received_until` (epoch µs)."""
         self._cursor = cursor
-        self._last_link = self._find_links(events, received_until)
+        self._kept = (
+            f"(FROM {links_table(project_id)} WHERE seq <= {until:d} AND received_at <= {received_until:d})"
+        )
+        query = f"SELECT coalesce(max(seq), 0) FROM {self._kept}"
+        self._last_link = int(cursor.execute(query).fetchall()[0][0])
+
+    def join_all(self) -> None:
+        """Find the persons of all visitors and users."""
         if self.exist:
+            self._cursor.execute(
+                f"CREATE OR REPLACE TEMP TABLE identity_links AS {_first_links(f'FROM {self._kept}')}"
+            )
+            self._join("visitor_persons", "user_persons", self._last_link)
+
+    def join_near(self, keys: str, covered_seq: int) -> None:
+        """Find the persons of visitors and users with a key in the query `keys`, and of all linked with them.
+
+        Links up to `covered_seq` alone may link others than those of now do.
+        """
+        if self.exist:
+            self._find_near(keys, covered_seq)
             self._join("visitor_persons", "user_persons", self._last_link)
 
     @property
@@ -79,28 +103,27 @@ class Identities:
             UNION SELECT user_key FROM user_persons WHERE {theirs}
         """
 
-    def _find_links(self, events: str, received_until: int) -> int:
-        self._cursor.execute(
-            f"""
-            CREATE OR REPLACE TEMP TABLE identity_links AS
-            SELECT visitor_key, user_key, {IS_TRUSTED} AS is_trusted, min(seq) AS seq, false AS is_same_id
-            FROM {events} e
-            WHERE visitor_id IS NOT NULL AND user_key IS NOT NULL AND received_at <= {received_until:d}
-            GROUP BY ALL
+    def _find_near(self, keys: str, covered_seq: int) -> None:
+        """Find the links of these visitors and users, of theirs, and so on.
+
+        Placeholders, before and now, lead no further: their links do not count.
+        """
+        run = self._cursor.execute
+        run("CREATE OR REPLACE TEMP TABLE identity_links " + _LINK_COLUMNS)
+        run("CREATE OR REPLACE TEMP TABLE linked_visitors (visitor_key UBIGINT)")
+        run("CREATE OR REPLACE TEMP TABLE linked_users (user_key UBIGINT)")
+        run(f"CREATE OR REPLACE TEMP TABLE next_visitors AS SELECT DISTINCT key AS visitor_key FROM ({keys})")
+        run("CREATE OR REPLACE TEMP TABLE next_users AS SELECT visitor_key AS user_key FROM next_visitors")
+        while run("SELECT 1 FROM next_visitors UNION ALL SELECT 1 FROM next_users LIMIT 1").fetchall():
+            found = f"""
+                FROM {self._kept} WHERE visitor_key IN (FROM next_visitors)
+                UNION FROM {self._kept} WHERE user_key IN (FROM next_users)
             """
-        )
-        # A visitor id of a server that equals a user id is that user, whatever browsers link to it.
-        self._cursor.execute(
-            f"""
-            INSERT INTO identity_links
-            SELECT visitor_key, visitor_key, true, min(seq), true FROM {events} e
-            WHERE visitor_key IN (SELECT user_key FROM identity_links) AND visitor_id IS NOT NULL
-              AND received_at <= {received_until:d} AND {IS_TRUSTED}
-            GROUP BY visitor_key
-            """
-        )
-        query = "SELECT coalesce(max(seq), 0) FROM identity_links"
-        return int(self._cursor.execute(query).fetchall()[0][0])
+            run(f"INSERT INTO identity_links FROM ({_first_links(found)}) EXCEPT FROM identity_links")
+            run("INSERT INTO linked_visitors FROM next_visitors")
+            run("INSERT INTO linked_users FROM next_users")
+            run(f"CREATE OR REPLACE TEMP TABLE next_users AS {_NEXT_USERS}")
+            run(f"CREATE OR REPLACE TEMP TABLE next_visitors AS {_next_visitors(covered_seq)}")
 
     def _join(self, visitor_persons: str, user_persons: str, until: int) -> None:
         """Create the tables of persons from links numbered at most `until`."""
@@ -146,6 +169,36 @@ class Identities:
             """
         )
         self._cursor.execute(f"DELETE FROM {visitor_persons} WHERE visitor_key = person_key")
+
+
+def _first_links(links: str) -> str:
+    """Build the query of the first of the kept events of each link."""
+    return f"""
+        SELECT visitor_key, user_key, is_trusted, min(seq) AS seq, is_same_id FROM ({links})
+        GROUP BY visitor_key, user_key, is_trusted, is_same_id
+    """
+
+
+def _next_visitors(covered_seq: int) -> str:
+    """Build the query of visitors of users whose links are all found and count now, or did before."""
+    visitors = f"count(DISTINCT visitor_key) FILTER ({{}}) BETWEEN 1 AND {MAX_VISITORS_OF_USER:d}"
+    return f"""
+        SELECT DISTINCT visitor_key FROM identity_links SEMI JOIN (
+          SELECT user_key FROM identity_links SEMI JOIN linked_users USING (user_key)
+          GROUP BY user_key
+          HAVING {
+        " OR ".join(
+            visitors.format(condition)
+            for condition in (
+                "is_trusted",
+                "true",
+                f"is_trusted AND seq <= {covered_seq:d}",
+                f"seq <= {covered_seq:d}",
+            )
+        )
+    }
+        ) USING (user_key) ANTI JOIN linked_visitors USING (visitor_key)
+    """
 
 
 class Links(NamedTuple):
