@@ -43,6 +43,7 @@ COMMON = {
     "is_bot": st.sampled_from([False] * 5 + [True]),
     "sender": st.sampled_from(["browser", "browser", "server", "import", None]),
 }
+STEPS = st.tuples(st.integers(0, 100), st.sampled_from([None, None, 0, 1]))
 RULES = st.fixed_dictionaries(
     {}, optional={"attribution_window_days": st.just(2), "trusted_revenue": st.just(value=True)}
 )
@@ -52,7 +53,7 @@ def draws(kind: str, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict
     return st.fixed_dictionaries({"kind": st.just(kind), **COMMON, **fields})
 
 
-SHOWN = st.tuples(st.integers(0, 1), st.sampled_from([0, 0, 0, 1]))
+SHOWN = st.tuples(st.integers(0, 2), st.sampled_from([0, 0, 0, 1]))
 EXPOSURES = st.builds(
     lambda event, segments: {**event, **segments},
     draws(
@@ -161,7 +162,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
         yield opened
 
 
-def check(store: WorkingStore, drawn: list[dict[str, Any]], cuts: list[int], rules: dict[str, Any]) -> None:
+def check(
+    store: WorkingStore,
+    drawn: list[dict[str, Any]],
+    steps: list[tuple[int, int | None]],
+    rules: dict[str, Any],
+) -> None:
+    """Compare after refreshes, at each step the number of events until then, of one experiment or all."""
     project = store.add_project(reporting_timezone="America/New_York", settings=rules)
     experiments = [
         store.add_experiment(project, goals=goals("g0", "tax/net")),
@@ -171,14 +178,15 @@ def check(store: WorkingStore, drawn: list[dict[str, Any]], cuts: list[int], rul
             goals=goals("g1", "value", cap_percentile=80, per="order"),
             statistics=Statistics(cuped=True, pre_period_days=3),
         ),
+        store.add_experiment(project, goals=goals("g2", "value")[:2]),
     ]
     # Most visitors never come back: else everybody is touched by each batch, and counting anew is quicker.
     idle = [an_exposure(experiments[0], number % 2, f"idle{number}") for number in range(200)]
     rows = [*idle, *(row_of(fields, experiments) for fields in drawn)]
-    edges = [0, *sorted(len(idle) + cut % (len(drawn) + 1) for cut in cuts), len(rows)]
-    for start, end in pairwise(edges):
+    edges = sorted((len(idle) + cut % (len(drawn) + 1), number) for cut, number in steps)
+    for (start, _), (end, number) in pairwise([(0, None), *edges, (len(rows), None)]):
         store.write(project, *rows[start:end])
-        store.rollup.refresh(project.id)
+        store.rollup.refresh(project.id, None if number is None else [experiments[number].id])
     compare_all(store, rows, experiments, project)
     assert store.rollup.rebuild(project.id).drifted == ()
     compare_all(store, rows, experiments, project)
@@ -324,17 +332,23 @@ def agree(observed: PairedMoments, cell: tuple[int, int], x: Any, y: Any) -> Non
 
 
 @settings(max_examples=3)
-@given(EVENTS, st.lists(st.integers(0, 100), min_size=2, max_size=3), RULES)
+@given(EVENTS, st.lists(STEPS, min_size=2, max_size=3), RULES)
 def test_carried_on_anew_and_naively_counted_are_the_same(
-    store: WorkingStore, drawn: list[dict[str, Any]], cuts: list[int], rules: dict[str, Any]
+    store: WorkingStore,
+    drawn: list[dict[str, Any]],
+    steps: list[tuple[int, int | None]],
+    rules: dict[str, Any],
 ) -> None:
-    check(store, drawn, cuts, rules)
+    check(store, drawn, steps, rules)
 
 
 @pytest.mark.slow
 @settings(max_examples=60)
-@given(EVENTS, st.lists(st.integers(0, 100), min_size=2, max_size=4), RULES)
+@given(EVENTS, st.lists(STEPS, min_size=2, max_size=5), RULES)
 def test_that_holds_for_many_streams(
-    store: WorkingStore, drawn: list[dict[str, Any]], cuts: list[int], rules: dict[str, Any]
+    store: WorkingStore,
+    drawn: list[dict[str, Any]],
+    steps: list[tuple[int, int | None]],
+    rules: dict[str, Any],
 ) -> None:
-    check(store, drawn, cuts, rules)
+    check(store, drawn, steps, rules)

@@ -1,0 +1,177 @@
+"""Refresh after 10,000 new events, with 1, 10 and 50 million stored ones, against what is new.
+
+The limit is the leanest SQL for what no refresh can do without, in the same warehouse: it reads the new
+events, finds all events of their visitors, and writes the rows of these visitors again.
+"""
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from benchmarks.warehouse.many_events import EVENTS_A_VISITOR, EXPERIMENTS, PROJECT, fill
+from engine.design.experiment import Experiment
+from pipeline.clock import utc_now
+from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
+from pipeline.rollup.counting_rules import CountingRules
+from pipeline.rollup.due import Due
+from pipeline.settings import Settings
+from pipeline.store.warehouse import published
+from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.event_reader import newest_seq
+from pipeline.store.warehouse.events import table_name
+from pipeline.store.warehouse.visitors import result_table
+
+NEW_EVENTS: Final = 10_000
+ROUNDS: Final = 4
+
+
+class Case(NamedTuple):
+    """Stored events, experiments, and the share of the events among whose visitors some come back."""
+
+    stored: int
+    experiments: int
+    identified: bool
+    recent: float
+
+
+CASES: Final = (
+    Case(1_000_000, 2, identified=False, recent=0.1),
+    Case(10_000_000, 2, identified=False, recent=0.1),
+    Case(10_000_000, 2, identified=False, recent=1.0),
+    Case(10_000_000, 2, identified=True, recent=0.1),
+    Case(50_000_000, 2, identified=False, recent=0.1),
+    Case(5_000_000, 50, identified=False, recent=0.1),
+)
+_EVENTS: Final = f'"{table_name(PROJECT.id)}"'
+# Visits of five events each, copied from stored ones: half by visitors who come back, half by new ones.
+_APPEND: Final = f"""
+INSERT INTO {_EVENTS} BY NAME
+WITH last AS (SELECT max(seq) AS last_seq, max(occurred_at) AS last_at FROM {_EVENTS}),
+drawn AS (
+  SELECT last_seq - (random() * {{among}})::BIGINT AS seq FROM last, range({NEW_EVENTS // EVENTS_A_VISITOR})
+),
+copied AS (
+  SELECT e.*, last_seq, last_at, row_number() OVER () AS place, hash(e.visitor_key, last_seq) AS fresh
+  FROM {_EVENTS} e, last
+  WHERE e.visitor_key IN (SELECT visitor_key FROM {_EVENTS} SEMI JOIN drawn USING (seq))
+  LIMIT {NEW_EVENTS}
+)
+SELECT * EXCLUDE (last_seq, last_at, place, fresh) REPLACE (
+  last_seq + place AS seq, 'n' || (last_seq + place) AS event_id, hash(last_seq + place, 5) AS event_key,
+  last_at + place AS occurred_at, last_at + place AS received_at,
+  if(fresh % 2 = 0, 'n' || fresh, visitor_id) AS visitor_id,
+  if(fresh % 2 = 0, fresh, visitor_key) AS visitor_key,
+  if(transaction_key IS NULL, NULL, hash(transaction_key, last_seq)) AS transaction_key
+) FROM copied
+"""
+_FIND: Final = (
+    f"""CREATE OR REPLACE TEMP TABLE new_visitors AS
+    SELECT DISTINCT visitor_key FROM {_EVENTS} WHERE seq > {{covered}}""",
+    f"""CREATE OR REPLACE TEMP TABLE their_seqs AS
+    SELECT seq FROM {_EVENTS} SEMI JOIN new_visitors USING (visitor_key)""",
+    f"""CREATE OR REPLACE TEMP TABLE their_events AS
+    SELECT * FROM {_EVENTS} WHERE seq IN (FROM their_seqs)""",
+)
+_WRITE: Final = (
+    "CREATE OR REPLACE TEMP TABLE their_rows AS FROM {rows} SEMI JOIN new_visitors USING (visitor_key)",
+    "DELETE FROM {rows} WHERE visitor_key IN (FROM new_visitors)",
+    "INSERT INTO {rows} FROM their_rows",
+)
+
+
+def run(scale: float = 1.0) -> list[dict[str, Any]]:
+    """Measure each case in a warehouse of its own."""
+    return [_compare(case._replace(stored=int(case.stored * scale))) for case in CASES]
+
+
+def _compare(case: Case) -> dict[str, Any]:
+    experiments: Sequence[Experiment] = EXPERIMENTS
+    if case.experiments != len(EXPERIMENTS):
+        experiments = [_copy(number) for number in range(case.experiments)]
+    with tempfile.TemporaryDirectory(prefix="truelift-bench-") as folder:
+        fill(Path(folder), case.stored, identified=case.identified)
+        warehouse = Warehouse.open(Settings(data_dir=Path(folder)))
+        if experiments is not EXPERIMENTS:
+            _spread(warehouse, case.experiments)
+        with warehouse.cursor() as cursor:
+            published.create_table(cursor)
+        refresh(warehouse, experiments)
+        warehouse.checkpoint()
+        limits, refreshes = [], []
+        for _ in range(ROUNDS):
+            covered = newest_seq(warehouse, PROJECT.id) or 0
+            with warehouse.transaction() as cursor:
+                cursor.execute(_APPEND.format(among=int(case.stored * case.recent)))
+            limits.append(_timed(partial(write_lean, warehouse, experiments, covered)))
+            refreshes.append(_timed(partial(refresh, warehouse, experiments)))
+        warehouse.close()
+    # The first round fills caches.
+    limit, ours = min(limits[1:]), min(refreshes[1:])
+    return {
+        "stored": f"{case.stored / 1e6:g} million" + (", with user ids" if case.identified else ""),
+        "back from": f"the last {case.recent:.0%}" if case.recent < 1 else "any day",
+        "experiments": case.experiments,
+        "refresh": f"{1000 * ours:.0f} ms",
+        "limit": f"{1000 * limit:.0f} ms",
+        "refresh / limit": f"{ours / limit:.2f}",
+    }
+
+
+def refresh(warehouse: Warehouse, experiments: Sequence[Experiment]) -> None:
+    """Bring results up to date, by the function that the service uses."""
+    rules = CountingRules.of(PROJECT)
+    with warehouse.cursor() as cursor:
+        befores = [published.find(cursor, one.id) for one in experiments]
+    due = [
+        Due(experiment=one, rules=rules, before=before)
+        for one, before in zip(experiments, befores, strict=True)
+    ]
+    newest = newest_seq(warehouse, PROJECT.id) or 0
+    at_once = Settings().rollup_bucket_events
+    count_and_publish(
+        warehouse, due, RollupScope(project_id=PROJECT.id, newest_seq=newest, now=utc_now(), at_once=at_once)
+    )
+
+
+def write_lean(warehouse: Warehouse, experiments: Sequence[Experiment], covered: int) -> None:
+    """Find the events of visitors with events after `covered`, and write these visitors' rows again."""
+    with warehouse.transaction() as cursor:
+        for statement in _FIND:
+            cursor.execute(statement.format(covered=covered))
+        for one in experiments:
+            for statement in _WRITE:
+                cursor.execute(statement.format(rows=result_table("visitors", one.id)))
+
+
+def _timed(work: Callable[[], None]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def _copy(number: int) -> Experiment:
+    """Copy the first experiment, with goals of its own."""
+    first = EXPERIMENTS[0]
+    goals = tuple(replace(goal, id=f"{goal.id}_{number}") for goal in first.goals)
+    return replace(first, id=f"exp_{number}", test_key=f"experiment-{number}", salt=str(number), goals=goals)
+
+
+def _spread(warehouse: Warehouse, experiments: int) -> None:
+    """Spread the visitors over copies of the first experiment."""
+    with warehouse.transaction() as cursor:
+        cursor.execute(
+            f"""
+            UPDATE {_EVENTS} SET experiment_id = 'exp_' || hash(visitor_key, 3) % {experiments:d},
+              variant_id = 'var_a' || hash(visitor_key, 4) % 2 WHERE type = 'exposure'
+            """
+        )
+
+
+if __name__ == "__main__":
+    for row in run(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0):
+        print(row)
