@@ -126,11 +126,8 @@ def refresh(warehouse: Warehouse, experiments: Sequence[Experiment]) -> None:
     """Bring results up to date, by the function that the service uses."""
     rules = CountingRules.of(PROJECT)
     with warehouse.cursor() as cursor:
-        befores = [published.find(cursor, one.id) for one in experiments]
-    due = [
-        Due(experiment=one, rules=rules, before=before)
-        for one, before in zip(experiments, befores, strict=True)
-    ]
+        befores = published.find_all(cursor, [one.id for one in experiments])
+    due = [Due(experiment=one, rules=rules, before=befores.get(one.id)) for one in experiments]
     newest = newest_seq(warehouse, PROJECT.id) or 0
     at_once = Settings().rollup_bucket_events
     count_and_publish(

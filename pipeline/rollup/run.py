@@ -235,8 +235,7 @@ class Rollup:
 
     def _published(self, experiments: Iterable[Experiment]) -> dict[str, Published]:
         with self._warehouse.cursor() as cursor:
-            found = [published_rollups.find(cursor, one.id) for one in experiments]
-        return {one.experiment_id: one for one in found if one is not None}
+            return published_rollups.find_all(cursor, [one.id for one in experiments])
 
     def _digests(self, due: Iterable[Due]) -> dict[str, "ResultDigest"]:
         with self._warehouse.cursor() as cursor:

@@ -1,6 +1,6 @@
 """Records of published results, and of completed nightly rollups by time zone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import Any, Final, NamedTuple
 
@@ -62,11 +62,17 @@ def create_table(cursor: Cursor) -> None:
 
 def find(cursor: Cursor, experiment_id: str) -> Published | None:
     """Find the record of an experiment; None if nothing is published."""
-    rows = cursor.execute(f"SELECT * FROM {_ROLLUPS} WHERE experiment_id = ?", [experiment_id]).fetchall()
-    if not rows:
-        return None
-    fields: list[Any] = [tuple(value) if isinstance(value, list) else value for value in rows[0]]
-    return Published(*fields)
+    return find_all(cursor, [experiment_id]).get(experiment_id)
+
+
+def find_all(cursor: Cursor, experiment_ids: Collection[str]) -> dict[str, Published]:
+    """Find the records of experiments with published results, by id."""
+    query = f"SELECT * FROM {_ROLLUPS} WHERE experiment_id IN (SELECT unnest($ids))"
+    rows = cursor.execute(query, {"ids": list(experiment_ids)}).fetchall()
+    fields: list[list[Any]] = [
+        [tuple(value) if isinstance(value, list) else value for value in row] for row in rows
+    ]
+    return {one.experiment_id: one for one in (Published(*row) for row in fields)}
 
 
 def list_experiments(warehouse: Warehouse) -> list[str]:

@@ -54,3 +54,11 @@ def test_the_last_night_is_kept_by_time_zone(warehouse: Warehouse) -> None:
             published.record_night(cursor, "UTC", date(2026, 3, day))
         assert published.find_last_night(cursor, "UTC") == date(2026, 3, 2)
         assert published.find_last_night(cursor, "Europe/Berlin") is None
+
+
+def test_records_of_several_experiments_are_found_at_once(warehouse: Warehouse) -> None:
+    other = RECORD._replace(experiment_id="exp_2")
+    with warehouse.transaction() as cursor:
+        published.publish(cursor, [RECORD, other])
+        found = published.find_all(cursor, ["exp_2", "exp_3"])
+    assert found == {"exp_2": other}
