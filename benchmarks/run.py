@@ -16,6 +16,7 @@ BENCHMARKS = {
     "warehouse": {
         "rollup": "rollup of raw events",
         "identified_rollup": "rollup of raw events with user ids",
+        "refresh": "refresh after new events",
         "filtered_results": "results over visitor rows",
         "disk": "disk of events with UUID ids",
     },

@@ -9,9 +9,10 @@ from pipeline.disk_space import DiskFullError
 from pipeline.events.custom_keys import CustomKeys
 from pipeline.ingest.spooled_events import EventGroup, to_tables
 from pipeline.store.spool import loaded_events
-from pipeline.store.warehouse import events, identity_links
+from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
+from pipeline.store.warehouse.incremental import identity_links
 from pipeline.store.warehouse.segment_dimensions import forget_custom_keys
 
 logger = logging.getLogger(__name__)

@@ -18,9 +18,9 @@ from pipeline.rollup.due import Due, is_over
 from pipeline.rollup.partitions import partition_files
 from pipeline.rollup.read_events import ProjectRead
 from pipeline.rollup.result_tables import ResultTables
-from pipeline.store.warehouse import identity_links
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.event_reader import EventReader
+from pipeline.store.warehouse.incremental import identity_links
 from pipeline.store.warehouse.published import Published
 
 # Above this share of events of returning visitors, a full count is quicker.

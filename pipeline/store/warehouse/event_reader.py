@@ -10,8 +10,8 @@ import polars as pl
 from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame, registered
 from pipeline.store.warehouse.events import IS_TRUSTED, SENDER_BIT, has_table, table_name
 from pipeline.store.warehouse.identities import Identities
+from pipeline.store.warehouse.incremental.touched_events import SAME_IDS, TABLE, TouchedEvents
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS, normalized
-from pipeline.store.warehouse.touched_events import SAME_IDS, TABLE, TouchedEvents
 
 # Segment columns of an event; the day of the week follows from its time.
 SEGMENT_COLUMNS: Final = (*(name for name in DIMENSIONS if name != "day_of_week"), CUSTOM)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.events import IS_TRUSTED, has_table, table_name
-from pipeline.store.warehouse.identity_links import links_table
+from pipeline.store.warehouse.incremental.identity_links import links_table
 
 # An id with more visitors is no person's, but a placeholder such as `guest`: it joins none of them.
 MAX_VISITORS_OF_USER: Final = 50

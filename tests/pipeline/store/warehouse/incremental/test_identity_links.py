@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.design.project import Project
-from pipeline.store.warehouse import events, identities, identity_links
+from pipeline.store.warehouse import events, identities
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.events import EventRow
 from pipeline.store.warehouse.identities import Identities
+from pipeline.store.warehouse.incremental import identity_links
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
 
 MINUTES = range(6)
