@@ -31,8 +31,7 @@ def client_address(connection: HTTPConnection) -> str | None:
     The middleware has replaced a trusted proxy's address by that of its client. An IPv4 address within an
     IPv6 one is given as IPv4, so that one machine has one address.
     """
-    address = address_of(connection.client.host) if connection.client else None
-    return None if address is None else str(address)
+    return _written_address(connection.client.host) if connection.client else None
 
 
 def is_within(address: Address, networks: Iterable[Network]) -> bool:
@@ -94,6 +93,12 @@ def _address_in(entry: str) -> Address | None:
     if text.startswith("["):
         return address_of(text[1:].partition("]")[0])
     return address_of(text.partition(":")[0] if text.count(":") == 1 else text)
+
+
+@lru_cache(maxsize=4096)
+def _written_address(text: str) -> str | None:
+    address = address_of(text)
+    return None if address is None else str(address)
 
 
 @lru_cache(maxsize=4096)

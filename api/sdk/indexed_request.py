@@ -1,5 +1,7 @@
 """Requests whose headers are looked up in a dictionary, where the framework searches a list."""
 
+from typing import Any
+
 from fastapi import Request
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope
@@ -19,6 +21,10 @@ class IndexedHeaders(Headers):
         """Return a value; KeyError."""
         value: str = self._first[key.lower()]
         return value
+
+    def get(self, key: str, default: Any = None) -> Any:  # noqa: ANN401 - as in the base class
+        """Return a value, or the default."""
+        return self._first.get(key.lower(), default)
 
     def __contains__(self, key: object) -> bool:
         """Return whether there is a header of a name."""
