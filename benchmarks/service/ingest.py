@@ -143,6 +143,7 @@ def _row(
         "p50 / p99, ms": f"{ours.p50_ms:.1f} / {ours.p99_ms:.1f}",
         "limit": kind.limit,
         "limit, events/s": f"{limit.rate:,.0f}",
+        "limit p50 / p99, ms": f"{limit.p50_ms:.1f} / {limit.p99_ms:.1f}",
         "ratio": f"{ours.rate / limit.rate:.2f}",
         "client, cores": f"{ours.client:.2f}",
         "loader's lag, s": "" if lag is None else f"{lag:.1f}",

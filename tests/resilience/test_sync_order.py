@@ -15,8 +15,9 @@ TRACE = ("strace", "-D", "-f", "-s", "64", "-e", "trace=write,fdatasync,sendto,s
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace: apt-get install strace")
 def test_an_event_is_written_then_synced_then_answered(tmp_path: Path) -> None:
+    if shutil.which("strace") is None:
+        pytest.skip("needs strace: apt-get install strace")
     make_shop(tmp_path / "store")
     calls = tmp_path / "calls"
     with a_service(tmp_path / "store", tmp_path / "log", (*TRACE, str(calls))) as service:
