@@ -25,6 +25,7 @@ BENCHMARKS = {
         "ingest": "acknowledged events over HTTP",
         "hostile_bodies": "other requests while a stranger sends hostile bodies",
         "rest_api": "requests of 64 clients, against no authentication and no store",
+        "results_reads": "reads of results by 16 clients, against a read of a project",
     },
     "comparisons": {
         "engine_comparisons": "15,000 comparisons in one call",
