@@ -15,6 +15,8 @@ from rich.table import Table
 BENCHMARKS = {
     "warehouse": {
         "rollup": "rollup of raw events",
+        "large_rollup": "rollup of 50 million raw events",
+        "many_experiments": "rollup with many experiments",
         "identified_rollup": "rollup of raw events with user ids",
         "refresh": "refresh after new events",
         "filtered_results": "results over visitor rows",

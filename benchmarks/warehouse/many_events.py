@@ -124,6 +124,30 @@ def _experiment(letter: str, variants: int) -> Experiment:
 EXPERIMENTS = (_experiment("a", 2), _experiment("b", 3))
 
 
+def experiments_of(count: int) -> tuple[Experiment, ...]:
+    """List `count` experiments whose goals have the same three definitions (see `spread`)."""
+    return tuple(_experiment(f"{number}x", 3) for number in range(count))
+
+
+# The second exposures of a single experiment's visitors are to no experiment.
+_SPREAD = """
+UPDATE "events_{project}" SET
+  experiment_id = 'exp_' || ((visitor_key + (experiment_id = 'exp_b')::INT) % {count})
+    || if({count} = 1 AND experiment_id = 'exp_b', '', 'x'),
+  variant_id = 'var_' || ((visitor_key + (experiment_id = 'exp_b')::INT) % {count}) || 'x'
+    || right(variant_id, 1)
+WHERE type = 'exposure'
+"""
+
+
+def spread(folder: Path, count: int) -> None:
+    """Spread the exposures of a warehouse of `fill` evenly over `experiments_of(count)`."""
+    warehouse = Warehouse.open(Settings(data_dir=folder))
+    with warehouse.transaction() as cursor:
+        cursor.execute(_SPREAD.format(project=PROJECT_ID, count=count))
+    warehouse.close()
+
+
 def fill(folder: Path, count: int, *, identified: bool = False) -> None:
     """Make a warehouse of `count` events in an empty folder; with user ids if `identified`."""
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,8 +1,9 @@
 """Rollup of ten million events, against the leanest SQL and Polars with the same totals.
 
 Each runs in a process of its own on a copy of the same warehouse. The peers named `totals` come to the
-totals of each variant only; the one named `every sum` also to the rows of visitors and to the sums by day
-and segment that the rollup publishes.
+totals of each variant only; those named `every sum` also to the rows of visitors and to the sums by day
+and segment that the rollup publishes. The bare limit is `Polars, every sum`: one pass over a Parquet
+file, with nothing stored.
 """
 
 import json
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,9 @@ from benchmarks.warehouse.lean_rollups import (
     polars_totals,
     with_user_ids,
 )
-from benchmarks.warehouse.many_events import EXPERIMENTS, PROJECT, fill
+from benchmarks.warehouse.lean_sums import polars_every_sum
+from benchmarks.warehouse.many_events import EXPERIMENTS, PROJECT, experiments_of, fill
+from engine.design.experiment import Experiment
 from pipeline.clock import utc_now
 from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
 from pipeline.rollup.counting_rules import CountingRules
@@ -51,7 +54,7 @@ def compare(names: Iterable[str], scale: float, *, identified: bool = False) -> 
         origin = Path(folder) / "origin"
         fill(origin, int(10_000_000 * scale), identified=identified)
         _export(origin)
-        measured = {name: _measure(name, origin) for name in names}
+        measured = {name: measure(name, origin) for name in names}
     ours = measured[ROLLUP]
     for name, peer in measured.items():
         if peer["totals"] != ours["totals"]:
@@ -70,19 +73,19 @@ def compare(names: Iterable[str], scale: float, *, identified: bool = False) -> 
     ]
 
 
-def rollup(warehouse: Warehouse) -> Totals:
+def rollup(warehouse: Warehouse, experiments: Sequence[Experiment] = EXPERIMENTS) -> Totals:
     """Run the rollup, by the function that the service uses."""
     with warehouse.cursor() as cursor:
         published.create_table(cursor)
     rules = CountingRules.of(PROJECT)
-    due = [Due(experiment=one, rules=rules, before=None) for one in EXPERIMENTS]
+    due = [Due(experiment=one, rules=rules, before=None) for one in experiments]
     newest = newest_seq(warehouse, PROJECT.id) or 0
     scope = RollupScope(
         project_id=PROJECT.id, newest_seq=newest, now=utc_now(), at_once=Settings().rollup_bucket_events
     )
     count_and_publish(warehouse, due, scope)
     with warehouse.cursor() as cursor:
-        return [row for one in EXPERIMENTS for row in _published_totals(cursor, one.id)]
+        return [row for one in experiments for row in _published_totals(cursor, one.id)]
 
 
 def _published_totals(cursor: Cursor, experiment_id: str) -> Totals:
@@ -113,13 +116,19 @@ def _in_sql(*statements: str) -> Callable[[Warehouse], Totals]:
     return work
 
 
+def _every_sum_in_polars(warehouse: Warehouse) -> Totals:
+    return polars_every_sum(warehouse.path.parent / EVENTS_FILE)
+
+
 def _in_polars(warehouse: Warehouse, *, identified: bool = False) -> Totals:
     return polars_totals(warehouse.path.parent / EVENTS_FILE, identified=identified)
 
 
 ROLLUP = "rollup"
+BARE = "Polars, every sum"
 WITHOUT_USER_IDS: dict[str, Callable[[Warehouse], Totals]] = {
     "DuckDB SQL, every sum": _in_sql(*EVERY_SUM_SQL, TOTALS_FROM_ROWS_SQL),
+    BARE: _every_sum_in_polars,
     "DuckDB SQL, totals": _in_sql(TOTALS_SQL),
     "Polars, totals": _in_polars,
 }
@@ -128,7 +137,8 @@ WITH_USER_IDS: dict[str, Callable[[Warehouse], Totals]] = {
     "DuckDB SQL, totals, joined": _in_sql(*with_user_ids(TOTALS_SQL)),
     "Polars, totals, joined": partial(_in_polars, identified=True),
 }
-WORKERS = {ROLLUP: rollup} | WITHOUT_USER_IDS | WITH_USER_IDS
+MANY = {f"rollup of {count}": partial(rollup, experiments=experiments_of(count)) for count in (1, 10, 50)}
+WORKERS = {ROLLUP: rollup} | WITHOUT_USER_IDS | WITH_USER_IDS | MANY
 
 
 def _export(origin: Path) -> None:
@@ -140,7 +150,8 @@ def _export(origin: Path) -> None:
     warehouse.close()
 
 
-def _measure(name: str, origin: Path) -> dict[str, Any]:
+def measure(name: str, origin: Path) -> dict[str, Any]:
+    """Run a worker in a process of its own on a copy of the warehouse; return its figures."""
     copied = origin.parent / "copy"
     shutil.copytree(origin, copied)
     command = [sys.executable, __file__, "--worker", name, str(copied)]
