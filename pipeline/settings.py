@@ -122,7 +122,7 @@ class Settings(BaseSettings):
     duckdb_memory_limit: str | None = Field(
         None,
         description="Memory that the warehouse may use, such as `4GB`; half of the machine's or the "
-        "container's if unset.",
+        "container's, at most 1.5 GiB, if unset.",
     )
     duckdb_threads: int | None = Field(
         None, gt=0, description="Threads of the warehouse; every core if unset."

@@ -210,6 +210,9 @@ class Rollup:
     def _publish(self, due: Collection[Due], scope: RollupScope) -> None:
         with self.publications.replacing(one.experiment.id for one in due):
             count_and_publish(self._warehouse, due, scope)
+        if any(one.before is None for one in due):
+            # A full count has read every event, and what it cached is not needed again soon.
+            self._warehouse.shrink_cache()
 
     def _scope(self, project: Project) -> RollupScope:
         return RollupScope(

@@ -36,6 +36,9 @@ _NEVER: Final = "1000TB"
 # Measured: a checkpoint writes up to twice the size of the log before it removes the log.
 _ROOM_PER_LOG_BYTE: Final = 2
 _MIN_ROOM_BYTES: Final = 16 * 2**20
+# Beyond this more cached blocks do not make queries faster, as files are cached by the system too.
+_MOST_MEMORY: Final = 1536 * 2**20
+_KEPT_CACHE: Final = "256 MiB"
 # After a checkpoint that failed or had no room, until the next attempt during commits.
 _RETRY_SECONDS: Final = 10.0
 
@@ -67,7 +70,9 @@ class Warehouse:
         self._max_log_bytes = settings.checkpoint_log_bytes
         self._no_checkpoint_before = 0.0
         self._checkpointing = threading.Lock()
-        self._connection = ReopeningConnection(partial(_connect, self.path, _configuration(settings)))
+        configuration = _configuration(settings)
+        self._memory_limit = configuration["memory_limit"]
+        self._connection = ReopeningConnection(partial(_connect, self.path, configuration))
         self._file = OpenFile(self.path)
 
     @classmethod
@@ -173,6 +178,13 @@ class Warehouse:
         if not is_done:
             self._no_checkpoint_before = time.monotonic() + _RETRY_SECONDS
 
+    def shrink_cache(self) -> None:
+        """Give back the memory of cached blocks but for a part, unless running statements need it."""
+        with self.cursor() as cursor, suppress(duckdb.OutOfMemoryException):
+            # A lower limit evicts at once what exceeds it.
+            cursor.execute(f"SET GLOBAL memory_limit = '{_KEPT_CACHE}'")
+            cursor.execute(f"SET GLOBAL memory_limit = '{self._memory_limit}'")
+
     def close(self, *, with_checkpoint: bool = True) -> None:
         """Checkpoint, where that is wanted and possible, and release the file."""
         if with_checkpoint and self._file.is_in_place():
@@ -229,8 +241,8 @@ def _configuration(settings: Settings) -> dict[str, str | bool | int | float | l
         "checkpoint_threshold": _NEVER,
     }
     # DuckDB alone would take 80% of the machine's memory, and knows of no container.
-    half = f"{available_memory() // 2 // 2**20} MiB"
-    configuration["memory_limit"] = settings.duckdb_memory_limit or half
+    unset = f"{min(available_memory() // 2, _MOST_MEMORY) // 2**20} MiB"
+    configuration["memory_limit"] = settings.duckdb_memory_limit or unset
     if settings.duckdb_threads is not None:
         configuration["threads"] = settings.duckdb_threads
     return configuration

@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.available_memory import available_memory
 from pipeline.settings import Settings
+from pipeline.store.warehouse import connection
 from pipeline.store.warehouse.connection import Warehouse, WarehouseBusyError
 
 # A process of its own that opens a warehouse, does something, and says so.
@@ -138,11 +139,32 @@ def test_after_a_checkpoint_nothing_is_left_to_replay(settings: Settings) -> Non
     warehouse.close()
 
 
-def test_without_a_setting_the_warehouse_takes_half_of_the_memory(settings: Settings) -> None:
+def test_without_a_setting_the_warehouse_takes_half_of_the_memory_up_to_a_limit(settings: Settings) -> None:
     warehouse = Warehouse.open(settings)
     with warehouse.cursor() as cursor:
         ((limit,),) = cursor.execute("SELECT current_setting('memory_limit')").fetchall()
     number, unit = limit.split()
     size = float(number) * {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}[unit]
-    assert size == pytest.approx(available_memory() / 2, rel=0.01)
+    assert size == pytest.approx(min(available_memory() / 2, 1.5 * 2**30), rel=0.01)
+    warehouse.close()
+
+
+def test_a_smaller_cache_gives_memory_back_and_keeps_the_limit(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_KEPT_CACHE", "8 MiB")
+    warehouse = Warehouse.open(settings)
+    with warehouse.transaction() as cursor:
+        cursor.execute("CREATE TABLE numbers AS SELECT hash(n) AS n FROM range(4_000_000) t(n)")
+    warehouse.checkpoint()
+    with warehouse.cursor() as cursor:
+        ((total,),) = cursor.execute("SELECT bit_xor(n) FROM numbers").fetchall()
+        state = "SELECT sum(memory_usage_bytes), current_setting('memory_limit') FROM duckdb_memory()"
+        ((cached, limit),) = cursor.execute(state).fetchall()
+        assert cached > 16 * 2**20
+        warehouse.shrink_cache()
+        ((kept, limit_after),) = cursor.execute(state).fetchall()
+        assert kept <= 8 * 2**20
+        assert limit_after == limit
+        assert cursor.execute("SELECT bit_xor(n) FROM numbers").fetchall() == [(total,)]
     warehouse.close()
