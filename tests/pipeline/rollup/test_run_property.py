@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -183,7 +184,7 @@ def check(
     # Most visitors never come back: else everybody is touched by each batch, and counting anew is quicker.
     idle = [an_exposure(experiments[0], number % 2, f"idle{number}") for number in range(200)]
     rows = [*idle, *(row_of(fields, experiments) for fields in drawn)]
-    edges = sorted((len(idle) + cut % (len(drawn) + 1), number) for cut, number in steps)
+    edges = sorted(((len(idle) + cut % (len(drawn) + 1), number) for cut, number in steps), key=itemgetter(0))
     for (start, _), (end, number) in pairwise([(0, None), *edges, (len(rows), None)]):
         store.write(project, *rows[start:end])
         store.rollup.refresh(project.id, None if number is None else [experiments[number].id])
