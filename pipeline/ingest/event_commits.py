@@ -5,13 +5,12 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from pipeline.disk_space import DiskFullError
 from pipeline.events.custom_keys import CustomKeys
 from pipeline.ingest.spooled_events import EventGroup, to_tables
 from pipeline.store.spool import loaded_events
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
-from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
+from pipeline.store.warehouse.connections.errors import is_of_values
 from pipeline.store.warehouse.incremental import identity_links
 from pipeline.store.warehouse.segment_dimensions import forget_custom_keys
 
@@ -63,7 +62,10 @@ class EventCommits:
         self.loaded_seq = loaded_seq or 0
 
     def is_loadable(self, group: EventGroup) -> bool:
-        """Try to store a group of events, and undo it; False where it is refused, which is logged."""
+        """Try to store a group of events, and undo it; False where its values are refused, which is logged.
+
+        Raises every other error.
+        """
         try:
             with self._warehouse.transaction() as cursor:
                 for project_id, table in to_tables([group]).items():
@@ -72,9 +74,9 @@ class EventCommits:
                 raise _RolledBackError  # noqa: TRY301 - a trial
         except _RolledBackError:
             return True
-        except (DiskFullError, WarehouseUnavailableError):
-            raise
-        except Exception:
+        except Exception as error:
+            if not is_of_values(error):
+                raise
             logger.exception("events of project %s are set aside", group.project_id)
             return False
 

@@ -182,8 +182,10 @@ class Warehouse:
         """Give back the memory of cached blocks but for a part, unless running statements need it."""
         with self.cursor() as cursor, suppress(duckdb.OutOfMemoryException):
             # A lower limit evicts at once what exceeds it.
-            cursor.execute(f"SET GLOBAL memory_limit = '{_KEPT_CACHE}'")
-            cursor.execute(f"SET GLOBAL memory_limit = '{self._memory_limit}'")
+            try:
+                cursor.execute(f"SET GLOBAL memory_limit = '{_KEPT_CACHE}'")
+            finally:
+                cursor.execute(f"SET GLOBAL memory_limit = '{self._memory_limit}'")
 
     def close(self, *, with_checkpoint: bool = True) -> None:
         """Checkpoint, where that is wanted and possible, and release the file."""

@@ -214,6 +214,21 @@ def test_an_event_that_no_table_takes_is_set_aside_and_keeps_no_other_out(
     assert "with the poison" in refused.read_text()
 
 
+def test_a_lack_of_memory_sets_no_event_aside(tmp_path: Path) -> None:
+    with an_ingest(tmp_path) as (ingest, warehouse):
+        with warehouse.cursor() as cursor:
+            used = cursor.execute("SELECT sum(memory_usage_bytes) FROM duckdb_memory()").fetchall()[0][0]
+            # Less than one block more.
+            cursor.execute(f"SET GLOBAL memory_limit = '{used + 2**17} bytes'")
+        send(ingest, "a", "b")
+        assert not ingest.load(5)
+        with warehouse.cursor() as cursor:
+            cursor.execute("SET GLOBAL memory_limit = '1GB'")
+        wait_until(ingest.load)
+        assert [event_id for _, event_id in stored(ingest, warehouse)] == ["a", "b"]
+    assert not (tmp_path / "refused-events").exists()
+
+
 def test_a_load_that_takes_too_long_is_not_waited_for(tmp_path: Path) -> None:
     with an_ingest(tmp_path) as (ingest, warehouse):
         send(ingest, "a")

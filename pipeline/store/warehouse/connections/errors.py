@@ -3,6 +3,7 @@
 from typing import Final
 
 import duckdb
+import polars as pl
 
 RETRY_AFTER_SECONDS: Final = 5
 REOPENING: Final = "the warehouse is being opened again; try again in a moment"
@@ -12,6 +13,16 @@ _DISK_FULL: Final = (
     "Disk quota exceeded",
     "File too large",
     "max_temp_directory_size",
+)
+# All others, such as a lack of memory, may pass.
+_OF_VALUES: Final = (
+    duckdb.DataError,
+    duckdb.IntegrityError,
+    duckdb.ProgrammingError,
+    pl.exceptions.PolarsError,
+    TypeError,
+    ValueError,
+    OverflowError,
 )
 
 
@@ -40,3 +51,8 @@ def is_disk_full(error: BaseException) -> bool:
 def is_fatal(error: BaseException) -> bool:
     """Tell whether DuckDB refuses all further work until the file is opened anew."""
     return isinstance(error, duckdb.FatalException) or "database has been invalidated" in str(error)
+
+
+def is_of_values(error: BaseException) -> bool:
+    """Tell whether rows could not be stored because of their values, and never will be."""
+    return isinstance(error, _OF_VALUES)
