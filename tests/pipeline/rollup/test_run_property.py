@@ -339,7 +339,7 @@ def agree(observed: PairedMoments, cell: tuple[int, int], x: Any, y: Any) -> Non
         np.testing.assert_allclose(getattr(observed[cell], name), getattr(wanted, name), rtol=1e-9, atol=1e-3)
 
 
-@settings(max_examples=3)
+@settings(max_examples=8)
 @given(EVENTS, st.lists(STEPS, min_size=2, max_size=3), RULES)
 def test_carried_on_anew_and_naively_counted_are_the_same(
     store: WorkingStore,
@@ -350,8 +350,8 @@ def test_carried_on_anew_and_naively_counted_are_the_same(
     check(store, drawn, steps, rules)
 
 
-@pytest.mark.slow
-@settings(max_examples=40)
+@pytest.mark.long
+@settings(max_examples=60)
 @given(EVENTS, st.lists(STEPS, min_size=2, max_size=5), RULES)
 def test_that_holds_for_many_streams(
     store: WorkingStore,
