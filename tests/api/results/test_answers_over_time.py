@@ -1,6 +1,7 @@
 """Kept answers over simulated time: those that would be computed anew, and no verdict later."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -55,10 +56,16 @@ def require_what_is_computed_anew(reader: Reader) -> None:
                 assert answer == reader.compute(view, query, at=made_at)
 
 
-def changes_of(reader: Reader) -> list[Callable[[], object]]:
+@pytest.fixture
+def other(reader: Reader) -> Iterator[Catalog]:
+    """Open the catalog once more, as another process does."""
+    with closing(Catalog.open(reader.store.settings)) as opened:
+        yield opened
+
+
+def changes_of(reader: Reader, other: Catalog) -> list[Callable[[], object]]:
     """List what may happen between two reads."""
     days = SimulatedDays(reader.experiment, (0.2, 0.4))
-    other = Catalog.open(reader.store.settings)
 
     def arrive() -> None:
         day = (reader.now - STARTED) // DAY
@@ -93,8 +100,10 @@ def changes_of(reader: Reader) -> list[Callable[[], object]]:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_kept_answers_are_those_that_would_be_computed_anew(reader: Reader, seed: int) -> None:
-    random, changes = np.random.default_rng(seed), changes_of(reader)
+def test_kept_answers_are_those_that_would_be_computed_anew(
+    reader: Reader, other: Catalog, seed: int
+) -> None:
+    random, changes = np.random.default_rng(seed), changes_of(reader, other)
     reader.store.write(reader.project, *SimulatedDays(reader.experiment, (0.2, 0.4)).arrive(0))
     reader.now = STARTED + DAY
     for _ in range(15):

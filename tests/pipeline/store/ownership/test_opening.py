@@ -262,8 +262,12 @@ def test_a_stopped_store_has_an_empty_spool_and_is_whole_without_it(tmp_path: Pa
     assert count_stored(Path(shutil.copytree(tmp_path / "one", tmp_path / "backup"))) == 1
 
 
-def test_the_spool_of_another_store_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_spool_of_another_store_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_catalog_url: Callable[[], str | None]
+) -> None:
     killed = killed_while_loading(tmp_path, monkeypatch)
+    if url := new_catalog_url():
+        monkeypatch.setenv("TRUELIFT_CATALOG_URL", url)
     with a_working_store(tmp_path / "other") as store:
         store.write(store.add_project(), an_event("pageview"))
     shutil.copytree(killed / "spool", tmp_path / "other" / "spool")
@@ -274,12 +278,14 @@ def test_the_spool_of_another_store_is_refused(tmp_path: Path, monkeypatch: pyte
 
 
 def test_an_old_copy_of_the_warehouse_beside_a_newer_spool_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_catalog_url: Callable[[], str | None]
 ) -> None:
     with a_working_store(tmp_path / "open") as store:
         store.add_project()
     old = (tmp_path / "open" / WAREHOUSE).read_bytes()
     shutil.rmtree(tmp_path / "open")
+    if url := new_catalog_url():
+        monkeypatch.setenv("TRUELIFT_CATALOG_URL", url)
     killed = killed_while_loading(tmp_path, monkeypatch)
     (killed / WAREHOUSE).write_bytes(old)
     (killed / LOG).unlink()
