@@ -14,8 +14,9 @@ THRESHOLDS: Final = (50_000, 10, 10)
 def rare_collections() -> Iterator[None]:
     """Collect garbage rarely inside the block, and never look through what there is before it.
 
-    A full collection looks through the modules, routes and schemas of the program, 230,000 containers, for
-    150 ms in which no request is answered. The 3,000 of them that are garbage already stay until the end.
+    A full collection looks through the modules, routes and schemas of the program: 190,000 containers and
+    more, for 143 ms (median of five, on a quiet machine), in which no request is answered. The 3,000 of them
+    that are garbage already stay until the end.
     """
     thresholds = gc.get_threshold()
     gc.freeze()

@@ -34,11 +34,6 @@ class Pairs(NamedTuple):
         return self._replace(keys=self.keys.copy(), values=self.values.copy(), places=self.places.copy())
 
 
-def empty_pairs(kind: type[np.unsignedinteger[Any]]) -> Pairs:
-    """Return no pairs, with values of a type."""
-    return Pairs(np.empty(0, np.uint64), np.empty(0, kind), np.empty(0, np.int64))
-
-
 def earlier(place: int, other: int, flags: int) -> int:
     """Return the earlier of two places of a pair, with those of the bits `flags` that either has."""
     return min(place, other) | ((place | other) & flags)

@@ -7,9 +7,9 @@ from typing import Final, TypeAlias
 
 import polars as pl
 
-from pipeline.disk_space import DiskFullError
 from pipeline.ingest.backlog import Backlog, SpooledRecord
 from pipeline.ingest.event_commits import EventCommits, LoadedSeqError
+from pipeline.ingest.lasting_failure import LastingFailure
 from pipeline.ingest.refused_events import write_refused
 from pipeline.ingest.sequence_numbers import SequenceNumbers
 from pipeline.ingest.spooled_events import ROW_BYTES, EventGroup, to_tables
@@ -17,7 +17,7 @@ from pipeline.settings import Settings
 from pipeline.store.spool.spool import Place, Spool
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
-from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
+from pipeline.store.warehouse.connections.errors import is_of_values
 from pipeline.store.warehouse.events import EventRow
 
 logger = logging.getLogger(__name__)
@@ -29,8 +29,6 @@ ProjectListener: TypeAlias = Callable[[str], None]
 # A load takes some ten milliseconds however few its events are.
 GATHER_SECONDS: Final = 0.25
 _RETRY_SECONDS: Final = 1.0
-# Failures that end by themselves, or once the operator has made room.
-_PASSING: Final = (DiskFullError, WarehouseUnavailableError)
 
 
 class Loader:
@@ -62,7 +60,9 @@ class Loader:
         self._backlog = Backlog(settings.ingest_queue_bytes // ROW_BYTES)
         self._wanted_seq = 0
         self._failures = 0
-        self._refusal: str | None = None
+        self._failure = LastingFailure(
+            logger, begins="events stay in the spool for now", ends="events are loaded from the spool again"
+        )
         self._stopping = False
         self._thread = threading.Thread(target=self._load_until_stopped, name="loader", daemon=True)
 
@@ -169,7 +169,7 @@ class Loader:
                 if self._stopping:
                     return
             else:
-                self._note_success()
+                self._failure.end()
                 self._warehouse.checkpoint_if_large()
 
     def _await_events(self) -> bool:
@@ -185,20 +185,11 @@ class Loader:
         return is_wanted or self._stopping or self._backlog.rows >= self._max_rows
 
     def _note_failure(self, error: Exception) -> None:
-        if self._refusal != str(error):
-            # It lasts, so it is logged once and not at every attempt.
-            is_known = isinstance(error, _PASSING)
-            logger.error("events stay in the spool for now: %s", error, exc_info=None if is_known else error)
-        self._refusal = str(error)
+        self._failure.note(error)
         with self._changed:
             self._failures += 1
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._stopping, timeout=_RETRY_SECONDS)
-
-    def _note_success(self) -> None:
-        if self._refusal is not None:
-            logger.warning("events are loaded from the spool again")
-            self._refusal = None
 
     def _load_up_to(self, last_seq: int) -> None:
         while self._load_lump(last_seq):
@@ -220,9 +211,9 @@ class Loader:
     def _load_records(self, records: Sequence[SpooledRecord]) -> None:
         try:
             self._commit(to_tables(_groups_of(records)), records[-1].last_seq)
-        except (*_PASSING, LoadedSeqError):
-            raise
-        except Exception:
+        except Exception as error:
+            if not is_of_values(error):
+                raise
             # One of the tables may be gone, with its project; or an event is no row of a table.
             logger.exception("%d records of the spool are loaded one by one", len(records))
             for record in records:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, TypeAlias
 
-from pipeline.disk_space import DiskFullError
 from pipeline.ingest.errors import NotStoredError, OverloadedError
+from pipeline.ingest.lasting_failure import PASSING, LastingFailure
 from pipeline.ingest.loader import Loader
 from pipeline.ingest.sequence_numbers import SequenceNumbers, have_users
 from pipeline.ingest.spooled_events import EncodedRows, EventGroup, encode_groups, encode_rows
@@ -16,7 +16,6 @@ from pipeline.ingest.submissions import Submission, resolve
 from pipeline.settings import Settings
 from pipeline.store.spool.spool import Place, Spool
 from pipeline.store.warehouse.connection import Warehouse
-from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 from pipeline.store.warehouse.events import EventRow
 
 logger = logging.getLogger(__name__)
@@ -46,8 +45,7 @@ class SpoolWriter:
         self._is_idle = False
         self._stopping = False
         self._changed = threading.Condition()
-        # The last reason why no events were stored, while it lasts.
-        self._refusal: str | None = None
+        self._failure = LastingFailure(logger, begins="no events are stored", ends="events are stored again")
         self._thread = threading.Thread(target=self._write_until_stopped, name="ingest", daemon=True)
 
     def start(self) -> None:
@@ -111,15 +109,15 @@ class SpoolWriter:
         try:
             # With room to load what waits.
             self._warehouse.require_space(more_bytes=self._loader.backlog_bytes)
-        except (DiskFullError, WarehouseUnavailableError) as error:
-            self._note_refusal(error)
+        except PASSING as error:
+            self._failure.note(error)
             self._answer(submissions, partial(type(error), str(error)))
             return
         with self._numbers.lock:
             try:
                 place, groups = self._append(encoded)
             except Exception as error:  # noqa: BLE001 - the callers are told, whatever it was
-                self._note_refusal(error)
+                self._failure.note(error)
                 self._answer(submissions, _NOT_STORED)
                 return
             self._acknowledge(submissions, groups)
@@ -148,9 +146,7 @@ class SpoolWriter:
             self._tell_listeners(group.project_id, group.first_seq, submission.rows)
         self._numbers.acknowledge(groups[-1].last_seq)
         self._answer(submissions)
-        if self._refusal is not None:
-            logger.warning("events are stored again")
-            self._refusal = None
+        self._failure.end()
 
     def _answer(
         self, submissions: Sequence[Submission], error: Callable[[], Exception] | None = None
@@ -165,11 +161,3 @@ class SpoolWriter:
                 listener(project_id, first_seq, rows)
             except Exception:
                 logger.exception("a listener failed on events of project %s", project_id)
-
-    def _note_refusal(self, error: Exception) -> None:
-        if self._refusal == str(error):
-            return
-        # It lasts, so it is logged once and not at every write.
-        is_known = isinstance(error, DiskFullError | WarehouseUnavailableError)
-        logger.error("no events are stored: %s", error, exc_info=None if is_known else error)
-        self._refusal = str(error)
