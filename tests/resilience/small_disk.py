@@ -1,5 +1,6 @@
 """A small file system of its own."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -35,7 +36,13 @@ class SmallDisk:
     def fill(self, *, but: int = 0) -> None:
         """Fill the disk with one file, but for so many bytes."""
         with (self.folder / "ballast").open("ab") as ballast:
-            os.posix_fallocate(ballast.fileno(), ballast.tell(), self.free - but)
+            while (room := self.free - but) > 0:
+                try:
+                    os.posix_fallocate(ballast.fileno(), ballast.seek(0, os.SEEK_END), room)
+                except OSError as error:
+                    # Another process has taken some of the room meanwhile.
+                    if error.errno != errno.ENOSPC:
+                        raise
 
     def clear(self) -> None:
         """Remove the file of `fill`."""
