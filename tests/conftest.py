@@ -46,14 +46,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests of the other database."""
+    """Leave out tests of the other database, and on PostgreSQL those that make no catalog."""
     database = config.getoption("catalog")
-    others = [
-        item for item in items if any(database not in mark.args for mark in item.iter_markers("only_on"))
-    ]
+    others = [item for item in items if not _is_on(database, item)]
     if others:
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if item not in others]
+
+
+def _is_on(database: str, item: pytest.Item) -> bool:
+    if any(database not in mark.args for mark in item.iter_markers("only_on")):
+        return False
+    fixtures = item.fixturenames if isinstance(item, pytest.Function) else ()
+    return database == "sqlite" or not {"new_catalog_url", "tmp_path"}.isdisjoint(fixtures)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -95,9 +100,11 @@ def new_catalog_url(pytestconfig: pytest.Config) -> Callable[[], str | None]:
 
 
 @pytest.fixture(autouse=True)
-def _catalog_of_its_own(request: pytest.FixtureRequest, new_catalog_url: Callable[[], str | None]) -> None:
+def _catalog_of_its_own(request: pytest.FixtureRequest) -> None:
     """Set the URL of an empty catalog for a test that opens a store of its own."""
-    url = new_catalog_url() if "tmp_path" in request.fixturenames else None
+    if "tmp_path" not in request.fixturenames:
+        return
+    url = request.getfixturevalue("new_catalog_url")()
     if url is not None:
         request.getfixturevalue("monkeypatch").setenv("TRUELIFT_CATALOG_URL", url)
 
