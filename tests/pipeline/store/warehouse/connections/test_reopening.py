@@ -35,6 +35,26 @@ def lose(warehouse: Warehouse) -> None:
         warehouse.checkpoint()
 
 
+@contextmanager
+def a_held_cursor(warehouse: Warehouse) -> Iterator[None]:
+    """Hold a cursor in a thread of its own until the block ends."""
+    has_begun, may_end = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with warehouse.cursor():
+            has_begun.set()
+            may_end.wait(60)
+
+    working = threading.Thread(target=work)
+    working.start()
+    assert has_begun.wait(60)
+    try:
+        yield
+    finally:
+        may_end.set()
+        working.join()
+
+
 def test_after_a_fatal_error_the_file_is_opened_again_with_all_that_was_committed(
     warehouse: Warehouse,
 ) -> None:
@@ -47,23 +67,12 @@ def test_after_a_fatal_error_the_file_is_opened_again_with_all_that_was_committe
 
 
 def test_it_waits_for_work_that_has_not_ended_and_refuses_more(warehouse: Warehouse) -> None:
-    has_begun, may_end = threading.Event(), threading.Event()
-
-    def work() -> None:
-        with warehouse.cursor():
-            has_begun.set()
-            may_end.wait(60)
-
-    working = threading.Thread(target=work)
-    working.start()
-    has_begun.wait(60)
-    lose(warehouse)
-    with pytest.raises(WarehouseUnavailableError, match="opened again"), warehouse.cursor():
-        pass
-    assert warehouse.openings == 1
-    wait_until(lambda: warehouse.lost_seconds > 0)
-    may_end.set()
-    working.join()
+    with a_held_cursor(warehouse):
+        lose(warehouse)
+        with pytest.raises(WarehouseUnavailableError, match="opened again"), warehouse.cursor():
+            pass
+        assert warehouse.openings == 1
+        wait_until(lambda: warehouse.lost_seconds > 0)
     wait_until(lambda: warehouse.openings == 2)
 
 
@@ -108,21 +117,10 @@ def test_events_are_acknowledged_while_the_warehouse_is_reopened(
 ) -> None:
     ingest = Ingest(warehouse, Settings(data_dir=tmp_path))
     ingest.start()
-    has_begun, may_end = threading.Event(), threading.Event()
-
-    def work() -> None:
-        with warehouse.cursor():
-            has_begun.set()
-            may_end.wait(60)
-
-    working = threading.Thread(target=work)
-    working.start()
-    has_begun.wait(60)
-    lose(warehouse)
-    asyncio.run(ingest.submit("prj_1", [EventRow(1, 1, "meanwhile", 1, "exposure", "v", 1)]))
-    assert not ingest.load()
-    may_end.set()
-    working.join()
+    with a_held_cursor(warehouse):
+        lose(warehouse)
+        asyncio.run(ingest.submit("prj_1", [EventRow(1, 1, "meanwhile", 1, "exposure", "v", 1)]))
+        assert not ingest.load()
     wait_until(ingest.load)
     assert events.count_by_type(warehouse, "prj_1") == {"exposure": 1}
     ingest.stop()
