@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from pipeline.assignment.sorted_pairs import Pairs
-from pipeline.store.private_files import make_private_folder
+from pipeline.store.private_files import make_private_folder, sync_folder
 from pipeline.store.warehouse.visitor_history import AssignmentRule, EventMark
 
 logger = logging.getLogger(__name__)
@@ -109,6 +109,8 @@ class IndexFiles:
                 file.flush()
                 os.fsync(file.fileno())
             unfinished.replace(path)
+            # Before the smaller file is removed, which belongs to the former one.
+            sync_folder(self.folder)
         except BaseException:
             with suppress(OSError):
                 unfinished.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Modes of files and folders: readable and writable by their owner only."""
+"""Files and folders of a store: readable and writable by their owner only, and synced."""
 
 import os
 import stat
@@ -40,6 +40,17 @@ def make_private_file(path: Path) -> None:
     """Create an empty file for its owner only, unless there is one."""
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNERS_FILE))
+
+
+def sync_folder(folder: Path) -> None:
+    """Return once the names of a folder's files are on disk; OSError."""
+    # Windows syncs the entries of folders by itself, and cannot open them.
+    if os.name != "nt":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def restrict(paths: Iterable[Path]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.disk_space import disk_full_errors
-from pipeline.store.private_files import OWNERS_FILE, make_private_folder
+from pipeline.store.private_files import OWNERS_FILE, make_private_folder, sync_folder
 from pipeline.store.spool.framing import Record, pack, read_record
 from pipeline.store.spool.segments import (
     Segment,
@@ -105,7 +105,7 @@ class Spool:
             self._leave_segment()
         if self._current is None:
             make_private_folder(self.folder)
-            _sync_folder(self.folder.parent)
+            sync_folder(self.folder.parent)
             self._number += 1
             header = SegmentHeader(self._warehouse_id, self._last_seq, self._columns)
             self._current = _OpenSegment(segment_path(self.folder, self._number), pack_header(header))
@@ -131,7 +131,7 @@ class _OpenSegment:
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNERS_FILE)
         try:
             self.append(header)
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
         except BaseException:
             self.close()
             path.unlink(missing_ok=True)
@@ -185,16 +185,6 @@ def _write(descriptor: int, content: bytes) -> None:
     written = os.write(descriptor, content)
     while written < len(content):
         written += os.write(descriptor, memoryview(content)[written:])
-
-
-def _sync_folder(folder: Path) -> None:
-    # Windows syncs the entries of folders by itself, and cannot open them.
-    if os.name != "nt":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _removed(path: Path, last_seq: int, loaded_seq: int) -> bool:

@@ -1,4 +1,5 @@
 import os
+import stat
 from pathlib import Path
 
 import msgspec
@@ -116,6 +117,24 @@ def test_a_write_that_fails_leaves_the_former_file(
         files.write_base(HEADER, NEWER)
     assert read(files) == [(7, ALL_KEYS)]
     assert [path.name for path in files.folder.iterdir()] == ["prj_1.base.npz"]
+
+
+def test_a_new_file_is_synced_with_its_name_before_the_smaller_one_is_removed(
+    files: IndexFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files.write_base(HEADER, TABLES)
+    files.write_delta(HEADER, NEWER)
+    synced: list[tuple[bool, bool]] = []
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        synced.append((is_folder, (files.folder / "prj_1.delta.npz").exists()))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    files.write_base(HEADER, NEWER)
+    assert synced == [(False, True), (True, True)]
 
 
 def test_what_a_kill_leaves_of_a_write_is_not_read(files: IndexFiles) -> None:
