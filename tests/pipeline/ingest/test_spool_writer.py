@@ -1,0 +1,258 @@
+"""Spool writer: the queue, shared writes, syncs, refused rows and the end."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pipeline.ingest.errors import NotStoredError, OverloadedError
+from pipeline.ingest.ingest import Ingest
+from pipeline.ingest.spool_writer import SHARED_WRITE
+from pipeline.settings import Settings
+from pipeline.store.spool import spool as spools
+from pipeline.store.spool.spool import Place, Spool
+from pipeline.store.warehouse import events
+from pipeline.store.warehouse.connection import Cursor, Warehouse
+from tests.pipeline.full_disk import no_file_larger_than
+from tests.pipeline.ingest.event_rows import a_row, stored
+from tests.pipeline.ingest.running_ingest import running, submit_all
+
+
+@dataclass(frozen=True, slots=True)
+class HeldWriter:
+    """A writer that stays before its first write until `release` is set."""
+
+    has_begun: threading.Event = field(default_factory=threading.Event)
+    release: threading.Event = field(default_factory=threading.Event)
+
+
+@contextmanager
+def a_held_writer(monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldWriter]:
+    writer = HeldWriter()
+    append = Spool.append
+
+    def held_append(spool: Spool, first_seq: int, last_seq: int, payload: bytes) -> Place:
+        writer.has_begun.set()
+        writer.release.wait(30)
+        return append(spool, first_seq, last_seq, payload)
+
+    monkeypatch.setattr(Spool, "append", held_append)
+    yield writer
+    writer.release.set()
+
+
+async def queued(*submissions: Coroutine[Any, Any, None]) -> list[asyncio.Task[None]]:
+    """Start submissions; each is in the queue once its task has run to its first wait."""
+    tasks = [asyncio.create_task(submission) for submission in submissions]
+    await asyncio.sleep(0)
+    return tasks
+
+
+async def refusal_of_a_huge_request(ingest: Ingest) -> str:
+    with pytest.raises(OverloadedError) as refused:
+        await ingest.submit("prj_1", [a_row("late")], 10**12)
+    return str(refused.value)
+
+
+def test_requests_that_arrive_during_a_write_share_the_next(
+    ingest: Ingest, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes, commits = list[int](), list[int]()
+    append, transaction = Spool.append, warehouse.transaction
+
+    def counted_append(spool: Spool, first_seq: int, last_seq: int, payload: bytes) -> Place:
+        writes.append(last_seq)
+        return append(spool, first_seq, last_seq, payload)
+
+    def counted_transaction() -> object:
+        commits.append(len(writes))
+        return transaction()
+
+    monkeypatch.setattr(Spool, "append", counted_append)
+    monkeypatch.setattr(warehouse, "transaction", counted_transaction)
+    asyncio.run(submit_all(ingest, *[("prj_1", [a_row(f"e{number}")]) for number in range(200)]))
+    assert len(stored(ingest, warehouse)) == 200
+    assert 1 <= len(writes) < 20
+    assert 1 <= len(commits) < 10
+
+
+def test_requests_that_the_event_loop_reads_at_once_share_a_write(
+    ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes = list[int]()
+    append = Spool.append
+
+    def counted_append(spool: Spool, first_seq: int, last_seq: int, payload: bytes) -> Place:
+        writes.append(last_seq)
+        return append(spool, first_seq, last_seq, payload)
+
+    monkeypatch.setattr(Spool, "append", counted_append)
+    requests = [("prj_1", [a_row(f"e{number}")]) for number in range(SHARED_WRITE - 1)]
+    asyncio.run(submit_all(ingest, *requests))
+    assert writes == [len(requests)]
+
+
+def test_at_most_so_many_rows_share_a_commit(
+    warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heights = list[int]()
+    append = events.append
+
+    def counted_append(cursor: Cursor, project_id: str, table: pl.DataFrame) -> None:
+        heights.append(table.height)
+        append(cursor, project_id, table)
+
+    monkeypatch.setattr(events, "append", counted_append)
+    with running(warehouse, Settings(data_dir=tmp_path, ingest_commit_rows=10)) as ingest:
+        asyncio.run(
+            submit_all(ingest, *[("prj_1", [a_row()] * 7) for _ in range(5)], ("prj_1", [a_row()] * 25))
+        )
+        assert len(stored(ingest, warehouse)) == 60
+    # A request stays whole, whatever its size.
+    assert sorted(heights) == [7] * 5 + [25]
+
+
+def test_a_full_queue_refuses_and_says_when_to_come_back(
+    warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(warehouse, Settings(data_dir=tmp_path, ingest_queue_bytes=3000)) as ingest:
+
+        async def fill() -> list[BaseException | None]:
+            with a_held_writer(monkeypatch) as writer:
+                waiting = await queued(*(ingest.submit("prj_1", [a_row()], 1000) for _ in range(3)))
+                with pytest.raises(OverloadedError) as refused:
+                    await ingest.submit("prj_1", [a_row("refused")], 1000)
+                assert refused.value.retry_after >= 1
+                writer.release.set()
+                return await asyncio.gather(*waiting, return_exceptions=True)
+
+        assert asyncio.run(fill()) == [None] * 3
+        asyncio.run(ingest.submit("prj_1", [a_row("later")], 1000))
+    assert [event_id for _, event_id in stored(ingest, warehouse)] == ["e1", "e1", "e1", "later"]
+
+
+def test_one_request_larger_than_the_queue_passes_when_it_is_empty(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    with running(warehouse, Settings(data_dir=tmp_path, ingest_queue_bytes=1)) as ingest:
+        asyncio.run(ingest.submit("prj_1", [a_row()], 1000))
+    assert len(stored(ingest, warehouse)) == 1
+
+
+# A key that no 64 bits hold: what a row would be that slipped past every check.
+POISON = a_row("poison", visitor_key=2**64)
+
+
+def test_one_projects_broken_row_loses_nothing_of_the_others(
+    ingest: Ingest, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def together() -> list[BaseException | None]:
+        with a_held_writer(monkeypatch) as writer:
+            first = await queued(ingest.submit("prj_0", [a_row()]))
+            assert await asyncio.to_thread(writer.has_begun.wait, 30)
+            rest = await queued(
+                ingest.submit("prj_1", [a_row("a")]),
+                ingest.submit("prj_2", [a_row("x"), POISON]),
+                ingest.submit("prj_3", [a_row("b")]),
+            )
+            writer.release.set()
+            await asyncio.gather(*first)
+            return await asyncio.gather(*rest, return_exceptions=True)
+
+    answers = asyncio.run(together())
+    assert [type(answer) for answer in answers] == [type(None), NotStoredError, type(None)]
+    assert stored(ingest, warehouse, "prj_1")[0][1] == "a"
+    assert stored(ingest, warehouse, "prj_3")[0][1] == "b"
+    assert events.count_by_type(warehouse, "prj_2") == {}
+
+
+def test_after_a_failed_commit_the_next_one_works(ingest: Ingest, warehouse: Warehouse) -> None:
+    with pytest.raises(NotStoredError):
+        asyncio.run(ingest.submit("prj_1", [a_row("lost"), POISON]))
+    asyncio.run(ingest.submit("prj_1", [a_row("kept")]))
+    assert stored(ingest, warehouse) == [(1, "kept")]
+
+
+def test_a_full_disk_stores_nothing_of_a_request_and_recovers(ingest: Ingest, warehouse: Warehouse) -> None:
+    asyncio.run(ingest.submit("prj_1", [a_row("before")]))
+    with no_file_larger_than(100_000), pytest.raises(NotStoredError):
+        asyncio.run(ingest.submit("prj_1", [a_row(f"lost {number}" * 50) for number in range(1000)]))
+    asyncio.run(ingest.submit("prj_1", [a_row("after")]))
+    assert [event_id for _, event_id in stored(ingest, warehouse)] == ["before", "after"]
+
+
+def test_stopping_writes_what_waits_and_refuses_what_comes(
+    warehouse: Warehouse, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest = Ingest(warehouse, settings)
+    ingest.start()
+
+    async def stop_meanwhile() -> None:
+        with a_held_writer(monkeypatch) as writer:
+            waiting = await queued(*(ingest.submit("prj_1", [a_row()]) for _ in range(5)))
+            stopping = asyncio.create_task(asyncio.to_thread(ingest.stop))
+            async with asyncio.timeout(30):
+                # Refused either way: before for its size, then because the service is stopping.
+                while "stopping" not in await refusal_of_a_huge_request(ingest):
+                    await asyncio.to_thread(lambda: None)
+            writer.release.set()
+            await asyncio.gather(stopping, *waiting)
+
+    asyncio.run(stop_meanwhile())
+    assert [event_id for _, event_id in stored(ingest, warehouse)] == ["e1"] * 5
+
+
+def test_a_client_that_goes_away_costs_nobody_else(ingest: Ingest, warehouse: Warehouse) -> None:
+    async def leave() -> None:
+        leaving = asyncio.create_task(ingest.submit("prj_1", [a_row("left")]))
+        await asyncio.sleep(0)
+        leaving.cancel()
+        await ingest.submit("prj_1", [a_row("stayed")])
+
+    asyncio.run(leave())
+    assert [event_id for _, event_id in stored(ingest, warehouse)] == ["left", "stayed"]
+
+
+def test_nothing_is_acknowledged_before_it_is_synced(ingest: Ingest, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced, has_begun, release = list[int](), threading.Event(), threading.Event()
+
+    def held_sync(descriptor: int) -> None:
+        has_begun.set()
+        release.wait(30)
+        os.fsync(descriptor)
+        synced.append(descriptor)
+
+    async def submit() -> None:
+        waiting = await queued(*(ingest.submit("prj_1", [a_row(f"e{number}")]) for number in range(3)))
+        assert await asyncio.to_thread(has_begun.wait, 30)
+        assert not any(one.done() for one in waiting)
+        release.set()
+        await asyncio.gather(*waiting)
+        # The header of the file, and one record for all three.
+        assert len(synced) >= 2
+
+    monkeypatch.setattr(spools, "_sync_data", held_sync)
+    asyncio.run(submit())
+
+
+def test_what_cannot_be_synced_is_not_acknowledged(
+    ingest: Ingest, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.run(ingest.submit("prj_1", [a_row("before")]))
+
+    def fail(_: int) -> None:
+        raise OSError("input/output error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(spools, "_sync_data", fail)
+        with pytest.raises(NotStoredError):
+            asyncio.run(ingest.submit("prj_1", [a_row("lost")]))
+    asyncio.run(ingest.submit("prj_1", [a_row("after")]))
+    assert [event_id for _, event_id in stored(ingest, warehouse)] == ["before", "after"]
