@@ -70,6 +70,7 @@ def run_service(
         from api.logs import set_up_logging
         from api.server.config import server_config
         from api.server.garbage_collection import rare_collections
+        from api.server.thread_switches import frequent_switches
         from api.services import open_services
         from pipeline.store.ownership.ownership_watch import watched_ownership
 
@@ -87,7 +88,7 @@ def run_service(
 
         announce(listen(sockets))
         watch = watched_ownership(lock, services.catalog, end)
-        with suppress(KeyboardInterrupt), watch, rare_collections():
+        with suppress(KeyboardInterrupt), watch, rare_collections(), frequent_switches():
             server.run(sockets)
     if losses:
         raise CommandError(f"{losses[0]}: stop that process, or use another catalog")

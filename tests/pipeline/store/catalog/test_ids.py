@@ -1,4 +1,6 @@
 import re
+import subprocess
+import sys
 
 from pipeline.store.catalog.ids import free_name, new_id
 
@@ -16,3 +18,22 @@ def test_an_id_is_a_hundred_random_bits() -> None:
     assert all(
         len(set(place)) == 32 for place in zip(*(one.removeprefix("exp_") for one in ids), strict=True)
     )
+
+
+FORK = """
+import os
+from pipeline.store.catalog.ids import new_id
+new_id("exp")
+reader, writer = os.pipe()
+if os.fork() == 0:
+    os.write(writer, new_id("exp").encode())
+    os._exit(0)
+print(os.read(reader, 100).decode(), new_id("exp"))
+"""
+
+
+def test_a_forked_process_generates_other_ids() -> None:
+    output = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=True).stdout
+    childs, own = output.split()
+    assert len(childs) == len(own) > 20
+    assert childs != own
