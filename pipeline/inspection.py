@@ -115,7 +115,7 @@ def _sequence_findings(settings: Settings, facts: WarehouseFacts) -> Iterator[Fi
     for project_id, repeated in facts.repeated_seqs.items():
         if repeated:
             problem = f"{repeated:,} events of project {project_id} have the number of another event"
-            yield Finding("sequence numbers", problem, REBUILD)
+            yield Finding("sequence numbers", problem, RESTORE)
     for experiment_id, covered in facts.covered_seqs.items():
         if covered > facts.newest_seq:
             problem = f"results of experiment {experiment_id} count events that are not in the warehouse"

@@ -85,13 +85,18 @@ def open_pipeline(
 
 
 def _stored_paths(settings: Settings) -> Iterator[Path]:
-    """List the folder of the store with its files, and the snapshots."""
+    """List the folder of the store, its files and its folders with theirs."""
     yield settings.data_dir
     yield settings.secrets_key_path
     yield from settings.data_dir.glob(f"{settings.warehouse_path.name}*")
     yield from settings.data_dir.glob("catalog.sqlite3*")
     yield from settings.data_dir.glob(f"{settings.spool_path.name}*")
-    yield from settings.spool_path.glob("*")
-    if settings.snapshots_path.is_dir():
-        yield settings.snapshots_path
-        yield from settings.snapshots_path.rglob("*")
+    for folder in (
+        settings.spool_path,
+        settings.refused_events_path,
+        settings.assignments_path,
+        settings.snapshots_path,
+    ):
+        if folder.is_dir():
+            yield folder
+            yield from folder.rglob("*")

@@ -43,3 +43,24 @@ def test_a_pipeline_that_cannot_be_opened_leaves_the_folder_free(
             pass
     with open_pipeline(settings) as services:
         assert services.catalog.projects.all() == []
+
+
+def test_an_opened_store_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "store")
+    with open_pipeline(settings):
+        pass
+    folders = (
+        settings.spool_path,
+        settings.refused_events_path,
+        settings.assignments_path,
+        settings.snapshots_path,
+    )
+    for folder in folders:
+        folder.mkdir(exist_ok=True)
+        (folder / "file").touch()
+    found = [settings.data_dir, *settings.data_dir.rglob("*")]
+    for path in found:
+        path.chmod(0o777)
+    with open_pipeline(settings):
+        pass
+    assert [path for path in found if path.exists() and path.stat().st_mode & 0o077] == []

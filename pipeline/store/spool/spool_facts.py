@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.store.spool.segments import Segment, read_segments
+from pipeline.store.spool.segments import Segment, read_segment, segment_paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,15 +17,21 @@ class SpoolFacts:
 def inspect_spool(folder: Path, warehouse_id: str | None, loaded_seq: int) -> SpoolFacts:
     """Compare a spool with its warehouse, which has every event up to `loaded_seq`."""
     problem, last_seq = None, 0
-    for segment in read_segments(folder):
-        problem = problem or _problem_of(segment, warehouse_id or "", loaded_seq, max(loaded_seq, last_seq))
+    for path in segment_paths(folder).values():
+        try:
+            segment = read_segment(path)
+        except OSError as error:
+            problem = problem or f"the spool file {path} cannot be read: {error.strerror}"
+            continue
+        problem = problem or _problem_of(segment, warehouse_id or "", loaded_seq, last_seq)
         last_seq = max(last_seq, segment.last_seq)
     return SpoolFacts(last_seq, problem)
 
 
-def _problem_of(segment: Segment, warehouse_id: str, loaded_seq: int, seen_seq: int) -> str | None:
-    """Describe the damage of a segment; None without any. Events up to `seen_seq` are there."""
+def _problem_of(segment: Segment, warehouse_id: str, loaded_seq: int, spooled_seq: int) -> str | None:
+    """Describe the damage of a segment; None without any. Earlier segments end with `spooled_seq`."""
     header, file = segment.header, f"the spool file {segment.path}"
+    seen_seq = max(loaded_seq, spooled_seq)
     if header is not None and header.warehouse_id != warehouse_id:
         return f"{file} is of another warehouse"
     if header is not None and header.previous_seq > seen_seq:
@@ -34,6 +40,8 @@ def _problem_of(segment: Segment, warehouse_id: str, loaded_seq: int, seen_seq: 
     # Without a later event that waits, all that is not whole may have been torn, or is loaded already.
     if segment.last_seq <= loaded_seq:
         return None
+    if segment.records[0].first_seq <= spooled_seq:
+        return f"{file} repeats events of an earlier file"
     # A segment is synced with its header before any event in it is acknowledged.
     if header is None:
         return f"{file} is damaged at its beginning"

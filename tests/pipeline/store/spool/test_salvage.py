@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 
 from pipeline.store.spool.salvage import salvage_spool
@@ -36,3 +37,21 @@ def test_events_of_an_unknown_warehouse_are_not_taken_over(tmp_path: Path) -> No
     salvage_spool(folder, tmp_path / "aside", ["wh_1"], 0)
     assert segment_paths(folder) == {}
     assert len(segment_paths(tmp_path / "aside")) == 1
+
+
+def test_copied_events_are_kept_once_and_an_unreadable_entry_is_left_aside(tmp_path: Path) -> None:
+    folder, aside = tmp_path / "spool", tmp_path / "spool.damaged"
+    spool = Spool(folder, "wh_1", ())
+    for number in (1, 2, 3):
+        spool.append(number, number, b"%d" % number)
+    spool.close(0)
+    (written,) = segment_paths(folder).values()
+    shutil.copy(written, folder / "000000000002.spool")
+    (folder / "000000000003.spool").mkdir()
+    assert inspect_spool(folder, "wh_1", 0).problem is not None
+
+    salvage_spool(folder, aside, ["wh_1"], 0)
+    kept = [record.payload for segment in read_segments(folder) for record in segment.records]
+    assert kept == [b"1", b"2", b"3"]
+    assert inspect_spool(folder, "wh_1", 0).problem is None
+    assert (aside / "000000000003.spool").is_dir()

@@ -1,3 +1,4 @@
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -75,3 +76,21 @@ def test_the_spool_of_another_warehouse_is_told(tmp_path: Path, monkeypatch: pyt
     folder = a_spool(tmp_path, monkeypatch)
     for other in ("wh_2", None):
         assert "is of another warehouse" in (inspect_spool(folder, other, 0).problem or "")
+
+
+def test_a_copy_of_a_file_is_told_while_its_events_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = a_spool(tmp_path, monkeypatch)
+    *_, last = segment_paths(folder).values()
+    shutil.copy(last, folder / "000000000004.spool")
+    assert "repeats events of an earlier file" in (inspect_spool(folder, "wh_1", 0).problem or "")
+    assert inspect_spool(folder, "wh_1", RECORDS) == SpoolFacts(RECORDS, None)
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = a_spool(tmp_path, monkeypatch)
+    (folder / "000000000004.spool").mkdir()
+    facts = inspect_spool(folder, "wh_1", 0)
+    assert facts.last_seq == RECORDS
+    assert "000000000004.spool cannot be read: Is a directory" in (facts.problem or "")
