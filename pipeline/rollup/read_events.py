@@ -85,7 +85,7 @@ class ProjectRead:
     def _skip_repeats(self) -> None:
         for bucket in buckets(self._events, self._at_once * _BUCKETS_OF_KEYS):
             keys = self._reader.event_keys(bucket)
-            self._reader.skip_repeats(find_repeated_keys(keys) if self._reader.is_whole else keys)
+            self._reader.skip_repeats(find_repeated_keys(keys))
 
     def _partitions(self, key: str = "visitor_key") -> Partitions:
         return Partitions(key, self._buckets, self._folder)

@@ -1,6 +1,6 @@
 """Reader of raw events for rollups: deduplicated, in chunks of stored rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Final, NamedTuple, Self
@@ -61,7 +61,7 @@ class EventReader:
         self._table = f'"{table_name(project_id)}"'
         self._until = until
         self._ids = self._events
-        self._touched = ""
+        self._is_whole = True
         self._has_repeats = False
         self._identities = Identities(cursor, project_id, until=until, received_until=received_until)
         self._is_joined = False
@@ -102,21 +102,14 @@ class EventReader:
         self.cursor.execute(f"CREATE OR REPLACE TEMP TABLE touched_keys AS {keys}")
         if not events.add_visitors("touched_keys", most=int(most_share * self.count())):
             return None
-        events.add_related("touched_keys")
+        events.add_related()
         self._is_joined = True
-        self._touched = "SEMI JOIN touched_keys USING (visitor_key)"
-        self._table, self._ids = TABLE, SAME_IDS
-        return fetch_frame(self.cursor, "SELECT visitor_key FROM touched_visitors")["visitor_key"]
-
-    @property
-    def is_whole(self) -> bool:
-        """True while the events of all visitors are read."""
-        return not self._touched
+        self._table, self._ids, self._is_whole = TABLE, SAME_IDS, False
+        return fetch_frame(self.cursor, "FROM touched_visitors")["visitor_key"]
 
     def count(self) -> int:
         """Count the events to read, of all types."""
-        query = f"SELECT count(*) FROM {self._events} e {self._touched}"
-        return int(self.cursor.execute(query).fetchall()[0][0])
+        return int(self.cursor.execute(f"SELECT count(*) FROM {self._events}").fetchall()[0][0])
 
     def chunks(self, at_once: int) -> list[Chunk]:
         """Split the stored rows into chunks of `at_once`; one at least."""
@@ -126,7 +119,7 @@ class EventReader:
 
     def event_keys(self, bucket: Bucket) -> pl.Series:
         """Read the keys of event ids in `bucket`, one per event."""
-        query = f"SELECT event_key FROM {self._events} e {self._touched} WHERE {bucket.contains('event_key')}"
+        query = f"SELECT event_key FROM {self._ids} e WHERE {bucket.contains('event_key')}"
         return fetch_frame(self.cursor, query)["event_key"]
 
     def skip_repeats(self, event_keys: pl.Series) -> None:
@@ -176,22 +169,35 @@ class EventReader:
         """True where some event has both a visitor id and a user id."""
         return self._persons().exist
 
-    def of_type(self, kind: str, chunk: Chunk | None = None, *, related: str | None = None) -> str:
+    def of_type(self, kind: str, chunk: Chunk | None = None, *, with_related: bool = False) -> str:
         """Build a subquery of events of a type, each once, with its visitor, of the visitors to read.
 
-        Events of other visitors that meet the condition `related` are included.
+        Those of other visitors that they depend on are included `with_related`.
         """
         events = f"(SELECT * FROM {self._stored(chunk)} e WHERE e.type = '{kind}')"
-        events = self._of_persons(events, related, with_visitor_ids=kind != "conversion")
-        if self._has_repeats:
-            # This form hashes the few repeats; an anti join may hash the many events instead.
-            events = f"(SELECT * FROM {events} e WHERE (seq IN (SELECT seq FROM repeats)) IS NOT TRUE)"
-        return events
+        events = self._of_persons(events, with_related=with_related, with_visitor_ids=kind != "conversion")
+        return self._each_once(events)
+
+    def transaction_keys(self, kinds: Iterable[str]) -> pl.Series:
+        """Read the keys of the transactions of events of these types, one per event."""
+        types = ", ".join(f"'{kind}'" for kind in kinds)
+        events = self._each_once(
+            f"(SELECT * FROM {self._events} WHERE type IN ({types}) AND transaction_key IS NOT NULL)"
+        )
+        is_human = "NOT is_bot" if self.skip_bots else "true"
+        query = f"SELECT transaction_key FROM {events} WHERE {is_human}"
+        return fetch_frame(self.cursor, query)["transaction_key"]
+
+    def _each_once(self, events: str) -> str:
+        if not self._has_repeats:
+            return events
+        # This form hashes the few repeats; an anti join may hash the many events instead.
+        return f"(SELECT * FROM {events} e WHERE (seq IN (SELECT seq FROM repeats)) IS NOT TRUE)"
 
     def of_all_types(self, chunk: Chunk | None = None) -> str:
         """Build a subquery of all events in time, repeats and those that do not count included."""
         in_time = f"(SELECT * FROM {self._stored(chunk)} e WHERE e.received_at <= {self.received_until:d})"
-        return self._of_persons(in_time, None, with_visitor_ids=False)
+        return self._of_persons(in_time, with_related=False, with_visitor_ids=False)
 
     def _stored(self, chunk: Chunk | None) -> str:
         """Build the subquery of the stored events, or of a chunk of them."""
@@ -204,23 +210,13 @@ class EventReader:
             self._is_joined = True
         return self._identities
 
-    def _of_persons(self, events: str, related: str | None, *, with_visitor_ids: bool) -> str:
-        """Build the subquery of those of the events that are of the visitors to read, or `related`."""
-        if not self.is_whole:
-            events = _selected(events, "touched_keys", related)
+    def _of_persons(self, events: str, *, with_related: bool, with_visitor_ids: bool) -> str:
+        """Build the subquery of events with their persons: of the visitors to read, or all `with_related`."""
         if self._persons().exist:
             events = self._persons().joined(events, with_visitor_ids=with_visitor_ids)
-            if not self.is_whole:
-                # A visitor id may equal the user id of another person.
-                events = _selected(events, "touched_visitors", related)
-        return events
-
-
-def _selected(events: str, keys: str, related: str | None) -> str:
-    """Build the subquery of events with the keys in a table, or that meet the condition `related`."""
-    touched = f"visitor_key IN (SELECT visitor_key FROM {keys})"
-    condition = touched if related is None else f"({touched}) IS TRUE OR ({related}) IS TRUE"
-    return f"(SELECT * FROM {events} e WHERE {condition})"
+        if self._is_whole or with_related:
+            return events
+        return f"(SELECT * FROM {events} e WHERE visitor_key IN (FROM touched_visitors))"
 
 
 def newest_seq(warehouse: Warehouse, project_id: str) -> int | None:

@@ -21,8 +21,6 @@ _VALUE_CENTS: Final = f"""TRY_CAST(round(
     CASE WHEN w.value_path IS NULL THEN e.value * w.minor_units
       WHEN {_ATTRIBUTE} BETWEEN -{MAX_MINOR_UNITS:d} AND {MAX_MINOR_UNITS:d} THEN {_ATTRIBUTE} END
   ) AS BIGINT)"""
-# Orders of any visitor that may share a transaction with an order of the visitors to read.
-_RELATED: Final = "e.transaction_key IN (SELECT transaction_key FROM suspected_transactions)"
 
 
 class GoalEvents:
@@ -36,8 +34,6 @@ class GoalEvents:
         self._matched_by = matched_by
         self._reader = reader
         self._cursor = reader.cursor
-        if not reader.is_whole:
-            self._add_related_orders()
         self._find_signatures()
 
     def read_named_goals(self) -> set[str]:
@@ -54,11 +50,7 @@ class GoalEvents:
 
     def read_transactions(self) -> pl.Series:
         """Read the transaction keys of events, one per event with a transaction."""
-        keys = " UNION ALL ".join(
-            f"SELECT e.transaction_key FROM {self._of_type(kind)} e WHERE e.transaction_key IS NOT NULL"
-            for kind in self._matched_by
-        )
-        return fetch_frame(self._cursor, keys)["transaction_key"]
+        return self._reader.transaction_keys(self._matched_by)
 
     def select(self, matched: pl.DataFrame, shared_transactions: pl.Series) -> None:
         """Select the events of each `signature` in `matched`, and mark those of the transactions.
@@ -70,6 +62,9 @@ class GoalEvents:
             self._cursor.execute(
                 "CREATE OR REPLACE TEMP TABLE wanted_events AS FROM signatures JOIN matched USING (signature)"
             )
+        wanted = self._cursor.execute("SELECT DISTINCT type FROM wanted_events ORDER BY type").fetchall()
+        # Without any match, one type tells the columns.
+        self._wanted = [kind for (kind,) in wanted] or [*self._matched_by][:1]
         with registered(self._cursor, "shared", shared_transactions.alias("transaction_key").to_frame()):
             self._cursor.execute("CREATE OR REPLACE TEMP TABLE shared_transactions AS FROM shared")
 
@@ -78,7 +73,7 @@ class GoalEvents:
 
         `transaction_key` is null where no other event has the transaction.
         """
-        hits = " UNION ALL ".join(self._hits(kind, chunk) for kind in self._matched_by)
+        hits = " UNION ALL ".join(self._hits(kind, chunk) for kind in self._wanted)
         return fetch_frame(self._cursor, hits)
 
     def _hits(self, kind: str, chunk: Chunk) -> str:
@@ -94,7 +89,7 @@ class GoalEvents:
 
     def _of_type(self, kind: str, chunk: Chunk | None = None) -> str:
         """Build the subquery of events of a type, with the orders of others that share a transaction."""
-        events = self._reader.of_type(kind, chunk, related=_RELATED if kind == "conversion" else None)
+        events = self._reader.of_type(kind, chunk, with_related=True)
         return f"(SELECT * FROM {events} e WHERE NOT e.is_bot)" if self._reader.skip_bots else events
 
     def _find_signatures(self) -> None:
@@ -105,16 +100,3 @@ class GoalEvents:
         self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE signatures ({_SIGNATURE_COLUMNS})")
         numbered = f"SELECT row_number() OVER () AS signature, * FROM ({distinct})"
         self._cursor.execute(f"INSERT INTO signatures BY NAME {numbered}")
-
-    def _add_related_orders(self) -> None:
-        self._cursor.execute(
-            f"""
-            CREATE OR REPLACE TEMP TABLE suspected_transactions AS
-            SELECT DISTINCT e.transaction_key FROM {self._reader.of_type("conversion")} e
-            WHERE e.transaction_key IS NOT NULL
-            """
-        )
-        # Repeats were found among events of the visitors to read only; these orders are of any visitor.
-        orders = self._reader.of_type("conversion", related=_RELATED)
-        keys = fetch_frame(self._cursor, f"SELECT e.event_key FROM {orders} e WHERE {_RELATED}")["event_key"]
-        self._reader.skip_repeats(keys)

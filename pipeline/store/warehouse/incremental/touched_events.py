@@ -74,12 +74,10 @@ class TouchedEvents:
         self._copy(found)
         return True
 
-    def add_related(self, keys: str) -> None:
-        """Copy events with the transactions of these visitors, and find those with the id of any copy."""
+    def add_related(self) -> None:
+        """Copy events with a transaction of those that are copied, and find those with the id of any copy."""
         self.add_by(
-            "transaction_key",
-            f"SELECT transaction_key FROM {TABLE} SEMI JOIN {keys} USING (visitor_key) "
-            "WHERE transaction_key IS NOT NULL",
+            "transaction_key", f"SELECT transaction_key FROM {TABLE} WHERE transaction_key IS NOT NULL"
         )
         found = self._find("event_key", f"SELECT event_key FROM {TABLE}")
         others = (
@@ -98,18 +96,15 @@ class TouchedEvents:
 
     def _find(self, column: str, keys: str) -> int:
         """List the numbers of these events in a temporary table; return how many are not copied yet."""
-        self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE sought_keys AS SELECT DISTINCT * FROM ({keys})")
         # The keys are read alone first: to read every column takes ten times as long, for as many rows.
-        self._cursor.execute(
+        ((found,),) = self._cursor.execute(
             f"""
             CREATE OR REPLACE TEMP TABLE found_events AS
             SELECT seq FROM (
-              SELECT seq FROM {self._events} e
-              WHERE seq <= {self._after:d} AND {column} IN (FROM sought_keys)
+              SELECT seq FROM {self._events} e WHERE seq <= {self._after:d} AND {column} IN ({keys})
             ) ANTI JOIN {TABLE} USING (seq)
             """
-        )
-        ((found,),) = self._cursor.execute("SELECT count(*) FROM found_events").fetchall()
+        ).fetchall()
         return int(found)
 
     def _copy(self, found: int) -> None:

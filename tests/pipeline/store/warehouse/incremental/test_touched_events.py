@@ -50,7 +50,7 @@ def test_events_of_touched_visitors_are_copied_with_orders_and_ids_they_share(st
         events = TouchedEvents(cursor, f'"{table_name(project.id)}"', after=covered)
         assert copied(cursor) == keys("new")
         assert add_visitors(cursor, events, "v1")
-        events.add_related("touched")
+        events.add_related()
         assert copied(cursor) == keys("own", "new", "order")
         assert copied(cursor, SAME_IDS) == keys("own", "new", "order", "order")
 
