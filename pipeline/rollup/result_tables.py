@@ -57,8 +57,7 @@ class ResultTables:
         former = VisitorRows(*visitors.read_of(self._cursor, self._ids, touched))
         counted = concat_rows([self._encode(bucket) for bucket in buckets])
         removed, added = changed_rows(former, counted)
-        for number, rows in _by_experiment(removed.visitors.select("experiment", "visitor_key")):
-            visitors.remove(self._cursor, self._ids[number], rows["visitor_key"])
+        self._remove(removed)
         self._add(added)
         before = self._left_out
         changes = self._sum(concat_rows([added.signed(1), removed.signed(-1)]))
@@ -100,6 +99,11 @@ class ResultTables:
             columns = _columns_of(self._experiments[number], own.columns)
             own_orders = orders.get(number, visitors.no_orders())
             visitors.add(self._cursor, self._ids[number], own.select(columns), own_orders)
+
+    def _remove(self, rows: VisitorRows) -> None:
+        for kind, of_kind in (("visitors", rows.visitors), ("orders", rows.orders)):
+            for number, own in _by_experiment(of_kind.select("experiment", "visitor_key")):
+                visitors.remove(self._cursor, kind, self._ids[number], own["visitor_key"])
 
     def _sum(self, rows: VisitorRows) -> pl.DataFrame:
         """Sum up rows with their signs, but not those dimensions that ever were left out.

@@ -94,10 +94,14 @@ def remove_dimensions(cursor: Cursor, experiment_id: str, dimensions: Collection
 
 
 def count_rows(cursor: Cursor, experiment_ids: Iterable[str]) -> dict[str, int]:
-    """Count the rows of each experiment's sums."""
-    ids = list(experiment_ids)
-    counts = " UNION ALL ".join(f"SELECT count(*) FROM {result_table('aggregates', one)}" for one in ids)
-    return dict(zip(ids, (rows for (rows,) in cursor.execute(counts).fetchall()), strict=True)) if ids else {}
+    """Count the committed rows of each experiment's sums; removed ones may be counted, too."""
+    ids = {result_table("aggregates", one).strip('"'): one for one in experiment_ids}
+    # A count in each table takes fifteen times as long.
+    query = (
+        "SELECT table_name, estimated_size FROM duckdb_tables() WHERE table_name IN (SELECT unnest($names))"
+    )
+    rows = cursor.execute(query, {"names": list(ids)}).fetchall()
+    return {ids[name]: count for name, count in rows}
 
 
 def has_cubes(cursor: Cursor, experiment_id: str) -> bool:

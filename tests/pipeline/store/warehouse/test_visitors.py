@@ -42,13 +42,28 @@ def test_visitors_are_read_from_several_experiments_with_their_orders(cursor: Cu
     assert their_orders.select("experiment", "visitor_key").rows() == [(0, 2)]
 
 
-def test_visitors_taken_out_are_gone_with_their_orders(cursor: Cursor) -> None:
+@pytest.mark.parametrize("kind", ["visitors", "orders"])
+def test_rows_of_removed_visitors_are_gone(cursor: Cursor, kind: str) -> None:
     visitors.add(cursor, "exp_1", rows(1, 2, 2**64 - 1), orders(1, 2))
 
-    visitors.remove(cursor, "exp_1", pl.Series([2, 2**64 - 1], dtype=pl.UInt64))
+    visitors.remove(cursor, kind, "exp_1", pl.Series([2, 2**64 - 1], dtype=pl.UInt64))
 
-    assert cursor.execute("SELECT visitor_key FROM visitors_exp_1").fetchall() == [(1,)]
-    assert cursor.execute("SELECT visitor_key FROM orders_exp_1").fetchall() == [(1,)]
+    assert cursor.table(f"{kind}_exp_1").select("visitor_key").fetchall() == [(1,)]
+
+
+def test_rows_are_read_from_more_experiments_than_one_statement_takes(
+    cursor: Cursor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [f"exp_{number}" for number in range(1, 6)]
+    for number, experiment_id in enumerate(ids):
+        visitors.recreate(cursor, experiment_id, goals=1)
+        visitors.add(cursor, experiment_id, rows(number), orders(number))
+    monkeypatch.setattr(visitors, "_TABLES_AT_ONCE", 2)
+
+    found = visitors.read_of(cursor, ids, pl.Series([0, 2, 3, 4], dtype=pl.UInt64))
+
+    for part in found:
+        assert sorted(part.select("experiment", "visitor_key").rows()) == [(0, 0), (2, 2), (3, 3), (4, 4)]
 
 
 def test_digest_tells_visitors_and_orders_apart_but_not_their_order(cursor: Cursor) -> None:
