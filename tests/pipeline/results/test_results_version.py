@@ -1,6 +1,6 @@
 """Versions of results: another one after each change that a report depends on."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -11,26 +11,19 @@ from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.results.results_version import ResultsVersion
 from tests.builders import NOW, STARTED
-from tests.pipeline.working_store import WorkingStore, a_working_store, an_exposure
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path_factory.mktemp("store")) as opened:
-        yield opened
+from tests.pipeline.working_store import WorkingStore, an_exposure
 
 
 @pytest.fixture
-def project(store: WorkingStore) -> Project:
-    return store.add_project()
+def store(module_store: WorkingStore) -> WorkingStore:
+    return module_store
 
 
 @pytest.fixture
-def experiment(store: WorkingStore, project: Project) -> Experiment:
-    added = store.add_experiment(project)
-    store.write(project, an_exposure(added))
+def experiment(store: WorkingStore, project: Project, experiment: Experiment) -> Experiment:
+    store.write(project, an_exposure(experiment))
     store.rollup.refresh(project.id)
-    return added
+    return experiment
 
 
 Change = Callable[[WorkingStore, Project, Experiment], object]

@@ -1,27 +1,9 @@
-from collections.abc import Iterator
-
 import pytest
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.rollup import result_tables
-from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
-
-
-@pytest.fixture
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path_factory.mktemp("store")) as opened:
-        yield opened
-
-
-@pytest.fixture
-def project(store: WorkingStore) -> Project:
-    return store.add_project()
-
-
-@pytest.fixture
-def experiment(store: WorkingStore, project: Project) -> Experiment:
-    return store.add_experiment(project)
+from tests.pipeline.working_store import WorkingStore, a_purchase, an_event, an_exposure
 
 
 def refresh(store: WorkingStore, project: Project, experiment: Experiment) -> None:
