@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
+from engine.design.targeting.evaluation import Targeting, compile_targeting
 from engine.design.variants import Variant
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -81,3 +82,8 @@ def a_project(**overrides: Any) -> Project:
         "updated_at": STARTED,
     }
     return Project(**{**defaults, **overrides})
+
+
+def targeting_of(experiment: Experiment) -> Targeting:
+    """Compile the targeting rules of an experiment."""
+    return compile_targeting(experiment.targeting_rules)

@@ -107,7 +107,7 @@ def _decide(
         raise InvalidBodyError("attributes", str(error)) from error
     forced = received.body.assignments or {}
     visit = AssignmentRequest(visitor=visitor, attributes=attributes, forced=forced)
-    return known, decide(visit, cached.experiments, known.variant_ids)
+    return known, decide(visit, cached.experiments, cached.targeting_of, known.variant_ids)
 
 
 async def _verify_snippet(services: Services, cached: CachedProject, origin: str | None) -> None:

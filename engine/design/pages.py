@@ -63,9 +63,15 @@ def _exact(pattern: str) -> Matcher:
 def _page_and_query(url: str) -> tuple[str, str]:
     page, _, query = url.partition("#")[0].partition("?")
     if "://" in page:
-        page = _ORIGIN.sub(_plain_origin, page, count=1)
+        page = _with_plain_origin(page)
     # A browser reports /caf%C3%A9 for /café.
     return (unquote(page) if "%" in page else page).rstrip("/"), query
+
+
+# One page is compared with the patterns of many experiments.
+@lru_cache(maxsize=64)
+def _with_plain_origin(url: str) -> str:
+    return _ORIGIN.sub(_plain_origin, url, count=1)
 
 
 def _plain_origin(origin: re.Match[str]) -> str:
@@ -82,8 +88,8 @@ def _starts_with(pattern: str) -> Matcher:
     part = _part_for(pattern)
     if pattern.startswith("/"):
         return lambda url: part(url).startswith(pattern)
-    origin = _ORIGIN.sub(_plain_origin, pattern, count=1)
-    return lambda url: _ORIGIN.sub(_plain_origin, url, count=1).startswith(origin)
+    origin = _with_plain_origin(pattern)
+    return lambda url: _with_plain_origin(url).startswith(origin)
 
 
 def _wildcard(pattern: str) -> Matcher:
@@ -140,8 +146,10 @@ def redirect_url(experiment: Experiment, variant: Variant, page_url: str) -> str
 
     `relay_params` keeps the query parameters of the page, except those that the target sets itself.
     """
+    if experiment.type != "redirect":
+        return None
     target = next((change.value for change in variant.changes if change.action == "replace"), None)
-    if experiment.type != "redirect" or target is None:
+    if target is None:
         return None
     if not is_web_address(page_url):
         return target if is_web_address(target) else None

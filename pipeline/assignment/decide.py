@@ -1,13 +1,13 @@
 """Variant decisions: the variant of a visitor in each experiment of a project, with the reason."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from engine.design.assignment import assign
 from engine.design.experiment import Experiment
 from engine.design.pages import covers_page, redirect_url
-from engine.design.targeting.evaluation import evaluate
+from engine.design.targeting.evaluation import Targeting
 from engine.design.variants import Variant
 from pipeline.assignment.targeting_attributes import Visitor
 
@@ -41,12 +41,16 @@ class AssignmentRequest:
 
 
 def decide(
-    request: AssignmentRequest, experiments: Iterable[Experiment], stored: Mapping[str, str]
+    request: AssignmentRequest,
+    experiments: Iterable[Experiment],
+    targeting_of: Callable[[Experiment], Targeting],
+    stored: Mapping[str, str],
 ) -> list[VariantDecision]:
     """Decide the variant in every experiment that is served, or has a forced variant.
 
-    `stored` maps experiment id to the variant id of the visitor's first assignment, which stays whatever has
-    changed since, attributes and page included.
+    `targeting_of` compiles the rules of an experiment, or has done so. `stored` maps experiment id to the
+    variant id of the visitor's first assignment, which stays whatever has changed since, attributes and page
+    included.
     """
     decisions: list[VariantDecision] = []
     for experiment in experiments:
@@ -56,7 +60,8 @@ def decide(
                 _decision(request, experiment, forced, "forced", "the request asks for this variant")
             )
         elif experiment.status in SERVED:
-            decisions.append(_assign(request, experiment, stored.get(experiment.id)))
+            targeting = targeting_of(experiment)
+            decisions.append(_assign(request, experiment, targeting, stored.get(experiment.id)))
     return decisions
 
 
@@ -68,19 +73,19 @@ def _forced(request: AssignmentRequest, experiment: Experiment) -> Variant | Non
 
 
 def _assign(
-    request: AssignmentRequest, experiment: Experiment, stored_variant_id: str | None
+    request: AssignmentRequest, experiment: Experiment, targeting: Targeting, stored_variant_id: str | None
 ) -> VariantDecision:
     assignment = assign(experiment, request.visitor.visitor_id, stored_variant_id=stored_variant_id)
-    if assignment.status == "new" and (exclusion := _exclusion_reason(request, experiment)):
+    if assignment.status == "new" and (exclusion := _exclusion_reason(request, experiment, targeting)):
         return VariantDecision(experiment, None, "excluded", exclusion, None)
     return _decision(request, experiment, assignment.variant, assignment.status, assignment.reason)
 
 
-def _exclusion_reason(request: AssignmentRequest, experiment: Experiment) -> str | None:
+def _exclusion_reason(request: AssignmentRequest, experiment: Experiment, targeting: Targeting) -> str | None:
     """Return why a visitor without an assignment is excluded; None where eligible."""
     if request.visitor.url is not None and not covers_page(experiment, request.visitor.url):
         return "the experiment is not on this page"
-    eligibility = evaluate(experiment.targeting_rules, request.attributes)
+    eligibility = targeting(request.attributes)
     return None if eligibility.eligible else eligibility.reason
 
 

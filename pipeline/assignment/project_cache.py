@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.design.targeting.evaluation import Targeting, compile_targeting
 from engine.local_days import epoch_microseconds
 from pipeline.assignment.decide import SERVED
 from pipeline.events.decode import ProjectIds
@@ -49,6 +50,15 @@ class CachedProject:
     # Whether an exposure may count, now or later.
     has_open_experiments: bool
     excluded_networks: tuple[IPv4Network | IPv6Network, ...]
+    # By the id of each experiment whose targeting was asked for.
+    _targeting: dict[str, Targeting] = field(default_factory=dict, init=False, repr=False)
+
+    def targeting_of(self, experiment: Experiment) -> Targeting:
+        """Return the targeting of an experiment of the project, compiled once."""
+        known = self._targeting.get(experiment.id)
+        return known or self._targeting.setdefault(
+            experiment.id, compile_targeting(experiment.targeting_rules)
+        )
 
     def excludes(self, address: str | None) -> bool:
         """Return whether events from a network address are not stored."""

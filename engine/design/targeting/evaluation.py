@@ -22,43 +22,76 @@ class Eligibility:
     reason: str
 
 
+Targeting = Callable[[Attributes], Eligibility]
+"""Targeting rules that are compiled: the eligibility of a visitor with some attributes."""
+# The reason why a part of the rules does not hold, or None if it holds.
+_Failure = Callable[[Attributes], str | None]
+
+
 def evaluate(rules: Mapping[str, Any], attributes: Attributes) -> Eligibility:
     """Evaluate valid targeting rules on a visitor's attributes.
 
     An unknown attribute satisfies the negated operators (not_equals, not_in, not_contains,
     not_exists) and no other.
     """
+    return compile_targeting(rules)(attributes)
+
+
+def compile_targeting(rules: Mapping[str, Any]) -> Targeting:
+    """Compile valid targeting rules, for any number of visitors."""
     root = rules["root"]
     if not root["children"]:
-        return Eligibility(eligible=True, reason="every visitor is eligible")
-    failure = _failure(root, attributes)
-    return Eligibility(failure is None, failure or "the visitor matches the targeting rules")
+        everyone = Eligibility(eligible=True, reason="every visitor is eligible")
+        return lambda _: everyone
+    failure_of = _failure_of(root)
+    matching = Eligibility(eligible=True, reason="the visitor matches the targeting rules")
+
+    def targeting(attributes: Attributes) -> Eligibility:
+        failure = failure_of(attributes)
+        return matching if failure is None else Eligibility(eligible=False, reason=failure)
+
+    return targeting
 
 
-def _failure(node: Mapping[str, Any], attributes: Attributes) -> str | None:
-    """Return the reason why a node does not hold, or None if it holds."""
+def _failure_of(node: Mapping[str, Any]) -> _Failure:
+    """Compile a group or a condition."""
     if "children" not in node:
-        return _condition_failure(node, attributes)
-    failures = (_failure(child, attributes) for child in node["children"])
+        return _condition_failure(node)
+    children = [_failure_of(child) for child in node["children"]]
     if node["operator"] == "and":
-        return next((failure for failure in failures if failure), None)
+        return children[0] if len(children) == 1 else lambda attributes: _first(children, attributes)
+    reason = "the targeting rules exclude the visitor"
     if node["operator"] == "or":
-        return None if None in failures else "none of the alternatives of the targeting rules holds"
-    return "the targeting rules exclude the visitor" if None in failures else None
+        reason = "none of the alternatives of the targeting rules holds"
+    is_negated = node["operator"] == "not"
+
+    def failure(attributes: Attributes) -> str | None:
+        one_holds = any(child(attributes) is None for child in children)
+        return reason if one_holds == is_negated else None
+
+    return failure
 
 
-def _condition_failure(condition: Mapping[str, Any], attributes: Attributes) -> str | None:
+def _first(children: Sequence[_Failure], attributes: Attributes) -> str | None:
+    return next((failure for child in children if (failure := child(attributes)) is not None), None)
+
+
+def _condition_failure(condition: Mapping[str, Any]) -> _Failure:
     name, operator, key = condition["field"], condition["operator"], condition.get("key")
-    field = TARGETING_FIELDS[name]
-    known = _known(attributes, name, key)
-    actual = None if known is None else _comparable(field, operator, known)
-    wanted = [_comparable(field, operator, value) for value in condition.get("values", ())]
-    if OPERATORS[operator](actual, wanted):
-        return None
+    field, holds = TARGETING_FIELDS[name], OPERATORS[operator]
+    values = condition.get("values", ())
+    wanted = [_comparable(field, operator, value) for value in values]
     label = f"{name} {key!r}" if key else name
-    values = ", ".join(condition.get("values", ())[:5])
-    seen = "not known" if known is None else repr(known[:100])
-    return f"{label} is {seen}; wanted: {operator} {values}".rstrip()
+    wish = f"wanted: {operator} {', '.join(values[:5])}".rstrip()
+
+    def failure(attributes: Attributes) -> str | None:
+        known = _known(attributes, name, key)
+        if holds(None if known is None else _comparable(field, operator, known), wanted):
+            return None
+        seen = "not known" if known is None else repr(known[:100])
+        return f"{label} is {seen}; {wish}"
+
+    return failure
 
 
 def _known(attributes: Attributes, name: str, key: str | None) -> str | None:
@@ -98,7 +131,7 @@ def _ordered(holds: Callable[[float, float], bool]) -> Operator:
     return _any(compare)
 
 
-_equals = _any(lambda actual, value: actual == value)
+_equals: Operator = lambda actual, wanted: actual is not None and actual in wanted  # noqa: E731  # as is `_exists`
 _contains = _any(lambda actual, value: value in actual)
 _exists: Operator = lambda actual, _: actual is not None  # noqa: E731  # one line beside its kin
 

@@ -7,7 +7,7 @@ import pytest
 from pipeline.assignment.decide import AssignmentRequest, VariantDecision, decide
 from pipeline.assignment.targeting_attributes import Visitor
 from pipeline.events.attributes import UNKNOWN_CLIENT
-from tests.builders import an_experiment
+from tests.builders import an_experiment, targeting_of
 
 NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -22,7 +22,7 @@ def decision(
 ) -> VariantDecision | None:
     experiment = an_experiment(**{"status": "running", **overrides})
     request = AssignmentRequest(visitor=a_visitor(), attributes={}, forced=forced)
-    return next(iter(decide(request, [experiment], stored)), None)
+    return next(iter(decide(request, [experiment], targeting_of, stored)), None)
 
 
 def test_a_new_visitor_gets_a_variant() -> None:

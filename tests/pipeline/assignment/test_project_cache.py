@@ -82,3 +82,13 @@ def test_a_change_by_another_process_is_seen_within_a_second(catalog: Catalog, t
     other.close()
     clock.now += 1.0
     assert projects.with_id("prj_1").project.name == "Renamed"
+
+
+def test_targeting_is_compiled_once_for_each_version_of_a_project(catalog: Catalog) -> None:
+    clock = Clock()
+    cache = ProjectCache(catalog, clock)
+    cached = cache.with_id("prj_1")
+    (experiment,) = cached.experiments
+    assert cached.targeting_of(experiment) is cached.targeting_of(experiment)
+    clock.now += 2
+    assert cache.with_id("prj_1").targeting_of(experiment) is not cached.targeting_of(experiment)

@@ -9,7 +9,7 @@ from pipeline.assignment.visits import StoredVisits, assignment_rows, has_news, 
 from pipeline.events.attributes import UNKNOWN_CLIENT, Client
 from pipeline.events.hashing import hash64
 from pipeline.store.warehouse.events import EventRow
-from tests.builders import an_experiment
+from tests.builders import an_experiment, targeting_of
 
 BROWSER = Client.of_headers({"user-agent": "Mozilla/5.0 (Macintosh) Firefox/140.0", "cf-ipcountry": "DE"})
 BOT = Client.of_headers({"user-agent": "Mozilla/5.0 (compatible; Googlebot/2.1)"})
@@ -26,7 +26,9 @@ def rows_of(visit: EventRow, stored: Mapping[str, str], *inherited: str) -> list
     visitor = Visitor(visitor_id="v1", user_id=None, url=None, attributes={}, client=UNKNOWN_CLIENT)
     request = AssignmentRequest(visitor=visitor, attributes={}, forced={})
     known = KnownAssignments(variant_ids=stored, inherited=frozenset(inherited), is_linked=True)
-    return assignment_rows(visit, decide(request, [an_experiment(status="running")], stored), known)
+    return assignment_rows(
+        visit, decide(request, [an_experiment(status="running")], targeting_of, stored), known
+    )
 
 
 def test_new_assignments_become_rows_and_others_do_not() -> None:

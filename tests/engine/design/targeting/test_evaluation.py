@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.design.targeting.evaluation import OPERATORS, evaluate
+from engine.design.targeting.evaluation import OPERATORS, compile_targeting, evaluate
 from engine.design.targeting.fields import TARGETING_FIELDS
 from engine.design.targeting.rules import EVERYONE
 
@@ -106,6 +106,19 @@ def test_groups_combine() -> None:
     assert not evaluate(rules(german, operator="not"), visitor).eligible
     nested = rules(german, {"operator": "not", "children": [mobile]})
     assert evaluate(nested, visitor).eligible
+
+
+def test_compiled_rules_tell_visitors_apart() -> None:
+    german, mobile = when("country", "equals", "DE"), when("device_type", "equals", "mobile")
+    targeting = compile_targeting(rules(german, {"operator": "or", "children": [mobile, german]}))
+    verdicts = [
+        targeting({"country": country, "device_type": "mobile"}) for country in ("DE", "US", "de", None)
+    ]
+    assert [verdict.eligible for verdict in verdicts] == [True, False, True, False]
+    assert [verdict.reason for verdict in verdicts[1::2]] == [
+        "country is 'US'; wanted: equals DE",
+        "country is not known; wanted: equals DE",
+    ]
 
 
 def test_the_reason_names_the_condition_that_failed() -> None:
