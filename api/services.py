@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from cryptography.fernet import Fernet
+from fastapi import Request
 
 from api.bodies.slices import Turns
 from api.middleware.rate_limits import RateLimits
 from api.results.answers import ResultsAnswers
 from api.results.kept_answers import KeptAnswers
 from api.results.threads import ResultsThreads
+from api.sdk.admission import OwnAdmission
 from api.sdk.quotas import BrowserQuotas
 from api.timed_checks import TimedChecks
 from pipeline.assignment.exposure_filter import ExposureFilter
@@ -48,6 +50,10 @@ class Services(PipelineServices):
     address_key: AddressKey
     cipher: Fernet
     turns: Turns
+
+    def admission(self, request: Request) -> OwnAdmission:
+        """Begin the admission of a request to the SDK endpoints."""
+        return OwnAdmission(self, request)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ async def refuse_unknown_path(scope: Scope, receive: Receive, send: Send) -> Non
     services: Services = request.app.state.services
     credentials: HTTPAuthorizationCredentials | None = await bearer(request)
     if credentials is None and request.url.path.startswith(SDK_PATHS):
-        await project_of_browser(request, services)
+        await project_of_browser(request, services, services.admission(request))
     else:
         require_served(await run_in_threadpool(authenticated, request, credentials, services, utc_now()))
     raise HTTPException(405 if allowed_methods(request) else 404)

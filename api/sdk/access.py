@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from fastapi import Request
@@ -11,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from api.auth import Caller, authenticate, require_scope, require_served
 from api.errors import INVALID, ApiError
 from api.middleware.proxies import client_address
-from api.services import Services
+from api.sdk.admission import Admission, SdkServices
 from engine.design.project import Project
 from engine.design.validation.values import shown
 from engine.errors import Problem
@@ -52,6 +51,7 @@ class SdkRequest(Generic[BodyT]):
     cached: CachedProject
     body: BodyT
     sender: Sender
+    admission: Admission
     client: Client = UNKNOWN_CLIENT
     # The visitor's network address, and its keyed hash.
     address: str | None = None
@@ -63,7 +63,7 @@ class SdkRequest(Generic[BodyT]):
 
 
 async def read_request(
-    request: Request, services: Services, read: Callable[[CountBytes], Awaitable[BodyT]]
+    request: Request, services: SdkServices, read: Callable[[CountBytes], Awaitable[BodyT]]
 ) -> SdkRequest[BodyT]:
     """Check the key, read the body with `read`, which counts its bytes, and find the project.
 
@@ -75,23 +75,25 @@ async def read_request(
             or `validation_error` where a server names no project.
         NotFoundError: a project that the API key does not reach.
     """
+    admission = services.admission(request)
     authorization = request.headers.get("authorization")
     if authorization is not None:
         caller = await _server_caller(authorization, services)
         body = await read(_take_any)
         project_id = request.query_params.get("project_id") or body.project_id
-        cached = await _project_of_server(request, services, caller, project_id)
-        return SdkRequest(cached, body, "server")
-    cached = await project_of_browser(request, services)
+        cached = await _project_of_server(admission, services, caller, project_id)
+        return SdkRequest(cached, body, "server", admission)
+    cached = await project_of_browser(request, services, admission)
     address = client_address(request)
     address_key = services.address_key(address)
     # An address that has used up its quota is refused before its body is read.
-    services.quotas.require_room(cached.project.id, address_key)
-    count_bytes = partial(services.quotas.count_bytes, cached.project.id, address_key)
+    admission.require_room(address_key)
+    await admission.confirm(_declared_size(request))
     return SdkRequest(
         cached,
-        await read(count_bytes),
+        await read(admission.count_bytes),
         "browser",
+        admission,
         Client.of_headers(request.headers),
         address,
         address_key,
@@ -104,7 +106,12 @@ def _take_any(number: int) -> None:
     """Take any number of bytes: servers have no quota."""
 
 
-async def _server_caller(authorization: str, services: Services) -> Caller:
+def _declared_size(request: Request) -> int | None:
+    declared = request.headers.get("content-length", "")
+    return int(declared) if declared.isdecimal() else None
+
+
+async def _server_caller(authorization: str, services: SdkServices) -> Caller:
     scheme, _, token = authorization.partition(" ")
     caller = await run_in_threadpool(
         authenticate, token if scheme.lower() == "bearer" else None, services.catalog, utc_now()
@@ -115,7 +122,7 @@ async def _server_caller(authorization: str, services: Services) -> Caller:
 
 
 async def _project_of_server(
-    request: Request, services: Services, caller: Caller, project_id: str | None
+    admission: Admission, services: SdkServices, caller: Caller, project_id: str | None
 ) -> CachedProject:
     if not project_id:
         problem = Problem("project_id", "is required with a bearer key, in the body or the query")
@@ -127,11 +134,11 @@ async def _project_of_server(
         cached = await run_in_threadpool(services.project_cache.with_id, project_id)
     if cached.project.account_id != caller.account.id:
         raise NotFoundError("project", project_id)
-    await _count_request(request, services, cached)
+    await admission.count_request(cached)
     return cached
 
 
-async def project_of_browser(request: Request, services: Services) -> CachedProject:
+async def project_of_browser(request: Request, services: SdkServices, admission: Admission) -> CachedProject:
     """Find the project of a public key, and count the request to it: 401, 429, 402."""
     sdk_key = request.headers.get(KEY_HEADER) or request.query_params.get(KEY_PARAMETER) or ""
     cached = services.project_cache.fresh("key", sdk_key)
@@ -145,7 +152,7 @@ async def project_of_browser(request: Request, services: Services) -> CachedProj
                 "sdk:write",
                 headers={"WWW-Authenticate": "Bearer"},
             ) from None
-    await _count_request(request, services, cached)
+    await admission.count_request(cached)
     if not cached.account.is_served:
         raise ApiError("account_inactive", "the subscription of the project's account has ended")
     _require_own_page(request, cached.project)
@@ -167,13 +174,3 @@ def _require_own_page(request: Request, project: Project) -> None:
             "the project takes requests from pages on its own hosts only (allowed_hosts_only), and this one "
             f"comes from {shown(page) if page else 'a page that sends neither Origin nor Referer'}",
         )
-
-
-async def _count_request(request: Request, services: Services, cached: CachedProject) -> None:
-    """Count the request to the project, not to its account; ApiError `rate_limited`."""
-    limit = services.settings.sdk_rate_limit_per_minute
-    count = partial(services.limits.count, f"sdk/{cached.project.id}", limit)
-    # Counting in memory takes less time than handing it to a worker thread.
-    window = count() if services.limits.is_local else await run_in_threadpool(count)
-    request.state.window = window
-    window.require_room()

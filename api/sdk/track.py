@@ -6,11 +6,10 @@ from typing import Final
 
 import msgspec
 from fastapi import Request, Response
-from starlette.concurrency import run_in_threadpool
 
 from api.bodies.event_body import EVENTS, read_event_body
 from api.sdk.access import CountBytes, read_request
-from api.services import Services
+from api.sdk.admission import SdkServices
 from pipeline.assignment.exposure_filter import find_excluded
 from pipeline.clock import utc_now_us
 from pipeline.events.body import EventBody, divided, read_in_slices
@@ -38,12 +37,13 @@ async def store_events(request: Request, decode: Decode, *, single: bool = False
 
     With `single`, an object without `batch` is itself the one event.
     """
-    services: Services = request.app.state.services
+    services: SdkServices = request.app.state.services
     received = await read_request(request, services, partial(_read_events, request, services, single=single))
+    admission, project = received.admission, received.cached.project
     is_browser = received.sender == "browser"
-    project = received.cached.project
     if is_browser:
-        services.quotas.count_events(project.id, received.address_key, len(received.body.events))
+        admission.count_events(len(received.body.events))
+    await admission.confirm(received.body.size)
     context = RequestContext(
         received_us=utc_now_us(),
         project_ids=received.cached.ids,
@@ -57,16 +57,14 @@ async def store_events(request: Request, decode: Decode, *, single: bool = False
     )
     events = await services.turns.run(_decode_in_slices(decode, received.body, context))
     if found := find_excluded(events, received.cached):
-        mark = services.exposure_filter.mark_not_counted
-        events = await run_in_threadpool(mark, events, found, received.cached)
-    size = received.body.size + ROW_BYTES * len(events.rows)
-    await services.ingest.submit(project.id, events.rows, size)
+        events = await admission.mark_not_counted(events, found, received.cached)
+    await admission.store(events, received.body.size + ROW_BYTES * len(events.rows))
     answer = Answer(len(events.rows), events.rejected, events.results)
     return Response(_encode(answer), media_type="application/json")
 
 
 async def _read_events(
-    request: Request, services: Services, count_bytes: CountBytes, *, single: bool
+    request: Request, services: SdkServices, count_bytes: CountBytes, *, single: bool
 ) -> EventBody:
     body = await read_event_body(request, EVENTS)
     count_bytes(len(body))

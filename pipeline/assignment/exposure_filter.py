@@ -1,6 +1,6 @@
 """Exposures that do not count: of new visitors while an experiment takes none, or outside its traffic."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -43,25 +43,28 @@ class ExposureFilter:
     def mark_not_counted(
         self, events: DecodedEvents, found: dict[int, Exclusion], cached: CachedProject
     ) -> DecodedEvents:
-        """Mark those of the exposures `found` by `find_excluded` that do not count.
+        """Mark those of the exposures `found` by `find_excluded` that do not count."""
+        return marked(events, self.excluded({place: events.rows[place] for place in found}, cached))
+
+    def excluded(self, exposures: Mapping[int, EventRow], cached: CachedProject) -> dict[int, Exclusion]:
+        """Map the positions of exposures that do not count to the reasons.
 
         Each experiment is read again, since another process may have started it a moment ago. A visitor of a
         paused experiment who was exposed before counts, and so does one outside the traffic with an
         assignment from before.
         """
-        project_id = cached.project.id
+        project_id, limited = cached.project.id, cached.limited_experiments
         current = {
-            experiment_id: self._current(project_id, cached.limited_experiments[experiment_id])
-            for experiment_id in {str(events.rows[position].experiment_id) for position in found}
+            experiment_id: self._current(project_id, limited[experiment_id])
+            for experiment_id in {str(row.experiment_id) for row in exposures.values()} & limited.keys()
         }
         excluded: dict[int, Exclusion] = {}
-        for position in found:
-            row = events.rows[position]
-            experiment = current[str(row.experiment_id)]
-            exclusion = exclusion_of(experiment, row.visitor_id or "")
-            if exclusion and not self._is_known(project_id, experiment, row.visitor_key):
+        for position, row in exposures.items():
+            experiment = current.get(str(row.experiment_id))
+            exclusion = experiment and exclusion_of(experiment, row.visitor_id or "")
+            if experiment and exclusion and not self._is_known(project_id, experiment, row.visitor_key):
                 excluded[position] = exclusion
-        return _marked(events, excluded)
+        return excluded
 
     def _current(self, project_id: str, experiment: Experiment) -> Experiment:
         try:
@@ -80,7 +83,8 @@ class ExposureFilter:
         return experiment.id in known.variant_ids
 
 
-def _marked(events: DecodedEvents, excluded: dict[int, Exclusion]) -> DecodedEvents:
+def marked(events: DecodedEvents, excluded: Mapping[int, Exclusion]) -> DecodedEvents:
+    """Mark the exposures at the positions of `excluded`, and say so in their results."""
     rows = [
         row._replace(not_counted=excluded[position].code) if position in excluded else row
         for position, row in enumerate(events.rows)
@@ -88,7 +92,7 @@ def _marked(events: DecodedEvents, excluded: dict[int, Exclusion]) -> DecodedEve
     return DecodedEvents(rows, list(_results(events.results, excluded)))
 
 
-def _results(results: list[EventResult], excluded: dict[int, Exclusion]) -> Iterator[EventResult]:
+def _results(results: list[EventResult], excluded: Mapping[int, Exclusion]) -> Iterator[EventResult]:
     """Yield the results; those that are not rejected belong to the rows, in order."""
     position = 0
     for result in results:

@@ -84,13 +84,15 @@ class ProjectCache:
 
     catalog: Catalog
     clock: Callable[[], float] = time.monotonic
+    # Of the catalog, as the process counts it that makes most changes; this process by default.
+    version: Callable[[], int] | None = None
     _entries: dict[tuple[str, str], _Entry] = field(default_factory=dict)
     _loading: threading.Lock = field(default_factory=threading.Lock)
 
     def fresh(self, kind: Literal["id", "key"], value: str) -> CachedProject | None:
         """Return a project that is fresh enough to use; None where it has to be loaded."""
         entry = self._entries.get((kind, value))
-        if entry is None or entry.version != self.catalog.database.version:
+        if entry is None or entry.version != self._version():
             return None
         return entry.project if self.clock() - entry.loaded_at < MAX_AGE_SECONDS else None
 
@@ -102,12 +104,15 @@ class ProjectCache:
         """Return the project of a public key, loading it where it is not fresh; NotFoundError."""
         return self._load("key", sdk_key, self.catalog.projects.by_sdk_key)
 
+    def _version(self) -> int:
+        return self.catalog.database.version if self.version is None else self.version()
+
     def _load(self, kind: Literal["id", "key"], value: str, find: Callable[[str], Project]) -> CachedProject:
         # Threads that wait here find what the first one has loaded.
         with self._loading:
             if (project := self.fresh(kind, value)) is not None:
                 return project
-            loaded_at, version = self.clock(), self.catalog.database.version
+            loaded_at, version = self.clock(), self._version()
             project = self._read(find(value))
             if len(self._entries) >= MAX_PROJECTS:
                 self._entries.clear()

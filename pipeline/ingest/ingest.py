@@ -10,7 +10,7 @@ from pipeline.disk_space import DiskFullError
 from pipeline.ingest.loader import BulkBeginning, Loader, ProjectListener
 from pipeline.ingest.sequence_numbers import SequenceNumbers
 from pipeline.ingest.spool_writer import Listener, SpoolWriter
-from pipeline.ingest.spooled_events import ROW_BYTES, decode_groups
+from pipeline.ingest.spooled_events import ROW_BYTES, EncodedRows, decode_groups
 from pipeline.ingest.submissions import Submission
 from pipeline.settings import Settings
 from pipeline.store.ownership.commit_mark import CommitMark
@@ -69,13 +69,24 @@ class Ingest:
         Raises OverloadedError, NotStoredError, DiskFullError and WarehouseUnavailableError; none of the rows
         is stored then.
         """
-        if not rows:
-            return
+        if rows:
+            await self.put(project_id, rows, ROW_BYTES * len(rows) if size is None else size)
+
+    def put(
+        self,
+        project_id: str,
+        rows: Sequence[EventRow],
+        size: int,
+        encoded: EncodedRows | None = None,
+    ) -> asyncio.Future[None]:
+        """Queue rows of `size` bytes in memory, which may be `encoded` already.
+
+        The future resolves once they are on disk, or raises as `submit`; OverloadedError is raised at once.
+        """
         loop = asyncio.get_running_loop()
-        memory = ROW_BYTES * len(rows) if size is None else size
-        submission = Submission(project_id, rows, memory, loop, loop.create_future())
+        submission = Submission(project_id, rows, size, loop, loop.create_future(), encoded)
         self._writer.put(submission)
-        await submission.stored
+        return submission.stored
 
     def write_now(self, project_id: str, table: pl.DataFrame) -> None:
         """Store one batch of events in a transaction of its own, from any thread.

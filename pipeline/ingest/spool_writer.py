@@ -94,7 +94,8 @@ class SpoolWriter:
             encoded = list[tuple[Submission, EncodedRows]]()
             for submission in group:
                 try:
-                    encoded.append((submission, encode_rows(submission.rows)))
+                    rows = encode_rows(submission.rows) if submission.encoded is None else submission.encoded
+                    encoded.append((submission, rows))
                 except Exception:
                     logger.exception("events of project %s were not stored", submission.project_id)
                     self._answer([submission], _NOT_STORED)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from pipeline.ingest.spooled_events import EncodedRows
 from pipeline.store.warehouse.events import EventRow
 
 
@@ -17,6 +18,8 @@ class Submission:
     size: int
     loop: asyncio.AbstractEventLoop
     stored: asyncio.Future[None]
+    # The rows as the spool has them, where they came encoded.
+    encoded: EncodedRows | None = None
 
 
 def resolve(submissions: Sequence[Submission], error: Callable[[], Exception] | None = None) -> None:
