@@ -6,17 +6,13 @@ from typing import Final
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
+from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Route
 
 from api import errors
 from api.mcp.endpoint import McpEndpoint
-from api.mcp.key_in_path import PATH, KeyInPathMiddleware
-from api.middleware.caching import NoStore
-from api.middleware.cors import SdkCors
-from api.middleware.encoded_slashes import EncodedSlashes
-from api.middleware.proxies import TrustedProxies
-from api.middleware.rate_limits import RateLimitHeaders
-from api.middleware.request_ids import RequestIds
+from api.mcp.key_in_path import PATH
+from api.middleware.outer_middleware import outer_middleware
 from api.openapi import describe
 from api.routes import (
     account,
@@ -62,6 +58,7 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
             async with mcp.serving():
                 yield
 
+    answered_before = _with_prefix(sdk.router)
     app = FastAPI(
         title="Truelift",
         version=VERSION,
@@ -71,18 +68,12 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
         # An unknown path is a 404, never a redirect.
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
+        middleware=[*outer_middleware(settings), Middleware(SdkEndpoints, routes=answered_before)],
         # Otherwise each request looks for the settings of OpenTelemetry in the environment.
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.openapi = describe(app)  # type: ignore[method-assign] # FastAPI's documented way to extend the document
     errors.install(app)
-    answered_before = _with_prefix(sdk.router)
-    app.add_middleware(SdkEndpoints, routes=answered_before)
-    app.add_middleware(RateLimitHeaders)
-    app.add_middleware(NoStore)
-    app.add_middleware(SdkCors)
-    app.add_middleware(RequestIds)
-    app.add_middleware(TrustedProxies, networks=settings.trusted_networks)
     for router in RESOURCES:
         app.include_router(router, prefix=PREFIX)
     app.include_router(health.router)
@@ -92,10 +83,6 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
     app.mount(PREFIX, refuse_unknown_path)
     # Every route that takes requests, for the document, the tools and the methods of a path.
     app.state.operations = [*answered_before, *app.routes]
-    # Outermost, so that no other middleware sees a path with a key in it.
-    app.add_middleware(KeyInPathMiddleware)
-    # A path is decoded before anything compares it.
-    app.add_middleware(EncodedSlashes)
     return app
 
 

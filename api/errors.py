@@ -67,6 +67,7 @@ KEY_CODES: Final = ("invalid_api_key", "account_inactive", "forbidden", "rate_li
 BODY_CODES: Final = ("invalid_json", "payload_too_large", "unsupported_media_type", "validation_error")
 INVALID: Final = "the request is not valid; `details` names every problem"
 RETRY_AFTER_SECONDS: Final = 1
+INTERNAL_ERROR: Final = "something went wrong on our side; quote the request id"
 
 
 class ApiError(Exception):
@@ -169,8 +170,6 @@ def merged(*described: Mapping[int | str, dict[str, Any]]) -> dict[int | str, di
 
 
 def _api_error(request: Request, error: Exception) -> ApiError:
-    if isinstance(error, ApiError):
-        return error
     if isinstance(error, TransitionError):
         return ApiError(error.code, error.message, error.problems)
     if isinstance(error, RequestValidationError):
@@ -179,11 +178,13 @@ def _api_error(request: Request, error: Exception) -> ApiError:
         code = next(code for code, row in ERROR_CODES.items() if row.status == error.status_code)
         headers = {"Allow": allowed_methods(request)} if error.status_code == 405 else error.headers
         return ApiError(code, f"{request.method} {request.url.path}: {error.detail}", headers=headers)
-    return _inner_error(error)
+    return api_error(error)
 
 
-def _inner_error(error: Exception) -> ApiError:
-    """Convert an error of the engine or the pipeline."""
+def api_error(error: Exception) -> ApiError:
+    """Convert an error of the engine or the pipeline; one of the API stays."""
+    if isinstance(error, ApiError):
+        return error
     code = next(code for code, row in ERROR_CODES.items() if isinstance(error, row.errors))
     if code == "validation_error":
         return ApiError(code, INVALID, getattr(error, "problems", ()))

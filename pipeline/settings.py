@@ -35,6 +35,13 @@ class Settings(BaseSettings):
         "commas; empty for none.",
     )
 
+    collectors: int = Field(
+        0,
+        ge=0,
+        le=64,
+        description="Processes that take connections and decode events, beside the one that owns the store; "
+        "0 for none.",
+    )
     max_connections: int = Field(
         10_000, gt=0, description="Connections at once; fewer where the limit of open files is lower."
     )
@@ -185,7 +192,7 @@ class SettingsError(Exception):
     """A setting that does not exist, or a value that it cannot have; the message names each."""
 
 
-def read_settings(**given: Path) -> Settings:
+def read_settings(**given: Path | int) -> Settings:
     """Read the settings of the environment, but for the `given` ones; SettingsError."""
     try:
         return Settings.model_validate(given)

@@ -4,17 +4,20 @@ import gc
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from api.cli.console import CommandError, out
-from api.cli.listening import bound_sockets, listen
+from api.cli.listening import bound_sockets, listen, shared_sockets
 from api.cli.options import DataDir
 from api.cli.stores import settings_for
 
 if TYPE_CHECKING:
+    import uvicorn
+
     from api.services import Services
     from pipeline.settings import Settings
     from pipeline.store.ownership.store_lock import OwnershipLostError, StoreLock
@@ -24,13 +27,22 @@ def serve(
     data_dir: DataDir = Path("data/store"),
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65535)] = 8000,
+    collectors: Annotated[
+        int | None,
+        typer.Option(
+            help="Processes that take connections and decode events, beside the one that owns the store.",
+            min=0,
+            max=64,
+            show_default="TRUELIFT_COLLECTORS, or 0",
+        ),
+    ] = None,
     accept_loss: Annotated[
         bool,
         typer.Option("--accept-loss", help="Go on with what is left of a store that is missing parts."),
     ] = False,
 ) -> None:
     """Serve the API until Ctrl-C; one process owns the store."""
-    settings = settings_for(data_dir)
+    settings = settings_for(data_dir, **({} if collectors is None else {"collectors": collectors}))
     with locked_for_service(settings, host, port) as (lock, sockets):
         run_service(settings, lock, sockets, announce=_announce, accept_loss=accept_loss)
 
@@ -64,8 +76,6 @@ def run_service(
     `GET /healthz` answers 200 once requests are taken.
     """
     with without_collection():
-        import uvicorn
-
         from api.app import create_app
         from api.logs import set_up_logging
         from api.server.config import server_config
@@ -78,20 +88,40 @@ def run_service(
     with ExitStack() as stack:
         # Opened here, since an error in the lifespan of the application would be a traceback.
         services = stack.enter_context(open_services(settings, lock=lock, accept_loss=accept_loss))
-        config = server_config(create_app(settings, closing(stack, services)), settings)
-        server = uvicorn.Server(config)
+        app = create_app(settings, closing(stack, services))
+        groups = stack.enter_context(shared_sockets(sockets, settings.collectors))
+        announce_url = partial(announce, listen(sockets))
+        server = _server(server_config(app, settings), services, groups, announce_url)
         losses: list[OwnershipLostError] = []
 
         def end(loss: "OwnershipLostError") -> None:
             losses.append(loss)
             server.should_exit = True
 
-        announce(listen(sockets))
         watch = watched_ownership(lock, services.catalog, end)
         with suppress(KeyboardInterrupt), watch, rare_collections(), frequent_switches():
             server.run(sockets)
     if losses:
         raise CommandError(f"{losses[0]}: stop that process, or use another catalog")
+    if isinstance(failure := getattr(server, "failure", None), Exception):
+        raise CommandError(f"{failure}; the lines above say why")
+
+
+def _server(
+    config: "uvicorn.Config",
+    services: "Services",
+    groups: "list[list[socket.socket]]",
+    announce: Callable[[], None],
+) -> "uvicorn.Server":
+    """Build the server: collectors take the connections of each group, or this process takes them."""
+    import uvicorn
+
+    if not groups:
+        announce()
+        return uvicorn.Server(config)
+    from api.collectors.owner_server import OwnerServer
+
+    return OwnerServer(config, services, groups, announce)
 
 
 @contextmanager

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from pipeline.store.catalog.catalog import Catalog
 
 
-def settings_for(data_dir: Path) -> "Settings":
-    """Read the settings of this environment, for the store in `data_dir`; SettingsError."""
+def settings_for(data_dir: Path, **given: int) -> "Settings":
+    """Read the settings of this environment, but for the `given` ones; SettingsError."""
     from pipeline.settings import read_settings
 
-    return read_settings(data_dir=data_dir)
+    return read_settings(data_dir=data_dir, **given)
 
 
 @contextmanager

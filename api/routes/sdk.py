@@ -13,8 +13,7 @@ from api.schemas.inputs import CONVERSION_BATCH, TRACK_BATCH, VISIT
 from api.schemas.sdk import EventResults, VisitAnswer
 from api.sdk.access import OPEN_TO_BROWSERS
 from api.sdk.init import answer_init
-from api.sdk.track import store_events
-from pipeline.events.decode import decode_conversions, decode_tracked
+from api.sdk.track import answer_conversions, answer_events
 
 ROUTER_RESPONSES: Final = documented(*KEY_CODES, "not_found", *BODY_CODES, "unavailable")
 router: Final = APIRouter(prefix="/sdk", tags=["SDK"], responses=ROUTER_RESPONSES)
@@ -25,7 +24,7 @@ router: Final = APIRouter(prefix="/sdk", tags=["SDK"], responses=ROUTER_RESPONSE
 )
 async def track_events(request: Request) -> Response:
     """Store exposures and events: answered once they are on disk. An invalid event is rejected alone."""
-    return await store_events(request, decode_tracked)
+    return await answer_events(request)
 
 
 @router.post(
@@ -35,7 +34,7 @@ async def track_events(request: Request) -> Response:
 )
 async def track_conversions(request: Request) -> Response:
     """Store conversions, orders and refunds, one or a batch: answered once they are on disk."""
-    return await store_events(request, decode_conversions, single=True)
+    return await answer_conversions(request)
 
 
 @router.post("/init", responses={200: {"model": VisitAnswer}}, openapi_extra=taking(VISIT) | OPEN_TO_BROWSERS)

@@ -14,7 +14,7 @@ from pipeline.assignment.exposure_filter import find_excluded
 from pipeline.clock import utc_now_us
 from pipeline.events.body import EventBody, divided, read_in_slices
 from pipeline.events.browser_money import BrowserMoney
-from pipeline.events.decode import DecodedEvents, RequestContext
+from pipeline.events.decode import DecodedEvents, RequestContext, decode_conversions, decode_tracked
 from pipeline.events.rejections import EventResult
 from pipeline.ingest.spooled_events import ROW_BYTES
 
@@ -30,6 +30,16 @@ class Answer(msgspec.Struct):
 
 
 _encode: Final = msgspec.json.Encoder().encode
+
+
+async def answer_events(request: Request) -> Response:
+    """Store exposures and events."""
+    return await store_events(request, decode_tracked)
+
+
+async def answer_conversions(request: Request) -> Response:
+    """Store conversions, orders and refunds, one or a batch."""
+    return await store_events(request, decode_conversions, single=True)
 
 
 async def store_events(request: Request, decode: Decode, *, single: bool = False) -> Response:

@@ -7,8 +7,8 @@ import json
 import logging
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -59,13 +59,14 @@ class Service:
     """A running service, a shop of it, and the names that stand in requests."""
 
     client: TestClient
+    app: ASGIApp
     shop: Shop
     names: Mapping[str, str]
 
     def answer(self, request: RecordedRequest) -> Answer:
         """Send a request to the application as the server does."""
         assert self.client.portal is not None
-        return self.without_ids(self.client.portal.call(exchange, self.client.app, request, self.names))
+        return self.without_ids(self.client.portal.call(exchange, self.app, request, self.names))
 
     def without_ids(self, answer: Answer) -> Answer:
         """Replace what differs between runs."""
@@ -82,10 +83,18 @@ class Service:
         return {name: self.answer(request) for name, request in requests.items()}
 
 
-def all_answers(folder: Path) -> dict[str, Answer]:
+def the_app(client: TestClient) -> AbstractContextManager[ASGIApp]:
+    """Return the application that owns the store."""
+    return nullcontext(client.app)
+
+
+AppOf = Callable[[TestClient], AbstractContextManager[ASGIApp]]
+
+
+def all_answers(folder: Path, app_of: AppOf = the_app) -> dict[str, Answer]:
     """Send every request to a service in the state that its group needs."""
     answers: dict[str, Answer] = {}
-    with a_service(folder / "usual") as service:
+    with a_service(folder / "usual", app_of) as service:
         answers |= service.answers(ACCEPTED)
         answers["stored events"] = service.without_ids({"rows": service.shop.stored(_STORED)})
         answers |= service.answers(REFUSED) | service.answers(METHODS) | service.answers(PATHS)
@@ -93,11 +102,11 @@ def all_answers(folder: Path) -> dict[str, Answer]:
             answers |= service.answers(BROKEN)
         service.shop.customer.services.ingest.stop()
         answers |= service.answers(STOPPED)
-    with a_service(folder / "limited", sdk_rate_limit_per_minute=1) as service:
+    with a_service(folder / "limited", app_of, sdk_rate_limit_per_minute=1) as service:
         answers |= service.answers(LIMITED)
-    with a_service(folder / "quotas", address_events_per_minute=3) as service:
+    with a_service(folder / "quotas", app_of, address_events_per_minute=3) as service:
         answers |= service.answers(QUOTAS)
-    with a_service(folder / "unpaid") as service:
+    with a_service(folder / "unpaid", app_of) as service:
         customer = service.shop.customer
         customer.services.catalog.accounts.update(customer.account.id, subscription_status="unpaid")
         answers |= service.answers(UNPAID)
@@ -105,14 +114,15 @@ def all_answers(folder: Path) -> dict[str, Answer]:
 
 
 @contextmanager
-def a_service(folder: Path, **limits: int) -> Iterator[Service]:
+def a_service(folder: Path, app_of: AppOf, **limits: int) -> Iterator[Service]:
     """Open a service with a shop, and another project that only its own pages may use."""
     with TestClient(create_app(Settings(data_dir=folder, **limits))) as client:  # type: ignore[arg-type]
         customer = a_customer_of(client)
         project = customer.a_project()
         shop = Shop.opened_by(customer, project, customer.an_experiment(project))
         own_hosts = customer.a_project(name="Own hosts", settings={"allowed_hosts_only": True})
-        yield Service(client, shop, _names(customer, shop, own_hosts.rpartition("/")[2]))
+        with app_of(client) as app:
+            yield Service(client, app, shop, _names(customer, shop, own_hosts.rpartition("/")[2]))
 
 
 def _names(customer: Customer, shop: Shop, other_id: str) -> dict[str, str]:

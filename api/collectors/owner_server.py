@@ -1,0 +1,49 @@
+"""Server of the owner of the store, whose collectors take the connections."""
+
+import socket
+from collections.abc import Callable, Sequence
+
+import uvicorn
+
+from api.collectors.supervisor import CollectorError, Supervisor
+from api.services import Services
+
+
+class OwnerServer(uvicorn.Server):
+    """Server without connections of its own; `failure` is why its collectors could not be started."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        services: Services,
+        groups: Sequence[Sequence[socket.socket]],
+        announce: Callable[[], None],
+    ) -> None:
+        """Start a collector for each group of listening sockets; `announce` is called once all are ready."""
+        super().__init__(config)
+        self.failure: CollectorError | None = None
+        self._groups = groups
+        self._announce = announce
+        self._services = services
+        self._supervisor: Supervisor | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:  # noqa: ARG002 - collectors have them
+        """Start the application and the collectors."""
+        await super().startup(sockets=[])
+        app, tasks = self.config.loaded_app, self.server_state.tasks
+        self._supervisor = Supervisor(self._groups, self._services, app, tasks)
+        try:
+            await self._supervisor.start()
+        except CollectorError as error:
+            self.failure = error
+            self.should_exit = True
+        else:
+            self._announce()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:  # noqa: ARG002 - collectors have them
+        """Take no more connections, let the collectors end their requests, and stop the application."""
+        for one in (one for group in self._groups for one in group):
+            one.close()
+        if self._supervisor is not None:
+            await self._supervisor.stop()
+        await super().shutdown(sockets=[])

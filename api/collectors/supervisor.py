@@ -1,0 +1,175 @@
+"""Supervision of collectors by the owner of the store: started, started again, and stopped."""
+
+import asyncio
+import logging
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from starlette.types import ASGIApp
+
+from api.collectors.event_calls import EventCalls
+from api.collectors.forwarded_requests import ForwardedRequests
+from api.collectors.link import Link
+from api.collectors.messages import (
+    BodyPart,
+    ClientLeft,
+    EventCall,
+    ExposureCall,
+    Message,
+    PartSent,
+    Ready,
+    RequestHead,
+)
+from api.server.config import GRACEFUL_SECONDS
+from api.services import Services
+
+# The pause before a start again, doubled after each start that failed.
+FIRST_PAUSE_SECONDS: Final = 0.1
+LONGEST_PAUSE_SECONDS: Final = 10.0
+# A collector that has not ended by then is killed.
+STOP_SECONDS: Final = GRACEFUL_SECONDS + 5.0
+
+logger = logging.getLogger(__name__)
+
+
+class CollectorError(Exception):
+    """A collector cannot be started."""
+
+
+class CollectorLink:
+    """The owner's end of the link to one collector."""
+
+    def __init__(self, app: ASGIApp, services: Services, tasks: set[asyncio.Task[None]]) -> None:
+        """Answer the calls of the collector, and the requests that it passes on by `app`."""
+        self.ready = asyncio.Event()
+        self.lost = asyncio.Event()
+        self.link = Link(self._receive, self._lose)
+        self._calls = EventCalls(services, tasks, self.link.send)
+        self._requests = ForwardedRequests(app, tasks, self.link.send)
+
+    def _receive(self, message: Message) -> None:
+        if isinstance(message, EventCall):
+            self._calls.take(message)
+        elif isinstance(message, BodyPart | ClientLeft | PartSent):
+            self._requests.take(message)
+        elif isinstance(message, RequestHead):
+            self._requests.begin(message)
+        elif isinstance(message, ExposureCall):
+            self._calls.take_exposures(message)
+        elif isinstance(message, Ready):
+            self.ready.set()
+
+    def _lose(self) -> None:
+        self._requests.leave()
+        self.lost.set()
+
+
+class Supervisor:
+    """The collectors of an owner, one for each group of listening sockets."""
+
+    def __init__(
+        self,
+        groups: Sequence[Sequence[socket.socket]],
+        services: Services,
+        app: ASGIApp,
+        tasks: set[asyncio.Task[None]],
+    ) -> None:
+        """Work for the collectors in `tasks`, which the server waits for at its end."""
+        self._groups = groups
+        self._services = services
+        self._app = app
+        self._tasks = tasks
+        self._stopping = asyncio.Event()
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._kept: list[asyncio.Task[None]] = []
+
+    @property
+    def process_ids(self) -> list[int]:
+        """Process ids of the collectors that run."""
+        return [process.pid for process in self._processes.values()]
+
+    async def start(self) -> None:
+        """Return once every collector takes connections; CollectorError where one cannot be started."""
+        loop = asyncio.get_running_loop()
+        ready = [loop.create_future() for _ in self._groups]
+        self._kept = [loop.create_task(self._keep(number, first)) for number, first in enumerate(ready)]
+        await asyncio.gather(*ready)
+
+    async def stop(self) -> None:
+        """Let the collectors end their requests, and wait for their processes."""
+        self._stopping.set()
+        for process in self._processes.values():
+            process.terminate()
+        if self._kept:
+            _, late = await asyncio.wait(self._kept, timeout=STOP_SECONDS)
+            for process in self._processes.values():
+                process.kill()
+            if late:
+                await asyncio.wait(late)
+
+    async def _keep(self, number: int, first: "asyncio.Future[None]") -> None:
+        """Run one collector after another, the `first` of which is told when it is ready."""
+        failures = 0
+        while not self._stopping.is_set():
+            status, was_ready = await self._run(number, first)
+            if not first.done():
+                first.set_exception(CollectorError(f"a collector ended at its start with status {status}"))
+                return
+            if self._stopping.is_set():
+                return
+            failures = 0 if was_ready else failures + 1
+            pause = min(FIRST_PAUSE_SECONDS * 2**failures, LONGEST_PAUSE_SECONDS)
+            logger.error(
+                "collector %d ended with status %d, and is started again in %g s", number, status, pause
+            )
+            await _wait_at_most(pause, self._stopping)
+
+    async def _run(self, number: int, first: "asyncio.Future[None]") -> tuple[int, bool]:
+        """Run a collector to its end; return its exit status, and whether it was ready."""
+        ours, theirs = socket.socketpair()
+        collector = CollectorLink(self._app, self._services, self._tasks)
+        with theirs:
+            await asyncio.get_running_loop().create_unix_connection(lambda: collector.link, sock=ours)
+            process = await asyncio.to_thread(self._start, number, theirs)
+        self._processes[number] = process
+        if self._stopping.is_set():
+            process.terminate()
+        telling = asyncio.create_task(_tell_ready(collector, first))
+        await collector.lost.wait()
+        telling.cancel()
+        status = await asyncio.to_thread(_wait_for, process)
+        del self._processes[number]
+        return status, collector.ready.is_set()
+
+    def _start(self, number: int, end: socket.socket) -> "subprocess.Popen[bytes]":
+        listening = [one.fileno() for one in self._groups[number]]
+        arguments = [self._services.settings.data_dir, len(self._groups), end.fileno(), *listening]
+        # Without the working directory in its search path, and without the signals of the terminal.
+        command = [sys.executable, "-P", "-m", "api.collectors.collector_process", *map(str, arguments)]
+        return subprocess.Popen(  # noqa: S603 - our own program
+            command, stdin=subprocess.DEVNULL, pass_fds=(end.fileno(), *listening), process_group=0
+        )
+
+
+async def _tell_ready(collector: CollectorLink, first: "asyncio.Future[None]") -> None:
+    await collector.ready.wait()
+    if not first.done():
+        first.set_result(None)
+
+
+async def _wait_at_most(seconds: float, event: asyncio.Event) -> None:
+    waiting = asyncio.ensure_future(event.wait())
+    await asyncio.wait([waiting], timeout=seconds)
+    waiting.cancel()
+
+
+def _wait_for(process: "subprocess.Popen[bytes]") -> int:
+    """Return the exit status of a collector that has closed its link, killed where it does not end."""
+    try:
+        return process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()

@@ -1,0 +1,160 @@
+"""Two collectors of a service decide as one process, and live and end with it."""
+
+import http.client
+import signal
+import socket
+from collections.abc import Iterator
+from itertools import cycle, islice
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pipeline.clock import utc_now
+from pipeline.settings import Settings
+from pipeline.store.catalog.catalog import Catalog
+from tests.api.collectors.served_collectors import (
+    COLLECTORS,
+    a_store_in,
+    an_exposure,
+    collectors_of,
+    connections_to_each,
+    send,
+    track,
+)
+from tests.resilience.services import Service, a_service
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.slow
+Connections = list[http.client.HTTPConnection]
+REQUESTS = 30
+EVENTS = 5
+VISITOR = "203.0.113.7"
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("store")
+
+
+@pytest.fixture(scope="module")
+def token(data_dir: Path) -> str:
+    return a_store_in(data_dir)
+
+
+@pytest.fixture(scope="module")
+def service(data_dir: Path, token: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    log = tmp_path_factory.mktemp("log") / "log"
+    with a_service(
+        data_dir,
+        log,
+        collectors=COLLECTORS,
+        sdk_rate_limit_per_minute=REQUESTS,
+        address_events_per_minute=EVENTS,
+    ) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def connections(service: Service) -> Iterator[Connections]:
+    with connections_to_each(service) as opened:
+        yield opened
+
+
+def test_a_rate_limit_holds_over_all_collectors(connections: Connections) -> None:
+    answers = [
+        track(connection, "limited", an_exposure("limited", f"limited {number}"))
+        for number, connection in enumerate(islice(cycle(connections), REQUESTS + 4))
+    ]
+    assert [answer.status for answer in answers] == [200] * REQUESTS + [429] * 4
+    left = [int(answer.headers["ratelimit-remaining"]) for answer in answers]
+    assert left == [*reversed(range(REQUESTS)), 0, 0, 0, 0]
+
+
+def test_the_quota_of_an_address_holds_over_all_collectors(connections: Connections) -> None:
+    answers = [
+        track(connection, "quota", an_exposure("quota", f"q{number}"), x_forwarded_for=VISITOR)
+        for number, connection in enumerate(islice(cycle(connections), EVENTS + 4))
+    ]
+    assert [answer.status for answer in answers] == [200] * EVENTS + [429] * 4
+    assert "from your network address" in answers[-1].data["error"]["message"]
+
+
+def test_a_revoked_key_is_refused_at_once_by_every_collector(
+    connections: Connections, data_dir: Path
+) -> None:
+    catalog = Catalog.open(Settings(data_dir=data_dir))
+    try:
+        (account,) = catalog.accounts.all()
+        member = catalog.members.accepted(account.id)[0]
+        key, secret = catalog.keys.create(account.id, member.id, "Server", ("sdk:write",))
+        by = {"authorization": f"Bearer {secret}"}
+        event = an_exposure("quota", "of a server")
+        assert [track(one, "quota", event, **by).status for one in connections] == [200] * COLLECTORS
+        catalog.keys.revoke(account.id, key.id, now=utc_now())
+        assert [track(one, "quota", event, **by).status for one in connections] == [401] * COLLECTORS
+    finally:
+        catalog.close()
+
+
+def test_the_first_exposure_decides_whichever_collectors_took_them(connections: Connections) -> None:
+    first, second = connections
+    for number in range(3):
+        shown = [
+            track(one, "shop", an_exposure("shop", f"{number} {place}", visitor=f"v{number}", variant=place))
+            for place, one in enumerate((first, second))
+        ]
+        assert [answer.status for answer in shown] == [200, 200]
+        visits = [
+            send(one, "POST", "/api/v1/sdk/init", {"visitor_id": f"v{number}"}, x_sdk_key="pk_shop")
+            for one in (second, first)
+        ]
+        assigned = [visit.data["assignments"][0]["variant_id"] for visit in visits]
+        assert assigned == ["var_0", "var_0"]
+
+
+def test_a_change_takes_effect_at_once_in_every_collector(connections: Connections, token: str) -> None:
+    first, second = connections
+    by = {"authorization": f"Bearer {token}"}
+    design = {
+        "name": "New",
+        "variants": [{"name": "Control", "is_control": True}, {"name": "Treatment"}],
+        "goals": [{"name": "Order", "goal_type": "revenue", "is_primary": True, "config": {}}],
+    }
+    made = send(first, "POST", "/api/v1/projects/prj_shop/experiments", design, **by).data["data"]
+    event = {
+        **an_exposure("shop", "new"),
+        "experiment_id": made["id"],
+        "variant_id": made["variants"][0]["id"],
+    }
+    assert track(second, "shop", event).data["accepted"] == 1
+
+
+def test_a_collector_that_is_killed_is_started_again(service: Service) -> None:
+    killed = collectors_of(service)[0]
+    killed.kill()
+    wait_until(lambda: killed.pid not in {one.pid for one in collectors_of(service)})
+    wait_until(lambda: len(collectors_of(service)) == COLLECTORS)
+    with connections_to_each(service) as connections:
+        for number, connection in enumerate(connections):
+            assert track(connection, "shop", an_exposure("shop", f"again {number}")).status == 200
+
+
+def test_a_killed_owner_leaves_no_collector_and_a_free_port(service: Service) -> None:
+    collectors = collectors_of(service)
+    assert len(collectors) == COLLECTORS
+    service.process.kill()
+    psutil.wait_procs(collectors, timeout=60)
+    assert not any(one.is_running() for one in collectors)
+    with socket.socket() as free:
+        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        free.bind(("127.0.0.1", service.port))
+
+
+def test_a_stopped_service_ends_its_requests_and_its_collectors(data_dir: Path, tmp_path: Path) -> None:
+    with a_service(data_dir, tmp_path / "log", collectors=COLLECTORS) as service:
+        collectors = collectors_of(service)
+        service.process.send_signal(signal.SIGTERM)
+        service.process.wait(60)
+        assert not any(one.is_running() for one in collectors)
+    assert "ERROR" not in (tmp_path / "log").read_text()
