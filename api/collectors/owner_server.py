@@ -1,12 +1,17 @@
 """Server of the owner of the store, whose collectors take the connections."""
 
+import asyncio
 import socket
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import uvicorn
 
 from api.collectors.supervisor import CollectorError, Supervisor
 from api.services import Services
+
+# How often a signal is looked for, as in uvicorn's main loop.
+_SIGNAL_SECONDS: Final = 0.1
 
 
 class OwnerServer(uvicorn.Server):
@@ -32,12 +37,17 @@ class OwnerServer(uvicorn.Server):
         await super().startup(sockets=[])
         app, tasks = self.config.loaded_app, self.server_state.tasks
         self._supervisor = Supervisor(self._groups, self._services, app, tasks)
-        try:
-            await self._supervisor.start()
-        except CollectorError as error:
+        starting = asyncio.create_task(self._supervisor.start())
+        # A signal ends the start, too.
+        while not self.should_exit and not starting.done():
+            await asyncio.wait([starting], timeout=_SIGNAL_SECONDS)
+        if not starting.done():
+            starting.cancel()
+        elif isinstance(error := starting.exception(), CollectorError):
             self.failure = error
             self.should_exit = True
         else:
+            starting.result()
             self._announce()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:  # noqa: ARG002 - collectors have them

@@ -36,14 +36,19 @@ class RemoteAdmission:
 
     owner: OwnerLink
     request: Request
+    # Of the catalog when the request began; what is read from then on is at least as new.
+    _version: int = field(init=False)
     _project_id: str = field(default="", init=False)
     _address_key: int | None = field(default=None, init=False)
     _pending: EventCall | None = field(default=None, init=False)
 
+    def __post_init__(self) -> None:
+        self._version = self.owner.version
+
     async def count_request(self, cached: CachedProject) -> None:
-        """Note the request, and the catalog's version when its project was read."""
+        """Note the request, and the version of the catalog by which its project was read."""
         self._project_id = cached.project.id
-        self._charged().version = self.owner.version
+        self._charged().version = self._version
 
     def require_room(self, address_key: int | None) -> None:
         """Note that quotas apply."""

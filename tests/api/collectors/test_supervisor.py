@@ -130,6 +130,19 @@ def test_a_change_takes_effect_at_once_in_every_collector(connections: Connectio
     assert track(second, "shop", event).data["accepted"] == 1
 
 
+def test_results_are_the_same_through_every_collector(connections: Connections, token: str) -> None:
+    path = "/api/v1/projects/prj_shop/experiments/exp_shop/results"
+    answers = [send(one, "GET", path, authorization=f"Bearer {token}") for one in connections]
+    assert [answer.status for answer in answers] == [200] * COLLECTORS
+    assert [answer.data for answer in answers] == [answers[0].data] * COLLECTORS
+    assert sum(variant["visitors"] for variant in answers[0].data["data"]["variants"]) == 3
+    tag = answers[0].headers["etag"]
+    again = [
+        send(one, "GET", path, authorization=f"Bearer {token}", if_none_match=tag) for one in connections
+    ]
+    assert [answer.status for answer in again] == [304] * COLLECTORS
+
+
 def test_a_collector_that_is_killed_is_started_again(service: Service) -> None:
     killed = collectors_of(service)[0]
     killed.kill()
