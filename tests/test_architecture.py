@@ -104,7 +104,6 @@ TESTED_BY = {
     "pipeline/store/warehouse/visitor_export.py": "tests/api/routes/test_exports.py",
     "pipeline/ingest/errors.py": "tests/pipeline/ingest/test_ingest.py",
     "pipeline/ingest/event_commits.py": "tests/pipeline/ingest/test_loader.py",
-    "pipeline/ingest/spool_writer.py": "tests/pipeline/ingest/test_ingest.py",
     "pipeline/ingest/submissions.py": "tests/pipeline/ingest/test_ingest.py",
 }
 
