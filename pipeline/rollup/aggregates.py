@@ -40,6 +40,14 @@ SCHEMA: Final = pl.Schema(
     }
 )
 _KEYS: Final = ("experiment", "variant", "goal", "day")
+# Bounds of the parts of a cell's number: of variants and goals, of local days by the calendar, and of codes
+# of dimensions, which have at most MOST_VALUES values where they are summed up. All of them fit in 64 bits.
+_VARIANTS: Final = 256
+_GOALS: Final = 256
+_NO_GOAL: Final = _GOALS - 1
+_DAYS: Final = 2**18
+_CODES: Final = 2**14
+_CELLS_OF_EXPERIMENT: Final = _VARIANTS * _GOALS * _DAYS
 
 
 def sum_visitors(
@@ -118,20 +126,19 @@ def negate(cells: pl.DataFrame) -> pl.DataFrame:
 def _measures(
     visitors: pl.DataFrame, orders: pl.DataFrame, goals: int, segments: Sequence[str]
 ) -> list[pl.LazyFrame]:
-    """List the frames to sum: visitors, outcomes of their cohort, conversions by day, revenue by day."""
+    """List the frames to sum: visitors, outcomes of their cohort, conversions and revenue by day.
+
+    Each has the number of its `cell`, as grouping by one column takes a third of the time.
+    """
     exposed = visitors.lazy().select(
-        *("experiment", "variant"),
-        pl.lit(None, pl.UInt8).alias("goal"),
-        pl.col("first_day").alias("day"),
-        pl.col("sign").alias("visitors"),
-        *segments,
+        _cell(pl.lit(_NO_GOAL), "first_day"), pl.col("sign").alias("visitors"), *segments
     )
     if goals == 0:
         return [exposed]
     outcomes = pl.concat(_outcomes(visitors.lazy(), goal, segments) for goal in range(goals))
     cubed_high, cubed_low = cube_parts(pl.col("cents"))
     cohort = outcomes.select(
-        *("experiment", "variant", "goal", pl.col("first_day").alias("day")),
+        _cell(pl.col("goal"), "first_day"),
         (pl.col("converted") * pl.col("sign")).alias("cohort_conversions"),
         (pl.col("cents") * pl.col("sign")).alias("cohort_cents"),
         (pl.col("cents").cast(pl.Int128) ** 2 * pl.col("sign")).alias("cohort_cents_squared"),
@@ -139,24 +146,25 @@ def _measures(
         (cubed_low * pl.col("sign")).alias("cohort_cents_cubed_low"),
         *segments,
     )
-    first_conversions = outcomes.filter("converted").select(
-        *_KEYS, pl.col("sign").alias("conversions"), *segments
-    )
-    return [exposed, cohort, first_conversions, _revenue(outcomes, visitors, orders, segments)]
+    return [exposed, cohort, _by_day(outcomes, visitors, orders, segments)]
 
 
-def _revenue(
+def _by_day(
     outcomes: pl.LazyFrame, visitors: pl.DataFrame, orders: pl.DataFrame, segments: Sequence[str]
 ) -> pl.LazyFrame:
-    """List revenue on the day of the first conversion, and move orders of other days to their own day."""
+    """List conversions and revenue on the day of the first conversion, and move orders of other days."""
     variants = visitors.lazy().select("experiment", "visitor_key", "sign", "variant", *segments)
     by = ["experiment", "visitor_key", "sign"]
     other_days = orders.lazy().join(variants, on=by).with_columns(pl.col("cents") * pl.col("sign"))
+    no_conversion = pl.lit(0, pl.Int64).alias("conversions")
+    goal, cents = pl.col("goal"), pl.col("cents")
     parts = [
-        outcomes.filter("converted").select(*_KEYS, pl.col("cents") * pl.col("sign"), *segments),
-        other_days.select(*_KEYS, "cents", *segments),
+        outcomes.filter("converted").select(
+            _cell(goal, "day"), pl.col("sign").alias("conversions"), cents * pl.col("sign"), *segments
+        ),
+        other_days.select(_cell(goal, "day"), no_conversion, cents, *segments),
         other_days.filter(pl.col("from_day").is_not_null()).select(
-            *("experiment", "variant", "goal"), pl.col("from_day").alias("day"), -pl.col("cents"), *segments
+            _cell(goal, "from_day"), no_conversion, -cents, *segments
         ),
     ]
     return pl.concat(parts)
@@ -173,37 +181,64 @@ def _outcomes(visitors: pl.LazyFrame, goal: int, segments: Sequence[str]) -> pl.
     )
 
 
+def _cell(goal: pl.Expr, day: str) -> pl.Expr:
+    """Number the `experiment`, `variant`, goal and day of a row; see `_keys_of`."""
+    arm = pl.col("experiment").cast(pl.UInt64) * _VARIANTS + pl.col("variant")
+    since = (pl.col(day) + _DAYS // 2).cast(pl.UInt64)
+    return ((arm * _GOALS + goal.cast(pl.UInt64)) * _DAYS + since).alias("cell")
+
+
+def _keys_of(cell: pl.Expr) -> list[pl.Expr]:
+    """Take the number of a cell apart."""
+    goal = cell // _DAYS % _GOALS
+    return [
+        (cell // _CELLS_OF_EXPERIMENT).cast(pl.UInt16).alias("experiment"),
+        (cell // (_DAYS * _GOALS) % _VARIANTS).cast(pl.UInt8).alias("variant"),
+        pl.when(goal != _NO_GOAL).then(goal).cast(pl.UInt8).alias("goal"),
+        ((cell % _DAYS).cast(pl.Int32) - _DAYS // 2).alias("day"),
+    ]
+
+
+def _sums_of(measure: pl.LazyFrame) -> pl.Expr:
+    return pl.col([name for name in measure.collect_schema() if name in SUMS]).sum()
+
+
 def _sum_all(measure: pl.LazyFrame) -> pl.LazyFrame:
-    sums = [name for name in measure.collect_schema() if name in SUMS]
     everyone = pl.lit(EVERYONE)
     return (
-        measure.group_by(_KEYS)
-        .agg(pl.col(sums).sum())
-        .with_columns(everyone.alias("dimension"), everyone.alias("value"))
+        measure.group_by("cell")
+        .agg(_sums_of(measure))
+        .with_columns(*_keys_of(pl.col("cell")), everyone.alias("dimension"), everyone.alias("value"))
+        .drop("cell")
     )
 
 
 def _sum_by_value(
     measure: pl.LazyFrame, dimension: str, values: pl.DataFrame, without: pl.Series
 ) -> pl.LazyFrame:
-    sums = [name for name in measure.collect_schema() if name in SUMS]
+    cell, code = pl.col("place") // _CODES, (pl.col("place") % _CODES).cast(pl.UInt32).alias("code")
     if without.len():
-        measure = measure.filter(~pl.col("experiment").is_in(without.implode()))
+        experiment = pl.col("cell") // _CELLS_OF_EXPERIMENT
+        measure = measure.filter(~experiment.is_in(without.cast(pl.UInt64).implode()))
+    sums = (
+        measure.with_columns((pl.col("cell") * _CODES + pl.col(dimension)).alias("place"))
+        .group_by("place")
+        .agg(_sums_of(measure))
+        .select(*_keys_of(cell), code, pl.exclude("place"))
+    )
     return (
-        measure.group_by(dimension, *_KEYS)
-        .agg(pl.col(sums).sum())
-        .join(values.lazy(), left_on=["experiment", dimension], right_on=["experiment", "code"])
-        .drop(dimension)
+        sums.join(values.lazy(), on=["experiment", "code"])
+        .drop("code")
         .with_columns(pl.lit(dimension).alias("dimension"))
     )
 
 
 def _sum_by_custom_value(measure: pl.LazyFrame, custom: pl.DataFrame) -> pl.LazyFrame:
-    sums = [name for name in measure.collect_schema() if name in SUMS]
     return (
-        measure.group_by(CUSTOM, *_KEYS)
-        .agg(pl.col(sums).sum())
+        measure.group_by(CUSTOM, "cell")
+        .agg(_sums_of(measure))
+        .with_columns(_keys_of(pl.col("cell")))
         .join(custom.lazy(), left_on=["experiment", CUSTOM], right_on=["experiment", "code"])
         .group_by("dimension", "value", *_KEYS)
-        .agg(pl.col(sums).sum())
+        .agg(_sums_of(measure))
     )

@@ -169,14 +169,21 @@ class EventReader:
         """True where some event has both a visitor id and a user id."""
         return self._persons().exist
 
-    def of_type(self, kind: str, chunk: Chunk | None = None, *, with_related: bool = False) -> str:
+    def of_type(
+        self,
+        kind: str,
+        chunk: Chunk | None = None,
+        *,
+        with_related: bool = False,
+        with_repeats: bool = False,
+    ) -> str:
         """Build a subquery of events of a type, each once, with its visitor, of the visitors to read.
 
-        Those of other visitors that they depend on are included `with_related`.
+        Those of other visitors that they depend on are included `with_related`, repeats `with_repeats`.
         """
         events = f"(SELECT * FROM {self._stored(chunk)} e WHERE e.type = '{kind}')"
         events = self._of_persons(events, with_related=with_related, with_visitor_ids=kind != "conversion")
-        return self._each_once(events)
+        return events if with_repeats else self._each_once(events)
 
     def transaction_keys(self, kinds: Iterable[str]) -> pl.Series:
         """Read the keys of the transactions of events of these types, one per event."""

@@ -77,7 +77,10 @@ class GoalEvents:
         return fetch_frame(self._cursor, hits)
 
     def _hits(self, kind: str, chunk: Chunk) -> str:
-        same = " AND ".join(f"e.{name} IS NOT DISTINCT FROM w.{name}" for name in self._matched_by[kind])
+        fields = self._matched_by[kind]
+        # A field matches no goal by its absence alone, and plain equality is applied while rows are read.
+        equals = "=" if len(fields) == 1 else "IS NOT DISTINCT FROM"
+        same = " AND ".join(f"e.{name} {equals} w.{name}" for name in fields)
         is_shared = "e.transaction_key IN (SELECT transaction_key FROM shared_transactions)"
         return f"""
             SELECT w.match, e.visitor_key, e.occurred_at, e.seq, e.is_refund,
@@ -87,14 +90,16 @@ class GoalEvents:
             WHERE e.received_at <= {self._reader.received_until:d}
         """
 
-    def _of_type(self, kind: str, chunk: Chunk | None = None) -> str:
+    def _of_type(self, kind: str, chunk: Chunk | None = None, *, with_repeats: bool = False) -> str:
         """Build the subquery of events of a type, with the orders of others that share a transaction."""
-        events = self._reader.of_type(kind, chunk, with_related=True)
+        events = self._reader.of_type(kind, chunk, with_related=True, with_repeats=with_repeats)
         return f"(SELECT * FROM {events} e WHERE NOT e.is_bot)" if self._reader.skip_bots else events
 
     def _find_signatures(self) -> None:
+        # A signature of repeats alone selects no event, and looking for repeats would take half of the time.
+        events = {kind: self._of_type(kind, with_repeats=True) for kind in self._matched_by}
         distinct = " UNION ALL BY NAME ".join(
-            f"SELECT DISTINCT '{kind}' AS type, {', '.join(names)} FROM {self._of_type(kind)} e"
+            f"SELECT DISTINCT '{kind}' AS type, {', '.join(names)} FROM {events[kind]} e"
             for kind, names in self._matched_by.items()
         )
         self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE signatures ({_SIGNATURE_COLUMNS})")

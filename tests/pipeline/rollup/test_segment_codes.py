@@ -17,6 +17,17 @@ def test_each_experiment_numbers_its_values_in_order_of_appearance() -> None:
     assert (first, second) == ([0, None, 0], [1, 0, 0])
 
 
+def test_codes_of_many_rows_are_those_of_few() -> None:
+    experiments, countries = [0, 2, 2, 0], ["US", None, "US", "DE"]
+    few, many = SegmentCodes(), SegmentCodes()
+    expected = few.encode(rows(experiments, country=countries))["country"].to_list()
+    assert (
+        many.encode(rows(experiments * 500, country=countries * 500))["country"].to_list() == expected * 500
+    )
+    assert expected == [1, None, 0, 0]
+    assert many.take_new_values().equals(few.take_new_values())
+
+
 def test_known_values_keep_their_codes_and_only_further_ones_are_new() -> None:
     codes = SegmentCodes()
     codes.encode(rows([0, 0, 1], country=["US", "DE", "US"]))
