@@ -14,6 +14,8 @@ from pipeline.store.warehouse.event_reader import Bucket
 
 # Rows of one set of partitions in memory; more are written to files.
 MOST_BYTES: Final = 384 * 2**20
+# Up to this many, selecting the rows of each part is quicker than grouping rows by their parts.
+_FEW_PARTS: Final = 10
 
 
 class Partitions:
@@ -60,6 +62,9 @@ class Partitions:
         if not self._edges.size:
             return {0: rows}
         numbers = pl.Series("part", np.searchsorted(self._edges, rows[self._key].to_numpy(), side="right"))
+        if len(self._files) <= _FEW_PARTS:
+            parts = {number: rows.filter(numbers == number) for number in range(len(self._files))}
+            return {number: part for number, part in parts.items() if part.height}
         split = rows.with_columns(numbers).partition_by("part", as_dict=True, include_key=False)
         return {int(str(number)): part for (number,), part in split.items()}
 

@@ -126,8 +126,13 @@ def _summed(befores: Sequence[Published | None]) -> pl.DataFrame:
 
 def _by_experiment(rows: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
     """Yield the rows of each experiment that has any, with its number."""
-    parts = rows.partition_by("experiment", as_dict=True, include_key=False)
-    return ((number, own) for (number,), own in parts.items())
+    # Counted visitors are in order of experiments already, and slices of them need no copy.
+    is_sorted = rows["experiment"].is_sorted()
+    in_order = rows if is_sorted else rows.sort("experiment", maintain_order=True)
+    first = 0
+    for height, number in in_order["experiment"].rle().struct.unnest().iter_rows():
+        yield number, in_order.slice(first, height).drop("experiment")
+        first += height
 
 
 def _columns_of(experiment: Experiment, columns: Iterable[str]) -> list[str]:

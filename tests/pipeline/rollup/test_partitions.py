@@ -17,9 +17,12 @@ ROWS = pl.DataFrame(
 ROWS = ROWS.with_row_index().with_columns((pl.col("index") % 7).cast(pl.String).cast(KIND).alias("text"))
 
 
+@pytest.mark.parametrize("at_once", [130, 30], ids=["few parts", "many parts"])
 @pytest.mark.parametrize("most_bytes", [0, 5_000, 2**30], ids=["files only", "files and memory", "memory"])
-def test_a_part_has_the_rows_of_its_bucket_in_the_order_of_adding(tmp_path: Path, most_bytes: int) -> None:
-    every = buckets(1000, 130)
+def test_a_part_has_the_rows_of_its_bucket_in_the_order_of_adding(
+    tmp_path: Path, most_bytes: int, at_once: int
+) -> None:
+    every = buckets(1000, at_once)
     with partition_files(tmp_path) as folder:
         parts = Partitions("key", every, folder, most_bytes=most_bytes)
         for start in range(0, 1000, 100):
