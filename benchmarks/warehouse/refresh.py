@@ -46,6 +46,7 @@ CASES: Final = (
     Case(10_000_000, 2, identified=True, recent=0.1),
     Case(50_000_000, 2, identified=False, recent=0.1),
     Case(5_000_000, 50, identified=False, recent=0.1),
+    Case(1_000_000, 1_000, identified=False, recent=0.1),
 )
 _EVENTS: Final = f'"{table_name(PROJECT.id)}"'
 # Visits of five events each, copied from stored ones: half by visitors who come back, half by new ones.
