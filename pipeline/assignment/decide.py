@@ -48,7 +48,7 @@ def decide(
 ) -> list[VariantDecision]:
     """Decide the variant in every experiment that is served, or has a forced variant.
 
-    `targeting_of` compiles the rules of an experiment, or has done so. `stored` maps experiment id to the
+    `targeting_of` returns the compiled rules of an experiment. `stored` maps experiment id to the
     variant id of the visitor's first assignment, which stays whatever has changed since, attributes and page
     included.
     """

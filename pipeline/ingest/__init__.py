@@ -1,1 +1,1 @@
-"""Ingest of events: acknowledged from the spool, loaded into the warehouse in lumps."""
+"""Ingest of events: acknowledged from the spool, loaded into the warehouse in batches."""

@@ -1,12 +1,13 @@
 """Log of a failure that lasts: a line when it begins, and one when it is over."""
 
 import logging
+from typing import Final
 
 from pipeline.disk_space import DiskFullError
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 
 # Failures that end by themselves, or once the operator has made room.
-PASSING = (DiskFullError, WarehouseUnavailableError)
+PASSING: Final = (DiskFullError, WarehouseUnavailableError)
 
 
 class LastingFailure:

@@ -1,4 +1,4 @@
-"""Loader: spooled events into the warehouse, in large lumps, each exactly once."""
+"""Loader: spooled events into the warehouse, in large batches, each exactly once."""
 
 import logging
 import threading
@@ -163,7 +163,7 @@ class Loader:
         while self._await_events():
             try:
                 with self._loading:
-                    self._load_lump(self._numbers.last_acknowledged)
+                    self._load_batch(self._numbers.last_acknowledged)
             except Exception as error:  # noqa: BLE001 - a load is tried again whatever it failed of
                 self._note_failure(error)
                 if self._stopping:
@@ -192,10 +192,10 @@ class Loader:
             self._changed.wait_for(lambda: self._stopping, timeout=_RETRY_SECONDS)
 
     def _load_up_to(self, last_seq: int) -> None:
-        while self._load_lump(last_seq):
+        while self._load_batch(last_seq):
             pass
 
-    def _load_lump(self, last_seq: int) -> bool:
+    def _load_batch(self, last_seq: int) -> bool:
         """Load the first records up to a number; False where there are none."""
         self._warehouse.require_in_place()
         with self._changed:

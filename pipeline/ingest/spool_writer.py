@@ -121,9 +121,10 @@ class SpoolWriter:
         try:
             # With room to load what waits.
             self._warehouse.require_space(more_bytes=self._loader.backlog_bytes)
-        except PASSING as error:
+        except Exception as error:  # noqa: BLE001 - as below
             self._failure.note(error)
-            self._answer(submissions, partial(type(error), str(error)))
+            is_told = isinstance(error, PASSING)
+            self._answer(submissions, partial(type(error), str(error)) if is_told else _NOT_STORED)
             return
         with self._numbers.lock:
             try:

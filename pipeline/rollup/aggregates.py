@@ -41,7 +41,8 @@ SCHEMA: Final = pl.Schema(
 )
 _KEYS: Final = ("experiment", "variant", "goal", "day")
 # Bounds of the parts of a cell's number: of variants and goals, of local days by the calendar, and of codes
-# of dimensions, which have at most MOST_VALUES values where they are summed up. All of them fit in 64 bits.
+# of dimensions, which have at most MOST_VALUES values where they are summed up. With the 16 bits of an
+# experiment's number they are 64 bits.
 _VARIANTS: Final = 256
 _GOALS: Final = 256
 _NO_GOAL: Final = _GOALS - 1

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from engine.design.targeting.fields import TARGETING_FIELDS, TargetingField
 from engine.design.targeting.rules import NUMBER
 from engine.design.validation.patterns import compile_pattern
 
-__all__ = ["TARGETING_FIELDS", "Eligibility", "evaluate"]
+__all__ = ["OPERATORS", "TARGETING_FIELDS", "Eligibility", "Targeting", "compile_targeting"]
 
-Attributes = Mapping[str, Any]
-"""Field → text or number; a field that requires a key → key → text or number. Absent or null: unknown."""
+# Field → text or number; a field that requires a key → key → text or number. Absent or null: unknown.
+Attributes: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,23 +22,18 @@ class Eligibility:
     reason: str
 
 
-Targeting = Callable[[Attributes], Eligibility]
-"""Targeting rules that are compiled: the eligibility of a visitor with some attributes."""
+# Compiled targeting rules: the eligibility of a visitor with some attributes.
+Targeting: TypeAlias = Callable[[Attributes], Eligibility]
 # The reason why a part of the rules does not hold, or None if it holds.
-_Failure = Callable[[Attributes], str | None]
+_Failure: TypeAlias = Callable[[Attributes], str | None]
 
 
-def evaluate(rules: Mapping[str, Any], attributes: Attributes) -> Eligibility:
-    """Evaluate valid targeting rules on a visitor's attributes.
+def compile_targeting(rules: Mapping[str, Any]) -> Targeting:
+    """Compile valid targeting rules, for any number of visitors.
 
     An unknown attribute satisfies the negated operators (not_equals, not_in, not_contains,
     not_exists) and no other.
     """
-    return compile_targeting(rules)(attributes)
-
-
-def compile_targeting(rules: Mapping[str, Any]) -> Targeting:
-    """Compile valid targeting rules, for any number of visitors."""
     root = rules["root"]
     if not root["children"]:
         everyone = Eligibility(eligible=True, reason="every visitor is eligible")
@@ -66,8 +61,8 @@ def _failure_of(node: Mapping[str, Any]) -> _Failure:
     is_negated = node["operator"] == "not"
 
     def failure(attributes: Attributes) -> str | None:
-        one_holds = any(child(attributes) is None for child in children)
-        return reason if one_holds == is_negated else None
+        any_holds = any(child(attributes) is None for child in children)
+        return reason if any_holds == is_negated else None
 
     return failure
 

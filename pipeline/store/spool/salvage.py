@@ -2,15 +2,14 @@
 
 import os
 import shutil
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from pipeline.store.private_files import make_private_folder
 from pipeline.store.spool.framing import Record, pack
-from pipeline.store.spool.segments import Segment, SegmentHeader, pack_header, read_segment, segment_paths
+from pipeline.store.spool.segments import SegmentHeader, pack_header, try_segments
 
 
 def salvage_spool(folder: Path, aside: Path, warehouse_ids: Collection[str], loaded_seq: int) -> None:
@@ -22,21 +21,17 @@ def salvage_spool(folder: Path, aside: Path, warehouse_ids: Collection[str], loa
     shutil.rmtree(draft, ignore_errors=True)
     make_private_folder(draft)
     last_seq = 0
-    for segment in _readable(folder):
-        if segment.header is not None and segment.header.warehouse_id in warehouse_ids:
+    for path, segment in try_segments(folder):
+        if isinstance(segment, OSError) or segment.header is None:
+            continue
+        if segment.header.warehouse_id in warehouse_ids:
             header = replace(segment.header, warehouse_id=next(iter(warehouse_ids)), previous_seq=loaded_seq)
             # Each event once, where a file was copied.
             records = [record for record in segment.records if record.first_seq > last_seq]
             last_seq = max(last_seq, segment.last_seq)
-            _write(draft / segment.path.name, header, records)
+            _write(draft / path.name, header, records)
     folder.rename(aside)
     draft.rename(folder)
-
-
-def _readable(folder: Path) -> Iterator[Segment]:
-    for path in segment_paths(folder).values():
-        with suppress(OSError):
-            yield read_segment(path)
 
 
 def _write(path: Path, header: SegmentHeader, records: Iterable[Record]) -> None:

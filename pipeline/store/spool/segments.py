@@ -66,6 +66,17 @@ def read_segments(folder: Path) -> Iterator[Segment]:
         yield read_segment(path)
 
 
+def try_segments(folder: Path) -> Iterator[tuple[Path, Segment | OSError]]:
+    """Read all segments, one at a time, in order; the error in place of one that cannot be read."""
+    for path in segment_paths(folder).values():
+        try:
+            segment = read_segment(path)
+        except OSError as error:
+            yield path, error
+        else:
+            yield path, segment
+
+
 def read_segment(path: Path) -> Segment:
     """Read the whole records of a segment.
 

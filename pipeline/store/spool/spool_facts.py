@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.store.spool.segments import Segment, read_segment, segment_paths
+from pipeline.store.spool.segments import Segment, try_segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +17,9 @@ class SpoolFacts:
 def inspect_spool(folder: Path, warehouse_id: str | None, loaded_seq: int) -> SpoolFacts:
     """Compare a spool with its warehouse, which has every event up to `loaded_seq`."""
     problem, last_seq = None, 0
-    for path in segment_paths(folder).values():
-        try:
-            segment = read_segment(path)
-        except OSError as error:
-            problem = problem or f"the spool file {path} cannot be read: {error.strerror}"
+    for path, segment in try_segments(folder):
+        if isinstance(segment, OSError):
+            problem = problem or f"the spool file {path} cannot be read: {segment.strerror}"
             continue
         problem = problem or _problem_of(segment, warehouse_id or "", loaded_seq, last_seq)
         last_seq = max(last_seq, segment.last_seq)

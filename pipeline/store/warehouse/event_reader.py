@@ -179,7 +179,7 @@ class EventReader:
     ) -> str:
         """Build a subquery of events of a type, each once, with its visitor, of the visitors to read.
 
-        Those of other visitors that they depend on are included `with_related`, repeats `with_repeats`.
+        `with_related` adds events of other visitors with a shared transaction, and `with_repeats` repeats.
         """
         events = f"(SELECT * FROM {self._stored(chunk)} e WHERE e.type = '{kind}')"
         events = self._of_persons(events, with_related=with_related, with_visitor_ids=kind != "conversion")

@@ -34,6 +34,8 @@ class GoalEvents:
         self._matched_by = matched_by
         self._reader = reader
         self._cursor = reader.cursor
+        # The types of the selected events.
+        self._wanted: list[str] = []
         self._find_signatures()
 
     def read_named_goals(self) -> set[str]:

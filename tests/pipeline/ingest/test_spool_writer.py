@@ -61,21 +61,28 @@ async def refusal_of_a_huge_request(ingest: Ingest) -> str:
     return str(refused.value)
 
 
-def test_requests_that_arrive_during_a_write_share_the_next(
-    ingest: Ingest, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    writes, commits = list[int](), list[int]()
-    append, transaction = Spool.append, warehouse.transaction
+@pytest.fixture
+def writes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The last sequence number of each write of the spool."""
+    writes, append = list[int](), Spool.append
 
-    def counted_append(spool: Spool, first_seq: int, last_seq: int, payload: bytes) -> Place:
+    def recorded_append(spool: Spool, first_seq: int, last_seq: int, payload: bytes) -> Place:
         writes.append(last_seq)
         return append(spool, first_seq, last_seq, payload)
+
+    monkeypatch.setattr(Spool, "append", recorded_append)
+    return writes
+
+
+def test_requests_that_arrive_during_a_write_share_the_next(
+    ingest: Ingest, warehouse: Warehouse, writes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commits, transaction = list[int](), warehouse.transaction
 
     def counted_transaction() -> object:
         commits.append(len(writes))
         return transaction()
 
-    monkeypatch.setattr(Spool, "append", counted_append)
     monkeypatch.setattr(warehouse, "transaction", counted_transaction)
     asyncio.run(submit_all(ingest, *[("prj_1", [a_row(f"e{number}")]) for number in range(200)]))
     assert len(stored(ingest, warehouse)) == 200
@@ -83,17 +90,7 @@ def test_requests_that_arrive_during_a_write_share_the_next(
     assert 1 <= len(commits) < 10
 
 
-def test_requests_that_the_event_loop_reads_at_once_share_a_write(
-    ingest: Ingest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    writes = list[int]()
-    append = Spool.append
-
-    def counted_append(spool: Spool, first_seq: int, last_seq: int, payload: bytes) -> Place:
-        writes.append(last_seq)
-        return append(spool, first_seq, last_seq, payload)
-
-    monkeypatch.setattr(Spool, "append", counted_append)
+def test_requests_that_the_event_loop_reads_at_once_share_a_write(ingest: Ingest, writes: list[int]) -> None:
     requests = [("prj_1", [a_row(f"e{number}")]) for number in range(SHARED_WRITE - 1)]
     asyncio.run(submit_all(ingest, *requests))
     assert writes == [len(requests)]
@@ -171,6 +168,20 @@ def test_one_projects_broken_row_loses_nothing_of_the_others(
     assert stored(ingest, warehouse, "prj_1")[0][1] == "a"
     assert stored(ingest, warehouse, "prj_3")[0][1] == "b"
     assert events.count_by_type(warehouse, "prj_2") == {}
+
+
+def test_a_disk_whose_space_cannot_be_read_refuses_events_until_it_can(
+    ingest: Ingest, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*, more_bytes: int) -> None:
+        raise OSError(f"no answer about {more_bytes} bytes")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(warehouse, "require_space", fail)
+        with pytest.raises(NotStoredError):
+            asyncio.run(ingest.submit("prj_1", [a_row("refused")]))
+    asyncio.run(ingest.submit("prj_1", [a_row("kept")]))
+    assert stored(ingest, warehouse) == [(1, "kept")]
 
 
 def test_after_a_failed_commit_the_next_one_works(ingest: Ingest, warehouse: Warehouse) -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 # Late on the evening of New York's last day of winter time: hours later the day is only 23 hours long.
 MINUTES = st.integers(-30, 60 * 24 * 9)
-WHO = st.sampled_from(["v1", "v2", "v3", "v4", "u1"])
+VISITORS = st.sampled_from(["v1", "v2", "v3", "v4", "u1"])
 USERS = st.sampled_from(["u1", "u2", "u3"])
 SEGMENTS = st.fixed_dictionaries(
     {},
@@ -40,7 +40,7 @@ EXPOSURES = st.builds(
     lambda event, segments: {**event, **segments},
     draws(
         "exposure",
-        visitor=WHO,
+        visitor=VISITORS,
         shown=SHOWN,
         user_id=st.sampled_from([None, None, "u1", "u2"]),
         not_counted=st.sampled_from([None] * 5 + ["experiment_paused"]),
@@ -50,33 +50,36 @@ EXPOSURES = st.builds(
 TRACKED = st.one_of(
     draws(
         "pageview",
-        visitor=WHO,
+        visitor=VISITORS,
         url=st.sampled_from(["https://shop.example/thanks", "https://shop.example/"]),
         user_id=st.sampled_from([None, None, "u1", "u3"]),
     ),
     draws(
-        "click", visitor=WHO, selector=st.sampled_from(["#buy", "#no"]), url=st.just("https://shop.example/")
+        "click",
+        visitor=VISITORS,
+        selector=st.sampled_from(["#buy", "#no"]),
+        url=st.just("https://shop.example/"),
     ),
     draws(
         "custom_event",
-        visitor=WHO,
+        visitor=VISITORS,
         event_name=st.sampled_from(["purchase", "signup"]),
         value=st.sampled_from([None, 12.5]),
     ),
     draws(
         "ga4_event",
-        visitor=WHO,
+        visitor=VISITORS,
         event_name=st.just("purchase"),
         value=st.just(3.0),
         custom=st.sampled_from([None, '{"tax/net":"1.25"}', '{"tax/net":"12"}', '{"tax/net":"none"}']),
     ),
-    draws("identify", visitor=WHO, user_id=USERS),
+    draws("identify", visitor=VISITORS, user_id=USERS),
     *(
         st.builds(
             lambda event, segments: {**event, **segments},
             draws(
                 kind,
-                visitor=WHO,
+                visitor=VISITORS,
                 user_id=st.sampled_from([None, None, "u1"]),
                 visitor_identity=st.sampled_from(["anonymous", "anonymous", "identified"]),
             ),
@@ -92,9 +95,11 @@ MONEY = {
     "is_refund": st.sampled_from([False, False, True]),
 }
 CONVERSIONS = st.one_of(
-    draws("conversion", visitor=WHO, event_name=st.sampled_from(["purchase", "other"]), **MONEY),
+    draws("conversion", visitor=VISITORS, event_name=st.sampled_from(["purchase", "other"]), **MONEY),
     draws("conversion", visitor=st.none(), user_id=USERS, event_name=st.just("purchase"), **MONEY),
-    draws("conversion", visitor=WHO, goal=st.tuples(st.sampled_from([0, 1, 4]), st.integers(0, 4)), **MONEY),
+    draws(
+        "conversion", visitor=VISITORS, goal=st.tuples(st.sampled_from([0, 1, 4]), st.integers(0, 4)), **MONEY
+    ),
 )
 EVENTS = st.lists(
     st.one_of(EXPOSURES, EXPOSURES, TRACKED, CONVERSIONS, CONVERSIONS), min_size=15, max_size=60

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.design.targeting.evaluation import OPERATORS, compile_targeting, evaluate
+from engine.design.targeting.evaluation import OPERATORS, compile_targeting
 from engine.design.targeting.fields import TARGETING_FIELDS
 from engine.design.targeting.rules import EVERYONE
 
@@ -20,11 +20,11 @@ def when(field: str, operator: str, *values: str, **more: str) -> dict[str, Any]
 
 
 def is_eligible(condition: dict[str, Any], **attributes: Any) -> bool:
-    return evaluate(rules(condition), attributes).eligible
+    return compile_targeting(rules(condition))(attributes).eligible
 
 
 def test_without_conditions_everybody_is_eligible() -> None:
-    assert evaluate(EVERYONE, {}).eligible
+    assert compile_targeting(EVERYONE)({}).eligible
 
 
 @pytest.mark.parametrize(
@@ -101,11 +101,11 @@ def test_true_and_numbers_are_compared_as_their_text() -> None:
 def test_groups_combine() -> None:
     german, mobile = when("country", "equals", "DE"), when("device_type", "equals", "mobile")
     visitor = {"country": "DE", "device_type": "desktop"}
-    assert not evaluate(rules(german, mobile), visitor).eligible
-    assert evaluate(rules(german, mobile, operator="or"), visitor).eligible
-    assert not evaluate(rules(german, operator="not"), visitor).eligible
+    assert not compile_targeting(rules(german, mobile))(visitor).eligible
+    assert compile_targeting(rules(german, mobile, operator="or"))(visitor).eligible
+    assert not compile_targeting(rules(german, operator="not"))(visitor).eligible
     nested = rules(german, {"operator": "not", "children": [mobile]})
-    assert evaluate(nested, visitor).eligible
+    assert compile_targeting(nested)(visitor).eligible
 
 
 def test_compiled_rules_tell_visitors_apart() -> None:
@@ -122,9 +122,9 @@ def test_compiled_rules_tell_visitors_apart() -> None:
 
 
 def test_the_reason_names_the_condition_that_failed() -> None:
-    verdict = evaluate(rules(when("country", "in", "DE", "FR")), {"country": "US"})
+    verdict = compile_targeting(rules(when("country", "in", "DE", "FR")))({"country": "US"})
     assert verdict.reason == "country is 'US'; wanted: in DE, FR"
-    unknown = evaluate(rules(when("cookie", "exists", key="tier")), {})
+    unknown = compile_targeting(rules(when("cookie", "exists", key="tier")))({})
     assert unknown.reason == "cookie 'tier' is not known; wanted: exists"
 
 
@@ -147,6 +147,6 @@ def test_not_any_is_all_not(children: list[dict[str, Any]], city: str | None) ->
     none_of = [{"operator": "not", "children": [child]} for child in children]
     attributes = {"city": city}
     assert (
-        evaluate(rules(any_of, operator="not"), attributes).eligible
-        == evaluate(rules(*none_of), attributes).eligible
+        compile_targeting(rules(any_of, operator="not"))(attributes).eligible
+        == compile_targeting(rules(*none_of))(attributes).eligible
     )
