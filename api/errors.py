@@ -67,7 +67,6 @@ KEY_CODES: Final = ("invalid_api_key", "account_inactive", "forbidden", "rate_li
 BODY_CODES: Final = ("invalid_json", "payload_too_large", "unsupported_media_type", "validation_error")
 INVALID: Final = "the request is not valid; `details` names every problem"
 RETRY_AFTER_SECONDS: Final = 1
-INTERNAL_ERROR: Final = "something went wrong on our side; quote the request id"
 
 
 class ApiError(Exception):
@@ -86,6 +85,10 @@ class ApiError(Exception):
         self.problems = tuple(problems)
         self.headers = dict(headers or {})
         super().__init__(message)
+
+
+# The answer to every error that is raised by mistake.
+UNEXPECTED: Final = ApiError("internal_error", "something went wrong on our side; quote the request id")
 
 
 class ErrorDetail(BaseModel):

@@ -47,26 +47,25 @@ def shared_sockets(sockets: list[socket.socket], shares: int) -> Iterator[list[l
         raise CommandError("this system cannot share a port among processes; serve without --collectors")
     with ExitStack() as stack:
         groups = [sockets][:shares]
-        # Set once the address is bound, so that it was free before.
-        for one in sockets if shares else ():
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        for bound in sockets if shares else ():
+            with _refusals(*bound.getsockname()[:2]):
+                # Set once the address is bound, so that it was free before.
+                bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         for _ in range(shares - 1):
             groups.append([])
-            for one in sockets:
-                found = _bound(one.family, one.getsockname(), is_shared=True)
-                groups[-1].append(stack.enter_context(found))
-                found.listen(BACKLOG)
+            for bound in sockets:
+                with _refusals(*bound.getsockname()[:2]):
+                    share = _bound(bound.family, bound.getsockname(), is_shared=True)
+                    groups[-1].append(stack.enter_context(share))
+                    share.listen(BACKLOG)
         yield groups
 
 
 def listen(sockets: list[socket.socket]) -> str:
     """Accept connections, and return the URL of the first address; CommandError."""
-    for one in sockets:
-        try:
-            one.listen(BACKLOG)
-        except OSError as error:
-            host, port, *_ = one.getsockname()
-            raise _refused(host, port, error) from error
+    for bound in sockets:
+        with _refusals(*bound.getsockname()[:2]):
+            bound.listen(BACKLOG)
     host, port, *_ = sockets[0].getsockname()
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -93,6 +92,15 @@ def _bound(family: int, address: tuple[Any, ...], *, is_shared: bool = False) ->
         opened.close()
         raise
     return opened
+
+
+@contextmanager
+def _refusals(host: str, port: int) -> Iterator[None]:
+    """Raise errors of the system as CommandError."""
+    try:
+        yield
+    except OSError as error:
+        raise _refused(host, port, error) from error
 
 
 def _refused(host: str, port: int, error: OSError) -> CommandError:

@@ -1,6 +1,6 @@
 """Application of a collector: answers requests with events, and passes every other one on to the owner."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +13,7 @@ from api.bodies.slices import Turns
 from api.collectors.forwarding import forward
 from api.collectors.owner_link import OwnerLink
 from api.collectors.remote_admission import RemoteAdmission, StaleProjectError
+from api.middleware.cors import PATHS as SDK_PATHS
 from api.middleware.outer_middleware import outer_middleware
 from api.sdk.endpoints import Endpoint, SdkEndpoints
 from api.sdk.indexed_request import IndexedRequest
@@ -23,10 +24,12 @@ from pipeline.events.address_keys import AddressKey, address_keys
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
 
-ENDPOINTS: Final[dict[str, Endpoint]] = {
-    "/api/v1/sdk/track": answer_events,
-    "/api/v1/sdk/convert": answer_conversions,
+ENDPOINTS: Final[Mapping[str, Endpoint]] = {
+    f"{SDK_PATHS}track": answer_events,
+    f"{SDK_PATHS}convert": answer_conversions,
 }
+# A request whose project is changed that often while it is answered is left to the owner.
+MOST_ATTEMPTS: Final = 3
 _RAW_PATHS: Final = frozenset(path.encode() for path in ENDPOINTS)
 
 
@@ -42,7 +45,7 @@ class CollectorServices:
     owner: OwnerLink
 
     def admission(self, request: Request) -> RemoteAdmission:
-        """Begin the admission of a request, for which `settled` answers."""
+        """Begin the admission of a request, which `retry_when_stale` ends."""
         admission = request.state.admission = RemoteAdmission(self.owner, request)
         return admission
 
@@ -67,7 +70,7 @@ class CollectorApp:
         self._owner = services.owner
         router = APIRouter()
         for path, endpoint in ENDPOINTS.items():
-            router.add_api_route(path, settled(endpoint), methods=["POST"], response_model=None)
+            router.add_api_route(path, retry_when_stale(endpoint), methods=["POST"], response_model=None)
         middleware = [*outer_middleware(services.settings), Middleware(SdkEndpoints, routes=router.routes)]
         self._events = Starlette(middleware=middleware)
         self._events.state.services = services
@@ -76,21 +79,38 @@ class CollectorApp:
         """Serve one request."""
         # A path that is written in another way is the owner's to read.
         if scope["method"] == "POST" and scope.get("raw_path") in _RAW_PATHS:
-            await self._events(scope, receive, send)
+            await self._answer_events(scope, receive, send)
         else:
             await forward(self._owner, scope, receive, send)
 
+    async def _answer_events(self, scope: Scope, receive: Receive, send: Send) -> None:
+        state = {**scope.get("state", {})}
+        # A copy, since the middleware changes it, and the owner takes the request as it was sent.
+        await self._events({**scope, "state": state}, receive, send)
+        receive_again: RepeatableReceive | None = state.get("left_to_owner")
+        if receive_again is not None:
+            await forward(self._owner, scope, receive_again, send)
 
-def settled(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+
+class NoResponse(Response):
+    """The response to a request that is left to the owner."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send nothing."""
+
+
+def retry_when_stale(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
     """Answer by an endpoint, again where its project was changed, and raise refusals of the owner first."""
 
     async def answer(request: Request) -> Response:
         receive = RepeatableReceive(request.receive)
-        while True:
+        for _ in range(MOST_ATTEMPTS):
             try:
                 return await _answer_once(endpoint, IndexedRequest(request.scope, receive))
             except StaleProjectError:
                 receive.rewind()
+        request.state.left_to_owner = receive
+        return NoResponse()
 
     return answer
 

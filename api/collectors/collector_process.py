@@ -19,6 +19,8 @@ from pipeline.store.catalog.catalog import Catalog
 
 # The exit status of a collector without an owner.
 ORPHANED: Final = 3
+# To the catalog, of which a collector only reads keys and projects; a server of it has a limit for all.
+CATALOG_CONNECTIONS: Final = 8
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +49,7 @@ class CollectorServer(uvicorn.Server):
 def collect(settings: Settings, end: socket.socket, sockets: list[socket.socket]) -> None:
     """Serve on listening sockets until SIGTERM, or until the owner at the other end is gone."""
     owner = OwnerLink(_exit_at_once)
-    services = collector_services(settings, Catalog.open(settings), owner)
+    services = collector_services(settings, Catalog.open(settings, connections=CATALOG_CONNECTIONS), owner)
     app: Any = CollectorApp(services)
     server = CollectorServer(server_config(app, settings, lifespan="off"), owner, end)
     with rare_collections():

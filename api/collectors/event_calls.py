@@ -4,19 +4,16 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Final
 
 from starlette.concurrency import run_in_threadpool
 
 from api.collectors.messages import EventAnswer, EventCall, ExposureAnswer, ExposureCall, Message, Refusal
-from api.errors import ANSWERED, INTERNAL_ERROR, ApiError, api_error
+from api.errors import ANSWERED, UNEXPECTED, api_error
 from api.middleware.rate_limits import Window
 from api.services import Services
 from pipeline.ingest.spooled_events import EncodedRows, decode_rows
 
 logger = logging.getLogger(__name__)
-
-_UNEXPECTED: Final = ApiError("internal_error", INTERNAL_ERROR)
 
 
 class EventCalls:
@@ -56,7 +53,12 @@ class EventCalls:
         task.add_done_callback(self._tasks.discard)
 
     async def _count_shared(self, call: EventCall, count: Callable[[], Window]) -> None:
-        self._charge_and_store(call, await run_in_threadpool(count))
+        try:
+            window = await run_in_threadpool(count)
+        except Exception as error:  # noqa: BLE001 - the collector is told
+            self._refuse(EventAnswer(call.id), error)
+            return
+        self._charge_and_store(call, window)
 
     def _charge_and_store(self, call: EventCall, window: Window | None) -> None:
         answer = EventAnswer(call.id)
@@ -109,7 +111,7 @@ class EventCalls:
         self._send(answer)
 
     def _refuse(self, answer: EventAnswer | ExposureAnswer, error: BaseException) -> None:
-        refused = _UNEXPECTED
+        refused = UNEXPECTED
         if isinstance(error, ANSWERED):
             refused = api_error(error)
         else:

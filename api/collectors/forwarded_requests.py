@@ -38,6 +38,7 @@ class ForwardedRequest:
         self._changed = asyncio.Event()
         self._is_asked = False
         self._has_left = False
+        self._is_answered = False
         self._unsent = 0
 
     async def answer(self, app: ASGIApp) -> None:
@@ -46,7 +47,10 @@ class ForwardedRequest:
             await app(_scope(self._head), self._receive, self._send_part)
         except Exception:
             logger.exception("%s %s failed", self._head.method, self._head.path)
-            self._send(AnswerFailed(self.number))
+        finally:
+            # An application may also return without an answer, as it does once its client has left.
+            if not self._is_answered:
+                self._send(AnswerFailed(self.number))
 
     def take(self, message: BodyPart | ClientLeft | PartSent) -> None:
         """Take a message of the collector."""
@@ -75,6 +79,7 @@ class ForwardedRequest:
             return
         has_more = bool(message.get("more_body", False))
         self._send(AnswerPart(self.number, bytes(message.get("body", b"")), has_more))
+        self._is_answered = not has_more
         self._unsent += has_more
         while self._unsent and not self._has_left:
             await self._next_change()

@@ -21,14 +21,14 @@ from api.collectors.owner_link import OwnerLink
 
 
 class ForwardingError(Exception):
-    """The owner met an error in the middle of an answer, and has logged it."""
+    """The owner has not ended its answer; an error of it is logged there."""
 
 
 async def forward(owner: OwnerLink, scope: Scope, receive: Receive, send: Send) -> None:
     """Let the owner answer a request; ForwardingError.
 
     A part of the body is read when the owner asks for it, and a part of the answer is followed by the next
-    once the client has taken it.
+    once the client has taken it. Nothing is waited for once the client has left.
     """
     arrived: asyncio.Queue[Message] = asyncio.Queue()
     number = owner.begin(arrived.put_nowait)
@@ -38,10 +38,10 @@ async def forward(owner: OwnerLink, scope: Scope, receive: Receive, send: Send) 
         while True:
             message = await arrived.get()
             if isinstance(message, BodyWanted):
-                task = asyncio.create_task(_pass_body(owner, number, receive))
+                task = asyncio.create_task(_pass_body(owner, number, receive, arrived))
                 reading.add(task)
                 task.add_done_callback(reading.discard)
-            elif await _is_last(message, send):
+            elif isinstance(message, ClientLeft) or await _is_last(message, send):
                 return
             elif isinstance(message, AnswerPart):
                 owner.send(PartSent(number))
@@ -63,10 +63,14 @@ async def _is_last(message: Message, send: Send) -> bool:
     return not message.more_body
 
 
-async def _pass_body(owner: OwnerLink, number: int, receive: Receive) -> None:
+async def _pass_body(
+    owner: OwnerLink, number: int, receive: Receive, arrived: "asyncio.Queue[Message]"
+) -> None:
     part: AsgiMessage = await receive()
     if part["type"] == "http.disconnect":
-        owner.send(ClientLeft(number))
+        left = ClientLeft(number)
+        owner.send(left)
+        arrived.put_nowait(left)
     else:
         owner.send(BodyPart(number, bytes(part.get("body", b"")), bool(part.get("more_body", False))))
 

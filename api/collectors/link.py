@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, cast
 
+import msgspec
+
 from api.collectors.messages import Message, decode, encode
 
 _LENGTH_BYTES: Final = 4
@@ -17,7 +19,7 @@ class Link(asyncio.Protocol):
         self._receive = receive
         self._lost = lost
         self._transport: asyncio.WriteTransport | None = None
-        self._outgoing: list[Message] = []
+        self._outgoing: list[msgspec.Raw] = []
         self._incoming = bytearray()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -30,10 +32,12 @@ class Link(asyncio.Protocol):
         self._lost()
 
     def send(self, message: Message) -> None:
-        """Send a message, with all others of this turn of the event loop."""
+        """Send a message, with all others of this turn of the event loop; TypeError, ValueError."""
+        # Encoded by itself, so that one that cannot be sent holds up no other.
+        encoded = msgspec.Raw(encode(message))
         if not self._outgoing:
             asyncio.get_running_loop().call_soon(self._flush)
-        self._outgoing.append(message)
+        self._outgoing.append(encoded)
 
     def close(self) -> None:
         """Close this end, once everything is sent."""

@@ -64,8 +64,8 @@ class OwnerLink:
     async def _ask(self, call: EventCall | ExposureCall, kind: type[AnswerT]) -> AnswerT:
         answered: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         call.id = self.begin(answered.set_result)
-        self._link.send(call)
         try:
+            self._link.send(call)
             answer = await answered
         finally:
             self.end(call.id)

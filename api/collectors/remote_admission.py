@@ -8,7 +8,7 @@ from fastapi import Request
 
 from api.collectors.messages import EventCall, ExposureCall, Refusal
 from api.collectors.owner_link import OwnerLink
-from api.errors import ApiError
+from api.errors import UNEXPECTED, ApiError
 from api.middleware.rate_limits import Window
 from engine.design.assignment import Exclusion
 from pipeline.assignment.exposure_filter import marked
@@ -25,6 +25,10 @@ logger = logging.getLogger(__name__)
 
 class StaleProjectError(Exception):
     """The project was changed since the collector read it; nothing of the request is counted."""
+
+
+class OwnerError(Exception):
+    """The owner met an error that it did not expect, and has logged it; the client gets 500."""
 
 
 @dataclass(slots=True)
@@ -113,5 +117,9 @@ class RemoteAdmission:
 
 
 def _raise(refusal: Refusal | None) -> None:
-    if refusal is not None:
-        raise ApiError(refusal.code, refusal.message, headers=refusal.headers)
+    if refusal is None:
+        return
+    if refusal.code == UNEXPECTED.code:
+        # Logged with the request id that the client is told to quote.
+        raise OwnerError
+    raise ApiError(refusal.code, refusal.message, headers=refusal.headers)

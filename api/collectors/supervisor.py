@@ -112,28 +112,31 @@ class Supervisor:
 
     async def _keep(self, number: int, first: "asyncio.Future[None]") -> None:
         """Run one collector after another, the `first` of which is told when it is ready."""
-        failures = 0
+        pause = FIRST_PAUSE_SECONDS
         while not self._stopping.is_set():
-            status, was_ready = await self._run(number, first)
+            end, was_ready = await self._run_to_its_end(number, first)
             if not first.done():
-                first.set_exception(CollectorError(f"a collector ended at its start with status {status}"))
+                first.set_exception(CollectorError(f"a collector {end} at its start"))
                 return
             if self._stopping.is_set():
                 return
-            failures = 0 if was_ready else failures + 1
-            pause = min(FIRST_PAUSE_SECONDS * 2**failures, LONGEST_PAUSE_SECONDS)
-            logger.error(
-                "collector %d ended with status %d, and is started again in %g s", number, status, pause
-            )
+            pause = FIRST_PAUSE_SECONDS if was_ready else min(2 * pause, LONGEST_PAUSE_SECONDS)
+            logger.error("collector %d %s, and is started again in %g s", number, end, pause)
             await _wait_at_most(pause, self._stopping)
 
+    async def _run_to_its_end(self, number: int, first: "asyncio.Future[None]") -> tuple[str, bool]:
+        """Run a collector; return the end of it in words, and whether it was ready."""
+        try:
+            status, was_ready = await self._run(number, first)
+        # The system is out of memory, processes or files, or has no thread left.
+        except (OSError, RuntimeError) as error:
+            return f"could not be run ({error})", False
+        return f"ended with status {status}", was_ready
+
     async def _run(self, number: int, first: "asyncio.Future[None]") -> tuple[int, bool]:
-        """Run a collector to its end; return its exit status, and whether it was ready."""
-        ours, theirs = socket.socketpair()
+        """Run a collector; return its exit status, and whether it was ready."""
         collector = CollectorLink(self._app, self._services, self._tasks)
-        with theirs:
-            await asyncio.get_running_loop().create_unix_connection(lambda: collector.link, sock=ours)
-            process = await asyncio.to_thread(self._start, number, theirs)
+        process = await self._started(number, collector)
         self._processes[number] = process
         if self._stopping.is_set():
             process.terminate()
@@ -143,6 +146,18 @@ class Supervisor:
         status = await asyncio.to_thread(_wait_for, process)
         del self._processes[number]
         return status, collector.ready.is_set()
+
+    async def _started(self, number: int, collector: CollectorLink) -> "subprocess.Popen[bytes]":
+        """Start a process, linked to the owner; OSError, RuntimeError."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                await asyncio.get_running_loop().create_unix_connection(lambda: collector.link, sock=ours)
+                return await asyncio.to_thread(self._start, number, theirs)
+            except BaseException:
+                collector.link.close()
+                ours.close()
+                raise
 
     def _start(self, number: int, end: socket.socket) -> "subprocess.Popen[bytes]":
         listening = [one.fileno() for one in self._groups[number]]

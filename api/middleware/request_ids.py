@@ -7,7 +7,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import logs
-from api.errors import INTERNAL_ERROR, ApiError, error_response
+from api.errors import UNEXPECTED, error_response
 from api.middleware.answer_headers import set_headers
 from pipeline.store.catalog.ids import new_id
 
@@ -49,7 +49,6 @@ class RequestIds:
             logger.exception("%s: %s %s failed", request_id, scope["method"], scope["path"])
             if has_started:
                 raise
-            error = ApiError("internal_error", INTERNAL_ERROR)
-            await error_response(error, request_id)(scope, receive, send_with_id)
+            await error_response(UNEXPECTED, request_id)(scope, receive, send_with_id)
         finally:
             logs.request_id.reset(token)

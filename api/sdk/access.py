@@ -8,6 +8,7 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from api.auth import Caller, authenticate, require_scope, require_served
+from api.bodies.reader import content_encoding_of
 from api.errors import INVALID, ApiError
 from api.middleware.proxies import client_address
 from api.sdk.admission import Admission, SdkServices
@@ -107,6 +108,9 @@ def _take_any(number: int) -> None:
 
 
 def _declared_size(request: Request) -> int | None:
+    """Return the size of a body as its header tells it; None where it may be any, as of a compressed one."""
+    if content_encoding_of(request) != "identity":
+        return None
     declared = request.headers.get("content-length", "")
     return int(declared) if declared.isdecimal() else None
 

@@ -75,10 +75,14 @@ class Backend:
     write_lock: AbstractContextManager[Any] = field(default_factory=nullcontext)
 
 
-def open_backend(url: str) -> Backend:
-    """Open the database of a URL without connecting; CatalogError for an unsupported URL."""
+def open_backend(url: str, connections: int = CONNECTIONS) -> Backend:
+    """Open the database of a URL without connecting, for so many connections at once.
+
+    CatalogError for an unsupported URL.
+    """
     parsed = parse_url(url)
-    return _open_sqlite(parsed) if parsed.get_backend_name() == "sqlite" else _open_postgresql(parsed)
+    open_parsed = _open_sqlite if parsed.get_backend_name() == "sqlite" else _open_postgresql
+    return open_parsed(parsed, connections)
 
 
 def parse_url(url: str) -> URL:
@@ -164,8 +168,8 @@ def lock_until_commit(connection: Connection, name: str) -> None:
         connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(name, 0))))
 
 
-def _open_sqlite(url: URL) -> Backend:
-    engine = create_engine(url, pool_size=CONNECTIONS, max_overflow=0, **JSON)
+def _open_sqlite(url: URL, connections: int) -> Backend:
+    engine = create_engine(url, pool_size=connections, max_overflow=0, **JSON)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     # Otherwise SQLite takes its write lock within the transaction, where it fails instead of waiting.
@@ -174,12 +178,13 @@ def _open_sqlite(url: URL) -> Backend:
     return Backend(engine, engine, writer, Lock())
 
 
-def _open_postgresql(url: URL) -> Backend:
+def _open_postgresql(url: URL, connections: int) -> Backend:
+    kept = min(KEPT, connections)
     # Each connection is tested first, since those of before a restart of the server are dead.
     engine = postgresql_engine(
         url,
-        pool_size=KEPT,
-        max_overflow=CONNECTIONS - KEPT,
+        pool_size=kept,
+        max_overflow=connections - kept,
         pool_timeout=POOL_SECONDS,
         pool_pre_ping=True,
         **JSON,

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from pipeline.store.catalog.backends import (
+    CONNECTIONS,
     changed_rows,
     commit_number,
     count_commit,
@@ -37,8 +38,8 @@ class _JoinedWrites:
 class Database:
     """Transactions on the catalog, for reads and for writes."""
 
-    def __init__(self, url: str) -> None:
-        self._backend = open_backend(url)
+    def __init__(self, url: str, connections: int = CONNECTIONS) -> None:
+        self._backend = open_backend(url, connections)
         self._commits = count(1)
         # Differs after every write of this process, so that caches see a change.
         self.version = 0

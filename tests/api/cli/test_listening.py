@@ -1,5 +1,6 @@
 """Sockets of the service: bound, refused in a sentence, and listening at the end."""
 
+import resource
 import socket
 from contextlib import ExitStack
 
@@ -51,6 +52,17 @@ def test_shared_sockets_are_connected_to_in_turn_and_no_other_socket_takes_their
                 stack.enter_context(group[0].accept()[0])
         with pytest.raises(CommandError, match="the port is in use"), bound_sockets("127.0.0.1", port):
             pass
+
+
+def test_a_share_that_the_system_refuses_is_refused_in_a_sentence() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with bound_sockets("127.0.0.1", 0) as sockets:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+        try:
+            with pytest.raises(CommandError, match="Too many open files"), shared_sockets(sockets, 2):
+                pass
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_no_shares_leave_the_sockets_to_their_process() -> None:

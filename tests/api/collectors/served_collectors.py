@@ -56,6 +56,14 @@ def collectors_of(service: Service) -> list[psutil.Process]:
     return psutil.Process(service.process.pid).children()
 
 
+def kill_and_wait(service: Service, collector: psutil.Process) -> None:
+    """Kill a collector, and wait until as many as before run again."""
+    collector.kill()
+    # Until the owner has waited for it, it is one of its processes.
+    wait_until(lambda: collector.pid not in {running.pid for running in collectors_of(service)})
+    wait_until(lambda: len(collectors_of(service)) == COLLECTORS)
+
+
 @contextmanager
 def connections_to_each(service: Service) -> Iterator[list[http.client.HTTPConnection]]:
     """Open connections until each collector has one of them, and yield one of each."""

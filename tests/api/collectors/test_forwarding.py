@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.collectors.forwarding import ForwardingError, forward
 from api.collectors.owner_link import OwnerLink
 from tests.api.collectors.linked import forwarding_to
-from tests.waiting import wait_until_async
+from tests.waiting import PATIENCE_SECONDS, wait_until_async
 
 SCOPE: Scope = {
     "type": "http",
@@ -114,29 +114,36 @@ def test_a_part_of_an_answer_waits_until_the_one_before_is_taken() -> None:
     run_with(stream, run)
 
 
-def test_the_application_learns_that_the_client_or_the_collector_has_left() -> None:
+def reading_into(seen: list[str]) -> ASGIApp:
+    """An application that reads until the client has left, and returns without an answer."""
+
+    async def read(scope: Scope, receive: Receive, send: Send) -> None:
+        while not seen or seen[-1] == "http.request":
+            seen.append((await receive())["type"])
+
+    return read
+
+
+def test_a_client_that_leaves_is_reported_and_not_waited_for() -> None:
     seen: list[str] = []
 
-    async def wait(scope: Scope, receive: Receive, send: Send) -> None:
-        while (message := await receive())["type"] == "http.request":
-            seen.append("part")
-        seen.append(message["type"])
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b""})
-
-    async def client_leaves(owner: OwnerLink) -> None:
+    async def run(owner: OwnerLink) -> None:
         client = Client(b"all")
-        client.takes.set()
         answering = asyncio.create_task(forward(owner, SCOPE, client.receive, client.send))
         await wait_until_async(lambda: seen)
         client.has_left.set()
-        await answering
+        await asyncio.wait_for(answering, PATIENCE_SECONDS)
+        await wait_until_async(lambda: len(seen) == 2)
+        assert client.sent == []
 
-    run_with(wait, client_leaves)
-    assert seen == ["part", "http.disconnect"]
-    seen.clear()
+    run_with(reading_into(seen), run)
+    assert seen == ["http.request", "http.disconnect"]
 
-    async def collector_leaves(owner: OwnerLink) -> None:
+
+def test_the_end_of_a_collector_is_reported_as_that_of_its_clients() -> None:
+    seen: list[str] = []
+
+    async def run(owner: OwnerLink) -> None:
         client = Client(b"all")
         answering = asyncio.create_task(forward(owner, SCOPE, client.receive, client.send))
         await wait_until_async(lambda: seen)
@@ -144,8 +151,20 @@ def test_the_application_learns_that_the_client_or_the_collector_has_left() -> N
         await wait_until_async(lambda: len(seen) == 2)
         answering.cancel()
 
-    run_with(wait, collector_leaves)
-    assert seen == ["part", "http.disconnect"]
+    run_with(reading_into(seen), run)
+    assert seen == ["http.request", "http.disconnect"]
+
+
+def test_an_application_that_returns_without_an_answer_ends_the_connection_of_its_client() -> None:
+    async def ignore(scope: Scope, receive: Receive, send: Send) -> None:
+        """Return at once."""
+
+    async def run(owner: OwnerLink) -> None:
+        client = Client()
+        with pytest.raises(ForwardingError):
+            await asyncio.wait_for(forward(owner, SCOPE, client.receive, client.send), PATIENCE_SECONDS)
+
+    run_with(ignore, run)
 
 
 def test_an_answer_that_fails_ends_the_connection_of_its_client() -> None:

@@ -3,6 +3,8 @@
 import asyncio
 import socket
 
+import pytest
+
 from api.collectors.link import Link
 from api.collectors.messages import BodyPart, BodyWanted, EventAnswer, EventCall, Message, Refusal
 from tests.api.collectors.linked import nothing
@@ -50,6 +52,24 @@ def test_messages_arrive_as_they_were_sent() -> None:
 def test_a_message_that_arrives_in_parts_is_whole() -> None:
     large = BodyPart(1, b"x" * 5_000_000, more_body=False)
     assert exchanged(large, BodyWanted(2)) == [large, BodyWanted(2)]
+
+
+def test_a_message_that_cannot_be_encoded_holds_up_no_other() -> None:
+    received: list[Message] = []
+
+    async def run() -> None:
+        lost = asyncio.Event()
+        link, other = await linked_to(received, lost)
+        link.send(BodyWanted(1))
+        with pytest.raises(OverflowError):
+            link.send(BodyWanted(2**70))
+        link.send(BodyWanted(3))
+        link.close()
+        await lost.wait()
+        other.close()
+
+    asyncio.run(run())
+    assert received == [BodyWanted(1), BodyWanted(3)]
 
 
 def test_messages_of_one_turn_are_one_write() -> None:

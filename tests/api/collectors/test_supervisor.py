@@ -1,15 +1,24 @@
 """Two collectors of a service decide as one process, and live and end with it."""
 
+import asyncio
 import http.client
+import os
+import shutil
 import signal
 import socket
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import cycle, islice
 from pathlib import Path
 
 import psutil
 import pytest
 
+from api.app import create_app
+from api.cli.listening import bound_sockets
+from api.collectors.supervisor import CollectorError, Supervisor
+from api.services import open_services
 from pipeline.clock import utc_now
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
@@ -19,11 +28,12 @@ from tests.api.collectors.served_collectors import (
     an_exposure,
     collectors_of,
     connections_to_each,
+    kill_and_wait,
     send,
     track,
 )
 from tests.resilience.services import Service, a_service
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until_async
 
 pytestmark = pytest.mark.slow
 Connections = list[http.client.HTTPConnection]
@@ -50,9 +60,18 @@ def service(data_dir: Path, token: str, tmp_path_factory: pytest.TempPathFactory
         log,
         collectors=COLLECTORS,
         sdk_rate_limit_per_minute=REQUESTS,
-        address_events_per_minute=EVENTS,
         # Results wait for the count as long as a busy machine takes for it.
         fresh_read_seconds=60,
+    ) as opened:
+        yield opened
+
+
+@pytest.fixture
+def own_service(tmp_path: Path) -> Iterator[Service]:
+    """A service for one test, whose minutes have not begun and whose processes may be killed."""
+    a_store_in(tmp_path / "store")
+    with a_service(
+        tmp_path / "store", tmp_path / "log", collectors=COLLECTORS, address_events_per_minute=EVENTS
     ) as opened:
         yield opened
 
@@ -73,11 +92,12 @@ def test_a_rate_limit_holds_over_all_collectors(connections: Connections) -> Non
     assert left == [*reversed(range(REQUESTS)), 0, 0, 0, 0]
 
 
-def test_the_quota_of_an_address_holds_over_all_collectors(connections: Connections) -> None:
-    answers = [
-        track(connection, "quota", an_exposure("quota", f"q{number}"), x_forwarded_for=VISITOR)
-        for number, connection in enumerate(islice(cycle(connections), EVENTS + 4))
-    ]
+def test_the_quota_of_an_address_holds_over_all_collectors(own_service: Service) -> None:
+    with connections_to_each(own_service) as connections:
+        answers = [
+            track(connection, "quota", an_exposure("quota", f"q{number}"), x_forwarded_for=VISITOR)
+            for number, connection in enumerate(islice(cycle(connections), EVENTS + 4))
+        ]
     assert [answer.status for answer in answers] == [200] * EVENTS + [429] * 4
     assert "from your network address" in answers[-1].data["error"]["message"]
 
@@ -146,31 +166,66 @@ def test_results_are_the_same_through_every_collector(connections: Connections, 
     assert [answer.status for answer in again] == [304] * COLLECTORS
 
 
-def test_a_collector_that_is_killed_is_started_again(service: Service) -> None:
-    killed = collectors_of(service)[0]
-    killed.kill()
-    wait_until(lambda: killed.pid not in {one.pid for one in collectors_of(service)})
-    wait_until(lambda: len(collectors_of(service)) == COLLECTORS)
-    with connections_to_each(service) as connections:
+def test_a_collector_that_is_killed_is_started_again(own_service: Service) -> None:
+    kill_and_wait(own_service, collectors_of(own_service)[0])
+    with connections_to_each(own_service) as connections:
         for number, connection in enumerate(connections):
             assert track(connection, "shop", an_exposure("shop", f"again {number}")).status == 200
 
 
-def test_a_killed_owner_leaves_no_collector_and_a_free_port(service: Service) -> None:
-    collectors = collectors_of(service)
+def test_a_killed_owner_leaves_no_collector_and_a_free_port(own_service: Service) -> None:
+    collectors = collectors_of(own_service)
     assert len(collectors) == COLLECTORS
-    service.process.kill()
+    own_service.process.kill()
     psutil.wait_procs(collectors, timeout=60)
-    assert not any(one.is_running() for one in collectors)
+    assert not any(collector.is_running() for collector in collectors)
     with socket.socket() as free:
         free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        free.bind(("127.0.0.1", service.port))
+        free.bind(("127.0.0.1", own_service.port))
 
 
 def test_a_stopped_service_ends_its_collectors(tmp_path: Path) -> None:
     with a_service(tmp_path / "store", tmp_path / "log", collectors=COLLECTORS) as service:
         collectors = collectors_of(service)
+        assert len(collectors) == COLLECTORS
         service.process.send_signal(signal.SIGTERM)
         service.process.wait(60)
-        assert not any(one.is_running() for one in collectors)
+        assert not any(collector.is_running() for collector in collectors)
     assert "ERROR" not in (tmp_path / "log").read_text()
+
+
+@contextmanager
+def a_supervisor(data_dir: Path) -> Iterator[Supervisor]:
+    """A supervisor of one collector, in this process."""
+    settings = Settings(data_dir=data_dir)
+    with open_services(settings) as services, bound_sockets("127.0.0.1", 0) as sockets:
+        yield Supervisor([sockets], services, create_app(settings), set())
+
+
+@pytest.mark.parametrize(
+    ("program", "end"),
+    [("/no/such/program", "could not be run"), (shutil.which("false"), "ended with status 1")],
+)
+def test_a_collector_that_fails_at_its_start_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, end: str
+) -> None:
+    monkeypatch.setattr(sys, "executable", program)
+    with a_supervisor(tmp_path) as supervisor, pytest.raises(CollectorError, match=end):
+        asyncio.run(asyncio.wait_for(supervisor.start(), PATIENCE_SECONDS))
+
+
+def test_a_collector_that_the_system_cannot_start_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def run(supervisor: Supervisor) -> None:
+        await supervisor.start()
+        killed = supervisor.process_ids
+        with monkeypatch.context() as patched:
+            patched.setattr(sys, "executable", "/no/such/program")
+            os.kill(killed[0], signal.SIGKILL)
+            await wait_until_async(lambda: "could not be run" in caplog.text)
+        await wait_until_async(lambda: supervisor.process_ids not in ([], killed))
+        await supervisor.stop()
+
+    with a_supervisor(tmp_path) as supervisor:
+        asyncio.run(run(supervisor))
