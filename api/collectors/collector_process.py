@@ -18,7 +18,7 @@ from pipeline.settings import Settings, read_settings
 from pipeline.store.catalog.catalog import Catalog
 
 # The exit status of a collector without an owner.
-ORPHANED: Final = 3
+NO_OWNER_STATUS: Final = 3
 # To the catalog, of which a collector only reads keys and projects; a server of it has a limit for all.
 CATALOG_CONNECTIONS: Final = 8
 
@@ -28,15 +28,15 @@ logger = logging.getLogger(__name__)
 class CollectorServer(uvicorn.Server):
     """Server that takes connections while it is linked to the owner."""
 
-    def __init__(self, config: uvicorn.Config, owner: OwnerLink, end: socket.socket) -> None:
+    def __init__(self, config: uvicorn.Config, owner: OwnerLink, link_socket: socket.socket) -> None:
         """Link to the owner by one end of a pair of sockets."""
         super().__init__(config)
         self._owner = owner
-        self._end = end
+        self._link_socket = link_socket
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Link to the owner, take connections and tell the owner."""
-        await self._owner.connect(self._end)
+        await self._owner.connect(self._link_socket)
         await super().startup(sockets)
         self._owner.tell_ready()
 
@@ -46,17 +46,17 @@ class CollectorServer(uvicorn.Server):
         self._owner.close()
 
 
-def collect(settings: Settings, end: socket.socket, sockets: list[socket.socket]) -> None:
+def serve_collector(settings: Settings, link_socket: socket.socket, sockets: list[socket.socket]) -> None:
     """Serve on listening sockets until SIGTERM, or until the owner at the other end is gone."""
     owner = OwnerLink(_exit_at_once)
     services = collector_services(settings, Catalog.open(settings, connections=CATALOG_CONNECTIONS), owner)
     app: Any = CollectorApp(services)
-    server = CollectorServer(server_config(app, settings, lifespan="off"), owner, end)
+    server = CollectorServer(server_config(app, settings, lifespan="off"), owner, link_socket)
     with rare_collections():
         server.run(sockets)
 
 
-def share_of(settings: Settings, collectors: int) -> Settings:
+def settings_of_collector(settings: Settings, collectors: int) -> Settings:
     """Return the settings of one of several collectors, among which connections are divided."""
     return settings.model_copy(
         update={
@@ -68,16 +68,16 @@ def share_of(settings: Settings, collectors: int) -> Settings:
 
 def _exit_at_once() -> None:
     # Nothing can be acknowledged without the owner, and its port is to be free.
-    os._exit(ORPHANED)
+    os._exit(NO_OWNER_STATUS)
 
 
 def main() -> None:
     """Run the collector of the arguments: data folder, number of collectors, and open sockets."""
-    data_dir, collectors, end, *listening = sys.argv[1:]
+    data_dir, collectors, link_socket, *listening = sys.argv[1:]
     set_up_logging()
-    settings = share_of(read_settings(data_dir=Path(data_dir)), int(collectors))
+    settings = settings_of_collector(read_settings(data_dir=Path(data_dir)), int(collectors))
     sockets = [socket.socket(fileno=int(number)) for number in listening]
-    collect(settings, socket.socket(fileno=int(end)), sockets)
+    serve_collector(settings, socket.socket(fileno=int(link_socket)), sockets)
 
 
 if __name__ == "__main__":

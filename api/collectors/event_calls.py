@@ -27,14 +27,14 @@ class EventCalls:
         self._tasks = tasks
         self._send = send
 
-    def take(self, call: EventCall) -> None:
+    def answer_events(self, call: EventCall) -> None:
         """Charge the project and the address with a request, and store its events."""
         if call.version is None:
             self._charge_and_store(call, None)
             return
         services, version = self._services, self._services.catalog.database.version
         if call.version != version:
-            self._send(EventAnswer(call.id, stale_at=version))
+            self._send(EventAnswer(call.exchange_id, stale_at=version))
             return
         limit = services.settings.sdk_rate_limit_per_minute
         count = partial(services.limits.count, f"sdk/{call.project_id}", limit)
@@ -43,7 +43,7 @@ class EventCalls:
         else:
             self._begin(self._count_shared(call, count))
 
-    def take_exposures(self, call: ExposureCall) -> None:
+    def answer_exposures(self, call: ExposureCall) -> None:
         """Say which exposures do not count."""
         self._begin(self._filter(call))
 
@@ -56,12 +56,12 @@ class EventCalls:
         try:
             window = await run_in_threadpool(count)
         except Exception as error:  # noqa: BLE001 - the collector is told
-            self._refuse(EventAnswer(call.id), error)
+            self._refuse(EventAnswer(call.exchange_id), error)
             return
         self._charge_and_store(call, window)
 
     def _charge_and_store(self, call: EventCall, window: Window | None) -> None:
-        answer = EventAnswer(call.id)
+        answer = EventAnswer(call.exchange_id)
         if window is not None:
             answer.window = (window.limit, window.used, window.reset_seconds, window.is_exceeded)
         try:
@@ -98,7 +98,7 @@ class EventCalls:
             self._refuse(answer, error)
 
     async def _filter(self, call: ExposureCall) -> None:
-        answer = ExposureAnswer(call.id, {})
+        answer = ExposureAnswer(call.exchange_id, {})
         services = self._services
         try:
             cached = await run_in_threadpool(services.project_cache.with_id, call.project_id)

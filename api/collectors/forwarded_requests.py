@@ -31,7 +31,7 @@ class ForwardedRequest:
 
     def __init__(self, head: RequestHead, send: Callable[[Message], None]) -> None:
         """Take the head, and the function that sends messages to the collector."""
-        self.number = head.id
+        self.exchange_id = head.exchange_id
         self._head = head
         self._send = send
         self._parts = deque[AsgiMessage]()
@@ -50,7 +50,7 @@ class ForwardedRequest:
         finally:
             # An application may also return without an answer, as it does once its client has left.
             if not self._is_answered:
-                self._send(AnswerFailed(self.number))
+                self._send(AnswerFailed(self.exchange_id))
 
     def take(self, message: BodyPart | ClientLeft | PartSent) -> None:
         """Take a message of the collector."""
@@ -68,17 +68,17 @@ class ForwardedRequest:
         while not self._parts and not self._has_left:
             if not self._is_asked:
                 self._is_asked = True
-                self._send(BodyWanted(self.number))
+                self._send(BodyWanted(self.exchange_id))
             await self._next_change()
         return self._parts.popleft() if self._parts else _LEFT
 
     async def _send_part(self, message: AsgiMessage) -> None:
         if message["type"] == "http.response.start":
             headers: list[Any] = list(message.get("headers", ()))
-            self._send(AnswerHead(self.number, message["status"], headers))
+            self._send(AnswerHead(self.exchange_id, message["status"], headers))
             return
         has_more = bool(message.get("more_body", False))
-        self._send(AnswerPart(self.number, bytes(message.get("body", b"")), has_more))
+        self._send(AnswerPart(self.exchange_id, bytes(message.get("body", b"")), has_more))
         self._is_answered = not has_more
         self._unsent += has_more
         while self._unsent and not self._has_left:
@@ -101,22 +101,22 @@ class ForwardedRequests:
 
     def begin(self, head: RequestHead) -> None:
         """Answer a request."""
-        request = self._open[head.id] = ForwardedRequest(head, self._send)
+        request = self._open[head.exchange_id] = ForwardedRequest(head, self._send)
         task = asyncio.create_task(request.answer(self._app))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(lambda _: self._open.pop(head.id))
+        task.add_done_callback(lambda _: self._open.pop(head.exchange_id))
 
     def take(self, message: BodyPart | ClientLeft | PartSent) -> None:
         """Pass a message of the collector on to its request, if that is not answered yet."""
-        request = self._open.get(message.id)
+        request = self._open.get(message.exchange_id)
         if request is not None:
             request.take(message)
 
     def leave(self) -> None:
         """Tell every request that its client has left, as the collector has ended."""
         for request in [*self._open.values()]:
-            request.take(ClientLeft(request.number))
+            request.take(ClientLeft(request.exchange_id))
 
 
 def _scope(head: RequestHead) -> Scope:

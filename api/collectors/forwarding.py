@@ -31,22 +31,22 @@ async def forward(owner: OwnerLink, scope: Scope, receive: Receive, send: Send) 
     once the client has taken it. Nothing is waited for once the client has left.
     """
     arrived: asyncio.Queue[Message] = asyncio.Queue()
-    number = owner.begin(arrived.put_nowait)
-    owner.send(_head(number, scope))
+    exchange_id = owner.begin(arrived.put_nowait)
+    owner.send(_head(exchange_id, scope))
     reading = set[asyncio.Task[None]]()
     try:
         while True:
             message = await arrived.get()
             if isinstance(message, BodyWanted):
-                task = asyncio.create_task(_pass_body(owner, number, receive, arrived))
+                task = asyncio.create_task(_pass_body(owner, exchange_id, receive, arrived))
                 reading.add(task)
                 task.add_done_callback(reading.discard)
             elif isinstance(message, ClientLeft) or await _is_last(message, send):
                 return
             elif isinstance(message, AnswerPart):
-                owner.send(PartSent(number))
+                owner.send(PartSent(exchange_id))
     finally:
-        owner.end(number)
+        owner.drop_exchange(exchange_id)
         for task in reading:
             task.cancel()
 
@@ -64,21 +64,21 @@ async def _is_last(message: Message, send: Send) -> bool:
 
 
 async def _pass_body(
-    owner: OwnerLink, number: int, receive: Receive, arrived: "asyncio.Queue[Message]"
+    owner: OwnerLink, exchange_id: int, receive: Receive, arrived: "asyncio.Queue[Message]"
 ) -> None:
     part: AsgiMessage = await receive()
     if part["type"] == "http.disconnect":
-        left = ClientLeft(number)
+        left = ClientLeft(exchange_id)
         owner.send(left)
         arrived.put_nowait(left)
     else:
-        owner.send(BodyPart(number, bytes(part.get("body", b"")), bool(part.get("more_body", False))))
+        owner.send(BodyPart(exchange_id, bytes(part.get("body", b"")), bool(part.get("more_body", False))))
 
 
-def _head(number: int, scope: Scope) -> RequestHead:
+def _head(exchange_id: int, scope: Scope) -> RequestHead:
     headers: list[Any] = list(scope["headers"])
     return RequestHead(
-        number,
+        exchange_id,
         method=scope["method"],
         path=scope["path"],
         raw_path=scope.get("raw_path") or b"",

@@ -10,9 +10,9 @@ Headers: TypeAlias = list[tuple[bytes, bytes]]
 
 
 class _Message(msgspec.Struct, array_like=True, tag=True):
-    """A message about the exchange `id`, which the collector numbers."""
+    """A message about an exchange, which the collector numbers."""
 
-    id: int
+    exchange_id: int
 
 
 class Ready(msgspec.Struct, array_like=True, tag=True):

@@ -14,7 +14,10 @@ AnswerT = TypeVar("AnswerT", EventAnswer, ExposureAnswer)
 
 
 class OwnerLink:
-    """A link to the owner. Whoever waits for an answer when it is lost waits until the collector ends."""
+    """A link to the owner.
+
+    A call without an answer when the link is lost never returns: the collector ends.
+    """
 
     def __init__(self, lost: Callable[[], None]) -> None:
         """Call `lost` once the owner has closed its end, or has ended."""
@@ -26,9 +29,9 @@ class OwnerLink:
         # Version of the catalog, as the owner counts it; unknown at first.
         self.version = -1
 
-    async def connect(self, end: socket.socket) -> None:
+    async def connect(self, link_socket: socket.socket) -> None:
         """Take over a connected socket."""
-        await asyncio.get_running_loop().create_unix_connection(lambda: self._link, sock=end)
+        await asyncio.get_running_loop().create_unix_connection(lambda: self._link, sock=link_socket)
 
     def close(self) -> None:
         """Close this end."""
@@ -40,14 +43,14 @@ class OwnerLink:
         self._link.send(Ready())
 
     def begin(self, exchange: Exchange) -> int:
-        """Call `exchange` with every message of a new id, until `end`."""
-        number = next(self._ids)
-        self._exchanges[number] = exchange
-        return number
+        """Call `exchange` with every message of a new id, until `drop_exchange`."""
+        exchange_id = next(self._ids)
+        self._exchanges[exchange_id] = exchange
+        return exchange_id
 
-    def end(self, number: int) -> None:
+    def drop_exchange(self, exchange_id: int) -> None:
         """Drop further messages of an id."""
-        self._exchanges.pop(number, None)
+        self._exchanges.pop(exchange_id, None)
 
     def send(self, message: Message) -> None:
         """Send a message of an exchange."""
@@ -63,12 +66,12 @@ class OwnerLink:
 
     async def _ask(self, call: EventCall | ExposureCall, kind: type[AnswerT]) -> AnswerT:
         answered: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        call.id = self.begin(answered.set_result)
+        call.exchange_id = self.begin(answered.set_result)
         try:
             self._link.send(call)
             answer = await answered
         finally:
-            self.end(call.id)
+            self.drop_exchange(call.exchange_id)
         assert isinstance(answer, kind)  # noqa: S101 - as the owner answers it
         return answer
 
@@ -78,6 +81,6 @@ class OwnerLink:
 
     def _receive(self, message: Message) -> None:
         assert not isinstance(message, Ready)  # noqa: S101 - the collector's message
-        exchange = self._exchanges.get(message.id)
+        exchange = self._exchanges.get(message.exchange_id)
         if exchange is not None:
             exchange(message)

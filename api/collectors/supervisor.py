@@ -52,13 +52,13 @@ class CollectorLink:
 
     def _receive(self, message: Message) -> None:
         if isinstance(message, EventCall):
-            self._calls.take(message)
+            self._calls.answer_events(message)
         elif isinstance(message, BodyPart | ClientLeft | PartSent):
             self._requests.take(message)
         elif isinstance(message, RequestHead):
             self._requests.begin(message)
         elif isinstance(message, ExposureCall):
-            self._calls.take_exposures(message)
+            self._calls.answer_exposures(message)
         elif isinstance(message, Ready):
             self.ready.set()
 
@@ -84,7 +84,7 @@ class Supervisor:
         self._tasks = tasks
         self._stopping = asyncio.Event()
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
-        self._kept: list[asyncio.Task[None]] = []
+        self._supervising: list[asyncio.Task[None]] = []
 
     @property
     def process_ids(self) -> list[int]:
@@ -95,7 +95,9 @@ class Supervisor:
         """Return once every collector takes connections; CollectorError where one cannot be started."""
         loop = asyncio.get_running_loop()
         ready = [loop.create_future() for _ in self._groups]
-        self._kept = [loop.create_task(self._keep(number, first)) for number, first in enumerate(ready)]
+        self._supervising = [
+            loop.create_task(self._run_repeatedly(number, first)) for number, first in enumerate(ready)
+        ]
         await asyncio.gather(*ready)
 
     async def stop(self) -> None:
@@ -103,14 +105,14 @@ class Supervisor:
         self._stopping.set()
         for process in self._processes.values():
             process.terminate()
-        if self._kept:
-            _, late = await asyncio.wait(self._kept, timeout=STOP_SECONDS)
+        if self._supervising:
+            _, late = await asyncio.wait(self._supervising, timeout=STOP_SECONDS)
             for process in self._processes.values():
                 process.kill()
             if late:
                 await asyncio.wait(late)
 
-    async def _keep(self, number: int, first: "asyncio.Future[None]") -> None:
+    async def _run_repeatedly(self, number: int, first: "asyncio.Future[None]") -> None:
         """Run one collector after another, the `first` of which is told when it is ready."""
         pause = FIRST_PAUSE_SECONDS
         while not self._stopping.is_set():
@@ -159,13 +161,13 @@ class Supervisor:
                 ours.close()
                 raise
 
-    def _start(self, number: int, end: socket.socket) -> "subprocess.Popen[bytes]":
+    def _start(self, number: int, link_socket: socket.socket) -> "subprocess.Popen[bytes]":
         listening = [one.fileno() for one in self._groups[number]]
-        arguments = [self._services.settings.data_dir, len(self._groups), end.fileno(), *listening]
+        arguments = [self._services.settings.data_dir, len(self._groups), link_socket.fileno(), *listening]
         # Without the working directory in its search path, and without the signals of the terminal.
         command = [sys.executable, "-P", "-m", "api.collectors.collector_process", *map(str, arguments)]
         return subprocess.Popen(  # noqa: S603 - our own program
-            command, stdin=subprocess.DEVNULL, pass_fds=(end.fileno(), *listening), process_group=0
+            command, stdin=subprocess.DEVNULL, pass_fds=(link_socket.fileno(), *listening), process_group=0
         )
 
 

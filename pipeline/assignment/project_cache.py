@@ -1,6 +1,6 @@
 """Cache of projects with their experiments, so that a request needs no query.
 
-A change made by this process takes effect at once, one made by another process within a second.
+A change made by the process that `version` counts takes effect at once, one made by another within a second.
 """
 
 import threading
