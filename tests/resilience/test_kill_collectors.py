@@ -39,20 +39,24 @@ def run_with_kills(data_dir: Path, log: Path, name: str, kills: int, rng: random
     """Kill collectors while they answer, once they have acknowledged more, and their owner at last."""
     sent, is_over = Sent(), threading.Event()
     with a_service(data_dir, log, collectors=COLLECTORS) as service:
+        # A collector that is killed before all have started ends the service.
+        wait_until(lambda: "Serving on" in log.read_text())
         senders = [
             threading.Thread(target=send_until, args=(is_over, service.port, f"{name}-{number}", sent))
             for number in range(SENDERS)
         ]
         for sender in senders:
             sender.start()
-        for _ in range(kills):
+        try:
+            for _ in range(kills):
+                _wait_for_more(sent, rng.randint(1, 60))
+                kill_and_wait(service, rng.choice(collectors_of(service)))
             _wait_for_more(sent, rng.randint(1, 60))
-            kill_and_wait(service, rng.choice(collectors_of(service)))
-        _wait_for_more(sent, rng.randint(1, 60))
-        os.kill(service.process.pid, signal.SIGKILL)
-        is_over.set()
-        for sender in senders:
-            sender.join()
+        finally:
+            os.kill(service.process.pid, signal.SIGKILL)
+            is_over.set()
+            for sender in senders:
+                sender.join()
     return sent
 
 
@@ -65,7 +69,7 @@ def assert_nothing_lost(folder: Path, runs: int, kills: int, *, seed: int) -> No
     a_shop_in(folder / "store")
     rng = random.Random(seed)  # noqa: S311 (moments, not secrets)
     sent = [
-        run_with_kills(folder / "store", folder / "log", f"run-{number}", kills, rng)
+        run_with_kills(folder / "store", folder / f"log-{number}", f"run-{number}", kills, rng)
         for number in range(runs)
     ]
     stored = stored_in(folder / "store")
