@@ -19,8 +19,19 @@ class Ready(msgspec.Struct, array_like=True, tag=True):
     """The collector takes connections."""
 
 
+class Ping(msgspec.Struct, array_like=True, tag=True):
+    """The owner asks whether the collector is alive."""
+
+
+class Pong(msgspec.Struct, array_like=True, tag=True):
+    """The collector is alive."""
+
+
 class EventCall(_Message):
-    """A request to charge a project and a browser's address, in the order of the fields, and to store."""
+    """A request to charge a project and a browser's address, in the order of the fields, and to store.
+
+    A request that is refused before its project is known is charged to its account instead.
+    """
 
     project_id: str
     # Counts the request where it is given: the version of the catalog by which the project was read.
@@ -118,6 +129,8 @@ class AnswerFailed(_Message):
 
 Message: TypeAlias = (
     Ready
+    | Ping
+    | Pong
     | EventCall
     | EventAnswer
     | ExposureCall

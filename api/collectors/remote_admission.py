@@ -54,6 +54,11 @@ class RemoteAdmission:
         self._project_id = cached.project.id
         self._charged().version = self._version
 
+    async def count_without_project(self, account_id: str) -> None:
+        """Note the request, which the owner counts by the account in place of a project."""
+        self._project_id = account_id
+        self._charged().version = self._version
+
     def require_room(self, address_key: int | None) -> None:
         """Note that quotas apply."""
         self._address_key = address_key
@@ -95,7 +100,7 @@ class RemoteAdmission:
         exposures = bytes(encode_rows([events.rows[place] for place in places]))
         answer = await self.owner.ask_exposures(ExposureCall(0, cached.project.id, exposures))
         _raise(answer.refusal)
-        excluded = {places[number]: Exclusion(*why) for number, why in answer.excluded.items()}
+        excluded = {places[number]: Exclusion(*given) for number, given in answer.excluded.items()}
         return marked(events, excluded)
 
     async def store(self, events: DecodedEvents, size: int) -> None:

@@ -15,9 +15,11 @@ from engine.design.validation.record_fields import ASSIGNED, INTERNAL, assigned,
 from engine.design.validation.records import RecordRule, problems_in, records_of, validate
 from engine.design.validation.values import flag, moment, optional, text, web_address, whole
 from engine.errors import InvalidDesignError, Problem
+from engine.typed_records import record_of
 
 _MERGED = ("integrations", "settings")
 MOST_PREVIOUS_KEYS = 50
+DEFAULT_KEEP_NIGHTS = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +111,12 @@ class Project:
         return self.settings.get("retention_days")
 
     @property
+    def keep_nights(self) -> int:
+        """Number of nights whose results are kept."""
+        nights = self.settings.get("keep_nights")
+        return DEFAULT_KEEP_NIGHTS if nights is None else nights
+
+    @property
     def bot_filtering(self) -> bool:
         """Whether results exclude visitors flagged as bots."""
         return self.settings.get("bot_filtering") is not False
@@ -175,7 +183,7 @@ def rotate_sdk_key(project: Project, fields: Mapping[str, Any], *, new_key: str,
     problems += unknown_fields(given, writable(SdkKeyRotation), (), "a rotation")
     if problems:
         raise InvalidDesignError(problems)
-    until = now + timedelta(hours=msgspec.convert(given, SdkKeyRotation).grace_period_hours)
+    until = now + timedelta(hours=record_of(given, SdkKeyRotation).grace_period_hours)
     current = PreviousSdkKey(sdk_key=project.sdk_key, valid_until=until)
     earlier = (
         replace(key, valid_until=min(key.valid_until, until)) for key in project.valid_previous_keys(now)
@@ -209,4 +217,4 @@ def _revised(current: dict[str, Any], fields: Mapping[str, Any], now: datetime) 
     if problems:
         raise InvalidDesignError(problems)
     # A copy, because the caller may still change the input.
-    return msgspec.convert(deepcopy(record), Project)
+    return record_of(deepcopy(record), Project)

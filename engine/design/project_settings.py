@@ -77,6 +77,9 @@ SETTINGS: dict[str, Check] = {
         "hosts; false by default."
     ),
     "retention_days": whole(1, 3650).described("Days for which raw events are kept; by default for ever."),
+    "keep_nights": whole(0, 3650).described(
+        "Nights whose results are kept, for `as_of`; 30 by default, 0 keeps none."
+    ),
 }
 settings: Check = keys_of(
     SETTINGS,

@@ -10,8 +10,9 @@ import msgspec
 from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.design.analysis_settings import Statistics
 from engine.design.pauses import Pause
-from engine.design.vocabulary import Status
+from engine.design.vocabulary import Measure, Status
 from engine.design.weight_epochs import WeightEpoch
+from engine.typed_records import record_from_json
 from pipeline.snapshots.files import placed
 
 MANIFEST: Final = "manifest.json"
@@ -59,7 +60,7 @@ class SnapshotVariant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotGoal:
-    """A goal; `type` as in the API, `currency` of its revenue, `per` visitor or order.
+    """A goal; `type` and `measure` as in the API, `currency` of its revenue, `per` visitor or order.
 
     `minimum_effect_percent` is None where the experiment's holds, `guardrail_margin_percent` where the goal
     is no guardrail.
@@ -73,6 +74,7 @@ class SnapshotGoal:
     currency: str
     cap_percentile: float | None = None
     per: str = "visitor"
+    measure: Measure = "converted"
     minimum_effect_percent: float | None = None
     guardrail_margin_percent: float | None = None
 
@@ -151,7 +153,7 @@ def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of the snapshot in `folder`; raises UnreadableSnapshotError."""
     path = folder / MANIFEST
     try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+        manifest = record_from_json(path.read_bytes(), Manifest)
     except FileNotFoundError:
         raise UnreadableSnapshotError(f"there is no snapshot in {folder}") from None
     except msgspec.MsgspecError as error:

@@ -1,6 +1,6 @@
 """Reader of snapshots for notebooks: lazy Polars frames of visitors, events and sums."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import chain, count
@@ -10,7 +10,7 @@ from typing import Any, Final
 import polars as pl
 
 from engine.currencies import minor_unit_digits, minor_units
-from engine.frames.rows import GoalKind
+from engine.frames.kinds import ColumnKind
 from pipeline.snapshots.analysis_arguments import analysis_arguments
 from pipeline.snapshots.files import digest_of
 from pipeline.snapshots.manifest import (
@@ -26,6 +26,8 @@ from pipeline.store.warehouse.segment_dimensions import DIMENSIONS
 
 # Columns of a visitor besides those of goals, before the segments.
 _VISITOR_COLUMNS: Final = ("visitor_key", "visitor_id", "variant", "variant_id", "first_exposed_at")
+# Kinds of the columns with amounts, by the measure of their goal.
+_KINDS: Final[Mapping[str, ColumnKind]] = {"count": "count", "value": "value"}
 
 
 def open_snapshot(folder: str | Path, project: str | None = None) -> "Snapshot":
@@ -114,15 +116,17 @@ class Snapshot:
         """Scan the visitors counted, one row each, in the order of first exposure.
 
         `variant` is the name of the variant; segments have the API's names. Each goal has the column that is
-        analyzed, under its name: true for a conversion, or for a revenue goal the revenue less refunds, in
-        major units such as dollars. `<name>: revenue` or `<name>: converted` is the other of the two,
-        `<name>: at` the time of the first conversion. `goal_columns` lists the names.
+        analyzed, under its name: true for a conversion, for a revenue goal the revenue less refunds, in
+        major units such as dollars, or the amount of the goal's measure. `<name>: revenue` and
+        `<name>: converted` are those of the others, `<name>: at` the time of the first conversion.
+        `goal_columns` lists the names.
         """
         entry = self.experiment(experiment)
         names = _goal_names(entry.goals)
         counted = pl.scan_parquet(self.path(entry.visitors))
         of_goals = (column for goal in entry.goals for column in _columns_of(goal, names[goal.id]))
-        taken = {f"{goal.id}_{what}" for goal in entry.goals for what in ("converted_at", "revenue_cents")}
+        kinds = ("converted_at", "revenue_cents", "amount")
+        taken = {f"{goal.id}_{what}" for goal in entry.goals for what in kinds}
         segments = [
             name
             for name in counted.collect_schema().names()
@@ -130,7 +134,7 @@ class Snapshot:
         ]
         return counted.rename({"variant_name": "variant"}).select(*_VISITOR_COLUMNS, *of_goals, *segments)
 
-    def goal_columns(self, experiment: str) -> dict[str, GoalKind]:
+    def goal_columns(self, experiment: str) -> dict[str, ColumnKind]:
         """Map the columns of `visitors` that are analyzed to their kinds, the primary goal first."""
         goals = self.experiment(experiment).goals
         names = _goal_names(goals)
@@ -189,8 +193,8 @@ class Snapshot:
         return pl.scan_parquet(paths) if paths else pl.LazyFrame()
 
 
-def _kind(goal: SnapshotGoal) -> GoalKind:
-    return "revenue" if goal.type == "revenue" else "custom_event"
+def _kind(goal: SnapshotGoal) -> ColumnKind:
+    return _KINDS.get(goal.measure) or ("revenue" if goal.type == "revenue" else "custom_event")
 
 
 def _goal_names(goals: Iterable[SnapshotGoal]) -> dict[str, str]:
@@ -211,8 +215,10 @@ def _names_under(name: str) -> set[str]:
 
 def _columns_of(goal: SnapshotGoal, name: str) -> Iterable[pl.Expr]:
     at, cents = pl.col(f"{goal.id}_converted_at"), pl.col(f"{goal.id}_revenue_cents")
-    is_revenue = _kind(goal) == "revenue"
-    yield at.is_not_null().alias(f"{name}: converted" if is_revenue else name)
+    kind = _kind(goal)
+    yield at.is_not_null().alias(name if kind == "custom_event" else f"{name}: converted")
     amount = (cents / float(minor_units(goal.currency))).round(minor_unit_digits(goal.currency))
-    yield amount.alias(name if is_revenue else f"{name}: revenue")
+    yield amount.alias(name if kind == "revenue" else f"{name}: revenue")
+    if goal.measure in _KINDS:
+        yield pl.col(f"{goal.id}_amount").alias(name)
     yield at.alias(f"{name}: at")

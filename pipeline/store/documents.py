@@ -5,6 +5,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from engine.typed_records import record_from_json, record_of
+
 Value = TypeVar("Value")
 
 # Of some 10 kB each.
@@ -19,7 +21,7 @@ def document_of(value: object) -> dict[str, Any]:
 
 def value_of(document: object, kind: type[Value]) -> Value:
     """Build the record from its `document_of`; its constructor validates it."""
-    return msgspec.convert(document, kind)
+    return record_of(document, kind)
 
 
 def document_from(text: str) -> dict[str, Any]:
@@ -36,4 +38,4 @@ def value_from(text: str, kind: type[Value]) -> Value:
 
 @lru_cache(maxsize=_MOST_DECODED)
 def _decode(text: str, kind: type[Any]) -> Any:  # noqa: ANN401 - of that kind
-    return msgspec.json.decode(text, type=kind)
+    return record_from_json(text, kind)

@@ -1,6 +1,6 @@
 """The warehouse of a catalog: its id, its folder and its owner."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from sqlalchemy import select
 
@@ -42,8 +42,10 @@ class Warehouses:
     def save(self, record: WarehouseRecord) -> None:
         """Replace the record, and note its warehouse with every project."""
         values = {"id": record.id, "folder": record.folder, "is_confirmed": record.is_confirmed}
+        # Its address is known later, and stands in the lock file alone.
+        owner = {"host": record.owner.host, "pid": record.owner.pid, "since": record.owner.since}
         with self._database.write() as connection:
             connection.execute(warehouses.delete())
-            connection.execute(warehouses.insert().values(**values, **asdict(record.owner)))
+            connection.execute(warehouses.insert().values(**values, **owner))
             moved = projects.c.warehouse_id.is_distinct_from(record.id)
             connection.execute(projects.update().where(moved).values(warehouse_id=record.id))
