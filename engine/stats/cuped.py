@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.contingency import Tables
@@ -24,14 +25,17 @@ class Adjusted:
     reduction: FloatArray
 
 
-def adjust(paired: PairedMoments, *, axis: int = -1, without: Moments | None = None) -> Adjusted:
+def adjust(
+    paired: PairedMoments, *, axis: int = -1, without: Moments | None = None, slopes: npt.ArrayLike = 1.0
+) -> Adjusted:
     """Adjust y by the covariate x over the arms along `axis`.
 
     Each visitor's y becomes y - theta (x - mean of x over all arms), theta = sum of the arms' co-moments /
     sum of their m2 of x: the slope within arms, the same for all, so that the difference of two adjusted
     means estimates the same effect and equals that of an analysis of covariance. Deng, Xu, Kohavi and
     Walker (2013), "Improving the sensitivity of online controlled experiments by utilizing pre-experiment
-    data", WSDM. The slope costs one degree of freedom, which widens m2.
+    data", WSDM. The slope costs one degree of freedom, which widens m2; `slopes`, without the axis of arms,
+    are as many where x is an index of several covariates (`covariates.pooled_slopes`).
 
     x has to be fixed before the first exposure. `without` are the moments of y of visitors without x (new
     ones): they are merged unadjusted. The uncertainty of the mean of x itself is left out: it shifts all
@@ -44,7 +48,7 @@ def adjust(paired: PairedMoments, *, axis: int = -1, without: Moments | None = N
     centre = np.expand_dims(paired.sum_over(axis).mean_x, axis)
     mean = np.where(paired.n > 0, paired.mean_y - slope * (paired.mean_x - centre), 0.0)
     m2 = np.maximum(paired.m2_y - 2.0 * slope * paired.co + slope**2 * paired.m2_x, 0.0)
-    adjusted, raw = Moments(paired.n, mean, m2 * _slope_correction(paired.n, axis)), paired.y
+    adjusted, raw = Moments(paired.n, mean, m2 * _slope_correction(paired.n, axis, slopes)), paired.y
     if without is not None:
         merged = adjusted.merge(without)
         # A third moment of one part alone would be neither the whole's nor 0.
@@ -86,7 +90,8 @@ def _are_shares(x: Moments) -> BoolArray:
     return np.asarray((alike & whole).all(axis=-1, keepdims=True))
 
 
-def _slope_correction(n: FloatArray, axis: int) -> FloatArray:
-    """Ratio of the degrees of freedom before and after estimating one slope: N - arms over N - arms - 1."""
+def _slope_correction(n: FloatArray, axis: int, slopes: npt.ArrayLike) -> FloatArray:
+    """Ratio of the degrees of freedom before and after estimating slopes: N - arms over N - arms - slopes."""
     left: FloatArray = (n - (n > 0)).sum(axis=axis, keepdims=True)
-    return np.divide(left, left - 1.0, out=np.ones_like(left), where=left > 1)
+    lost = np.expand_dims(np.broadcast_to(np.asarray(slopes, np.float64), left.squeeze(axis).shape), axis)
+    return np.divide(left, left - lost, out=np.ones_like(left), where=left > lost)

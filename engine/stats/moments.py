@@ -8,14 +8,25 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import InvalidEvidenceError
-from engine.stats.arrays import AnyArray, ArrayRecord, FloatArray
+from engine.stats.arrays import AnyArray, ArrayRecord, BoolArray, FloatArray
 
 # What the last digits of a third moment may add to its bound.
 _ROUNDING = 1e-9
+# Deviations from the mean that are rounding, as a share of the mean.
+_NOISE = 64.0 * float(np.finfo(np.float64).eps)
 
 
 def _no_third_moment() -> FloatArray:
     return np.zeros(())
+
+
+def are_constant(n: FloatArray, mean: FloatArray, m2: FloatArray) -> BoolArray:
+    """Tell where values differ from their mean by rounding only, so that they are one value.
+
+    The mean of equal values, such as 3.3, is rounded, and what is left would count as a variance.
+    """
+    constant: BoolArray = m2 <= n * (_NOISE * mean) ** 2
+    return constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +67,8 @@ class Moments(ArrayRecord):
         mean = np.asarray(array.mean(axis=axis))
         deviations = array - np.expand_dims(mean, axis)
         squares = deviations * deviations
-        m3 = np.asarray((squares * deviations).sum(axis=axis))
-        return cls(n, mean, np.asarray(squares.sum(axis=axis)), m3)
+        m2, m3 = np.asarray(squares.sum(axis=axis)), np.asarray((squares * deviations).sum(axis=axis))
+        return cls(n, mean, m2, m3).without_rounding(np.asarray(array.take(0, axis=axis)))
 
     @classmethod
     def of_shares(cls, successes: npt.ArrayLike, n: npt.ArrayLike) -> Self:
@@ -100,15 +111,30 @@ class Moments(ArrayRecord):
         """Take the moments of each of `count` groups; `groups` has the group number of each value."""
         array = np.asarray(values, np.float64)
         n = np.bincount(groups, minlength=count).astype(np.float64)
-        mean = np.divide(np.bincount(groups, array, count), n, out=np.zeros(count), where=n > 0)
+        filled = np.maximum(n, 1.0)
+        mean = np.bincount(groups, array, count) / filled
+        # One sum of many values is rounded too often for the mean of equal ones to be their value.
+        mean += np.bincount(groups, array - mean[groups], count) / filled
         deviations = array - mean[groups]
         m2, m3 = (np.bincount(groups, deviations**power, count).astype(np.float64) for power in (2, 3))
-        return cls(n, mean, m2, m3)
+        some = np.zeros(count)
+        some[groups] = array
+        return cls(n, mean, m2, m3).without_rounding(some)
+
+    def without_rounding(self, values: FloatArray) -> Self:
+        """Make cells whose values differ by rounding only one value, of `values`, without any variance."""
+        constant = are_constant(self.n, self.mean, self.m2)
+        m2, m3 = (np.where(constant, 0.0, part) for part in (self.m2, self.m3))
+        return type(self)(self.n, np.where(constant, values, self.mean), m2, m3)
 
     @property
     def total(self) -> FloatArray:
         """The sum of the values."""
         return self.n * self.mean
+
+    def divide(self, by: FloatArray | float) -> Self:
+        """Take the moments of the values divided by a number, such as that of the units in one."""
+        return type(self)(self.n, self.mean / by, self.m2 / np.power(by, 2.0), self.m3 / np.power(by, 3.0))
 
     @property
     def variance(self) -> FloatArray:
@@ -128,12 +154,13 @@ class Moments(ArrayRecord):
         between = delta**2 * self.n * share
         skewed = delta * between * (1.0 - 2.0 * share)
         weighted = 3.0 * delta * ((1.0 - share) * other.m2 - share * self.m2)
-        return type(self)(
+        merged = type(self)(
             n,
             self.mean + delta * share,
             self.m2 + other.m2 + between,
             self.m3 + other.m3 + skewed + weighted,
         )
+        return merged.without_rounding(np.where(self.n > 0, self.mean, other.mean))
 
     def sum_over(self, axis: int | Sequence[int]) -> Self:
         """Merge all cells along `axis`."""
@@ -143,7 +170,9 @@ class Moments(ArrayRecord):
         apart = self.mean - np.expand_dims(mean, axes)
         spread = self.n * apart**2
         m3 = np.asarray((self.m3 + apart * (3.0 * self.m2 + spread)).sum(axis=axes))
-        return type(self)(n, mean, np.asarray((self.m2 + spread).sum(axis=axes)), m3)
+        largest = np.where(self.n > 0, self.mean, -np.inf).max(axis=axes, initial=-np.inf)
+        merged = type(self)(n, mean, np.asarray((self.m2 + spread).sum(axis=axes)), m3)
+        return merged.without_rounding(np.where(n > 0, largest, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +210,9 @@ class PairedMoments(ArrayRecord):
             for one, other in ((x_apart, x_apart), (y_apart, y_apart), (x_apart, y_apart))
         )
         m3_y = np.asarray((y_apart * y_apart * y_apart).sum(axis=axis))
-        return cls(np.full(mean_x.shape, float(first.shape[axis])), mean_x, mean_y, m2_x, m2_y, co, m3_y)
+        n = np.full(mean_x.shape, float(first.shape[axis]))
+        found = cls(n, mean_x, mean_y, m2_x, m2_y, co, m3_y)
+        return found.without_rounding(*(np.asarray(values.take(0, axis=axis)) for values in (first, second)))
 
     @classmethod
     def of_sums(  # noqa: PLR0913  # every sum of a pair
@@ -213,7 +244,22 @@ class PairedMoments(ArrayRecord):
         of_x, of_y = Moments.of_groups(first, groups, count), Moments.of_groups(second, groups, count)
         products = (first - of_x.mean[groups]) * (second - of_y.mean[groups])
         co = np.bincount(groups, products, count).astype(np.float64)
-        return cls(of_x.n, of_x.mean, of_y.mean, of_x.m2, of_y.m2, co, of_y.m3)
+        return cls._joined(of_x, of_y, co)
+
+    @classmethod
+    def _joined(cls, x: Moments, y: Moments, co: FloatArray) -> Self:
+        """Join the moments of two values; a value that does not vary has no co-moment."""
+        co = np.where((x.m2 > 0) & (y.m2 > 0), co, 0.0)
+        return cls(x.n, x.mean, y.mean, x.m2, y.m2, co, y.m3)
+
+    def without_rounding(self, x: FloatArray, y: FloatArray) -> Self:
+        """Make values of a cell that differ by rounding only one value, of `x` or `y`, without variance."""
+        return self._joined(self.x.without_rounding(x), self.y.without_rounding(y), self.co)
+
+    def divide(self, by: FloatArray | float) -> Self:
+        """Take the moments of the pairs with both values divided by a number."""
+        x, y = self.x.divide(by), self.y.divide(by)
+        return type(self)(self.n, x.mean, y.mean, x.m2, y.m2, self.co / np.power(by, 2.0), y.m3)
 
     @property
     def x(self) -> Moments:

@@ -37,6 +37,24 @@ class Shrunk:
 
 
 @dataclass(frozen=True, slots=True)
+class _Pooling:
+    """Posterior of one family given each spread `tau`, along the last axis, and the weight of each.
+
+    `kept` is the share of its distance from the `centre` that an effect keeps; `total` is the precision of
+    the centre.
+    """
+
+    defined: BoolArray
+    value: FloatArray
+    variance: FloatArray
+    tau: FloatArray
+    centre: FloatArray
+    total: FloatArray
+    kept: FloatArray
+    weight: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
 class _Mixture:
     """Normals of `mean` and `variance`, mixed by `weight` along the last axis."""
 
@@ -83,6 +101,42 @@ def shrink(effects: Estimate, *, alpha: float = 0.05, spread_scale: float = SPRE
     Analysis", section 5.4. Similar effects are pooled strongly, different ones hardly.
     A family needs at least two effects of known variance.
     """
+    pooling = _pool(effects, spread_scale)
+    kept, weight = pooling.kept, pooling.weight
+    mixture = _Mixture(
+        mean=pooling.centre + kept * (pooling.value - pooling.centre),
+        variance=kept * pooling.variance + (1.0 - kept) ** 2 / pooling.total,
+        weight=np.broadcast_to(weight, kept.shape),
+    )
+    some = np.asarray(pooling.defined.any(axis=-1))
+    centre, spread = _mean(pooling.centre, weight, some), _mean(pooling.tau, weight, some)
+    return _summary(mixture, pooling.defined, alpha, centre, spread)
+
+
+def shrink_total(
+    effects: Estimate, chosen: BoolArray, *, alpha: float = 0.05, spread_scale: float = SPREAD_SCALE
+) -> tuple[float, float, float]:
+    """Add up the chosen effects of one family, each shrunk as by `shrink`: mean, and interval of the sum.
+
+    The posterior needs no correction for the choice, also by the observed effects: Senn (2008), "A note
+    concerning a selection paradox of Dawid's", The American Statistician 62. The error of the family's mean
+    is common to all effects, and counts once for their sum. One-dimensional, with two defined effects or
+    more.
+    """
+    pooling = _pool(effects, spread_scale)
+    among = (chosen & pooling.defined)[:, None]
+    kept, centre = pooling.kept, pooling.centre
+    mean = np.where(among, centre + kept * (pooling.value - centre), 0.0).sum(axis=-2)
+    own = np.where(among, kept * pooling.variance, 0.0).sum(axis=-2)
+    common = np.where(among, 1.0 - kept, 0.0).sum(axis=-2) ** 2 / pooling.total[0]
+    # A sum of no effect is 0 without an error.
+    variance = np.maximum(own + common, np.finfo(np.float64).tiny)
+    mixture = _Mixture(mean=mean, variance=variance, weight=pooling.weight[0])
+    low, high = mixture.quantile(1.0 - alpha / 2.0), mixture.quantile(alpha / 2.0)
+    return float(mixture.moments()[0]), float(low), float(high)
+
+
+def _pool(effects: Estimate, spread_scale: float) -> _Pooling:
     known = effects.defined & (effects.variance > 0)
     defined = known & (known.sum(axis=-1, keepdims=True) >= 2)
     variance = np.where(defined, effects.variance, 1.0)[..., None]
@@ -94,13 +148,7 @@ def shrink(effects: Estimate, *, alpha: float = 0.05, spread_scale: float = SPRE
     centre = (precision * value).sum(axis=-2, keepdims=True) / total
     weight = _weights(precision, value - centre, total, tau, spread_scale)
     kept = tau**2 / (variance + tau**2)
-    mixture = _Mixture(
-        mean=centre + kept * (value - centre),
-        variance=kept * variance + (1.0 - kept) ** 2 / total,
-        weight=np.broadcast_to(weight, kept.shape),
-    )
-    some = defined.any(axis=-1)
-    return _summary(mixture, defined, alpha, _mean(centre, weight, some), _mean(tau, weight, some))
+    return _Pooling(defined, value, variance, tau, centre, total, kept, weight)
 
 
 def _spreads(variance: FloatArray, scale: float) -> FloatArray:

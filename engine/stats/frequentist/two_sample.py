@@ -154,6 +154,9 @@ def _fieller_bound(
     falling = (control > 0) & (scale <= 0) & (treatment > 0) & (critical > 0) & (square >= 0)
     if falling.any():
         below = control * treatment + critical * np.sqrt(np.where(falling, square, np.nan))
+        # Of numbers next to 0 the products are 0.
+        falling &= below > 0
+        below = np.where(falling, below, np.nan)
         bound = np.where(falling, (treatment**2 - critical**2 * v_t) / below, bound)
     return np.asarray(bound - 1.0)
 

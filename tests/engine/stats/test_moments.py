@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from engine.errors import InvalidEvidenceError
-from engine.stats.moments import Moments
+from engine.stats.moments import Moments, PairedMoments
 
 MONEY = st.floats(-1e6, 1e6, width=64)
 SAMPLES = arrays(np.float64, st.integers(0, 30), elements=MONEY)
@@ -119,3 +119,33 @@ def test_the_skewness_is_scipys() -> None:
 
 def test_a_third_moment_that_is_not_given_is_zero() -> None:
     assert Moments(np.ones(2), np.ones(2), np.ones(2)).m3.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("value", [3.3, 1e9 + 0.1, -0.7])
+def test_values_that_differ_by_rounding_only_are_one_value(value: float) -> None:
+    """However they are summed: what rounding leaves would count as a variance, and as a difference."""
+    same, groups = np.full(300_000, value), np.arange(300_000) % 3
+    cells = Moments.of_groups(same, groups, 3)
+    assert Moments.of(same).mean == value
+    assert cells.mean.tolist() == [value] * 3
+    for moments in (Moments.of(same), cells, cells[:1].merge(cells[1:2]), cells.sum_over(0)):
+        assert (moments.mean == value).all()
+        assert not moments.m2.any()
+        assert not moments.m3.any()
+
+
+@pytest.mark.parametrize("value", [3.3, 1e9 + 0.1])
+def test_a_pair_of_which_one_value_is_constant_has_no_co_moment(value: float) -> None:
+    drawn, same, groups = np.random.default_rng(1).random(300_000), np.full(300_000, value), np.zeros(300_000)
+    for x, y in ((same, drawn), (drawn, same)):
+        for pairs in (PairedMoments.of(x, y), PairedMoments.of_groups(x, y, groups.astype(int), 1)):
+            assert not pairs.co.any()
+            constant = pairs.x if x is same else pairs.y
+            assert (constant.mean == value).all()
+            assert not constant.m2.any()
+
+
+def test_a_sum_that_is_rounded_is_the_same_value() -> None:
+    # Ten times 0.1 is 0.9999999999999999 when it is added up.
+    assert not Moments.of([sum([0.1] * 10), 1.0, 1.0]).m2.any()
+    assert float(Moments.of([1.0 - 1e-12, 1.0, 1.0]).m2) > 0

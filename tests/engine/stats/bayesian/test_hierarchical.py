@@ -99,7 +99,7 @@ def shares() -> Sampled:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sampler", ["nutpie", "pymc"])
+@pytest.mark.parametrize("sampler", ["nutpie", pytest.param("pymc", marks=pytest.mark.long)])
 def test_normal_effects_are_those_of_the_closed_form(
     sampler: Sampler, request: pytest.FixtureRequest
 ) -> None:
@@ -125,14 +125,14 @@ def test_normal_effects_are_those_of_the_closed_form(
 
 
 @pytest.mark.slow
-def test_diagnostics_say_how_it_went(by_nutpie: Sampled, by_pymc: Sampled) -> None:
-    for sampler, sampled in (("nutpie", by_nutpie), ("pymc", by_pymc)):
-        how = sampled.diagnostics
-        assert how.r_hat < 1.01
-        assert 1_000 < how.tail_size < how.bulk_size
-        assert how.divergences <= 8
-        assert (how.sampler, how.draws, how.chains, how.seed) == (sampler, 2_000, 4, 1)
-        assert not how.reasons
+@pytest.mark.parametrize("sampler", ["nutpie", pytest.param("pymc", marks=pytest.mark.long)])
+def test_diagnostics_say_how_it_went(sampler: Sampler, request: pytest.FixtureRequest) -> None:
+    how: Diagnostics = request.getfixturevalue(f"by_{sampler}").diagnostics
+    assert how.r_hat < 1.01
+    assert 1_000 < how.tail_size < how.bulk_size
+    assert how.divergences <= 8
+    assert (how.sampler, how.draws, how.chains, how.seed) == (sampler, 2_000, 4, 1)
+    assert not how.reasons
 
 
 @pytest.mark.slow
@@ -194,6 +194,7 @@ def test_few_conversions_are_read_exactly_where_the_closed_form_is_not(shares: S
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_answer(by_nutpie: Sampled) -> None:
     again = sample_effects(effects(), sampling=Sampling(sampler="nutpie"))
     np.testing.assert_array_equal(by_nutpie.effects.mean, again.effects.mean)

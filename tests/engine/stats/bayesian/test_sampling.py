@@ -39,9 +39,11 @@ def test_without_pymc_the_error_says_what_to_install(monkeypatch: pytest.MonkeyP
 
 
 def test_a_process_that_takes_too_long_is_ended_and_named() -> None:
+    # Servers of other tests may be there.
+    before = psutil.Process().children()
     with pytest.raises(SamplingError, match=r"not sampled within 0\.05 seconds: allow more"):
         draw(NO_DATA, Sampling(timeout_seconds=0.05), "nutpie")
-    assert not psutil.Process().children()
+    assert set(psutil.Process().children()) <= set(before)
 
 
 def test_a_process_that_breaks_off_says_why() -> None:

@@ -3,7 +3,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from engine.stats.bayesian.shrinkage import SPREAD_SCALE, shrink
+from engine.stats.bayesian.shrinkage import SPREAD_SCALE, shrink, shrink_total
 from engine.stats.estimates import Estimate
 
 # Rubin (1981): coaching in eight schools; Gelman et al. (2013), table 5.2.
@@ -97,3 +97,30 @@ def test_families_of_any_shape_do_not_touch_each_other() -> None:
     value, error = rng.normal(0, 1, (3, 4, 5)), rng.uniform(0.1, 1, (3, 4, 5))
     together, alone = shrink(estimates(value, error)), shrink(estimates(value[1, 2], error[1, 2]))
     np.testing.assert_allclose(together.low[1, 2], alone.low, rtol=1e-6)
+
+
+def test_the_sum_of_all_effects_is_that_of_their_posterior_means() -> None:
+    effects = estimates(SCHOOLS, SCHOOL_ERRORS)
+    everything = np.ones(8, dtype=np.bool_)
+    total, low, high = shrink_total(effects, everything, spread_scale=1_000.0)
+    assert total == pytest.approx(float(shrink(effects, spread_scale=1_000.0).mean.sum()))
+    assert low < total < high
+    assert shrink_total(effects, ~everything)[0] == 0.0
+
+
+def test_the_shrunk_sum_of_winners_is_not_biased_by_their_choice() -> None:
+    rng = np.random.default_rng(20261122)
+    naive, shrunk, covered = [], [], []
+    for _ in range(300):
+        truth, error = rng.normal(0.005, 0.02, 100), rng.uniform(0.01, 0.03, 100)
+        observed = rng.normal(truth, error)
+        winners = observed > 1.96 * error
+        total, low, high = shrink_total(estimates(observed, error), winners)
+        naive.append(observed[winners].sum() - truth[winners].sum())
+        shrunk.append(total - truth[winners].sum())
+        covered.append(low < truth[winners].sum() < high)
+    of_mean = float(np.std(shrunk)) / np.sqrt(len(shrunk))
+    assert abs(np.mean(shrunk)) < 3 * of_mean
+    # The plain sum of the winners is 0.26 too high.
+    assert np.mean(naive) > 30 * of_mean
+    assert stats.binomtest(sum(covered), len(covered), 0.95).pvalue > 0.01
