@@ -46,6 +46,38 @@ def local_days(timestamps_us: npt.ArrayLike, timezone: str) -> DayArray:
     return days
 
 
+def read_day(text: str) -> date:
+    """Parse a day in the one form 2026-11-20; raises ValueError."""
+    day = date.fromisoformat(text)
+    # Other forms, such as those of weeks, name days as well.
+    if day.isoformat() != text:
+        raise ValueError(text)
+    return day
+
+
+def local_day_starts(first_us: int, last_us: int, timezone: str) -> tuple[list[int], list[int]]:
+    """List the starts of the local days from one moment to another, and the days since 1970-01-01.
+
+    Moments are microseconds since the epoch in UTC; the first start is `first_us`. A moment has the day of
+    the last start that is not after it. A day that the clock is set back into starts twice. Raises as
+    `local_days` does.
+    """
+    edges = np.array([first_us, last_us], np.int64)
+    local_days(edges, timezone)
+    first, last = (edges // _SECOND_MICROSECONDS).tolist()
+    changes, offsets = _offsets_between(timezone, _year(first), _year(last))
+    # A day begins at a midnight by one of the offsets, or at a change of the offset.
+    moments = {first, *(change for change in changes.tolist() if first < change <= last)}
+    for offset in set(offsets.tolist()):
+        days = range((first + offset) // _DAY_SECONDS + 1, (last + offset) // _DAY_SECONDS + 1)
+        moments.update(day * _DAY_SECONDS - offset for day in days)
+    ordered = np.array(sorted(moments), np.int64) * _SECOND_MICROSECONDS
+    found = local_days(ordered, timezone)
+    is_new = np.append(True, found[1:] != found[:-1])
+    starts = ordered[is_new].tolist()
+    return [first_us, *starts[1:]], found[is_new].tolist()
+
+
 def _year(seconds: int) -> int:
     return (EPOCH + timedelta(seconds=seconds)).year
 

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from engine.analysis.results.report import (
         DayResult,
         DecisionSummary,
+        FunnelStep,
         GoalReport,
         GoalSummary,
         HealthCheck,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         SamplingError,
     )
     from engine.frames.analyze import analyze_frame as analyze
+    from engine.frames.kinds import Funnel, Ratio
     from engine.frames.quantiles import QuantileResult
     from engine.frames.quantiles import analyze_frame_quantiles as analyze_quantiles
     from engine.frames.segments import analyze_frame_segments as analyze_segments
@@ -56,6 +58,8 @@ __all__ = [
     "DecisionSummary",
     "EngineError",
     "ErrorRates",
+    "Funnel",
+    "FunnelStep",
     "GoalReport",
     "GoalSegments",
     "GoalSummary",
@@ -67,6 +71,7 @@ __all__ = [
     "MissingSamplerError",
     "NotConvergedError",
     "QuantileResult",
+    "Ratio",
     "Report",
     "SampleAnswer",
     "Sampling",
@@ -102,6 +107,8 @@ _SOURCES = {
     "DayResult": ("engine.analysis.results.report", "DayResult"),
     "DecisionSummary": ("engine.analysis.results.report", "DecisionSummary"),
     "EngineError": ("engine.errors", "EngineError"),
+    "Funnel": ("engine.frames.kinds", "Funnel"),
+    "FunnelStep": ("engine.analysis.results.report", "FunnelStep"),
     "GoalReport": ("engine.analysis.results.report", "GoalReport"),
     "GoalSegments": ("engine.analysis.results.segment_report", "GoalSegments"),
     "GoalSummary": ("engine.analysis.results.report", "GoalSummary"),
@@ -113,6 +120,7 @@ _SOURCES = {
     "MissingSamplerError": ("engine.errors", "MissingSamplerError"),
     "NotConvergedError": ("engine.errors", "NotConvergedError"),
     "QuantileResult": ("engine.frames.quantiles", "QuantileResult"),
+    "Ratio": ("engine.frames.kinds", "Ratio"),
     "Report": ("engine.analysis.results.report", "Report"),
     "SampleAnswer": ("engine.design.planning.calculator", "SampleAnswer"),
     "Sampling": ("engine.stats.bayesian.sampling", "Sampling"),

@@ -1,45 +1,31 @@
-"""Commands `analyze` and `rollup`: the results of a file, and of a store."""
+"""Command `analyze`: the verdict of a file."""
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from api.cli.console import out
+from api.cli.measured_goals import MeasuredGoalOption, measured_goals
 from api.cli.options import (
     ControlOption,
-    DataDir,
-    GoalOption,
+    LocationsArgument,
     RunningOption,
+    SqlOption,
+    TableOption,
     TimestampOption,
     VariantOption,
     VisitorOption,
-    goal_columns,
+    name_of,
+    query_of,
     required_control,
 )
-from api.cli.stores import opened_store
-
-
-def rollup(
-    data_dir: DataDir = Path("data/store"),
-    full: Annotated[
-        bool, typer.Option("--full", help="Recompute from the first event, and report any drift.")
-    ] = False,
-) -> None:
-    """Bring every project's results up to date (the service does this by itself while it runs)."""
-    with opened_store(data_dir) as store:
-        for project in store.catalog.projects.all():
-            outcome = store.rollup.rebuild(project.id) if full else store.rollup.refresh(project.id)
-            out.print(f"{project.name} ({project.id}): {outcome}", highlight=False)
 
 
 def analyze(
-    file: Annotated[
-        Path, typer.Argument(help="CSV or Parquet; one row per visitor, or several with --visitor.")
-    ],
+    files: LocationsArgument,
     variant: VariantOption = None,
     control: ControlOption = None,
-    goal: GoalOption = None,
+    goal: MeasuredGoalOption = None,
     visitor: VisitorOption = None,
     timestamp: TimestampOption = None,
     method: Annotated[
@@ -56,7 +42,8 @@ def analyze(
         list[str] | None,
         typer.Option(
             "--covariate",
-            help="`spend=spend_before`: column with the value before the experiment, for CUPED.",
+            help="`spend=spend_before`: column with the value before the experiment, or a category such as a"
+            " country, for CUPED. Again for further columns of the goal.",
         ),
     ] = None,
     orders: Annotated[
@@ -67,37 +54,56 @@ def analyze(
     ] = None,
     cap: Annotated[
         list[str] | None,
-        typer.Option("--cap", help="`spend=99`: cap amounts at this percentile of paying visitors."),
+        typer.Option(
+            "--cap", help="`spend=99`: cap amounts, counts or values at this percentile of those above 0."
+        ),
+    ] = None,
+    less_is_better: Annotated[
+        list[str] | None,
+        typer.Option("--less-is-better", help="Goal to be lowered, such as errors; may be repeated."),
     ] = None,
     running: RunningOption = False,
+    sums: Annotated[
+        bool,
+        typer.Option(
+            "--sums",
+            help="The rows are counts and sums by variant (and day), not visitors: see docs/statistics.md.",
+        ),
+    ] = False,
+    table: TableOption = None,
+    sql: SqlOption = None,
 ) -> None:
-    """Analyze a file and print the verdict; needs no service and no store."""
+    """Analyze files or another table and print the verdict; needs no service and no store."""
     from api.cli.report_table import render_report
     from engine.design.analysis_settings import Statistics
     from engine.frames.analyze import analyze_frame
-    from pipeline.imports.tables import read_whole
+    from pipeline.sources.locations import find_tables
+    from pipeline.sources.whole_tables import read_whole
 
     if variant is None:
         raise typer.BadParameter("name the column with the variant, such as --variant group")
-    goals = goal_columns(goal)
-    frame = read_whole(file, times=[timestamp] if timestamp else [])
+    goals = measured_goals(goal)
+    tables = find_tables(files, query=query_of(table, sql))
+    frame = read_whole(tables, times=[timestamp] if timestamp else [])
     report = analyze_frame(
-        frame,
+        None if sums else frame,
+        sums=frame if sums else None,
         variant=variant,
         control=required_control(control),
         goals=goals,
         visitor=visitor,
         timestamp=timestamp,
+        less_is_better=less_is_better or (),
         analysis_method=method,
         confidence_level=confidence,
         statistics=Statistics(alternative=alternative),
-        covariates=_by_goal(covariate, "--covariate spend=spend_before"),
+        covariates=_lists_by_goal(covariate, "--covariate spend=spend_before"),
         orders=_by_goal(orders, "--orders spend=orders"),
         caps={goal: _percentile(text) for goal, text in _by_goal(cap, "--cap spend=99").items()},
         running=running,
-        name=file.stem,
+        name=name_of(files[0]),
     )
-    out.print(render_report(report))
+    out.print(render_report(report, means=[name for name, kind in goals.items() if kind == "mean"]))
 
 
 def _by_goal(given: list[str] | None, example: str) -> dict[str, str]:
@@ -108,6 +114,15 @@ def _by_goal(given: list[str] | None, example: str) -> dict[str, str]:
         if not (goal and equals and value):
             raise typer.BadParameter(f"{text!r} is not a goal with a value; write it as in {example}")
         values[goal] = value
+    return values
+
+
+def _lists_by_goal(given: list[str] | None, example: str) -> dict[str, list[str]]:
+    """Parse `GOAL=VALUE` texts, of which a goal may have several; BadParameter."""
+    values: dict[str, list[str]] = {}
+    for text in given or ():
+        for goal, value in _by_goal([text], example).items():
+            values.setdefault(goal, []).append(value)
     return values
 
 

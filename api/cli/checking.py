@@ -5,9 +5,9 @@ from pathlib import Path
 
 import typer
 
-from api.cli.console import CommandError, out, print_json
+from api.cli.console import out, print_json
 from api.cli.options import AsJson, DataDir
-from api.cli.stores import settings_for
+from api.cli.stores import require_store, settings_for
 
 
 def check(data_dir: DataDir = Path("data/store"), as_json: AsJson = False) -> None:
@@ -16,8 +16,7 @@ def check(data_dir: DataDir = Path("data/store"), as_json: AsJson = False) -> No
     from pipeline.store.ownership.store_lock import locked_store
 
     settings = settings_for(data_dir)
-    if not data_dir.is_dir():
-        raise CommandError(f"there is no store in {data_dir}; name its folder with --data-dir")
+    require_store(data_dir)
     with locked_store(settings):
         findings = inspect_store(settings)
     if as_json:

@@ -1,11 +1,14 @@
 """Reports as tables in a terminal: the decision first, the numbers below."""
 
+from collections.abc import Collection
+
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from engine.analysis.results.formatting import figure, signed_figure
 from engine.analysis.results.report import (
     DecisionSummary,
     GoalReport,
@@ -16,18 +19,25 @@ from engine.analysis.results.report import (
 )
 from engine.analysis.results.rounding import round_beside
 from engine.currencies import minor_unit_digits, minor_units
+from engine.design.experiment import Goal
 
 TONE_STYLE = {"positive": "green", "negative": "red", "neutral": "cyan", "warning": "yellow"}
 STATUS_STYLE = {"winner": "bold green", "loser": "red"}
+ADJUSTED = (
+    "  * change, interval, score and p are adjusted by the covariates (CUPED); the columns before are not."
+)
 
 
-def render_report(report: Report, *, title: str | None = None) -> RenderableType:
-    """Render the verdict and its plan, every goal's numbers, and the health checks that raise an alarm."""
+def render_report(report: Report, *, title: str | None = None, means: Collection[str] = ()) -> RenderableType:
+    """Render the verdict and its plan, every goal's numbers, and the health checks that raise an alarm.
+
+    `means` are goals that are a mean of the visitors' rows, and not a sum.
+    """
     blocks: list[RenderableType] = []
     if report.primary is not None:
         blocks.append(_verdict(report.primary.decision, title or report.experiment.name))
         blocks.append(Text(_plan(report.plan)))
-    blocks.extend(_numbers(goal) for goal in report.goals)
+    blocks.extend(_numbers(goal, is_mean=goal.goal.name in means) for goal in report.goals)
     alarms = [check for check in report.health if check.status in {"warning", "alarm"}]
     for check in alarms:
         style = "bold red" if check.status == "alarm" else "yellow"
@@ -87,42 +97,80 @@ def _plan(plan: PlanReport) -> str:
     return f"Plan: {extent}{days}{detects}"
 
 
-def _numbers(report: GoalReport) -> Table:
-    revenue = report.goal.goal_type == "revenue"
+def _numbers(report: GoalReport, *, is_mean: bool) -> RenderableType:
+    goal = report.goal
     table = Table(
-        title=f"{report.goal.name} ({report.goal.goal_type}); score: {report.summary.score_label}",
+        title=f"{goal.name} ({'mean' if is_mean else _kind(goal)}); score: {report.summary.score_label}",
         title_justify="left",
         box=SIMPLE_HEAD,
         padding=(0, 1),
     )
     table.add_column("variant", overflow="fold")
     is_capped = any(variant.capped is not None for variant in report.variants)
-    money = ("capped" if is_capped else "per visitor",) if revenue else ()
-    for heading in ("visitors", "conv.", "rate", *money, "change", "interval", "score", "p", "status"):
+    means = (_mean_heading(goal, is_capped=is_capped, is_mean=is_mean),) if goal.unit != "share" else ()
+    for heading in ("visitors", "conv.", "rate", *means, "change", "interval", "score", "p", "status"):
         table.add_column(heading, justify="right", overflow="fold")
     for variant in report.variants:
         cells = _cells(variant, report)
         table.add_row(*cells, style=STATUS_STYLE.get(variant.status, ""))
-    return table
+    notes = [_steps(variant) for variant in report.variants if variant.steps]
+    if any(variant.unadjusted is not None for variant in report.variants):
+        notes.append(ADJUSTED)
+    return Group(table, *map(Text, notes)) if notes else table
+
+
+def _kind(goal: Goal) -> str:
+    return goal.goal_type if goal.measure == "converted" else goal.measure
+
+
+def _mean_heading(goal: Goal, *, is_capped: bool, is_mean: bool) -> str:
+    if is_capped:
+        return "capped"
+    if is_mean:
+        return "mean"
+    return "ratio" if goal.measure == "ratio" else "per visitor"
+
+
+def _steps(variant: VariantResult) -> str:
+    """List the visitors of a variant at each step of a funnel."""
+    steps = " → ".join(f"{step.name} {step.visitors:,}" for step in variant.steps or ())
+    return f"  {variant.variant_name}: {variant.visitors:,} visitors → {steps}"
 
 
 def _cells(variant: VariantResult, report: GoalReport) -> list[str]:
-    # The change is of capped amounts where there is a cap.
-    cents = variant.revenue_per_visitor_cents if variant.capped is None else variant.capped.mean_cents
-    currency, is_revenue = report.decision.revenue_currency, report.goal.goal_type == "revenue"
-    amount = f"{cents / minor_units(currency):,.{minor_unit_digits(currency) + 2}f}"
+    observed = variant.visitors if variant.observed_visitors is None else variant.observed_visitors
+    rate = variant.conversion_rate if report.goal.unit != "share" or variant.mean is None else variant.mean
     return [
-        variant.variant_name,
-        f"{variant.visitors:,}",
+        variant.variant_name if variant.unadjusted is None else f"{variant.variant_name} *",
+        f"{observed:,}",
         f"{variant.conversions:,}",
-        _percent(variant.conversion_rate),
-        *([amount] if is_revenue else []),
-        _percent(variant.improvement, signed=True),
-        _interval(variant.improvement_interval),
+        _percent(rate),
+        *_mean(variant, report),
+        *_change(variant, report.goal),
         _score(variant.score_value, report.summary.effective_confidence_threshold),
         "" if variant.p_value is None else f"{variant.p_value:.3g}",
         variant.status.replace("_", " "),
     ]
+
+
+def _change(variant: VariantResult, goal: Goal) -> tuple[str, str]:
+    """Format the relative change and its interval; the difference of means that have none."""
+    if variant.improvement is not None or goal.unit != "number" or variant.absolute_difference is None:
+        return _percent(variant.improvement, signed=True), _interval(variant.improvement_interval)
+    difference, bounds = variant.absolute_difference, variant.absolute_difference_interval
+    ends = () if bounds is None else (bounds.low, bounds.high)
+    return signed_figure(difference), " to ".join(signed_figure(end) for end in ends if end is not None)
+
+
+def _mean(variant: VariantResult, report: GoalReport) -> list[str]:
+    """Format the mean that the change is of: with the cap where there is one; empty for a rate."""
+    if report.goal.unit == "share":
+        return []
+    if report.goal.unit == "number":
+        return ["" if variant.mean is None else figure(variant.mean)]
+    cents = variant.revenue_per_visitor_cents if variant.capped is None else variant.capped.mean_cents
+    currency = report.decision.revenue_currency
+    return [f"{cents / minor_units(currency):,.{minor_unit_digits(currency) + 2}f}"]
 
 
 def _percent(share: float | None, *, signed: bool = False) -> str:

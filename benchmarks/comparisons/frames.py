@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.comparisons.comparing import Row
 from engine.analysis.results.report import Report
 from engine.frames.analyze import analyze_frame
-from engine.frames.rows import GoalKind
+from engine.frames.kinds import GoalKind
 
 VISITORS = 1_000_000
 ROUNDS = 15

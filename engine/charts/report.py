@@ -87,10 +87,16 @@ def chart_rates(report: Report, goal_id: str | None = None) -> "Chart":
     """Chart each variant's cumulative rate by the end of each day.
 
     The conversion rate, or revenue per visitor in major units; of the primary goal unless another is named.
-    Raises ValueError for a goal that the report does not have.
+    Raises ValueError for a goal that the report does not have, or that is measured by neither: its days are
+    not kept.
     """
     alt = load_altair()
     goal = goal_of(report.goals, goal_id)
+    if goal.goal.measure not in {"converted", "funnel"}:
+        raise ValueError(
+            f"{goal.goal.name!r} is measured by {goal.goal.measure}, whose days are not kept;"
+            " chart_improvements draws it"
+        )
     is_revenue = goal.goal.goal_type == "revenue"
     title = "revenue per visitor so far" if is_revenue else "conversion rate so far"
     chart: Chart = (

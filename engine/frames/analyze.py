@@ -2,10 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
-
-import polars as pl
 
 from engine.analysis.analyze import analyze
 from engine.analysis.evidence.recorded_looks import RecordedLook, with_ids
@@ -15,42 +12,44 @@ from engine.design.experiment import Experiment, Goal
 from engine.design.variants import Variant
 from engine.design.vocabulary import AnalysisMethod, TrafficStrategy
 from engine.errors import InvalidEvidenceError
-from engine.frames.counts import count, moment
-from engine.frames.epochs import WeightEpochs, with_epochs
-from engine.frames.rows import (
-    NO_VALUE_COLUMNS,
-    Columns,
-    GoalKind,
-    ValueColumns,
+from engine.frames.covariates import require_no_copies
+from engine.frames.epochs import WeightEpochs
+from engine.frames.kinds import (
+    GoalMeasure,
+    Goals,
+    goal_type_of,
     kinds_of,
-    read_rows,
+    measure_of,
+    require_plain,
 )
+from engine.frames.observations import observe, observe_sums, require_one_source
+from engine.frames.rows import NO_VALUE_COLUMNS, Columns, ValueColumns
+from engine.frames.seen import Seen
 from engine.frames.service_record import ServiceRecord
 from engine.local_days import EPOCH
 
-__all__ = ["Columns", "GoalKind", "analyze_frame"]
+__all__ = ["analyze_frame"]
 
 _DEFAULTS = Statistics()
-# Up to this many variants are found one by one.
-_FEW = 4
 
 
 def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have defaults
-    df: Any,  # noqa: ANN401  # any frame that narwhals supports
+    df: Any = None,  # noqa: ANN401  # any frame that narwhals supports
     *,
     control: object,
-    goals: Mapping[str, GoalKind] | Sequence[str],
+    goals: Goals,
     variant: str = "variant",
     visitor: str | None = None,
     timestamp: str | None = None,
     timezone: str = "UTC",
+    sums: Any = None,  # noqa: ANN401  # as df
     weights: Mapping[str, float] | None = None,
     weight_epochs: WeightEpochs = (),
     traffic_strategy: TrafficStrategy = "fixed",
     less_is_better: Collection[str] = (),
     analysis_method: AnalysisMethod = "frequentist",
     confidence_level: int = 95,
-    covariates: Mapping[str, str] = {},
+    covariates: Mapping[str, str | Sequence[str]] = {},
     orders: Mapping[str, str] = {},
     caps: Mapping[str, float] = {},
     statistics: Statistics = _DEFAULTS,
@@ -63,21 +62,39 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
     """Analyze the experiment in a DataFrame.
 
     `df` is a Polars frame (eager or lazy), a pandas frame, a PyArrow table, a DuckDB relation or any other
-    frame that narwhals supports. It has one row per visitor; or several, where `visitor` names the column of
+    frame that narwhals supports. A lazy table of a database or cluster (DuckDB, Spark, Ibis) is counted by
+    its own engine, and only sums are fetched; with several covariates, caps, funnels or `weight_epochs` the
+    named columns are. It has one row per visitor; or several, where `visitor` names the column of
     visitor ids: a visitor converts if any row does, revenue adds up, and visitors seen in several variants
     are excluded. `variant` names the column with the variant, `control` one of its values. `goals` are
-    columns: a list of conversions (1 or 0, true or false), or a mapping to `custom_event` for those and
-    `revenue` for amounts in major units of `currency` (ISO 4217); the first is the primary goal.
+    columns: a list of conversions (1 or 0, true or false), or a mapping of them to their kinds; the first is
+    the primary goal. Kinds are
+    - `converted` (or `custom_event`): 1 or 0 in any row;
+    - `revenue`: amounts in major units of `currency` (ISO 4217), added up;
+    - `count`: whole numbers from 0 on, added up;
+    - `value`: any numbers in a unit of their own, added up; `mean`: their mean over the visitor's rows,
+      where visitors without a number (null or NaN) are left out;
+    - `retained`: 1 or 0, null while it is not known yet: such visitors are left out of the comparison;
+    - `Ratio(numerator, denominator)`: the ratio of the sums of two columns;
+    - `Funnel(step, step, …)`: ordered steps, of which the last is the goal; `steps` in the results count
+      them all.
+    A missing number, null or NaN, adds nothing where numbers are added up, and is no conversion.
     `timestamp` gives days, in `timezone`, and with them the impact in a year. `weights` are the planned
     weights by variant: equal by default. Where weights changed, `weight_epochs` are their start times with
     the weights, as of a bandit (`traffic_strategy`). `less_is_better` names goals to be lowered.
     `covariates` map goals to columns with the visitor's pre-experiment value (null where unknown), used for
-    CUPED. `orders` map revenue goals to columns that count the orders in a row: their metric is revenue per
-    order. `caps` cap revenue at a percentile (50 to 100) of the visitors with revenue.
+    CUPED: one, or a list of several, in which text is a category at the first exposure, such as a country.
+    `orders` map revenue goals to columns that count the orders in a row: their metric is revenue per
+    order. `caps` cap amounts, counts and values at a percentile (50 to 100) of those
+    above 0.
     The test counts as finished, judged by this one look. With `running` it is judged as one that goes on:
     by its plan, and before that by what holds at every look; its running days are those from the first to
     the last `timestamp`, which it needs. `looks` are those recorded so far, in order, with comparisons by
     goal column and variant: what they established is kept, and a look at the plan stays the one that judges.
+    `sums` instead of `df` is a table of counts and sums (docs/statistics.md has its columns): a row per
+    variant, or several that add up, as by day (`timestamp` names the column) or segment. It has `visitors`,
+    for each goal a column named like it (visitors who converted), and for values `<goal>_sum` and
+    `<goal>_squares`, or `<goal>_mean` and `<goal>_variance`.
     `service` instead of `running` has the times, pauses and settings of an experiment that a service ran;
     `Snapshot.analysis` gives both.
 
@@ -88,24 +105,31 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
         raise InvalidEvidenceError("service has the status of the experiment: leave out running")
     if running and timestamp is None:
         raise InvalidEvidenceError("a running test is judged by its days: name the column with timestamp")
+    require_one_source(df, sums)
+    if sums is not None and len(weight_epochs):
+        raise InvalidEvidenceError("sums have no times of visitors: leave out weight_epochs")
     kinds = kinds_of(goals)
     extra = ValueColumns(covariates=covariates, orders=orders, caps=caps)
     extra.validate(kinds)
+    if len(weight_epochs):
+        require_plain(kinds, "an analysis with changed weights", besides=("count", "value"))
     if extra.goals and len(weight_epochs):
         raise InvalidEvidenceError("where weights changed there can be no covariates, orders or caps")
-    rows = read_rows(
-        df,
-        Columns(
-            variant=variant,
-            goals=kinds,
-            visitor=visitor,
-            timestamp=timestamp,
-            extra=extra,
-            currency=currency,
-        ),
+    columns = Columns(
+        variant=variant,
+        goals=kinds,
+        visitor=visitor,
+        timestamp=timestamp,
+        extra=extra,
+        currency=currency,
+    )
+    observations = (
+        observe(df, columns, timezone=timezone, weight_epochs=weight_epochs)
+        if sums is None
+        else observe_sums(sums, columns, timezone=timezone)
     )
     experiment = experiment_of(
-        rows,
+        observations.seen,
         control=str(control),
         kinds=kinds,
         weights=weights,
@@ -120,10 +144,9 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
     )
     if service is not None:
         experiment = service.complete_experiment(experiment)
-    arms = [one.name for one in experiment.variants]
-    count_rows = partial(count, variants=arms, goals=kinds, timezone=timezone, is_distinct=visitor is None)
-    observed = count_rows(rows, extra=extra)
-    evidence = with_epochs(observed, rows, weight_epochs, variants=arms, count=count_rows)
+    counted = observations.count([one.name for one in experiment.variants])
+    evidence = replace(counted, is_table=service is None)
+    require_no_copies(evidence.values, list(kinds))
     return analyze(
         experiment,
         evidence if service is None else service.complete_evidence(evidence),
@@ -139,10 +162,10 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
 
 
 def experiment_of(  # noqa: PLR0913  # keyword arguments of a notebook function
-    rows: pl.DataFrame,
+    seen: Seen,
     *,
     control: str,
-    kinds: Mapping[str, GoalKind],
+    kinds: Mapping[str, GoalMeasure],
     weights: Mapping[str, float] | None,
     less_is_better: Collection[str],
     analysis_method: AnalysisMethod,
@@ -153,13 +176,13 @@ def experiment_of(  # noqa: PLR0913  # keyword arguments of a notebook function
     extra: ValueColumns = NO_VALUE_COLUMNS,
     is_running: bool = False,
 ) -> Experiment:
-    """Build the experiment of the rows: the control first, the other variants by name, goals as given.
+    """Build the experiment of the data: the control first, the other variants by name, goals as given.
 
     Raises InvalidEvidenceError where the control, a weight or a goal is not in the data, and
     InvalidDesignError for an invalid experiment.
     """
-    arms = _arms(_seen(rows["variant"]), control)
-    first, last = (moment(rows["at"].min()) or EPOCH, moment(rows["at"].max()) or EPOCH)
+    arms = _arms(seen.variants, control)
+    first, last = seen.first or EPOCH, seen.last or EPOCH
     return Experiment(
         id="frame",
         project_id="frame",
@@ -179,15 +202,6 @@ def experiment_of(  # noqa: PLR0913  # keyword arguments of a notebook function
         statistics=statistics,
         goals=_goals(kinds, less_is_better, extra),
     )
-
-
-def _seen(variants: pl.Series) -> list[str]:
-    """Find every distinct variant; filtering them out one by one is faster than a group-by."""
-    seen: list[str] = []
-    while len(variants) and len(seen) < _FEW:
-        seen.append(variants[0])
-        variants = variants.filter(variants != seen[-1])
-    return [*seen, *variants.unique().to_list()]
 
 
 def _arms(seen: Sequence[str], control: str) -> list[str]:
@@ -210,7 +224,7 @@ def _variants(arms: Sequence[str], weights: Mapping[str, float] | None) -> tuple
 
 
 def _goals(
-    kinds: Mapping[str, GoalKind], less_is_better: Collection[str], extra: ValueColumns
+    kinds: Mapping[str, GoalMeasure], less_is_better: Collection[str], extra: ValueColumns
 ) -> tuple[Goal, ...]:
     if unknown := set(less_is_better) - set(kinds):
         raise InvalidEvidenceError(f"less_is_better names no goals: {', '.join(map(repr, sorted(unknown)))}")
@@ -218,12 +232,13 @@ def _goals(
         Goal(
             id=f"goal_{i}",
             name=name,
-            goal_type=kind,
+            goal_type=goal_type_of(kind),
             is_primary=i == 0,
             config={
                 "event_name": name,
                 "direction": "decrease" if name in less_is_better else "increase",
-                **({"cap_percentile": extra.caps[name]} if name in extra.caps else {}),
+                **({} if measure_of(kind) == "converted" else {"measure": measure_of(kind)}),
+                **({"cap_percentile": extra.caps[name]} if name in extra.caps and kind == "revenue" else {}),
                 **({"per": "order"} if name in extra.orders else {}),
             },
         )

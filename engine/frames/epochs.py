@@ -52,6 +52,9 @@ def with_epochs(
             settled=np.stack([part.visitors for part in kept]),
             conversions=np.stack([part.conversions for part in parts]),
             revenue=Moments.stack([part.revenue for part in parts]),
+            values=Moments.stack(
+                [part.revenue if part.values is None else part.values.value for part in parts]
+            ),
         ),
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,16 @@ from engine.design.vocabulary import TrafficStrategy
 from engine.design.weight_epochs import WeightEpoch
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import experiment_of
-from engine.frames.counts import (
-    by_visitor,
-    moment,
-    of_one_variant,
-    with_codes,
-)
+from engine.frames.counts import moment
 from engine.frames.epochs import WeightEpochs
-from engine.frames.rows import Columns, GoalKind, kinds_of, read_rows
-from engine.stats.arrays import IntArray
+from engine.frames.kinds import GoalMeasure, Goals, is_share, kinds_of, require_plain
+from engine.frames.observations import require_one_source
+from engine.frames.rows import Columns, read_rows
+from engine.frames.seen import seen_in
+from engine.frames.sums.sum_segments import count_segments
+from engine.frames.sums.sum_table import SumTable
+from engine.frames.visitors import by_visitor, of_one_variant, with_codes
+from engine.stats.arrays import AnyArray, IntArray
 from engine.stats.bayesian.pooling import by_sampling, in_closed_form
 from engine.stats.bayesian.sampling import Sampling
 from engine.stats.moments import Moments
@@ -32,14 +34,15 @@ __all__ = ["analyze_frame_segments"]
 
 
 def analyze_frame_segments(  # noqa: PLR0913  # as `analyze_frame`
-    df: Any,  # noqa: ANN401  # any frame that narwhals supports
+    df: Any = None,  # noqa: ANN401  # any frame that narwhals supports
     *,
     segments: Sequence[str],
     control: object,
-    goals: Mapping[str, GoalKind] | Sequence[str],
+    goals: Goals,
     variant: str = "variant",
     visitor: str | None = None,
     timestamp: str | None = None,
+    sums: Any = None,  # noqa: ANN401  # as df
     weights: Mapping[str, float] | None = None,
     weight_epochs: WeightEpochs = (),
     traffic_strategy: TrafficStrategy = "fixed",
@@ -52,14 +55,20 @@ def analyze_frame_segments(  # noqa: PLR0913  # as `analyze_frame`
     """Analyze every value of the columns `segments`, on every goal and variant, as one family.
 
     A visitor with several rows has the segments of the earliest one, or of the first in the frame without
-    times; a null is in no segment of that column. Everything else is as in `analyze_frame`. With `sampling`
+    times; a null is in no segment of that column. Goals are conversions, funnels,
+    revenue, counts and values; everything else is as in `analyze_frame`. With `sampling`
     the effects are pooled by a sampled hierarchical model (PyMC, from the extra `bayes`) instead of in
-    closed form. Raises InvalidEvidenceError and InvalidDesignError as `analyze_frame` does, and
+    closed form. `sums` instead of `df` is a table of sums as in `analyze_frame`, with the segments of each
+    row. Raises InvalidEvidenceError and InvalidDesignError as `analyze_frame` does, and
     NotConvergedError, MissingSamplerError and SamplingError where sampling fails.
     """
     if not segments:
         raise InvalidEvidenceError("name at least one column as a segment")
+    require_one_source(df, sums)
+    if sums is not None and len(weight_epochs):
+        raise InvalidEvidenceError("sums have no times of visitors: leave out weight_epochs")
     kinds = kinds_of(goals)
+    require_plain(kinds, "an analysis by segment", besides=("count", "value"))
     columns = Columns(
         variant=variant,
         goals=kinds,
@@ -68,9 +77,14 @@ def analyze_frame_segments(  # noqa: PLR0913  # as `analyze_frame`
         segments=tuple(dict.fromkeys(segments)),
         currency=currency,
     )
-    rows = read_rows(df, columns)
+    if sums is None:
+        rows = read_rows(df, columns)
+        seen, count = seen_in(rows), partial(_count, rows, columns)
+    else:
+        table = SumTable.of(sums, columns)
+        seen, count = table.seen, partial(_count_sums, table)
     experiment = experiment_of(
-        rows,
+        seen,
         control=str(control),
         kinds=kinds,
         weights=weights,
@@ -83,7 +97,7 @@ def analyze_frame_segments(  # noqa: PLR0913  # as `analyze_frame`
     experiment = replace(experiment, weight_epochs=tuple(_epochs(experiment, weight_epochs)))
     arms = [one.name for one in experiment.variants]
     pool = in_closed_form if sampling is None else by_sampling(sampling)
-    return analyze_segments(experiment, _count(rows, arms, columns), pool=pool)
+    return analyze_segments(experiment, count(arms), pool=pool)
 
 
 def _epochs(experiment: Experiment, epochs: WeightEpochs) -> Iterator[WeightEpoch]:
@@ -93,10 +107,14 @@ def _epochs(experiment: Experiment, epochs: WeightEpochs) -> Iterator[WeightEpoc
         yield WeightEpoch(started_at=started_at, weights=by_id)
 
 
-def _count(rows: pl.DataFrame, arms: Sequence[str], columns: Columns) -> SegmentEvidence:
+def _count_sums(table: SumTable, arms: Sequence[str]) -> SegmentEvidence:
+    return count_segments(table.rows, table.count(arms), table.columns.segments)
+
+
+def _count(rows: pl.DataFrame, columns: Columns, arms: Sequence[str]) -> SegmentEvidence:
     """Count every visitor of one variant in the segments of the first row."""
     kinds = list(columns.goals.values())
-    done = of_one_variant(by_visitor(with_codes(rows, arms), len(kinds)))
+    done = of_one_variant(by_visitor(with_codes(rows, arms), kinds))
     texts = [f"segment_{place}" for place in range(len(columns.segments))]
     # Rows with equal times keep the order of the frame.
     first = rows.sort("at", maintain_order=True).group_by("visitor").agg(pl.col(texts).first())
@@ -112,7 +130,7 @@ def _count(rows: pl.DataFrame, arms: Sequence[str], columns: Columns) -> Segment
 
 
 def _by_column(
-    visitors: pl.DataFrame, columns: Columns, variants: int, kinds: Sequence[GoalKind]
+    visitors: pl.DataFrame, columns: Columns, variants: int, kinds: Sequence[GoalMeasure]
 ) -> Iterator[tuple[list[Segment], Counts]]:
     """Count each value of each column; columns and values in order of their names."""
     for place in np.argsort(np.array(columns.segments), kind="stable").tolist():
@@ -124,7 +142,7 @@ def _by_column(
 
 
 def _counts(
-    visitors: pl.DataFrame, codes: IntArray, values: int, variants: int, kinds: Sequence[GoalKind]
+    visitors: pl.DataFrame, codes: IntArray, values: int, variants: int, kinds: Sequence[GoalMeasure]
 ) -> Counts:
     """Count visitors by value, variant and goal; `codes` has the number of each visitor's value."""
     cells, size = codes * variants + visitors["variant"].to_numpy(), values * variants
@@ -132,13 +150,20 @@ def _counts(
         np.bincount(cells[visitors[f"done_{goal}"].to_numpy()], minlength=size) for goal in range(len(kinds))
     ]
     nothing = np.zeros(visitors.height)
-    moments = [
-        Moments.of_groups(visitors[f"sum_{goal}"].to_numpy() if kind == "revenue" else nothing, cells, size)
-        for goal, kind in enumerate(kinds)
+    amounts = [
+        nothing if is_share(kind) else visitors[f"sum_{goal}"].to_numpy() for goal, kind in enumerate(kinds)
     ]
+    metrics = [Moments.of_groups(each, cells, size) for each in amounts]
+    none = Moments.of_groups(nothing, cells, size)
+    revenue = [one if kind == "revenue" else none for one, kind in zip(metrics, kinds, strict=True)]
     shape = (len(kinds), values, variants)
+
+    def arranged(part: AnyArray) -> AnyArray:
+        return part.reshape(shape).swapaxes(0, 1)
+
     return Counts(
         visitors=np.bincount(cells, minlength=size).reshape(values, variants),
         conversions=np.stack(hits).reshape(shape).swapaxes(0, 1),
-        revenue=Moments.stack(moments).map(lambda part: part.reshape(shape).swapaxes(0, 1)),
+        revenue=Moments.stack(revenue).map(arranged),
+        values=Moments.stack(metrics).map(arranged),
     )

@@ -7,22 +7,29 @@ import numpy as np
 import polars as pl
 
 from engine.analysis.evidence.visitor_values import VisitorValues
-from engine.frames.rows import GoalKind, ValueColumns
+from engine.frames.covariates import design_matrix, index_pairs
+from engine.frames.kinds import GoalMeasure, Ratio, is_share
+from engine.frames.rows import ValueColumns
 from engine.stats.arrays import FloatArray
 from engine.stats.moments import Moments, PairedMoments
 from engine.stats.winsorizing import cap_of
 
 
 def values_of(
-    arms: Sequence[pl.DataFrame], kinds: Mapping[str, GoalKind], columns: ValueColumns, plain: Moments
+    arms: Sequence[pl.DataFrame], kinds: Mapping[str, GoalMeasure], columns: ValueColumns, plain: Moments
 ) -> VisitorValues | None:
-    """Take the moments of values per visitor, one frame per variant; None without covariates, orders or caps.
+    """Take the moments of values per visitor, one frame per variant.
+
+    None where counts and revenue tell all: without covariates, orders, caps, and goals of other values.
 
     Each frame has `done_i` and `sum_i` of goal i, and where columns give them `before_i` (null where
-    unknown) and `orders_i`. `plain` are the moments of the plain values, goals by variants.
+    unknown), or `before_i_k` of several covariates, and `orders_i`.
+    `plain` are the moments of the plain values, goals by variants.
     """
-    if not columns.goals:
+    measured = {name for name, kind in kinds.items() if not is_share(kind) and kind != "revenue"}
+    if not columns.goals and not measured:
         return None
+    ratios = {name for name, kind in kinds.items() if isinstance(kind, Ratio)}
     return VisitorValues.concatenate(
         [
             _values_of_goal(
@@ -30,7 +37,7 @@ def values_of(
                 _Goal(number, kind, columns.caps.get(name)),
                 VisitorValues.of(plain[number : number + 1]),
             )
-            if name in columns.goals
+            if name in columns.goals | ratios
             else VisitorValues.of(plain[number : number + 1])
             for number, (name, kind) in enumerate(kinds.items())
         ]
@@ -40,12 +47,14 @@ def values_of(
 @dataclass(frozen=True, slots=True)
 class _Goal:
     number: int
-    kind: GoalKind
+    kind: GoalMeasure
     percentile: float | None
 
 
 def _values_of_goal(arms: Sequence[pl.DataFrame], goal: _Goal, found: VisitorValues) -> VisitorValues:
-    column = f"sum_{goal.number}" if goal.kind == "revenue" else f"done_{goal.number}"
+    column = f"done_{goal.number}" if is_share(goal.kind) else f"sum_{goal.number}"
+    if goal.kind in {"mean", "retained"}:
+        arms = [arm.filter(pl.col(f"sum_{goal.number}").is_not_null()) for arm in arms]
     amounts = _numbers(arms, column)
     cap = None if goal.percentile is None else cap_of(np.concatenate(amounts), goal.percentile)
     values = amounts
@@ -60,6 +69,11 @@ def _values_of_goal(arms: Sequence[pl.DataFrame], goal: _Goal, found: VisitorVal
     past, orders = _numbers(arms, f"before_{goal.number}"), _numbers(arms, f"orders_{goal.number}")
     if orders:
         found = replace(found, orders=_pairs(orders, values))
+    if several := design_matrix(arms, goal.number):
+        before, before_orders, slopes = index_pairs(several, values, orders)
+        found = replace(found, before=before[None], index_slopes=np.array([float(slopes)]))
+        return found if before_orders is None else replace(found, before_orders=before_orders[None])
+    if orders:
         past = _filled(past)
     known = [~np.isnan(one) for one in past]
     if not any(one.any() for one in known):

@@ -1,4 +1,4 @@
-"""Which local day a moment falls on: clock changes, zones whose rules changed lately, and nonsense."""
+"""Local days of moments: clock changes, zones whose rules changed lately, and nonsense."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -19,6 +19,7 @@ from engine.local_days import (
     from_epoch_days,
     from_epoch_microseconds,
     local_day,
+    local_day_starts,
     local_days,
 )
 from engine.time_zones import all_zones, zone
@@ -133,3 +134,20 @@ def test_microseconds_since_1970_are_exact_both_ways(moment: datetime) -> None:
 def test_days_since_1970_are_those_of_the_calendar() -> None:
     assert epoch_days(date(2000, 3, 1)) == 11_017
     assert from_epoch_days(-1) == date(1969, 12, 31)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    zone_name=st.sampled_from(sorted(all_zones())),
+    first=st.integers(0, 1_900_000_000_000_000),
+    length=st.integers(0, 400 * 86_400_000_000),
+    share=st.floats(0, 1),
+)
+def test_the_last_start_before_a_moment_is_that_of_its_day(
+    zone_name: str, first: int, length: int, share: float
+) -> None:
+    starts, days = local_day_starts(first, first + length, zone_name)
+    # At each start, just before it, and somewhere.
+    moments = np.array([*starts, *(start - 1 for start in starts[1:]), first + int(length * share)])
+    found = np.array(days)[np.searchsorted(starts, moments, side="right") - 1]
+    assert (found == local_days(moments, zone_name)).all()

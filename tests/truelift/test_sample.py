@@ -9,7 +9,8 @@ import truelift
 from data.sample import generate
 from pipeline.imports.event_import import import_events
 from pipeline.imports.importer import import_visitors
-from pipeline.imports.visitor_rows import VisitorColumns, VisitorFiles
+from pipeline.imports.visitor_rows import VisitorColumns, VisitorTables
+from pipeline.sources.locations import find_tables
 from tests.pipeline.working_store import a_working_store
 
 ROOT = Path(__file__).parents[2]
@@ -61,11 +62,13 @@ def test_imported_events_take_the_refunds_off_the_visitors_revenue(tmp_path: Pat
         visitor="visitor_id",
         timestamp="first_seen",
     )
-    files = VisitorFiles(paths=[VISITORS], columns=columns, name="Sample", control="control")
+    files = VisitorTables(
+        tables=find_tables([str(VISITORS)]), columns=columns, name="Sample", control="control"
+    )
     with a_working_store(tmp_path) as store:
         project = store.add_project()
         imported = import_visitors(files, project, store=store)
-        events = import_events([EVENTS], project, store=store)
+        events = import_events(find_tables([str(EVENTS)]), project, store=store)
         assert imported.experiment is not None
         assert (imported.bad_rows, events.bad_rows) == ((), ())
         report = store.results.report(imported.experiment, project, now=datetime.now(UTC))

@@ -46,8 +46,8 @@ def next_weights(experiment: Experiment, evidence: Evidence, *, now: datetime) -
     if plan.primary is None or arms.sum() < 2 or not _has_enough_visitors(evidence, int(arms.sum())):
         return None
     strata = moments_by_epoch(plan, evidence)[:, plan.primary][:, arms]
-    is_revenue, wanted = bool(plan.is_revenue[plan.primary]), float(plan.wanted[plan.primary, 0])
-    chance = chance_best(strata, money=is_revenue, wanted=wanted)
+    is_mean, wanted = bool(plan.is_mean[plan.primary]), float(plan.wanted[plan.primary, 0])
+    chance = chance_best(strata, money=is_mean, wanted=wanted)
     if np.isnan(chance).any():
         return None
     shares = thompson_weights(chance)

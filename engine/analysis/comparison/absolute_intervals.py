@@ -7,10 +7,11 @@ import numpy as np
 from scipy import special
 
 from engine.analysis.comparison.analysis_data import AnalysisData
+from engine.analysis.comparison.effects import rate_tables
+from engine.analysis.comparison.metrics import metric_moments
 from engine.analysis.comparison.significance import Significance
 from engine.stats.arrays import FloatArray
 from engine.stats.bayesian import posteriors
-from engine.stats.contingency import Tables
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.mean_intervals import mean_difference_interval, mean_interval
 from engine.stats.frequentist.miettinen_nurminen import difference_interval
@@ -20,16 +21,19 @@ Bounds = tuple[FloatArray, FloatArray]
 
 
 def rate_intervals(data: AnalysisData) -> Bounds:
-    """Compute the interval of every variant's own rate, or revenue per visitor, goals by variants.
+    """Compute the interval of every variant's own rate, revenue per visitor or mean, goals by variants.
 
-    As observed, without caps and without CUPED, two-sided at the experiment's confidence level: Wilson's
-    for conversion rates (shares), Student's for revenue per visitor (cents).
+    As observed, without CUPED, and revenue without caps, two-sided at the experiment's confidence level:
+    Wilson's for conversion rates (shares), Student's for revenue per visitor (cents) and for other means.
     """
     evidence, alpha = data.evidence, data.plan.family_alpha
-    low, high = share_interval(evidence.conversions, evidence.visitors, alpha)
-    is_revenue = data.plan.is_revenue
+    low, high = share_interval(evidence.conversions, evidence.trials, alpha)
+    is_revenue, is_other = data.plan.is_revenue, data.plan.is_mean & ~data.plan.is_revenue
     if is_revenue.any():
         low[is_revenue], high[is_revenue] = mean_interval(Estimate.of(evidence.revenue[is_revenue]), alpha)
+    if is_other.any() and evidence.values is not None:
+        observed = metric_moments(evidence.values)[is_other]
+        low[is_other], high[is_other] = mean_interval(Estimate.of(observed), alpha)
     return low, high
 
 
@@ -57,7 +61,9 @@ def _confidence(data: AnalysisData, alpha: FloatArray, control: int) -> Bounds:
     compared = ~np.isnan(alpha) & (np.arange(alpha.shape[1]) != control)
     shares, means = compared & ~is_mean, compared & is_mean
     if shares.any() and data.pairs is not None:
-        low[shares], high[shares] = difference_interval(_tables(data, control)[shares], alpha[shares])
+        low[shares], high[shares] = difference_interval(
+            rate_tables(data.evidence, control)[shares], alpha[shares]
+        )
     if means.any() and data.pairs is not None:
         low[means], high[means] = mean_difference_interval(
             data.pairs.control[means],
@@ -79,12 +85,7 @@ def _credible(data: AnalysisData, significance: Significance) -> Bounds:
     is_share = ~(data.is_mean | (data.by_epoch is not None))
     if is_share.any():
         shapes = data.beta_priors[is_share, :1], data.beta_priors[is_share, 1:]
-        tables = _tables(data, plan.control)[is_share]
+        tables = rate_tables(data.evidence, plan.control)[is_share]
         low[is_share], high[is_share] = posteriors.share_difference(tables, plan.comparison_alpha, shapes)
     is_compared = (np.arange(low.shape[1]) != plan.control) & ~np.isnan(effects.chance)
     return np.where(is_compared, low, np.nan), np.where(is_compared, high, np.nan)
-
-
-def _tables(data: AnalysisData, control: int) -> Tables:
-    hits, visitors = data.evidence.conversions, data.evidence.visitors
-    return Tables.of(hits[:, [control]], visitors[control], hits, visitors)

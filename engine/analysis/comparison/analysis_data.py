@@ -25,10 +25,10 @@ class AnalysisData:
 
     `metrics` are the goals' moments and `pairs` the estimates of each variant and the control (None without
     a control); `by_epoch` are moments by weight epoch, None where weights never changed. `is_mean` flags
-    goals compared as means: revenue, and adjusted conversions; `needs_mean_test` those without an exact
-    test to fall back on: revenue, and every goal where weights changed. `beta_priors` are the two shapes of
-    each conversion rate's prior (G, 2), `expected_shares` of all visitors each variant should have, and
-    `days` those from the first to the last with a visitor, 0 where days are not known. `sample` is the
+    goals compared as means: all but shares, and adjusted shares; `needs_mean_test` those without an exact
+    test to fall back on: all but shares, and every goal where weights changed. `beta_priors` are the two
+    shapes of each conversion rate's prior (G, 2), `expected_shares` of all visitors each variant should have,
+    and `days` those from the first to the last with a visitor, 0 where days are not known. `sample` is the
     plan that the experiment is judged by, and `looks` those recorded so far, in order.
     """
 
@@ -58,7 +58,7 @@ class AnalysisData:
             evidence=evidence,
             metrics=metrics,
             pairs=None if control is None else pair_with_control(control, metrics.moments, by_epoch),
-            is_mean=self.plan.is_revenue | metrics.is_adjusted,
+            is_mean=self.plan.is_mean | metrics.is_adjusted,
             beta_priors=_beta_priors(self.plan, evidence),
         )
 
@@ -97,8 +97,8 @@ def prepare(
         metrics=metrics,
         by_epoch=by_epoch,
         pairs=None if control is None else pair_with_control(control, metrics.moments, by_epoch),
-        is_mean=plan.is_revenue | metrics.is_adjusted,
-        needs_mean_test=plan.is_revenue | (by_epoch is not None),
+        is_mean=plan.is_mean | metrics.is_adjusted,
+        needs_mean_test=plan.is_mean | (by_epoch is not None),
         beta_priors=_beta_priors(plan, evidence),
         expected_shares=_expected_shares(plan, evidence),
         days=days,

@@ -69,10 +69,10 @@ def _by_posteriors(data: AnalysisData, estimates: Estimate) -> FloatArray:
         values, variances = (wanted * estimates.value)[is_mean], estimates.variance[is_mean]
         chances[is_mean] = best_of_means(values, variances).chance
     if (~is_mean).any():
-        hits = np.where(wanted > 0, evidence.conversions, evidence.visitors - evidence.conversions)
+        hits = np.where(wanted > 0, evidence.conversions, evidence.trials - evidence.conversions)
         shapes = np.where(wanted > 0, data.beta_priors, data.beta_priors[:, ::-1])
         for shape in np.unique(shapes[~is_mean], axis=0):
             rows = ~is_mean & (shapes == shape).all(axis=1)
             prior = float(shape[0]), float(shape[1])
-            chances[rows] = best_of_shares(hits[rows], evidence.visitors, prior=prior).chance
+            chances[rows] = best_of_shares(hits[rows], evidence.trials[rows], prior=prior).chance
     return chances

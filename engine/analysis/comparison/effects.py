@@ -103,8 +103,7 @@ def lift_intervals(data: AnalysisData, alpha: FloatArray) -> tuple[FloatArray, F
     counted = ~np.isnan(alpha) & (np.arange(alpha.shape[1]) != control)
     shares, means = counted & ~is_mean, counted & is_mean
     if shares.any():
-        hits, visitors = np.broadcast_arrays(evidence.conversions, evidence.visitors)
-        tables = Tables.of(hits[:, [control]], visitors[:, [control]], hits, visitors)[shares]
+        tables = rate_tables(evidence, control)[shares]
         low[shares], high[shares] = two_sample.lift_interval_of_shares(tables, alpha[shares])
     if means.any():
         pairs = data.pairs
@@ -112,6 +111,12 @@ def lift_intervals(data: AnalysisData, alpha: FloatArray) -> tuple[FloatArray, F
         test = two_sample.compare_means(pairs.control[means], pairs.variant[means], alpha[means], skewness)
         low[means], high[means] = test.low, test.high
     return low, high
+
+
+def rate_tables(evidence: Evidence, control: int) -> Tables:
+    """Tabulate conversions of every variant and the control, goals by variants."""
+    hits, n = evidence.conversions, evidence.trials
+    return Tables.of(hits[:, [control]], n[:, [control]], hits, n)
 
 
 def relative_change(base: FloatArray, value: FloatArray) -> FloatArray:
@@ -126,8 +131,7 @@ def _share_effects(
     evidence: Evidence, control: int, goals: BoolArray, prior: FloatArray, method: _Method
 ) -> Effects:
     """Compare conversion rates; `prior` has the two shapes of each goal's Beta prior."""
-    hits, visitors = evidence.conversions[goals], evidence.visitors
-    tables = Tables.of(hits[:, [control]], visitors[control], hits, visitors)
+    tables = rate_tables(evidence, control)[goals]
     shapes = prior[:, :1], prior[:, 1:]
     posterior = posteriors.compare_shares(tables, shapes)
     if method.is_bayesian:

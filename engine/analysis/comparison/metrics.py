@@ -28,33 +28,39 @@ class Metrics:
 
 
 def measure(plan: AnalysisPlan, evidence: Evidence) -> Metrics:
-    """Measure each goal, goals by variants: shares, or cents per visitor or order for revenue.
+    """Measure each goal, goals by variants: shares, or means: cents for revenue.
 
-    Revenue is capped where the goal caps it, and adjusted by the pre-period where the experiment's
+    Values are capped where the goal caps them, and adjusted by the pre-period where the experiment's
     statistics use CUPED and the pre-period is known.
     """
     if evidence.values is not None and plan.statistics.cuped:
-        return adjusted_metrics(evidence.values, is_share=~plan.is_revenue)
-    shares = Moments.of_shares(evidence.conversions, evidence.visitors)
-    cents = evidence.revenue if evidence.values is None else metric_moments(evidence.values)
-    goals = len(plan.is_revenue)
+        return adjusted_metrics(evidence.values, is_share=~plan.is_mean)
+    shares = Moments.of_shares(evidence.conversions, evidence.trials)
+    means = evidence.revenue if evidence.values is None else metric_moments(evidence.values)
+    goals = len(plan.is_mean)
     return Metrics(
-        moments=Moments.where(plan.is_revenue[:, None], cents, shares),
+        moments=Moments.where(plan.is_mean[:, None], means, shares),
         is_adjusted=np.zeros(goals, bool),
         reduction=np.zeros(goals),
     )
 
 
 def metric_moments(values: VisitorValues) -> Moments:
-    """Take moments per visitor; revenue per order is linearized by the delta method."""
-    return Moments.where(_per_order(values), linearize(values.orders), values.value)
+    """Take moments per visitor; a ratio, as revenue per order, is linearized by the delta method."""
+    return Moments.where(_is_ratio(values), linearize(values.orders), values.value)
 
 
 def mean_amounts(values: VisitorValues) -> FloatArray:
-    """Return the mean value per visitor, or per order where a goal is measured so; not adjusted."""
+    """Return the mean value per visitor, or the ratio where a goal is one; not adjusted."""
     orders = values.orders.x.total
-    per_order = values.orders.y.total / np.maximum(orders, 1.0)
-    return np.asarray(np.where(_per_order(values), per_order, values.value.mean))
+    per_order = values.orders.y.total / np.where(orders > 0, orders, 1.0)
+    return np.asarray(np.where(_is_ratio(values), per_order, values.value.mean))
+
+
+def have_means(values: VisitorValues) -> BoolArray:
+    """Flag goals and variants that have a mean: a ratio has none where its denominators add up to 0."""
+    defined: BoolArray = ~_is_ratio(values) | (values.orders.x.total > 0)
+    return defined
 
 
 def adjusted_metrics(values: VisitorValues, *, is_share: BoolArray) -> Metrics:
@@ -66,12 +72,12 @@ def adjusted_metrics(values: VisitorValues, *, is_share: BoolArray) -> Metrics:
     """
     plain = metric_moments(values)
     ratio = linearize_with_covariate(RatioMoments(values.orders, values.before, values.before_orders))
-    paired = PairedMoments.where(_per_order(values), ratio, values.before)
+    paired = PairedMoments.where(_is_ratio(values), ratio, values.before)
     hits = values.value.total
     rarer = np.minimum(hits, values.value.n - hits)
     rarest = np.where(values.value.n > 0, rarer, np.inf).min(axis=-1, initial=np.inf)
     usable = (paired.m2_x.sum(axis=-1) > 0) & (~is_share | (rarest >= SMALL_CELL))
-    adjusted = adjust(paired, without=values.without_before)
+    adjusted = adjust(paired, without=values.without_before, slopes=np.maximum(values.index_slopes, 1.0))
     return Metrics(
         moments=Moments.where(usable[:, None], adjusted.moments, plain),
         is_adjusted=usable,
@@ -79,5 +85,5 @@ def adjusted_metrics(values: VisitorValues, *, is_share: BoolArray) -> Metrics:
     )
 
 
-def _per_order(values: VisitorValues) -> BoolArray:
+def _is_ratio(values: VisitorValues) -> BoolArray:
     return np.asarray(values.orders.n.any(axis=-1))[:, None]

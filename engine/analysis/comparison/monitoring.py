@@ -104,19 +104,24 @@ def is_monitored(data: AnalysisData, control: int) -> BoolArray:
 def expected_conversions(data: AnalysisData, control: int) -> FloatArray:
     """Compute the conversions that the smaller arm would have if nothing differed, goals by variants.
 
-    Of conversion rates the rarer of converting and not converting; of revenue paying visitors.
+    Of conversion rates the rarer of converting and not converting; of means visitors with a value other
+    than 0, as paying visitors.
     """
     return fewest_expected(
-        data.evidence.conversions, data.evidence.visitors, control, is_revenue=data.plan.is_revenue
+        data.evidence.conversions, data.evidence.trials, control, is_mean=data.plan.is_mean
     )
 
 
 def fewest_expected(
-    conversions: npt.ArrayLike, visitors: npt.ArrayLike, control: int, *, is_revenue: BoolArray
+    conversions: npt.ArrayLike, visitors: npt.ArrayLike, control: int, *, is_mean: BoolArray
 ) -> FloatArray:
-    """Compute `expected_conversions` of arrays: conversions (…, G, V), visitors (…, V), is_revenue (G)."""
-    hits, n = np.asarray(conversions, np.float64), np.asarray(visitors, np.float64)[..., None, :]
+    """Compute `expected_conversions` of arrays.
+
+    Of conversions (…, G, V), visitors (…, V) or (…, G, V), and is_mean (G).
+    """
+    hits, n = np.asarray(conversions, np.float64), np.asarray(visitors, np.float64)
+    n = n if n.ndim == hits.ndim else n[..., None, :]
     of_control = n[..., [control]]
     rate = (hits + hits[..., [control]]) / np.maximum(n + of_control, 1.0)
-    rarer = np.where(is_revenue[:, None], rate, np.minimum(rate, 1.0 - rate))
+    rarer = np.where(is_mean[:, None], rate, np.minimum(rate, 1.0 - rate))
     return np.asarray(rarer * np.minimum(n, of_control))

@@ -28,11 +28,11 @@ class AnalysisPlan:
     """Settings of an analysis of G goals by V variants, derived once from an experiment.
 
     `control` is the control's column, None without one; `challengers` are the columns compared with it,
-    none without a control. `primary` is the primary goal's row. Per goal: `is_revenue` flags revenue per
-    visitor (the others are conversion rates), `wanted` is 1 where more is better and -1 where less is
-    (as a column), `margins` are those of guardrails (shares, NaN elsewhere), `minimum_effects` the smallest
-    relevant lifts (shares). `shares` are the visitors each variant should get now, zeros while all weights
-    are.
+    none without a control. `primary` is the primary goal's row. Per goal: `is_revenue` flags metrics in cents
+    and `is_mean` these and other means (the rest are shares of visitors), `wanted` is 1 where more is better
+    and -1 where less is (as a column), `margins` are those of guardrails (shares, NaN elsewhere),
+    `minimum_effects` the smallest relevant lifts (shares). `shares` are the visitors each variant should get
+    now, zeros while all weights are.
 
     Levels are shares: `family_alpha` for all comparisons together, `comparison_alpha` for one of them by
     Bonferroni, `decision_alpha` what p values are compared with, and `threshold` the score from which a
@@ -44,6 +44,7 @@ class AnalysisPlan:
     challengers: IntArray
     primary: int | None
     is_revenue: BoolArray
+    is_mean: BoolArray
     wanted: FloatArray
     margins: FloatArray
     minimum_effects: FloatArray
@@ -91,7 +92,8 @@ def plan_analysis(experiment: Experiment) -> AnalysisPlan:
         control=control,
         challengers=columns[:0] if control is None else columns[columns != control],
         primary=primary_row(experiment),
-        is_revenue=np.array([goal.goal_type == "revenue" for goal in goals], bool),
+        is_revenue=np.array([goal.unit == "cents" for goal in goals], bool),
+        is_mean=np.array([goal.unit != "share" for goal in goals], bool),
         wanted=np.array(directions, np.float64)[:, None],
         margins=margins,
         minimum_effects=np.array(effects, np.float64) / 100,

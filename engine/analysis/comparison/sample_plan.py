@@ -207,7 +207,7 @@ def _required(
         least_conversions=least_conversions(
             plan.shares,
             plan.control or 0,
-            by_mean=bool(plan.is_revenue[row]) or plan.have_weights_changed,
+            by_mean=bool(plan.is_mean[row]) or plan.have_weights_changed,
             is_bayesian=plan.is_bayesian,
         ),
     )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.analysis.comparison.metrics import metric_moments
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.evidence.evidence import Evidence
 from engine.stats.arrays import FloatArray
@@ -48,9 +49,16 @@ def moments_by_epoch(plan: AnalysisPlan, evidence: Evidence) -> Moments:
     epochs = evidence.epochs
     conversions = evidence.conversions[None] if epochs is None else epochs.conversions
     visitors = evidence.visitors[None] if epochs is None else epochs.visitors
-    cents = evidence.revenue[None] if epochs is None else epochs.revenue
+    means = _means(plan, evidence)[None] if epochs is None else epochs.values
     shares = Moments.of_shares(conversions, visitors[:, None, :])
-    return Moments.where(plan.is_revenue[:, None], cents, shares)
+    return Moments.where(plan.is_mean[:, None], means, shares)
+
+
+def _means(plan: AnalysisPlan, evidence: Evidence) -> Moments:
+    """Take the moments of cents, and of the values of goals with another mean."""
+    if evidence.values is None:
+        return evidence.revenue
+    return Moments.where(plan.is_revenue[:, None], evidence.revenue, metric_moments(evidence.values))
 
 
 def revenue_means(control: int, evidence: Evidence) -> tuple[FloatArray, FloatArray]:

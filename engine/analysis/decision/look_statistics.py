@@ -56,7 +56,7 @@ def look_statistics(data: AnalysisData, significance: Significance) -> LookStati
     is_counted = ~data.is_mean[:, None] & (data.by_epoch is None)
     log_p_margin = log_p_of_few(
         data.evidence.conversions,
-        data.evidence.visitors,
+        data.evidence.trials,
         control,
         kept=np.where(is_counted, kept, np.nan),
         wanted=data.plan.wanted,
@@ -88,14 +88,16 @@ def log_p_of_few(
 ) -> FloatArray:
     """Test the split of few conversions against a margin, in the harmful direction; the log p.
 
-    `conversions` (…, G, V), `visitors` (…, V). `kept` is the share of the control's rate at the margin, NaN
-    where there is none, and `wanted` 1 or -1, both columns of goals. NaN where conversions are not few.
+    `conversions` (…, G, V), `visitors` (…, V) or (…, G, V). `kept` is the share of the control's rate at the
+    margin, NaN where there is none, and `wanted` 1 or -1, both columns of goals. NaN where conversions are
+    not few.
     """
-    hits, n = np.asarray(conversions, np.float64), np.asarray(visitors, np.float64)[..., None, :]
+    hits, n = np.asarray(conversions, np.float64), np.asarray(visitors, np.float64)
+    n = n if n.ndim == hits.ndim else n[..., None, :]
     of_control, control_n = hits[..., [control]], n[..., [control]]
     log_p = log_p_split(of_control, control_n, hits, n, ratio=kept)
     expected = kept * of_control * n / np.maximum(control_n, 1)
-    is_revenue = np.zeros(hits.shape[-2], bool)
-    few = fewest_expected(conversions, visitors, control, is_revenue=is_revenue) < FEWEST_CONVERSIONS
+    is_mean = np.zeros(hits.shape[-2], bool)
+    few = fewest_expected(conversions, visitors, control, is_mean=is_mean) < FEWEST_CONVERSIONS
     is_harm = wanted * (hits - expected) < 0
     return np.where(few & ~np.isnan(kept), np.where(is_harm, log_p, 0.0), np.nan)

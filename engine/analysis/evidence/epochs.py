@@ -1,10 +1,11 @@
 """Evidence by weight epoch."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import numpy as np
 
+from engine.analysis.evidence.visitor_values import not_given
 from engine.errors import InvalidEvidenceError
 from engine.stats.arrays import FloatArray, IntArray
 from engine.stats.moments import Moments
@@ -21,6 +22,7 @@ class EpochEvidence:
     `weights[e, v]` split new visitors from `started_at[e]` on, until the next epoch began. `visitors[e, v]`,
     `conversions[e, g, v]` and `revenue[e, g, v]` are as in Evidence, and add up over e to what is there.
     `settled[e, v]` of the visitors came at least SETTLING after the change; in the first epoch, all.
+    `values[e, g, v]` are the moments of each goal's metric where that is a mean: of cents unless given.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 
@@ -30,12 +32,16 @@ class EpochEvidence:
     settled: IntArray
     conversions: IntArray
     revenue: Moments
+    values: Moments = field(default_factory=not_given)
 
     def __post_init__(self) -> None:
+        if self.values.n.shape == ():
+            object.__setattr__(self, "values", self.revenue)
         epochs, goals, variants = self.conversions.shape
         shape = (epochs, variants)
         counts = (len(self.started_at), variants), self.visitors.shape, self.settled.shape, self.weights.shape
-        if any(count != shape for count in counts) or self.revenue.n.shape != (epochs, goals, variants):
+        by_goal = {self.revenue.n.shape, self.values.n.shape}
+        if any(count != shape for count in counts) or by_goal != {(epochs, goals, variants)}:
             raise InvalidEvidenceError(
                 f"evidence by epoch must be of {epochs} epochs, {goals} goals and {variants} variants"
             )

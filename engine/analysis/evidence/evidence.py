@@ -1,6 +1,7 @@
 """Evidence of an experiment: totals by goal and variant, as arrays."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Self
 
@@ -9,11 +10,12 @@ import numpy.typing as npt
 
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.epochs import EpochEvidence
+from engine.analysis.evidence.funnels import FunnelEvidence
 from engine.analysis.evidence.segments import SegmentVisitors
 from engine.analysis.evidence.senders import SenderEvidence
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.errors import InvalidEvidenceError
-from engine.stats.arrays import IntArray
+from engine.stats.arrays import FloatArray, IntArray
 from engine.stats.moments import Moments
 
 
@@ -22,13 +24,15 @@ class DailyEvidence:
     """Counts by local calendar day; D days without a gap, G goals, V variants.
 
     `visitors[d, v]` were first exposed on day d; `conversions[d, g, v]` converted first on day d;
-    `revenue_cents[d, g, v]` is of the orders of day d. Each adds up over d to its total.
+    `revenue_cents[d, g, v]` is of the orders of day d, and `amounts[d, g, v]` of the events of day d, NaN for
+    goals without amounts; None where they are not known. Each adds up over d to its total.
     """
 
     days: tuple[date, ...]
     visitors: IntArray
     conversions: IntArray
     revenue_cents: IntArray
+    amounts: FloatArray | None = None
 
     @classmethod
     def none(cls, goals: int, variants: int, days: tuple[date, ...] = ()) -> Self:
@@ -42,6 +46,8 @@ class DailyEvidence:
 
     def __post_init__(self) -> None:
         _check_shape("daily conversions", self.conversions, self.revenue_cents.shape)
+        if self.amounts is not None:
+            _check_shape("daily amounts", self.amounts, self.revenue_cents.shape)
         _check_shape("daily visitors", self.visitors, (len(self.days), *self.revenue_cents.shape[2:]))
         for name, counts in (("visitors", self.visitors), ("conversions", self.conversions)):
             if (counts < 0).any():
@@ -62,6 +68,9 @@ class Evidence:
     are there where a goal is judged on more than counts and revenue, or the pre-period matters.
     `largest_cents[g, v]` is the largest revenue of one visitor; None where visitors' revenue is not known.
     `senders` are known where the service has counted their events by kind.
+    `observed[g, v]` visitors have a known outcome of the goal, where some do not have one yet; None where all
+    have. `funnels` have the steps of goals that are funnels, by the goal's row.
+    `is_table` where the rows or sums of a table are counted, and no events of a service.
     `follow_up` is of the primary goal; None where it is not known when visitors converted after exposure.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
@@ -81,6 +90,9 @@ class Evidence:
     follow_up: FollowUp | None = None
     largest_cents: IntArray | None = None
     senders: SenderEvidence | None = None
+    observed: IntArray | None = None
+    funnels: Mapping[int, FunnelEvidence] = field(default_factory=dict)
+    is_table: bool = False
 
     def __post_init__(self) -> None:
         goals, variants = self.conversions.shape
@@ -104,10 +116,24 @@ class Evidence:
             raise InvalidEvidenceError(
                 "conversions must lie between 0 and the visitors of their variant: count each visitor once"
             )
+        if self.observed is not None:
+            _check_observed(self.observed, self)
         if ((self.revenue.n != self.visitors) & (self.revenue.n != 0)).any():
             raise InvalidEvidenceError(
                 "revenue must be of every visitor counted, zeros included: its n differs from the visitors"
             )
+
+    @property
+    def trials(self) -> IntArray:
+        """Visitors whose outcome is known, goals by variants."""
+        if self.observed is not None:
+            return self.observed
+        return np.broadcast_to(self.visitors, self.conversions.shape)
+
+    @property
+    def is_imported(self) -> bool:
+        """Tell whether every visitor is of a table, and no page or server sent any."""
+        return self.is_table or (self.senders is not None and set(self.senders.visitors) == {"import"})
 
     def check_shape(self, *, goals: int, variants: int) -> None:
         """Raise InvalidEvidenceError unless this is of so many goals and variants."""
@@ -122,6 +148,12 @@ class Evidence:
             revenue=Moments.full((goals, variants), 0.0),
             daily=DailyEvidence.none(goals, variants, days),
         )
+
+
+def _check_observed(observed: IntArray, evidence: Evidence) -> None:
+    _check_shape("observed", observed, evidence.conversions.shape)
+    if ((observed < evidence.conversions) | (observed > evidence.visitors)).any():
+        raise InvalidEvidenceError("observed must lie between the conversions and the visitors of a variant")
 
 
 def _check_totals(evidence: Evidence) -> None:

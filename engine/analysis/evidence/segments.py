@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine.analysis.evidence.visitor_values import not_given
 from engine.errors import InvalidEvidenceError
 from engine.stats.arrays import ArrayRecord, IntArray
 from engine.stats.contingency import moments_without
@@ -28,14 +29,18 @@ class Segment(NamedTuple):
 class Counts(ArrayRecord):
     """Visitors (…, V), conversions (…, G, V) and moments of cents per visitor (…, G, V), as in Evidence.
 
+    `values` are the moments of each goal's metric where that is a mean: of cents unless given.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 
     visitors: IntArray
     conversions: IntArray
     revenue: Moments
+    values: Moments = field(default_factory=not_given)
 
     def __post_init__(self) -> None:
+        if self.values.n.shape == () != self.revenue.n.shape:
+            object.__setattr__(self, "values", self.revenue)
         goals = self.conversions.shape[-2]
         shape = (*self.visitors.shape[:-1], goals, self.visitors.shape[-1])
         if not self.conversions.shape == self.revenue.n.shape == shape:
@@ -97,11 +102,13 @@ class SegmentEvidence:
     @property
     def rest(self) -> Counts:
         """Counts of all visitors outside each segment, those of unknown value among them."""
-        whole = self.everyone.revenue.broadcast_to(self.counts.revenue.n.shape)
+        shape = self.counts.revenue.n.shape
+        whole, values = (of.broadcast_to(shape) for of in (self.everyone.revenue, self.everyone.values))
         return Counts(
             visitors=self.everyone.visitors - self.counts.visitors,
             conversions=self.everyone.conversions - self.counts.conversions,
             revenue=moments_without(self.counts.revenue, whole),
+            values=moments_without(self.counts.values, values),
         )
 
     @property

@@ -1,6 +1,6 @@
 """Values per visitor: capped amounts, orders and pre-period values."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -10,6 +10,10 @@ from engine.stats.arrays import ArrayRecord, FloatArray, IntArray
 from engine.stats.moments import Moments, PairedMoments
 
 
+def _no_index() -> FloatArray:
+    return np.zeros(())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisitorValues(ArrayRecord):
     """Moments per visitor of each goal's metric, goals by variants.
@@ -17,9 +21,10 @@ class VisitorValues(ArrayRecord):
     `value` is 1 or 0 for a conversion and cents for revenue, capped at `caps` (one a goal, in cents; NaN
     without a cap); `capped` visitors had more. For goals measured per order `orders` pairs the number of
     orders, x, with the value, y. `before` pairs the same value in the time before the first exposure, x,
-    with the value, y; `before_orders` pairs it with the number of orders. `without_before` are values of
-    visitors without a known pre-period, which `before` leaves out. A cell of a pair with n = 0 says
-    that the goal has no such pair.
+    with the value, y, or an index of several covariates with so many `index_slopes` (one a goal; 0 where x is
+    one covariate); `before_orders` pairs it with the number of orders. `without_before` are values of
+    visitors without a known pre-period, which `before` leaves out. A cell of a pair with n = 0 says that the
+    goal has no such pair.
     """
 
     value: Moments
@@ -29,9 +34,16 @@ class VisitorValues(ArrayRecord):
     before: PairedMoments
     before_orders: PairedMoments
     without_before: Moments
+    index_slopes: FloatArray = field(default_factory=_no_index)
 
     def __post_init__(self) -> None:
         shape = self.value.n.shape
+        if self.index_slopes.shape == ():
+            object.__setattr__(self, "index_slopes", np.full(shape[:1], float(self.index_slopes)))
+        if self.index_slopes.shape != shape[:1]:
+            raise InvalidEvidenceError(
+                f"index_slopes must have the shape {shape[:1]}, not {self.index_slopes.shape}"
+            )
         for name in ("capped", "orders", "before", "before_orders", "without_before"):
             part = getattr(self, name)
             found = part.shape if isinstance(part, np.ndarray) else part.n.shape
@@ -62,7 +74,18 @@ class VisitorValues(ArrayRecord):
     def without_covariate(self) -> Self:
         """Return the values without the pre-period."""
         nothing = no_pairs(self.value.n.shape)
-        return replace(self, before=nothing, before_orders=nothing, without_before=nothing.x)
+        return replace(
+            self,
+            before=nothing,
+            before_orders=nothing,
+            without_before=nothing.x,
+            index_slopes=np.zeros(self.index_slopes.shape),
+        )
+
+
+def not_given() -> Moments:
+    """Return moments without a shape, which stand for those of revenue."""
+    return Moments.full((), 0.0)
 
 
 def no_pairs(shape: tuple[int, ...]) -> PairedMoments:

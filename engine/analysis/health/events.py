@@ -25,8 +25,9 @@ def bots(check_input: CheckInput) -> CheckResult:
     message = f"{flagged:,} of {everyone:,} visitors ({share(part)}) are known bots and excluded."
     if part < BOTS_WARNING:
         return CheckResult("ok", message, details)
+    clients = "the rows are of" if check_input.evidence.is_imported else "call the page"
     return CheckResult(
-        "warning", message + " Undetected bots are likely, too: check which clients call the page.", details
+        "warning", f"{message} Undetected bots are likely, too: check which clients {clients}.", details
     )
 
 
@@ -41,8 +42,12 @@ def freshness(check_input: CheckInput) -> CheckResult:
     since = last or check_input.experiment.started_at
     if since is not None and check_input.now - since > STALE_AFTER:
         hours = (check_input.now - since) / timedelta(hours=1)
-        message = f"No new visitor for {hours:,.0f} hours: check that the page still loads the snippet."
-        return CheckResult("warning", message, details)
+        advice = (
+            "import newer rows, or complete the experiment"
+            if check_input.evidence.is_imported
+            else "check that the page still loads the snippet"
+        )
+        return CheckResult("warning", f"No new visitor for {hours:,.0f} hours: {advice}.", details)
     return CheckResult("ok", "Visitors are coming in." if last else "Waiting for the first visitor.", details)
 
 
@@ -57,7 +62,9 @@ def goals_fire(check_input: CheckInput) -> CheckResult:
     if not silent:
         return CheckResult("ok", "Every goal that had conversions still has them.", {"last_conversion": {}})
     names = ", ".join(f"{name} (last on {day})" for name, day in silent.items())
-    message = f"Conversions stopped: {names}. Check that the event is still sent."
+    is_imported = check_input.evidence.is_imported
+    advice = "that newer rows have them" if is_imported else "that the event is still sent"
+    message = f"Conversions stopped: {names}. Check {advice}."
     return CheckResult("warning", message, {"last_conversion": silent})
 
 

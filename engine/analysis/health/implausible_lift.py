@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 
+from engine.analysis.comparison.metrics import metric_moments
 from engine.analysis.health.check_result import CheckInput, CheckResult
 from engine.analysis.results.formatting import signed
 from engine.stats.arrays import BoolArray, FloatArray
@@ -76,7 +77,7 @@ class _LogLifts:
         log = np.log(rate, out=np.full(rate.shape, np.nan), where=known)
         square = np.divide(variance, rate**2, out=np.full(rate.shape, np.nan), where=known)
         value, error = log - log[control], np.sqrt(square + square[control])
-        null = error if check_input.plan.is_revenue[goal] else _pooled_error(check_input, goal, control)
+        null = error if check_input.plan.is_mean[goal] else _pooled_error(check_input, goal, control)
         return cls(*(np.where(compared, each, np.nan) for each in (value, error, null)))
 
     @property
@@ -97,10 +98,13 @@ class _LogLifts:
 def _means(check_input: CheckInput, goal: int) -> tuple[FloatArray, FloatArray]:
     """Return the goal's mean per visitor in each variant, and the variance of that mean."""
     evidence = check_input.evidence
-    visitors = evidence.visitors.astype(np.float64)
+    visitors = evidence.trials[goal].astype(np.float64)
     if check_input.plan.is_revenue[goal]:
         revenue = evidence.revenue[goal]
         return revenue.mean, revenue.variance / np.maximum(visitors, 1.0)
+    if check_input.plan.is_mean[goal] and evidence.values is not None:
+        metric = metric_moments(evidence.values)[goal]
+        return metric.mean, metric.variance / np.maximum(metric.n, 1.0)
     rate = (evidence.conversions[goal] + _HALF) / (visitors + 2 * _HALF)
     variance = rate * (1.0 - rate) / (visitors + 2 * _HALF)
     return np.where(visitors > 0, rate, 0.0), variance
@@ -111,7 +115,7 @@ def _pooled_error(check_input: CheckInput, goal: int, control: int) -> FloatArra
 
     Without conversions of one arm the error of their own rates is far too large.
     """
-    visitors = check_input.evidence.visitors + 2 * _HALF
+    visitors = check_input.evidence.trials[goal] + 2 * _HALF
     hits = check_input.evidence.conversions[goal] + _HALF
     pooled = (hits + hits[control]) / (visitors + visitors[control])
     return np.asarray(np.sqrt((1.0 - pooled) / pooled * (1.0 / visitors + 1.0 / visitors[control])))

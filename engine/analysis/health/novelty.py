@@ -57,7 +57,7 @@ def novelty(check_input: CheckInput) -> CheckResult:
 def _obstacle(check_input: CheckInput) -> str | None:
     """Say why days since exposure tell nothing of this experiment; None where they do."""
     plan = check_input.plan
-    if plan.primary is None or plan.is_revenue[plan.primary]:
+    if plan.primary is None or plan.is_mean[plan.primary]:
         return "Only conversions of a primary goal are tested by days since exposure."
     if plan.is_bandit or check_input.evidence.epochs is not None:
         return "Weights changed, so early and late visitors are not split alike."

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from datetime import date
 
+import numpy as np
+
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.significance import Significance
 from engine.analysis.decision.experiment_decision import Decision
@@ -10,6 +12,7 @@ from engine.analysis.report.decision import summarize_decision
 from engine.analysis.report.decision_context import DecisionContext, Message
 from engine.analysis.report.messages.table import message_for
 from engine.analysis.report.score_labels import describe_score
+from engine.analysis.results.numbers import numbers
 from engine.analysis.results.report import DayResult, GoalReport, GoalSummary, HealthCheck, VariantResult
 
 GoalDays = tuple[tuple[date, dict[str, DayResult]], ...]
@@ -122,6 +125,8 @@ def _days(data: AnalysisData) -> list[GoalDays]:
     daily = data.evidence.daily
     visitors = daily.visitors.tolist()
     conversions, revenue = daily.conversions.tolist(), daily.revenue_cents.tolist()
+    unknown = np.full(daily.conversions.shape, np.nan)
+    amounts = numbers(unknown if daily.amounts is None else daily.amounts)
     return [
         tuple(
             (
@@ -129,7 +134,13 @@ def _days(data: AnalysisData) -> list[GoalDays]:
                 dict(
                     zip(
                         ids,
-                        map(_day_result, visitors[place], conversions[place][goal], revenue[place][goal]),
+                        map(
+                            _day_result,
+                            visitors[place],
+                            conversions[place][goal],
+                            revenue[place][goal],
+                            amounts[place][goal],
+                        ),
                         strict=True,
                     )
                 ),
@@ -140,11 +151,12 @@ def _days(data: AnalysisData) -> list[GoalDays]:
     ]
 
 
-def _day_result(visitors: int, conversions: int, revenue_cents: int) -> DayResult:
+def _day_result(visitors: int, conversions: int, revenue_cents: int, amount: float | None) -> DayResult:
     return DayResult(
         visitors=visitors,
         conversions=conversions,
         conversion_rate=conversions / visitors if visitors else 0.0,
         revenue_cents=revenue_cents,
         revenue_per_visitor_cents=revenue_cents / visitors if visitors else 0.0,
+        amount=amount,
     )

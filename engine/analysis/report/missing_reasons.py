@@ -1,6 +1,6 @@
 """Reasons for a missing number or decision; each completes 'No reliable comparison yet: '."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,9 +9,26 @@ from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.enough_data import MIN_VISITORS, conversions_needed
 from engine.analysis.comparison.monitoring import FEWEST_CONVERSIONS, expected_conversions
 from engine.analysis.comparison.significance import Significance
+from engine.design.vocabulary import MetricUnit
 from engine.stats.arrays import FloatArray, IntArray
 
 NO_CONTROL = "there is no control to compare with"
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Words for a metric: what is counted, its total, and its mean."""
+
+    counted: str
+    total: str
+    mean: str
+
+
+_WORDS: Mapping[MetricUnit, _Words] = {
+    "share": _Words("conversions", "conversions", "conversion rate"),
+    "cents": _Words("paying visitors", "revenue", "revenue"),
+    "number": _Words("visitors with a value other than 0", "total", "mean"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +44,14 @@ class _Comparison:
     variant: int
 
     @property
-    def is_revenue(self) -> bool:
-        """Whether the goal's metric is revenue."""
-        return bool(self.data.plan.is_revenue[self.goal])
+    def is_mean(self) -> bool:
+        """Whether the goal's metric is a mean."""
+        return bool(self.data.plan.is_mean[self.goal])
+
+    @property
+    def words(self) -> "_Words":
+        """The words for the goal's metric."""
+        return _WORDS[self.data.experiment.goals[self.goal].unit]
 
     def name(self, column: int) -> str:
         """Quote a variant's name."""
@@ -75,7 +97,7 @@ def _first_reason(cell: _Comparison) -> str | None:
 
 def _too_few_visitors(cell: _Comparison) -> str | None:
     for column in (cell.control, cell.variant):
-        count = int(cell.data.evidence.visitors[column])
+        count = int(cell.data.evidence.trials[cell.goal, column])
         if count == 0:
             return f"{cell.name(column)} has no visitors yet"
         if count < MIN_VISITORS:
@@ -88,8 +110,7 @@ def _too_few_conversions(cell: _Comparison) -> str | None:
     together = int(cell.data.evidence.conversions[cell.goal, [cell.control, cell.variant]].sum())
     if together >= needed:
         return None
-    counted = "paying visitors" if cell.is_revenue else "conversions"
-    return f"{cell.both_names} together have {together:,} of the {needed:,} {counted} required"
+    return f"{cell.both_names} together have {together:,} of the {needed:,} {cell.words.counted} required"
 
 
 def _too_few_for_monitoring(cell: _Comparison) -> str | None:
@@ -98,7 +119,7 @@ def _too_few_for_monitoring(cell: _Comparison) -> str | None:
     if not is_monitored or not cell.lacks("log_p") or fewest >= FEWEST_CONVERSIONS:
         return None
     least = FEWEST_CONVERSIONS
-    kind = "paying visitors" if cell.is_revenue else f"visitors who convert and {least} who do not"
+    kind = cell.words.counted if cell.is_mean else f"visitors who convert and {least} who do not"
     return f"continuous monitoring requires {least} {kind} in each variant; one has {fewest:.0f}"
 
 
@@ -120,17 +141,17 @@ def _no_base(cell: _Comparison) -> str | None:
         return None
     base = cell.base
     if base < 0:
-        return f"the revenue of {cell.name(cell.control)} is negative, so there is no relative change"
-    metric = "revenue" if cell.is_revenue else "conversions"
-    amount = "too little" if base > 0 and cell.is_revenue else "no"
-    return f"{cell.name(cell.control)} has {amount} {metric}, so there is no relative change"
+        return (
+            f"the {cell.words.total} of {cell.name(cell.control)} is negative, so there is no relative change"
+        )
+    amount = "too little" if base > 0 and cell.is_mean else "no"
+    return f"{cell.name(cell.control)} has {amount} {cell.words.total}, so there is no relative change"
 
 
 def _base_near_zero(cell: _Comparison) -> str | None:
     if not cell.lacks("low"):
         return None
-    metric = "revenue" if cell.is_revenue else "conversion rate"
-    name = cell.name(cell.control)
+    metric, name = cell.words.mean, cell.name(cell.control)
     return f"the {metric} of {name} is not significantly above zero, so the relative change has no interval"
 
 

@@ -9,7 +9,7 @@ from engine.analysis.comparison.revenue import RevenueParts
 from engine.analysis.comparison.significance import Significance, assess_significance
 from engine.analysis.comparison.yearly_impact import eligible_visitors_a_year
 from engine.analysis.results.numbers import Nested, intervals, no_cells, numbers, p_values
-from engine.analysis.results.report import Capped, RevenuePart, Unadjusted
+from engine.analysis.results.report import Capped, FunnelStep, RevenuePart, Unadjusted
 from engine.stats.arrays import FloatArray
 
 
@@ -21,6 +21,7 @@ def detail_columns(data: AnalysisData, parts: RevenueParts | None) -> dict[str, 
         "orders": _orders(data),
         "unadjusted": _unadjusted(data),
         "capped": _capped(data),
+        "steps": _steps(data),
         "conversion_part": conversion,
         "spending_part": spending,
     }
@@ -60,9 +61,9 @@ def _capped(data: AnalysisData) -> Nested:
         means, yearly = mean_amounts(values)[goal].tolist(), _capped_yearly(data, goal)
         cells[goal] = [
             Capped(
-                cap_cents=float(values.caps[goal]),
+                cap=float(values.caps[goal]),
                 visitors=visitors,
-                mean_cents=means[column],
+                mean=means[column],
                 projected_annual_revenue_impact_cents=yearly[column],
             )
             for column, visitors in enumerate(values.capped[goal].tolist())
@@ -71,21 +72,36 @@ def _capped(data: AnalysisData) -> Nested:
 
 
 def _capped_yearly(data: AnalysisData, goal: int) -> list[int | None]:
-    """Compute each variant's yearly impact of capped amounts; None for the control and per order."""
+    """Compute each variant's yearly impact of capped amounts; None for the control and but per visitor."""
     values, control = data.evidence.values, data.plan.control
     eligible = eligible_visitors_a_year(data)
     columns = range(len(data.plan.weights))
-    if values is None or control is None or eligible is None or values.orders.n[goal].any():
+    is_money = bool(data.plan.is_revenue[goal]) and values is not None and not values.orders.n[goal].any()
+    if values is None or control is None or eligible is None or not is_money:
         return [None for _ in columns]
     gaps = values.value.mean[goal] - values.value.mean[goal, control]
     return [None if column == control else round(gaps[column] * eligible) for column in columns]
+
+
+def _steps(data: AnalysisData) -> Nested:
+    """List the steps of goals that are funnels."""
+    cells = no_cells(data.evidence.conversions.shape)
+    for goal, funnel in data.evidence.funnels.items():
+        cells[goal] = [
+            tuple(map(_funnel_step, funnel.names, by_step)) for by_step in funnel.visitors.T.tolist()
+        ]
+    return cells
+
+
+def _funnel_step(name: str, visitors: int) -> FunnelStep:
+    return FunnelStep(name=name, visitors=visitors)
 
 
 def _orders(data: AnalysisData) -> Nested:
     values, cells = data.evidence.values, no_cells(data.evidence.conversions.shape)
     if values is None:
         return cells
-    for goal in np.flatnonzero(values.orders.n.sum(axis=-1)).tolist():
+    for goal in np.flatnonzero(values.orders.n.sum(axis=-1) * data.plan.is_revenue).tolist():
         cells[goal] = [round(orders) for orders in values.orders.x.total[goal].tolist()]
     return cells
 

@@ -6,11 +6,20 @@ import numpy as np
 
 from engine.analysis.comparison.absolute_intervals import absolute_difference_intervals, rate_intervals
 from engine.analysis.comparison.analysis_data import AnalysisData
+from engine.analysis.comparison.metrics import have_means, mean_amounts
 from engine.analysis.comparison.revenue import RevenueEffects, compare_revenue
 from engine.analysis.comparison.significance import Significance
 from engine.analysis.report.missing_reasons import missing_reasons
 from engine.analysis.report.variant_details import detail_columns
-from engine.analysis.results.numbers import Nested, intervals, no_cells, numbers, p_values, whole_numbers
+from engine.analysis.results.numbers import (
+    Nested,
+    intervals,
+    listed,
+    no_cells,
+    numbers,
+    p_values,
+    whole_numbers,
+)
 from engine.analysis.results.report import VariantResult
 from engine.stats.arrays import BoolArray
 
@@ -57,8 +66,29 @@ def _counts(data: AnalysisData) -> dict[str, Nested]:
         "conversion_rate": (evidence.conversions / np.maximum(evidence.visitors, 1)).tolist(),
         "revenue_cents": whole_numbers(revenue.total, where=everywhere),
         "revenue_per_visitor_cents": revenue.mean.tolist(),
+        "mean": _means(data),
+        "observed_visitors": _observed_visitors(data),
         "rate_interval": intervals(*rate_intervals(data), levels, where=everywhere),
     }
+
+
+def _means(data: AnalysisData) -> Nested:
+    """List the means of goals that are measured otherwise than by conversions or revenue."""
+    values = data.evidence.values
+    shares = data.evidence.conversions / np.maximum(data.evidence.trials, 1)
+    means = shares if values is None else np.where(data.plan.is_mean[:, None], mean_amounts(values), shares)
+    is_measured = np.array([goal.measure != "converted" for goal in data.experiment.goals], bool)
+    is_known = data.evidence.trials > 0 if values is None else have_means(values) & (data.evidence.trials > 0)
+    return numbers(means, where=is_measured[:, None] & is_known)
+
+
+def _observed_visitors(data: AnalysisData) -> Nested:
+    """List the visitors whose outcome is known, on goals where that is not all of them."""
+    observed = data.evidence.observed
+    if observed is None:
+        return no_cells(data.evidence.conversions.shape)
+    is_partial = np.asarray((observed != data.evidence.visitors).any(axis=1, keepdims=True))
+    return listed(observed, where=np.broadcast_to(is_partial, observed.shape))
 
 
 def _comparisons(

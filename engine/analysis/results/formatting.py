@@ -37,6 +37,18 @@ def money(cents: float, currency: str) -> str:
     return _with_minus(f"{amount:,.{digits}f} {currency}")
 
 
+def figure(value: float) -> str:
+    """Format a number of any unit to about four digits."""
+    size = math.floor(math.log10(abs(value))) if value else 0
+    text = f"{value:,.{min(max(3 - size, 0), 12)}f}"
+    return _with_minus(text.rstrip("0").rstrip(".") if "." in text else text)
+
+
+def signed_figure(value: float) -> str:
+    """Format a difference as `figure`, with its sign."""
+    return f"+{figure(value)}" if value > 0 else figure(value)
+
+
 def p_text(p: float, level: float) -> str:
     """Format a p value as `= 0.031`, with enough digits to be seen on its side of the level."""
     if p < 0.0001:

@@ -46,17 +46,28 @@ class Unadjusted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capped:
-    """Amounts above `cap_cents` count as that, in every variant alike; `visitors` of this one had more.
+    """Values above `cap` count as that, in every variant alike; `visitors` of this one had more.
 
-    `mean_cents` is per visitor, or per order where the goal is measured so, with the cap; `improvement` is
-    its change. `projected_annual_revenue_impact_cents` is that of the result, with the cap; None for the
-    control and per order.
+    `cap` and `mean` are in cents for revenue, and in the goal's own unit otherwise. `mean` is per visitor,
+    or per order where the goal is measured so, with the cap; `improvement` is its change.
+    `projected_annual_revenue_impact_cents` is that of the result, with the cap; None for the control and per
+    order.
     """
 
-    cap_cents: float
+    cap: float
     visitors: int
-    mean_cents: float
+    mean: float
     projected_annual_revenue_impact_cents: int | None
+
+    @property
+    def cap_cents(self) -> float:
+        """The cap of a revenue goal, in cents."""
+        return self.cap
+
+    @property
+    def mean_cents(self) -> float:
+        """The mean of a revenue goal with the cap, in cents."""
+        return self.mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,17 +79,27 @@ class RevenuePart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FunnelStep:
+    """A step of a funnel: `visitors` of the variant who did it and all steps before it, in order."""
+
+    name: str
+    visitors: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VariantResult:
     """One variant on one goal. Shares are 0 to 1; comparisons are None for the control.
 
-    `rate_interval` is of the variant's own `conversion_rate`, or of its `revenue_per_visitor_cents` for a
-    revenue goal, at the experiment's confidence level; `absolute_difference_interval` is of
-    `absolute_difference`, at the level of `improvement_interval`. The other two are of `improvement`, a
-    ratio. `improvement_interval` holds for one look at the end,
-    `sequential_interval` for all looks together; it is None for Bayesian experiments and bandits, and
-    before both arms have the conversions it needs. `unadjusted` goes with a comparison adjusted by the
-    pre-period, `capped` where amounts are capped. Revenue is conversion rate times revenue per
-    converted visitor: `conversion_part` and `spending_part` say which of them changed.
+    `mean` is that of a goal measured otherwise than by conversions or revenue, in its own unit, with the cap
+    where there is one; `observed_visitors` are those with a known outcome, None where that is every visitor,
+    and `steps` those of a funnel. `rate_interval` is of the variant's own `conversion_rate`, of its
+    `revenue_per_visitor_cents` for a revenue goal, or of its `mean`, at the experiment's confidence level;
+    `absolute_difference_interval` is of `absolute_difference`, at the level of `improvement_interval`. The
+    other two are of `improvement`, a ratio. `improvement_interval` holds for one look at the end,
+    `sequential_interval` for all looks together; it is None for Bayesian experiments and bandits, and before
+    both arms have the conversions it needs. `unadjusted` goes with a comparison adjusted by the pre-period,
+    `capped` where amounts are capped. Revenue is conversion rate times revenue per converted visitor:
+    `conversion_part` and `spending_part` say which of them changed.
     """
 
     variant_id: str
@@ -114,6 +135,9 @@ class VariantResult:
     capped: Capped | None = None
     conversion_part: RevenuePart | None = None
     spending_part: RevenuePart | None = None
+    mean: float | None = None
+    observed_visitors: int | None = None
+    steps: tuple[FunnelStep, ...] | None = None
     reason: str | None = None
 
 
@@ -209,13 +233,14 @@ class HealthCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayResult:
-    """One variant on one local day."""
+    """One variant on one local day; `amount` is that of the day's events, None for goals without amounts."""
 
     visitors: int
     conversions: int
     conversion_rate: float
     revenue_cents: int
     revenue_per_visitor_cents: float
+    amount: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

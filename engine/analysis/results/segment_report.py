@@ -13,7 +13,10 @@ SegmentStatus = Literal["better", "worse", "differs", "inconclusive", "insuffici
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentArm:
-    """Counts of one variant in a segment on one goal; `conversion_rate` is a share."""
+    """Counts of one variant in a segment on one goal; `conversion_rate` is a share.
+
+    `mean` is that of a goal of counts or values, None for other goals.
+    """
 
     variant_id: str
     variant_name: str
@@ -22,6 +25,7 @@ class SegmentArm:
     conversion_rate: float
     revenue_cents: int
     revenue_per_visitor_cents: float
+    mean: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

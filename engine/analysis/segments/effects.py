@@ -51,7 +51,7 @@ class SegmentEffects:
 class _Effects:
     """Effects on a scale where they compare: log odds ratios, or shares of the mean per visitor.
 
-    `unit` is an effect of 1 as a share of the control's mean, for revenue goals.
+    `unit` is an effect of 1 as a share of the control's mean, for goals compared as means.
     """
 
     estimate: Estimate
@@ -81,12 +81,12 @@ def segment_effects(
     rest_counts = evidence.rest
     here, rest = (_effects(plan, counts, control) for counts in (evidence.counts, rest_counts))
     enough, enough_rest = (
-        has_enough(counts.visitors, counts.conversions, plan.is_revenue, control)[..., others]
+        has_enough(counts.visitors, counts.conversions, plan.is_mean, control)[..., others]
         for counts in (evidence.counts, rest_counts)
     )
     differs = log_p_normal(here.estimate.minus(rest.estimate).z)
     tables = _tables(evidence.counts, control, others, enough)
-    families = Families(_where(enough, here.estimate), tables, ~plan.is_revenue)
+    families = Families(_where(enough, here.estimate), tables, ~plan.is_mean)
     pooled = _pool(families, evidence, alpha, pool)
     return SegmentEffects(
         improvement=here.improvement,
@@ -105,14 +105,14 @@ def segment_effects(
 
 def _effects(plan: AnalysisPlan, counts: Counts, control: int) -> _Effects:
     """Compute the effect of each challenger on each goal, in every row of `counts`."""
-    others, is_revenue = plan.challengers, plan.is_revenue
+    others, is_mean = plan.challengers, plan.is_mean
     shape = (*counts.conversions.shape[:-1], len(others))
     n = (counts.visitors[:, [control]] + counts.visitors[:, others])[:, None]
     effects = _Effects.empty(np.broadcast_to(n, shape).astype(np.float64))
-    if (~is_revenue).any():
-        _fill_shares(effects, counts, ~is_revenue, control, others)
-    if is_revenue.any():
-        _fill_revenue(effects, counts, is_revenue, control, others)
+    if (~is_mean).any():
+        _fill_shares(effects, counts, ~is_mean, control, others)
+    if is_mean.any():
+        _fill_means(effects, counts, is_mean, control, others)
     return effects
 
 
@@ -128,11 +128,9 @@ def _fill_shares(effects: _Effects, counts: Counts, goals: BoolArray, control: i
     effects.control_share[:, goals], effects.log_p[:, goals] = tables.control_share, log_p_shares(tables)
 
 
-def _fill_revenue(
-    effects: _Effects, counts: Counts, goals: BoolArray, control: int, others: IntArray
-) -> None:
-    """Compute changes of revenue per visitor as shares of the segment's mean."""
-    moments = counts.revenue[:, goals]
+def _fill_means(effects: _Effects, counts: Counts, goals: BoolArray, control: int, others: IntArray) -> None:
+    """Compute changes of revenue or another value per visitor as shares of the segment's mean."""
+    moments = counts.values[:, goals]
     treated = moments[..., others]
     controls = moments[..., [control]].broadcast_to(treated.n.shape)
     # One base for both arms of a segment: the mean per visitor of all its arms.
@@ -163,8 +161,8 @@ def _where(enough: BoolArray, estimate: Estimate) -> Estimate:
 
 def _as_lift(plan: AnalysisPlan, effects: _Effects, value: FloatArray) -> FloatArray:
     """Convert an effect to a share of the control's metric in that segment."""
-    is_revenue = plan.is_revenue[:, None]
-    return np.where(is_revenue, value * effects.unit, lift_of_log_odds(value, effects.control_share))
+    is_mean = plan.is_mean[:, None]
+    return np.where(is_mean, value * effects.unit, lift_of_log_odds(value, effects.control_share))
 
 
 def _pool(segments: Families, evidence: SegmentEvidence, alpha: float, pool: Pool) -> Pooled:

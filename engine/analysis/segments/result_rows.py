@@ -79,6 +79,7 @@ class SegmentTable:
         counts, variant = self.evidence.counts, self.experiment.variants[column]
         visitors, conversions = int(counts.visitors[row, column]), int(counts.conversions[row, goal, column])
         mean = float(counts.revenue.mean[row, goal, column])
+        is_number = self.experiment.goals[goal].unit == "number"
         return {
             "variant_id": variant.id,
             "variant_name": variant.name,
@@ -87,6 +88,7 @@ class SegmentTable:
             "conversion_rate": conversions / visitors if visitors else 0.0,
             "revenue_cents": round(mean * float(counts.revenue.n[row, goal, column])),
             "revenue_per_visitor_cents": mean,
+            "mean": float(counts.values.mean[row, goal, column]) if is_number else None,
         }
 
 
@@ -124,11 +126,20 @@ def _reasons(plan: AnalysisPlan, evidence: SegmentEvidence, effects: SegmentEffe
     shape = effects.enough.shape
     rest = evidence.everyone.visitors - evidence.counts.visitors
     has_no_rest = np.broadcast_to((rest.sum(axis=1) == 0)[:, None, None], shape)
-    is_revenue = np.broadcast_to(plan.is_revenue[:, None], shape)
+    is_mean, is_revenue = (
+        np.broadcast_to(flags[:, None], shape) for flags in (plan.is_mean, plan.is_revenue)
+    )
     ordered = (
         (
             ~effects.enough & is_revenue,
             _too_few(f"{MIN_PAYING_VISITORS} paying visitors, more where the variants are of unequal size"),
+        ),
+        (
+            ~effects.enough & is_mean,
+            _too_few(
+                f"{MIN_PAYING_VISITORS} visitors with a value other than 0, more where the variants are of"
+                " unequal size"
+            ),
         ),
         (~effects.enough, _too_few(f"{MIN_CONVERSIONS} conversions")),
         (

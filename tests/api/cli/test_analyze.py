@@ -28,6 +28,29 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+def test_sums_have_the_verdict_of_their_rows(run: Run, file: Path, tmp_path: Path) -> None:
+    spend = pl.col("spend")
+    sums = (
+        pl.read_csv(file)
+        .group_by("page")
+        .agg(
+            pl.len().alias("visitors"),
+            (spend > 0).sum(),
+            spend.sum().alias("spend_sum"),
+            (spend**2).sum().alias("spend_squares"),
+            (spend**3).sum().alias("spend_cubes"),
+        )
+    )
+    sums.write_csv(tmp_path / "sums.csv")
+    asked = ["--variant", "page", "--control", "A", "--goal", "spend:revenue"]
+    of_rows = run("analyze", file, *asked)
+    of_sums = run("analyze", tmp_path / "sums.csv", *asked, "--sums")
+    assert of_sums.status == of_rows.status == 0
+    assert "Ship" in of_rows.out
+    # The title is the name of the file.
+    assert of_sums.out.splitlines()[2:] == of_rows.out.splitlines()[2:]
+
+
 def test_verdict_is_printed_and_nothing_is_stored(run: Run, file: Path) -> None:
     ran = run(
         "analyze", file, "--variant", "page", "--control", "A", "--goal", "spend:revenue", "--goal", "bought"
@@ -55,6 +78,52 @@ def test_what_is_said_of_a_goal_changes_its_verdict(
     words = " ".join(adjusted.out.split())
     assert said in words
     assert said not in " ".join(plain.out.split())
+
+
+def test_rows_that_are_adjusted_have_a_star_that_is_explained(run: Run, file: Path) -> None:
+    named = (
+        "analyze",
+        file,
+        "--variant",
+        "page",
+        "--control",
+        "A",
+        "--goal",
+        "spend:revenue",
+        "--goal",
+        "bought",
+    )
+    plain, adjusted = run(*named), run(*named, "--covariate", "spend=before")
+    assert "*" not in plain.out
+    starred = [line for line in adjusted.out.splitlines() if "*" in line]
+    assert [line.split()[:2] for line in starred] == [["B", "*"], ["*", "change,"]]
+    assert "adjusted by the covariates" in starred[1]
+
+
+def test_a_goal_to_be_lowered_is_judged_so(run: Run, file: Path) -> None:
+    named = ("analyze", file, "--variant", "page", "--control", "A", "--goal", "spend:revenue")
+    higher, lower = run(*named), run(*named, "--less-is-better", "spend")
+    assert ("winner" in higher.out, "loser" in lower.out) == (True, True)
+    assert "less_is_better names no goals: 'spent'" in run(*named, "--less-is-better", "spent").err
+
+
+def test_a_mean_is_headed_as_one(run: Run, file: Path) -> None:
+    named = ("analyze", file, "--variant", "page", "--control", "A")
+    printed = run(*named, "--goal", "before:mean", "--goal", "spend:value").out
+    assert "before (mean)" in printed
+    assert "spend (value)" in printed
+    headings = [line.split() for line in printed.splitlines() if "visitors" in line and "conv." in line]
+    assert ["mean" in heading for heading in headings] == [True, False]
+
+
+def test_a_table_with_lost_rows_gets_no_advice_about_pages(run: Run, tmp_path: Path) -> None:
+    rows = pl.DataFrame({"page": ["A"] * 3000 + ["B"] * 2000, "bought": [0, 1] * 2500})
+    rows.write_csv(tmp_path / "f.csv")
+    ran = run("analyze", tmp_path / "f.csv", "--variant", "page", "--control", "A", "--goal", "bought")
+    words = " ".join(ran.out.replace("│", " ").split())
+    assert "Sample ratio mismatch" in words
+    assert "rows lost by a join" in words
+    assert "scripts" not in words
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from datetime import date
 import polars as pl
 
 from engine.frames.counts import count
-from engine.frames.rows import Columns, GoalKind, read_rows
+from engine.frames.kinds import GoalKind
+from engine.frames.rows import Columns, read_rows
 
 FRAME = pl.DataFrame(
     {

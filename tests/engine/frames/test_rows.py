@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from engine.errors import InvalidEvidenceError
-from engine.frames.rows import Columns, ValueColumns, kinds_of, read_rows
+from engine.frames.rows import Columns, ValueColumns, read_rows
 
 FRAME = pl.DataFrame(
     {
@@ -23,16 +23,17 @@ def columns(**more: Any) -> Columns:
     return Columns(**{"variant": "variant", "goals": {"bought": "custom_event"}, **more})
 
 
-def test_a_list_of_goals_is_of_conversions() -> None:
-    assert kinds_of(["a", "b"]) == {"a": "custom_event", "b": "custom_event"}
-    assert kinds_of({"a": "revenue"}) == {"a": "revenue"}
-
-
 def test_missing_conversions_and_amounts_are_zero() -> None:
     rows = read_rows(FRAME, columns(goals={"bought": "custom_event", "spent": "revenue"}))
     assert rows["goal_0"].to_list() == [1, 0, 0]
     assert rows["goal_1"].to_list() == [1999, 0, -50]
     assert rows["visitor"].n_unique() == 3
+
+
+@pytest.mark.parametrize(("kind", "values"), [("value", [1.0, 0.0, 0.0]), ("mean", [1.0, None, None])])
+def test_null_and_nan_add_nothing_and_are_left_out_of_means(kind: Any, values: list[float | None]) -> None:
+    frame = FRAME.with_columns(bought=pl.Series([1.0, float("nan"), None]))
+    assert read_rows(frame, columns(goals={"bought": kind}))["goal_0"].to_list() == values
 
 
 def test_empty_text_is_in_no_segment() -> None:
@@ -57,16 +58,6 @@ def test_a_column_that_does_not_fit_its_role_is_refused(wrong: dict[str, Any], m
 def test_a_cap_on_what_is_no_goal_is_refused() -> None:
     with pytest.raises(InvalidEvidenceError):
         ValueColumns(caps={"spent": 99.0}).validate({"bought": "custom_event"})
-
-
-def test_a_kind_of_goal_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(InvalidEvidenceError, match="the kind 'conversion'; kinds are custom_event"):
-        kinds_of({"bought": "conversion"})  # type: ignore[dict-item]
-
-
-def test_goals_as_text_are_refused() -> None:
-    with pytest.raises(InvalidEvidenceError, match=r"such as \['bought'\]"):
-        kinds_of("bought")
 
 
 def test_cents_beyond_64_bits_are_refused() -> None:

@@ -138,3 +138,33 @@ def test_what_is_wrong_is_said() -> None:
         analyze_frame_segments(drawn(10), segments=["devise"], control="old", goals=["bought"])
     with pytest.raises(InvalidEvidenceError, match="at least one column as a segment"):
         analyze_frame_segments(drawn(10), segments=[], control="old", goals=["bought"])
+
+
+def test_counts_and_values_are_compared_as_amounts_are() -> None:
+    frame = drawn().with_columns(items=(pl.col("spent") * 100).round().cast(pl.Int64))
+    goals: dict[str, Any] = {"spent": "revenue", "items": "count"}
+    report = analyze_frame_segments(frame, segments=["device"], control="old", goals=goals)
+    cents, items = report.goals
+    for found, of_items in zip(cents.segments, items.segments, strict=True):
+        (spent,), (counted,) = found.variants, of_items.variants
+        for name in ("improvement", "rest_improvement", "shrunk_improvement", "adjusted_p_value"):
+            assert getattr(counted, name) == pytest.approx(getattr(spent, name), rel=1e-9), name
+        assert counted.status == spent.status
+        assert counted.mean == pytest.approx(spent.revenue_per_visitor_cents, rel=1e-12)
+        assert (spent.mean, counted.revenue_cents) == (None, 0)
+
+
+def test_few_values_say_how_many_are_required() -> None:
+    frame = drawn(300).with_columns(items=(pl.int_range(pl.len()) < 20).cast(pl.Int64))
+    report = analyze_frame_segments(frame, segments=["device"], control="old", goals={"items": "value"})
+    found = report.goals[0].segments[0]
+    assert "30 visitors with a value other than 0" in (found.variants[0].reason or "")
+
+
+@pytest.mark.parametrize("kind", ["mean", "retained"])
+def test_goals_that_not_every_visitor_has_are_refused(kind: str) -> None:
+    goals: dict[str, Any] = {"bought": kind}
+    with pytest.raises(
+        InvalidEvidenceError, match="takes conversions, funnels and revenue, count, value: leave"
+    ):
+        analyze_frame_segments(drawn(200), segments=["plan"], control="old", goals=goals)

@@ -1,7 +1,8 @@
-"""What a frame says of each visitor besides counts: covariates, orders, caps."""
+"""Values of visitors in a frame besides counts: covariates, orders, caps."""
 
 from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -195,13 +196,56 @@ def test_rows_of_one_visitor_come_together_before_anything_is_cut_or_counted() -
 @pytest.mark.parametrize(("more", "message"), [
     ({"covariates": {"spent": "befor"}}, "did you mean 'before'"),
     ({"covariates": {"sold": "before"}}, "is no goal"),
-    ({"covariates": {"spent": "variant"}}, "not numbers"),
+    ({"covariates": {"spent": "variant"}}, "is the variant"),
+    ({"covariates": {"spent": "spent"}}, "'spent' is a covariate of 'spent' and what it is counted from"),
+    ({"covariates": {"spent": ["before", "spent"]}}, "what it is counted from"),
+    ({"covariates": {"spent": "orders"}, "orders": {"spent": "orders"}}, "what it is counted from"),
     ({"caps": {"spent": 95}, "goals": {"spent": "custom_event"}}, "neither orders nor a cap"),
 ])  # fmt: skip
 def test_what_makes_no_sense_is_refused(more: dict[str, Any], message: str) -> None:
     goals = more.pop("goals", {"spent": "revenue"})
     with pytest.raises(InvalidEvidenceError, match=message):
         variant_of(shoppers(100), goals, **more)
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("kind", ["revenue", "value"])
+def test_a_copy_of_the_goal_is_no_covariate(several: bool, kind: Any) -> None:  # noqa: FBT001
+    """Whatever its unit is, and in a table that its engine counts too."""
+    df = shoppers(400).with_columns(copy=3 - pl.col("spent").round(2) / 7)
+    asked: dict[str, Any] = {"covariates": {"spent": ["copy", "before"] if several else "copy"}}
+    with duckdb.connect() as connection:
+        for frame in (df, connection.from_arrow(df.to_arrow())):
+            with pytest.raises(InvalidEvidenceError, match="'spent' explain it to the last digit"):
+                analyze_frame(frame, control="old", goals={"spent": kind}, **asked)
+
+
+def test_a_covariate_that_matches_hardly_any_visitor_by_accident_is_taken() -> None:
+    df = shoppers(400).with_columns(sold=pl.int_range(pl.len()) < 3)
+    df = df.with_columns(sold_before=pl.col("sold").cast(pl.Float64))
+    report = analyze_frame(df, control="old", goals=["sold"], covariates={"sold": "sold_before"})
+    assert report.goals[0].variants[1].p_value is not None
+
+
+@pytest.mark.parametrize("column", ["spent", "before"])
+def test_numbers_beyond_sums_of_squares_are_refused_by_name(column: str) -> None:
+    df = shoppers(100).with_columns(
+        pl.when(pl.int_range(pl.len()) == 7).then(1e308).otherwise(column).alias(column)
+    )
+    with duckdb.connect() as connection:
+        for frame in (df, connection.from_arrow(df.to_arrow())):
+            with pytest.raises(InvalidEvidenceError, match=f"'{column}' holds numbers beyond 1e"):
+                analyze_frame(frame, control="old", goals={"spent": "value"}, covariates={"spent": "before"})
+
+
+def test_numbers_of_any_size_that_is_taken_have_the_same_p_value() -> None:
+    df = shoppers(400)
+    largest = df.select(pl.max_horizontal("spent", "before").max()).item()
+    large = df.with_columns(pl.col("spent", "before") * (1e50 / largest))
+    one, other = (
+        variant_of(frame, {"spent": "value"}, covariates={"spent": "before"}) for frame in (df, large)
+    )
+    assert other.p_value == pytest.approx(one.p_value, rel=1e-9)
 
 
 def test_infinite_covariates_are_refused() -> None:

@@ -1,5 +1,6 @@
 """Messages of experiments that cannot be decided yet: keep running, too little data, wrong data."""
 
+from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.report.decision_context import DecisionContext, Message
 from engine.analysis.report.messages.plan_progress import first_week, how_long, progress
 from engine.analysis.report.messages.variant_sentences import (
@@ -18,6 +19,9 @@ from engine.analysis.results.report import VariantResult
 SEGMENT = " These are some of the visitors only: exploratory, so no action rests on it."
 DECIDE_BY_ALL = "Decide by the results of all visitors; confirm what a segment shows in a test of its own."
 CAUSE = "Find and fix the cause (often redirects, caching, bots, or scripts that load too late)"
+CAUSE_IN_TABLE = (
+    "Find and fix the cause (often rows lost by a join, a filter or an export, bots, or the assignment)"
+)
 
 
 def keep_running(context: DecisionContext) -> Message:
@@ -105,5 +109,14 @@ def fix_data(context: DecisionContext) -> Message:
         tone="warning",
         headline=f"Data problem: do not decide on {context.goal.name} yet",
         explanation=" ".join(context.alarms) + verdict,
-        next_step=f"{CAUSE}, then run the test again.",
+        next_step=_fix(context.data.evidence),
     )
+
+
+def _fix(evidence: Evidence) -> str:
+    """Advise by where the visitors came from: no page has assigned and counted those of a table."""
+    if evidence.is_table:
+        return f"{CAUSE_IN_TABLE}, then analyze the corrected rows."
+    if evidence.is_imported:
+        return f"{CAUSE_IN_TABLE}, then import the corrected rows as another experiment."
+    return f"{CAUSE}, then run the test again."

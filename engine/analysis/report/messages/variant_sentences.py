@@ -1,12 +1,20 @@
 """Sentences on variants: their names, the comparison of two of them, and the harm that they do."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from engine.analysis.report.decision_context import DecisionContext
 from engine.analysis.report.goal_facts import amounts, uncapped_amounts
-from engine.analysis.results.formatting import listed, money, share, signed
-from engine.analysis.results.report import VariantResult
+from engine.analysis.results.formatting import figure, listed, money, share, signed, signed_figure
+from engine.analysis.results.report import Capped, VariantResult
+from engine.design.vocabulary import Measure
+
+# The visitors of a share, and their action.
+_SHARES: Mapping[Measure, tuple[str, str]] = {
+    "converted": ("visitors", "converted"),
+    "retained": ("visitors whose window is over", "were retained"),
+    "funnel": ("visitors", "completed all steps"),
+}
 
 
 def leader_and_control(context: DecisionContext) -> tuple[VariantResult, VariantResult]:
@@ -33,17 +41,44 @@ def named(variants: Sequence[VariantResult]) -> str:
 
 def comparison(context: DecisionContext, variant: VariantResult, control: VariantResult) -> str:
     """Describe the metric of both variants, the change, its interval and the adjustments."""
-    if context.goal.goal_type == "revenue":
-        result = f"{quoted(variant)} brought {_brought(context, variant)} per {_unit(variant)}"
-        against = f"{quoted(control)} {_brought(context, control)}"
-    else:
-        rate = f"{share(variant.conversion_rate)} of {variant.visitors:,} visitors"
-        result = f"{rate} converted with {quoted(variant)}"
-        against = f"{share(control.conversion_rate)} of {control.visitors:,} with {quoted(control)}"
+    result, against = _both(context, variant, control)
     if variant.improvement is None:
-        return f"{result}, and {against}.{_uncapped(context, variant, control)}"
+        return (
+            f"{result}, and {against}{_difference(context, variant)}.{_uncapped(context, variant, control)}"
+        )
     change = f"{signed(variant.improvement)}{_precision(context, variant)}"
     return f"{result}, and {against}: a change of {change}.{_uncapped(context, variant, control)}"
+
+
+def _both(context: DecisionContext, variant: VariantResult, control: VariantResult) -> tuple[str, str]:
+    """Describe the metric of the variant, and of the control."""
+    if context.goal.unit == "cents":
+        result = f"{quoted(variant)} brought {_brought(context, variant)} per {_unit(variant)}"
+        return result, f"{quoted(control)} {_brought(context, control)}"
+    if context.goal.unit == "number":
+        averaged = "had a ratio of" if context.goal.measure == "ratio" else "averaged"
+        unit = "" if context.goal.measure == "ratio" else " per visitor"
+        result = f"{quoted(variant)} {averaged} {figure(variant.mean or 0.0)}{unit}"
+        return result, f"{quoted(control)} {figure(control.mean or 0.0)}"
+    kind, done = _SHARES[context.goal.measure]
+    result = f"{_share_of(variant)} {kind} {done} with {quoted(variant)}"
+    return result, f"{_share_of(control)} with {quoted(control)}"
+
+
+def _difference(context: DecisionContext, variant: VariantResult) -> str:
+    """Name the difference of means that have no relative change."""
+    if context.goal.unit != "number" or variant.absolute_difference is None:
+        return ""
+    return f": a difference of {signed_figure(variant.absolute_difference)}"
+
+
+def _share_of(variant: VariantResult) -> str:
+    observed = variant.visitors if variant.observed_visitors is None else variant.observed_visitors
+    return f"{share(_rate(variant))} of {observed:,}"
+
+
+def _rate(variant: VariantResult) -> float:
+    return variant.conversion_rate if variant.mean is None else variant.mean
 
 
 def _brought(context: DecisionContext, variant: VariantResult) -> str:
@@ -59,6 +94,8 @@ def _uncapped(context: DecisionContext, variant: VariantResult, control: Variant
     if variant.capped is None:
         return ""
     places = [context.variants.index(one) for one in (variant, control)]
+    if context.goal.unit != "cents":
+        return ""
     capped, plain = (
         [money(cents[place], context.currency) for place in places]
         for cents in (amounts(context.data, context.row), uncapped_amounts(context.data, context.row))
@@ -76,10 +113,22 @@ def _precision(context: DecisionContext, variant: VariantResult) -> str:
         bounds = f"{signed(interval.low)} to {signed(interval.high)}"
         facts.append(f"{share(interval.level)} {kind} interval {bounds}")
     if variant.unadjusted is not None:
-        facts.append("adjusted for pre-period activity")
+        facts.append(_adjustment(context))
     if variant.capped is not None:
-        facts.append(f"amounts capped at {money(variant.capped.cap_cents, context.currency)}")
+        facts.append(f"{_cap(context, variant.capped)}")
     return f" ({'; '.join(facts)})" if facts else ""
+
+
+def _adjustment(context: DecisionContext) -> str:
+    values = context.data.evidence.values
+    is_index = values is not None and bool(values.index_slopes[context.row])
+    return "adjusted for covariates" if is_index else "adjusted for pre-period activity"
+
+
+def _cap(context: DecisionContext, capped: Capped) -> str:
+    if context.goal.unit == "cents":
+        return f"amounts capped at {money(capped.cap_cents, context.currency)}"
+    return f"values capped at {figure(capped.cap)}"
 
 
 def losers(context: DecisionContext, *, besides: VariantResult | None = None) -> str:
@@ -148,10 +197,13 @@ def _change(context: DecisionContext, row: int, variant: VariantResult) -> str:
     if variant.improvement is not None:
         return f"a change of {signed(variant.improvement)}"
     control = next(one for one in context.results[row] if one.is_control)
-    if context.experiment.goals[row].goal_type == "revenue":
+    unit = context.experiment.goals[row].unit
+    if unit == "number":
+        return f"{figure(variant.mean or 0.0)} instead of {figure(control.mean or 0.0)}"
+    if unit == "cents":
         pair = [money(one.revenue_per_visitor_cents, context.currency) for one in (variant, control)]
         return f"{pair[0]} per visitor instead of {pair[1]}"
-    return f"{share(variant.conversion_rate)} of visitors instead of {share(control.conversion_rate)}"
+    return f"{share(_rate(variant))} of visitors instead of {share(_rate(control))}"
 
 
 def _change_or_earlier(context: DecisionContext, row: int, variant: VariantResult) -> str:

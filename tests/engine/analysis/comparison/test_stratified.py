@@ -212,10 +212,12 @@ def test_a_guardrail_is_judged_within_epochs() -> None:
         """The same of both goals."""
         epochs = evidence.epochs
         assert epochs is not None
+        revenue = epochs.revenue[:, [0, 0]]
         both = replace(
             epochs,
             conversions=np.repeat(epochs.conversions, 2, axis=1),
-            revenue=epochs.revenue[:, [0, 0]],
+            revenue=revenue,
+            values=revenue,
         )
         hits = both.conversions.sum(axis=0)
         return observed(evidence.visitors.tolist(), hits.tolist(), epochs=both)

@@ -36,3 +36,12 @@ def test_shapes_agree() -> None:
         replace(observed([10, 10], [1, 1]), visitors=np.array([10, 10, 10]))
     with pytest.raises(InvalidEvidenceError, match="conversions must have the shape"):
         observed([10, 10], [1, 1]).check_shape(goals=2, variants=2)
+
+
+def test_known_outcomes_lie_between_conversions_and_visitors() -> None:
+    known = replace(observed([10, 10], [1, 1]), observed=np.array([[8, 1]]))
+    assert known.trials.tolist() == [[8, 1]]
+    assert observed([10, 10], [1, 1]).trials.tolist() == [[10, 10]]
+    for wrong in ([[0, 8]], [[8, 11]]):
+        with pytest.raises(InvalidEvidenceError, match="between the conversions and the visitors"):
+            replace(observed([10, 10], [1, 1]), observed=np.array(wrong))

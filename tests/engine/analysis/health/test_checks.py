@@ -1,5 +1,6 @@
 """Each check on data that it must pass, and on data that it must not."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +11,7 @@ from scipy import stats
 from engine.analysis.analyze import analyze
 from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.evidence.evidence import Evidence
+from engine.analysis.evidence.senders import SenderEvidence
 from engine.analysis.health.check_result import SAMPLE_RATIO_ALARM
 from engine.analysis.health.checks import CHECKS
 from engine.analysis.results.report import HealthCheck
@@ -124,6 +126,29 @@ def test_a_running_experiment_without_new_visitors_for_a_day_is_stale() -> None:
     assert found("freshness", observed([9, 9], [1, 1], **stale)).status == "warning"
     completed = an_experiment(status="completed")
     assert found("freshness", observed([9, 9], [1, 1], **stale), completed).status == "not_applicable"
+
+
+@pytest.mark.parametrize(
+    ("senders", "advice"),
+    [
+        ({"import": 18}, "import newer rows"),
+        ({"import": 9, "browser": 9}, "loads the snippet"),
+        ({"browser and import": 18}, "loads the snippet"),
+    ],
+)
+def test_advice_on_visitors_is_by_where_they_came_from(senders: dict[str, int], advice: str) -> None:
+    stale = observed([9, 9], [1, 1], last_exposure_at=NOW - timedelta(hours=30))
+    evidence = replace(stale, senders=SenderEvidence(visitors=senders, largest={}))
+    assert advice in found("freshness", evidence).message
+
+
+def test_imported_data_with_a_mismatch_are_fixed_at_their_source() -> None:
+    sent = observed([5_000, 4_000], [1, 1])
+    imported = replace(sent, senders=SenderEvidence(visitors={"import": 9_000}, largest={}))
+    for evidence, advice in ((sent, "scripts that load too late"), (imported, "import the corrected rows")):
+        report = analyze(an_experiment(status="running"), evidence, now=NOW)
+        assert report.primary is not None
+        assert advice in report.primary.decision.next_step
 
 
 def test_complete_data_are_not_stale() -> None:

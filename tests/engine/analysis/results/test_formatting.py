@@ -2,7 +2,17 @@ from datetime import date
 
 import pytest
 
-from engine.analysis.results.formatting import chance, day, listed, money, p_text, share, signed
+from engine.analysis.results.formatting import (
+    chance,
+    day,
+    figure,
+    listed,
+    money,
+    p_text,
+    share,
+    signed,
+    signed_figure,
+)
 
 
 @pytest.mark.parametrize(
@@ -73,3 +83,23 @@ def test_money_is_whole_where_it_is_large() -> None:
     assert [money(142, "JPY"), money(142_000, "JPY")] == ["142 JPY", "142,000 JPY"]
     assert [money(1_420, "KWD"), money(1_420_000, "KWD")] == ["1.420 KWD", "1,420 KWD"]
     assert money(-123_456_789, "EUR") == "\N{MINUS SIGN}1,234,568 EUR"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (12.0, "12"),
+        (1.26912, "1.269"),
+        (0.00012345, "0.0001234"),
+        (123_456.7, "123,457"),
+        (-0.5434, "\N{MINUS SIGN}0.5434"),
+        (100.0, "100"),
+    ],
+)
+def test_a_figure_has_about_four_digits(value: float, text: str) -> None:
+    assert figure(value) == text
+
+
+def test_a_difference_has_its_sign() -> None:
+    assert (signed_figure(0.36), signed_figure(-0.36)) == ("+0.36", "\N{MINUS SIGN}0.36")

@@ -1,0 +1,100 @@
+"""Evidence from a lazy table: counts and moments that its engine computes."""
+
+from collections.abc import Mapping, Sequence
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from engine.analysis.evidence.evidence import DailyEvidence, Evidence
+from engine.frames.counts import moment
+from engine.frames.kinds import GoalMeasure
+from engine.frames.lazy.engine_queries import Table, fetch
+from engine.frames.lazy.lazy_days import LazyDays
+from engine.frames.lazy.lazy_rows import LazyRows
+from engine.frames.lazy.lazy_values import GoalMoments
+from engine.frames.lazy.lazy_visitors import by_visitor, of_one_variant, with_arms
+from engine.stats.arrays import IntArray
+from engine.stats.moments import Moments
+
+# Goals of which a visitor may have no outcome yet.
+_UNKNOWN_AT_FIRST = ("mean", "retained")
+
+
+def count_lazy(
+    rows: LazyRows, *, variants: Sequence[str], goals: Mapping[str, GoalMeasure], timezone: str
+) -> Evidence:
+    """Count the rows of `lazy_rows` by variant and goal, as `count` does for those of a DataFrame.
+
+    Only sums by variant, and by variant and local days, are fetched.
+    """
+    kinds, arms = list(goals.values()), len(variants)
+    coded = with_arms(rows, variants, timezone)
+    everyone = by_visitor(coded, kinds, is_distinct=rows.is_distinct)
+    visitors = of_one_variant(everyone)
+    totals = _Totals(visitors, kinds, arms)
+    observed = totals.observed
+    shares = Moments.of_shares(totals.conversions, totals.visitors if observed is None else observed)
+    moments = GoalMoments.fetch(visitors, kinds, arms)
+    days = LazyDays.of(rows, coded, visitors, arms=arms)
+    return Evidence(
+        visitors=totals.visitors,
+        conversions=totals.conversions,
+        revenue=moments.revenue(kinds, totals.visitors.tolist()),
+        daily=DailyEvidence.none(len(kinds), arms) if days is None else days.daily(kinds),
+        several_variants=0 if rows.is_distinct else _count(everyone) - int(totals.visitors.sum()),
+        as_of=moment(rows.last_us),
+        last_exposure_at=None if days is None else days.last_at,
+        # Whether a visitor is retained is known after a window, not from the first day on.
+        follow_up=None if days is None or kinds[0] == "retained" else days.follow_up(),
+        largest_cents=totals.largest_cents,
+        observed=observed,
+        values=moments.visitor_values(kinds, shares),
+    )
+
+
+def _count(table: Table) -> int:
+    return int(fetch(table.select(nw.len().alias("rows"))).item())
+
+
+class _Totals:
+    """Totals by variant, and by goal and variant, in one query."""
+
+    def __init__(self, visitors: Table, kinds: Sequence[GoalMeasure], arms: int) -> None:
+        goals = range(len(kinds))
+        found = fetch(
+            visitors.group_by("arm").agg(
+                nw.len().alias("visitors"),
+                *(nw.col(f"done_{goal}").sum() for goal in goals),
+                *(nw.col(f"sum_{goal}").max().alias(f"largest_{goal}") for goal in goals),
+                *(nw.col(f"sum_{goal}").count().alias(f"known_{goal}") for goal in goals),
+            )
+        )
+        every = pl.DataFrame({"arm": range(arms)}).join(found.cast({"arm": pl.Int64}), on="arm", how="left")
+        self._by_arm = every.sort("arm").fill_null(0)
+        self._kinds = kinds
+
+    def _stacked(self, name: str) -> IntArray:
+        columns = [self._by_arm[f"{name}_{goal}"] for goal in range(len(self._kinds))]
+        return np.stack([column.cast(pl.Float64).to_numpy() for column in columns]).astype(np.int64)
+
+    @property
+    def visitors(self) -> IntArray:
+        return self._by_arm["visitors"].cast(pl.Int64).to_numpy()
+
+    @property
+    def conversions(self) -> IntArray:
+        return self._stacked("done")
+
+    @property
+    def largest_cents(self) -> IntArray:
+        is_revenue = np.array([[kind == "revenue"] for kind in self._kinds])
+        return np.where(is_revenue, self._stacked("largest"), 0)
+
+    @property
+    def observed(self) -> IntArray | None:
+        """Visitors whose outcome is known; None where every visitor has one."""
+        may_lack = np.array([kind in _UNKNOWN_AT_FIRST for kind in self._kinds])
+        if not may_lack.any():
+            return None
+        return np.where(may_lack[:, None], self._stacked("known"), self.visitors)

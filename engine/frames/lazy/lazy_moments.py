@@ -1,0 +1,109 @@
+"""Moments by variant that a lazy table's engine computes, in two passes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from engine.frames.lazy.engine_queries import Table, by_case, fetch, flag
+from engine.stats.arrays import FloatArray
+from engine.stats.moments import PairedMoments
+
+# Sums of deviations of x and y, and of their products.
+_SUMS: Final = ("x", "y", "xx", "yy", "xy", "yyy")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two values of a visitor; visitors of whom one is null are left out. Without `x` it is 0."""
+
+    y: nw.Expr
+    x: nw.Expr | None = None
+
+    def known(self) -> tuple[nw.Expr, nw.Expr]:
+        """Return both values, null where either is."""
+        if self.x is None:
+            return nw.lit(0.0), self.y
+        are_known = ~(self.x.is_null() | self.y.is_null())
+        return nw.when(are_known).then(self.x), nw.when(are_known).then(self.y)
+
+
+def moments_by_arm(visitors: Table, pairs: Sequence[Pair], arms: int) -> list[PairedMoments]:
+    """Take the moments of each pair by variant, in two queries: means first, then centred sums.
+
+    One query of raw sums of squares would lose all digits at large means. `visitors` have their variant in
+    `arm`. The moments of each pair are of the shape (arms,).
+    """
+    if not pairs:
+        return []
+    known = [pair.known() for pair in pairs]
+    sums = _fetch_by_arm(
+        visitors,
+        [total for i, (x, y) in enumerate(known) for total in _plain(i, nw.when(~y.is_null()).then(x), y)],
+        arms,
+    )
+    n = [sums[f"n_{i}"] for i in range(len(pairs))]
+    means = [tuple(sums[f"{axis}_{i}"] / np.maximum(n[i], 1.0) for axis in "xy") for i in range(len(pairs))]
+    centred = _fetch_by_arm(
+        visitors,
+        [total for i, (x, y) in enumerate(known) for total in _centred(i, x, y, means[i][0], means[i][1])],
+        arms,
+    )
+    return [
+        _moments(
+            n[i], means[i][0], means[i][1], {axis: centred[f"{axis}_{i}"] for axis in _SUMS}
+        ).without_rounding(sums[f"low x_{i}"], sums[f"low y_{i}"])
+        for i in range(len(pairs))
+    ]
+
+
+def _plain(i: int, x: nw.Expr, y: nw.Expr) -> list[nw.Expr]:
+    columns = (("x", x), ("y", y))
+    return [
+        flag(~y.is_null()).sum().alias(f"n_{i}"),
+        *(column.sum().alias(f"{axis}_{i}") for axis, column in columns),
+        *(column.min().alias(f"low {axis}_{i}") for axis, column in columns),
+    ]
+
+
+def _centred(i: int, x: nw.Expr, y: nw.Expr, mean_x: FloatArray, mean_y: FloatArray) -> list[nw.Expr]:
+    arms = range(len(mean_x))
+    dx = nw.when(~y.is_null()).then(x - by_case(nw.col("arm"), arms, mean_x.tolist()))
+    dy = y - by_case(nw.col("arm"), arms, mean_y.tolist())
+    return [
+        power.sum().alias(f"{name}_{i}")
+        for name, power in zip(_SUMS, (dx, dy, dx * dx, dy * dy, dx * dy, dy * dy * dy), strict=True)
+    ]
+
+
+def _moments(
+    n: FloatArray, mean_x: FloatArray, mean_y: FloatArray, sums: Mapping[str, FloatArray]
+) -> PairedMoments:
+    """Move sums about almost the means, which a sum of doubles gives, to those about the means.
+
+    Chan, Golub and LeVeque (1983), "Algorithms for computing the sample variance", corrected two-pass.
+    """
+    apart_x, apart_y = (sums[axis] / np.maximum(n, 1.0) for axis in ("x", "y"))
+    return PairedMoments(
+        n,
+        mean_x + apart_x,
+        mean_y + apart_y,
+        np.maximum(sums["xx"] - n * apart_x**2, 0.0),
+        np.maximum(sums["yy"] - n * apart_y**2, 0.0),
+        sums["xy"] - n * apart_x * apart_y,
+        sums["yyy"] - 3.0 * apart_y * sums["yy"] + 2.0 * n * apart_y**3,
+    )
+
+
+def _fetch_by_arm(visitors: Table, totals: Sequence[nw.Expr], arms: int) -> dict[str, FloatArray]:
+    """Fetch totals by variant, 0 for a variant without visitors."""
+    found = fetch(visitors.group_by("arm").agg(*totals))
+    every = pl.DataFrame({"arm": range(arms)}).join(found.cast({"arm": pl.Int64}), on="arm", how="left")
+    ordered = every.sort("arm").drop("arm")
+    return {
+        name: column.cast(pl.Float64).fill_null(0.0).to_numpy()
+        for name, column in zip(ordered.columns, ordered.get_columns(), strict=True)
+    }

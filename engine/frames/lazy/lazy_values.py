@@ -1,0 +1,86 @@
+"""Moments of goals in a lazy table: revenue and other values, ratios, and covariates."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import narwhals as nw
+import numpy as np
+
+from engine.analysis.evidence.visitor_values import VisitorValues
+from engine.frames.kinds import GoalMeasure, is_share
+from engine.frames.lazy.engine_queries import Table
+from engine.frames.lazy.lazy_moments import Pair, moments_by_arm
+from engine.stats.moments import Moments, PairedMoments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalMoments:
+    """Moments by variant of goals, by their place.
+
+    Of `values` of goals that are no shares of visitors; of `ratios` with the denominator as x; and of
+    `covariates`, as x, with the value of visitors who have one. `without` are the values of the others.
+    """
+
+    values: dict[int, Moments]
+    ratios: dict[int, PairedMoments]
+    covariates: dict[int, PairedMoments]
+    without: dict[int, Moments]
+
+    @classmethod
+    def fetch(cls, visitors: Table, kinds: Sequence[GoalMeasure], arms: int) -> Self:
+        """Let the engine take the moments, all of them in two queries."""
+        known = visitors.collect_schema().names()
+        values = [goal for goal, kind in enumerate(kinds) if not is_share(kind)]
+        ratios = [goal for goal in values if f"orders_{goal}" in known]
+        covariates = [goal for goal in range(len(kinds)) if f"before_{goal}" in known]
+        pairs = [
+            *(Pair(_value(goal, kinds[goal])) for goal in values),
+            *(Pair(_value(goal, kinds[goal]), nw.col(f"orders_{goal}")) for goal in ratios),
+            *(Pair(_value(goal, kinds[goal]), nw.col(f"before_{goal}")) for goal in covariates),
+            *(Pair(_value_without(goal, kinds[goal])) for goal in covariates),
+        ]
+        found = iter(moments_by_arm(visitors, pairs, arms))
+        return cls(
+            values={goal: next(found).y for goal in values},
+            ratios={goal: next(found) for goal in ratios},
+            covariates={goal: next(found) for goal in covariates},
+            without={goal: next(found).y for goal in covariates},
+        )
+
+    def revenue(self, kinds: Sequence[GoalMeasure], visitors: Sequence[int]) -> Moments:
+        """Stack the moments of cents, goals by variants; zeros for a goal without revenue."""
+        n = np.array(visitors, np.float64)
+        nothing = Moments(n, np.zeros(n.shape), np.zeros(n.shape))
+        return Moments.stack(
+            [self.values[goal] if kind == "revenue" else nothing for goal, kind in enumerate(kinds)]
+        )
+
+    def visitor_values(self, kinds: Sequence[GoalMeasure], shares: Moments) -> VisitorValues | None:
+        """Build the values per visitor; None where counts and revenue tell all."""
+        has_others = any(not is_share(kind) and kind != "revenue" for kind in kinds)
+        if not self.ratios and not self.covariates and not has_others:
+            return None
+        return VisitorValues.concatenate([self._values_of(goal, shares) for goal in range(len(kinds))])
+
+    def _values_of(self, goal: int, shares: Moments) -> VisitorValues:
+        plain = self.values[goal][None] if goal in self.values else shares[goal : goal + 1]
+        found = VisitorValues.of(plain)
+        if goal in self.ratios:
+            found = replace(found, orders=self.ratios[goal][None])
+        if goal in self.covariates and self.covariates[goal].n.any():
+            before, without = self.covariates[goal][None], self.without[goal][None]
+            found = replace(found, before=before, without_before=without)
+        return found
+
+
+def _value(goal: int, kind: GoalMeasure) -> nw.Expr:
+    """Build the value that a visitor is judged on; null where it is not known yet."""
+    if not is_share(kind):
+        return nw.col(f"sum_{goal}")
+    done = nw.col(f"done_{goal}").cast(nw.Float64)
+    return nw.when(~nw.col(f"sum_{goal}").is_null()).then(done) if kind == "retained" else done
+
+
+def _value_without(goal: int, kind: GoalMeasure) -> nw.Expr:
+    return nw.when(nw.col(f"before_{goal}").is_null()).then(_value(goal, kind))

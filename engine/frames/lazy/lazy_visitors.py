@@ -1,0 +1,77 @@
+"""Visitors of a lazy table: the rows of each brought together by its engine."""
+
+from collections.abc import Iterator, Sequence
+
+import narwhals as nw
+
+from engine.frames.kinds import GoalMeasure, Ratio
+from engine.frames.lazy.engine_queries import Table, by_case, flag
+from engine.frames.lazy.lazy_rows import LazyRows
+
+
+def with_arms(rows: LazyRows, variants: Sequence[str], timezone: str) -> Table:
+    """Add the number of the variant `arm` to each row and, where there are times, its local `day`."""
+    arm = by_case(nw.col("variant"), [rows.variants[name] for name in variants], range(len(variants)))
+    day = rows.day(timezone)
+    return rows.table.with_columns(arm.alias("arm"), *([] if day is None else [day.alias("day")]))
+
+
+def by_visitor(table: Table, kinds: Sequence[GoalMeasure], *, is_distinct: bool) -> Table:
+    """Make one row per visitor of the rows of `with_arms`, in the form of `by_visitor` of a DataFrame.
+
+    `arm` and `last_arm` are the lowest and the highest, and `done_<i>` is 1 or 0.
+    """
+    has_days = "day" in table.collect_schema().names()
+    if is_distinct:
+        return table.with_columns(nw.col("arm").alias("last_arm"), *_of_rows(kinds, has_days=has_days))
+    return table.group_by("visitor").agg(
+        nw.col("arm").min(),
+        nw.col("arm").max().alias("last_arm"),
+        *([nw.col("day").min()] if has_days else []),
+        *_of_groups(table, kinds, has_days=has_days),
+    )
+
+
+def of_one_variant(visitors: Table) -> Table:
+    """Keep the visitors who were seen in one variant only."""
+    return visitors.filter(nw.col("arm") == nw.col("last_arm"))
+
+
+def _of_rows(kinds: Sequence[GoalMeasure], *, has_days: bool) -> Iterator[nw.Expr]:
+    for goal, kind in enumerate(kinds):
+        done = _is_done(goal, kind)
+        yield flag(done).alias(f"done_{goal}")
+        yield nw.col(f"goal_{goal}").alias(f"sum_{goal}")
+        if has_days:
+            yield nw.when(done).then(nw.col("day")).alias(f"day_{goal}")
+
+
+def _of_groups(table: Table, kinds: Sequence[GoalMeasure], *, has_days: bool) -> Iterator[nw.Expr]:
+    for goal, kind in enumerate(kinds):
+        done = _is_done(goal, kind)
+        yield flag(done).max().alias(f"done_{goal}")
+        yield _value(goal, kind).alias(f"sum_{goal}")
+        if has_days:
+            yield nw.when(done).then(nw.col("day")).min().alias(f"day_{goal}")
+    for name in table.collect_schema().names():
+        column = nw.col(name)
+        if name.startswith("before_"):
+            yield column.max()
+        elif name.startswith("orders_"):
+            yield nw.when(column.count() > 0).then(column.sum()).alias(name)
+
+
+def _is_done(goal: int, kind: GoalMeasure) -> nw.Expr:
+    """Tell whether a row counts as a conversion: a ratio by its denominator, values by any number but 0."""
+    if isinstance(kind, Ratio):
+        return nw.col(f"orders_{goal}") != 0.0
+    column = nw.col(f"goal_{goal}")
+    return column != 0.0 if kind in {"value", "mean"} else column > 0.0
+
+
+def _value(goal: int, kind: GoalMeasure) -> nw.Expr:
+    """Bring the values of a visitor's rows together."""
+    column = nw.col(f"goal_{goal}")
+    if kind == "mean":
+        return column.mean()
+    return column.max() if kind == "retained" else column.sum()

@@ -1,0 +1,99 @@
+"""Observations of an experiment before they are counted: rows, a lazy table, or a table of sums."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import narwhals as nw
+
+from engine.analysis.evidence.evidence import Evidence
+from engine.errors import InvalidEvidenceError
+from engine.frames.counts import count, moment
+from engine.frames.epochs import WeightEpochs, with_epochs
+from engine.frames.kinds import Funnel
+from engine.frames.lazy.engine_queries import Table, is_engine_table
+from engine.frames.lazy.lazy_counts import count_lazy
+from engine.frames.lazy.lazy_rows import lazy_rows
+from engine.frames.rows import Columns, ValueColumns, read_rows, table_of
+from engine.frames.seen import Seen, seen_in
+from engine.frames.sums.sum_table import SumTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observations:
+    """Observations, and the function that counts them by variants in a given order."""
+
+    seen: Seen
+    count: Callable[[Sequence[str]], Evidence]
+
+
+def observe(
+    df: Any,  # noqa: ANN401  # any frame that narwhals supports
+    columns: Columns,
+    *,
+    timezone: str,
+    weight_epochs: WeightEpochs = (),
+) -> Observations:
+    """Read rows; those of a database or a cluster are left there and counted by its engine.
+
+    The named columns of such a table are fetched where these sums do not suffice: for several covariates and
+    categories, covariates of orders, caps, funnels and weight epochs, and for times that are text. Raises
+    InvalidEvidenceError as `read_rows` does.
+    """
+    table = table_of(df)
+    if is_engine_table(table) and not len(weight_epochs) and _are_sums_enough(table, columns):
+        return _observe_lazy(table, columns, timezone)
+    rows = read_rows(df, columns)
+
+    def count_by(variants: Sequence[str]) -> Evidence:
+        count_rows = partial(
+            count,
+            variants=variants,
+            goals=columns.goals,
+            timezone=timezone,
+            is_distinct=columns.visitor is None,
+        )
+        observed = count_rows(rows, extra=columns.extra)
+        return with_epochs(observed, rows, weight_epochs, variants=variants, count=count_rows)
+
+    return Observations(seen=seen_in(rows), count=count_by)
+
+
+def observe_sums(sums: Any, columns: Columns, *, timezone: str) -> Observations:  # noqa: ANN401  # as `observe`
+    """Read a table of sums; `timestamp` names its column of days. Raises InvalidEvidenceError."""
+    table = SumTable.of(sums, columns, timezone=timezone)
+    return Observations(seen=table.seen, count=lambda variants: table.count(variants).evidence())
+
+
+def require_one_source(df: object, sums: object) -> None:
+    """Raise InvalidEvidenceError unless one of a data frame and a table of sums is given."""
+    if (df is None) == (sums is None):
+        raise InvalidEvidenceError("give either a data frame of rows or a table of sums")
+
+
+def _observe_lazy(table: Table, columns: Columns, timezone: str) -> Observations:
+    rows = lazy_rows(table, columns)
+    return Observations(
+        seen=Seen(variants=list(rows.variants), first=moment(rows.first_us), last=moment(rows.last_us)),
+        count=lambda variants: count_lazy(rows, variants=variants, goals=columns.goals, timezone=timezone),
+    )
+
+
+def _are_sums_enough(table: Table, columns: Columns) -> bool:
+    """Tell whether sums of the table say all that the columns are needed for."""
+    schema = table.collect_schema()
+    if any(isinstance(kind, Funnel) for kind in columns.goals.values()):
+        return False
+    if columns.timestamp is not None and schema.get(columns.timestamp) == nw.String:
+        return False
+    extra = columns.extra
+    return not extra.caps and all(_is_one_number(schema, extra, goal) for goal in extra.covariates)
+
+
+def _is_one_number(schema: nw.Schema, extra: ValueColumns, goal: str) -> bool:
+    """Tell whether a goal has one numeric covariate, and no orders that it would adjust too."""
+    names = extra.covariates_of(goal)
+    return (
+        len(names) == 1 and goal not in extra.orders and names[0] in schema and schema[names[0]].is_numeric()
+    )

@@ -1,0 +1,102 @@
+"""Visitors of a DataFrame: the rows of each brought together."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from engine.frames.kinds import GoalMeasure, Ratio, is_share
+from engine.local_days import local_days
+
+# Columns of a goal besides its own.
+_EXTRA = ("before_", "orders_", "reached_")
+
+
+def with_codes(rows: pl.DataFrame, variants: Sequence[str], timezone: str = "UTC") -> pl.DataFrame:
+    """Add the number of the variant and the local day to each row."""
+    codes = {name: code for code, name in enumerate(variants)}
+    return rows.with_columns(
+        pl.col("variant").replace_strict(codes, return_dtype=pl.Int64), _days(rows["at"], timezone)
+    )
+
+
+def _days(at: pl.Series, timezone: str) -> pl.Series:
+    """Compute the local day of each row; null without times."""
+    if at.null_count():
+        return pl.Series("day", [None] * len(at), pl.Int32)
+    return pl.Series("day", local_days(at.to_numpy(), timezone))
+
+
+def by_visitor(coded: pl.DataFrame, kinds: Sequence[GoalMeasure]) -> pl.DataFrame:
+    """Group rows by visitor: lowest and highest variant, first day, conversions and values.
+
+    `done_<i>` tells a conversion, which is any value other than 0, `sum_<i>` is the visitor's value (null
+    where it is not known) and `day_<i>` the first day of a conversion.
+    """
+    of_goals = [
+        expression
+        for goal, kind in enumerate(kinds)
+        for expression in (
+            _is_done(goal, kind).any().alias(f"done_{goal}"),
+            _value(goal, kind).alias(f"sum_{goal}"),
+            pl.col("day").filter(_is_done(goal, kind)).min().alias(f"day_{goal}"),
+        )
+    ]
+    of_goals += [_together(name, coded.schema[name]) for name in coded.columns if name.startswith(_EXTRA)]
+    return coded.group_by("visitor").agg(
+        pl.col("variant").min(),
+        pl.col("variant").max().alias("last_variant"),
+        pl.col("day").min(),
+        *of_goals,
+    )
+
+
+def as_visitors(rows: pl.DataFrame, arm: str, kinds: Sequence[GoalMeasure]) -> pl.DataFrame:
+    """Select the rows of a variant, one per visitor, in the form of `by_visitor`."""
+    kept = (name for name in rows.columns if name.startswith(_EXTRA))
+    return (
+        rows.lazy()
+        .filter(pl.col("variant") == arm)
+        .select(
+            *(_is_done(goal, kind).alias(f"done_{goal}") for goal, kind in enumerate(kinds)),
+            *(
+                pl.col(f"goal_{goal}").alias(f"sum_{goal}")
+                for goal, kind in enumerate(kinds)
+                if kind == "retained" or not is_share(kind)
+            ),
+            *kept,
+        )
+        .collect()
+    )
+
+
+def of_one_variant(everyone: pl.DataFrame) -> pl.DataFrame:
+    """Keep the visitors of `by_visitor` who were seen in one variant only."""
+    return everyone.filter(pl.col("variant") == pl.col("last_variant"))
+
+
+def _is_done(goal: int, kind: GoalMeasure) -> pl.Expr:
+    """Tell whether a row counts as a conversion: a ratio by its denominator, values by any number but 0."""
+    if isinstance(kind, Ratio):
+        return pl.col(f"orders_{goal}") != 0
+    if kind in {"value", "mean"}:
+        return (pl.col(f"goal_{goal}") != 0).fill_null(value=False)
+    is_positive = pl.col(f"goal_{goal}") > 0
+    return is_positive.fill_null(value=False) if kind == "retained" else is_positive
+
+
+def _value(goal: int, kind: GoalMeasure) -> pl.Expr:
+    """Bring the values of a visitor's rows together."""
+    column = pl.col(f"goal_{goal}")
+    if kind == "mean":
+        return column.mean()
+    return column.max() if kind == "retained" else column.sum()
+
+
+def _together(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Bring an additional column of a visitor's rows together; text is that of the first row."""
+    column = pl.col(name)
+    if dtype == pl.String:
+        return column.sort_by("at", maintain_order=True).first()
+    if name.startswith("orders_"):
+        return pl.when(column.count() > 0).then(column.sum()).alias(name)
+    return column.max()

@@ -1,0 +1,241 @@
+"""A table of an engine gives the report of its rows, and only sums leave the engine."""
+
+from collections.abc import Iterator
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import ibis
+import narwhals as nw
+import polars as pl
+import pytest
+
+from engine.errors import InvalidEvidenceError
+from engine.frames.analyze import analyze_frame
+from engine.frames.kinds import Ratio
+from engine.frames.lazy.engine_queries import is_engine_table
+from tests.engine.frames.lazy.shop import GOALS, shop_rows
+from tests.engine.frames.same_reports import differences
+
+# Ibis 12 calls DuckDB 2 by an older name.
+pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+
+
+@pytest.fixture(scope="module")
+def rows() -> pl.DataFrame:
+    return shop_rows()
+
+
+@pytest.fixture(scope="module")
+def stored(rows: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("lazy") / "shop.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        shop = rows.to_arrow()  # noqa: F841  # DuckDB finds it by its name
+        connection.execute("CREATE TABLE shop AS SELECT * FROM shop")
+    return path
+
+
+@pytest.fixture(params=["DuckDB", "Ibis"])
+def table(request: pytest.FixtureRequest, stored: Path) -> Iterator[Any]:
+    if request.param == "DuckDB":
+        with duckdb.connect(str(stored)) as connection:
+            # The days must not depend on the zone of the session.
+            connection.execute("SET TimeZone = 'Asia/Tokyo'")
+            yield connection.table("shop")
+    else:
+        connection = ibis.duckdb.connect(stored, read_only=True)
+        yield connection.table("shop")
+        connection.disconnect()
+
+
+@pytest.fixture
+def fetched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, list[str]]]:
+    """Return the number of rows and the columns of everything that leaves an engine."""
+    found: list[tuple[int, list[str]]] = []
+    collect = nw.LazyFrame.collect
+
+    def collected(frame: nw.LazyFrame[Any], *arguments: Any, **named: Any) -> Any:
+        result = collect(frame, *arguments, **named)
+        found.append((len(result), result.columns))
+        return result
+
+    monkeypatch.setattr(nw.LazyFrame, "collect", collected)
+    return found
+
+
+def analyzed(frame: Any, **arguments: Any) -> Any:
+    return analyze_frame(frame, control="A", goals=GOALS, timezone="America/New_York", **arguments)
+
+
+@pytest.mark.parametrize("visitor", ["visitor", None])
+@pytest.mark.parametrize("timestamp", ["at", None])
+def test_a_table_gives_the_report_of_its_rows(
+    rows: pl.DataFrame, table: Any, visitor: str | None, timestamp: str | None
+) -> None:
+    report = analyzed(table, visitor=visitor, timestamp=timestamp)
+    assert report.goals[0].variants[0].visitors > 300
+    assert differences(report, analyzed(rows, visitor=visitor, timestamp=timestamp)) == []
+
+
+def test_no_row_of_a_visitor_leaves_the_engine(table: Any, fetched: list[tuple[int, list[str]]]) -> None:
+    assert is_engine_table(nw.from_native(table))
+    analyzed(table, visitor="visitor", timestamp="at")
+    # Days by variants, and by days since the first row at most; there are 1,333 visitors in 4,000 rows.
+    assert fetched
+    assert max(height for height, _ in fetched) <= 15 * 3 * 15
+    assert not any("visitor" in columns for _, columns in fetched)
+
+
+def test_orders_are_paired_with_revenue_by_the_engine(
+    rows: pl.DataFrame, table: Any, fetched: list[tuple[int, list[str]]]
+) -> None:
+    asked: dict[str, Any] = {"control": "A", "goals": {"spent": "revenue"}, "orders": {"spent": "views"}}
+    report = analyze_frame(table, visitor="visitor", **asked)
+    assert max(height for height, _ in fetched) <= 3
+    assert differences(report, analyze_frame(rows, visitor="visitor", **asked)) == []
+
+
+@pytest.mark.parametrize("covariate", ["rating", "views"])
+def test_a_covariate_is_paired_with_the_goals_by_the_engine(
+    rows: pl.DataFrame, table: Any, fetched: list[tuple[int, list[str]]], covariate: str
+) -> None:
+    """A rating is not known of every visitor, and the number of views is."""
+    covariates = {goal: covariate for goal in GOALS if goal not in {covariate, "score per view"}}
+    asked: dict[str, Any] = {"control": "A", "goals": GOALS, "covariates": covariates}
+    report = analyze_frame(table, visitor="visitor", **asked)
+    assert max(height for height, _ in fetched) <= 3
+    assert differences(report, analyze_frame(rows, visitor="visitor", **asked)) == []
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"goals": {"spent": "revenue"}, "caps": {"spent": 99}},
+        {"goals": {"spent": "revenue"}, "covariates": {"spent": ["rating", "views"]}},
+    ],
+)
+def test_what_sums_do_not_tell_is_read_as_rows(rows: pl.DataFrame, table: Any, asked: dict[str, Any]) -> None:
+    report = analyze_frame(table, control="A", visitor="visitor", **asked)
+    assert differences(report, analyze_frame(rows, control="A", visitor="visitor", **asked)) == []
+
+
+ROW: dict[str, Any] = {"variant": "B", "visitor": 1, "at": datetime(2026, 3, 1), "bought": 1, "spent": 1.0}  # noqa: DTZ001
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind"),
+    [
+        ({"bought": 2}, "converted"),
+        ({"bought": "yes"}, "converted"),
+        ({"bought": -1}, "count"),
+        ({"bought": 0.5}, "count"),
+        ({"bought": 2.0**60}, "count"),
+        ({"bought": float("inf")}, "count"),
+        ({"bought": float("inf")}, "value"),
+        ({"bought": float("inf")}, "revenue"),
+        ({"bought": 1e15}, "revenue"),
+        ({"bought": "1"}, "revenue"),
+        ({"variant": None}, "converted"),
+        ({"visitor": None}, "converted"),
+        ({"at": None}, "converted"),
+        ({"at": datetime(1600, 1, 1)}, "converted"),  # noqa: DTZ001
+        ({"at": 5}, "converted"),
+        ({"unknown": 1}, "nothing"),
+    ],
+)
+def test_a_bad_column_has_the_error_of_a_data_frame(changed: dict[str, Any], kind: Any) -> None:
+    first = {
+        **ROW,
+        "variant": "A",
+        **({} if "unknown" in changed else {"bought": type(changed.get("bought", 1))(0)}),
+    }
+    frame = pl.DataFrame([first, {**ROW, **changed}], strict=False)
+    asked: dict[str, Any] = {
+        "control": "A",
+        "visitor": "visitor",
+        "timestamp": "at",
+        "goals": {"bought": kind},
+    }
+    with pytest.raises((InvalidEvidenceError, ValueError)) as expected:
+        analyze_frame(frame, **asked)
+    with duckdb.connect() as connection, pytest.raises(type(expected.value)) as raised:
+        analyze_frame(connection.from_arrow(frame.to_arrow()), **asked)
+    assert str(raised.value).split(" holds ")[0] == str(expected.value).split(" holds ")[0]
+
+
+def test_a_column_of_dates_has_the_days_of_a_data_frame() -> None:
+    frame = pl.DataFrame(
+        {
+            "variant": ["A", "B"] * 20,
+            "day": [date(2026, 3, 1 + number // 4) for number in range(40)],
+            "bought": [number % 3 == 0 for number in range(40)],
+        }
+    )
+    asked: dict[str, Any] = {
+        "control": "A",
+        "timestamp": "day",
+        "goals": ["bought"],
+        "timezone": "America/Lima",
+    }
+    with duckdb.connect() as connection:
+        report = analyze_frame(connection.from_arrow(frame.to_arrow()), **asked)
+    assert len(report.goals[0].days) == 10
+    assert differences(report, analyze_frame(frame, **asked)) == []
+
+
+def test_an_empty_table_and_too_many_variants_are_refused() -> None:
+    many = pl.DataFrame({"variant": [str(number) for number in range(1200)], "bought": [1] * 1200})
+    with duckdb.connect() as connection:
+        with pytest.raises(InvalidEvidenceError, match="no rows"):
+            analyze_frame(connection.from_arrow(many.head(0).to_arrow()), control="0", goals=["bought"])
+        with pytest.raises(InvalidEvidenceError, match="more than 1,000 values"):
+            analyze_frame(connection.from_arrow(many.to_arrow()), control="0", goals=["bought"])
+
+
+@pytest.mark.parametrize("value", [3.3, 1 / 3, 0.1, 9.99, 1e9 + 0.1])
+@pytest.mark.parametrize("kind", ["value", "mean"])
+def test_equal_values_have_no_variance_and_no_winner(kind: Any, value: float) -> None:
+    """The mean of equal values is rounded; what rounding leaves is no difference between variants."""
+    frame = pl.DataFrame({"variant": ["A"] * 1000 + ["B"] * 999, "score": [value] * 1999})
+    with duckdb.connect() as connection:
+        table = connection.from_arrow(frame.to_arrow())
+        for report in (analyze_frame(df, control="A", goals={"score": kind}) for df in (frame, table)):
+            assert report.goals[0].variants[1].p_value is None
+            assert report.goals[0].variants[1].mean == value
+            assert report.primary is not None
+            assert report.primary.decision.recommendation == "review"
+
+
+def test_values_that_differ_by_rounding_are_equal() -> None:
+    """Three times 0.1 and 0.3 are one value in a data frame, and where its engine counts it."""
+    frame = pl.DataFrame({"variant": ["A"] * 10 + ["B"] * 10, "score": [0.3, 0.1 + 0.1 + 0.1] * 10})
+    with duckdb.connect() as connection:
+        for df in (frame, connection.from_arrow(frame.to_arrow())):
+            variant = analyze_frame(df, control="A", goals={"score": "value"}).goals[0].variants[1]
+            assert variant.p_value is None
+            assert variant.mean == pytest.approx(0.3, rel=1e-15)
+
+
+def test_rows_without_a_number_of_orders_have_none() -> None:
+    frame = pl.DataFrame(
+        {
+            "variant": ["A", "A", "A", "B", "B", "B"],
+            "spent": [10.0, 0.0, 5.0, 12.0, 7.0, 0.0],
+            "orders": [1, None, 2, 3, 1, None],
+        }
+    )
+    asked: dict[str, Any] = {"control": "A", "goals": {"spent": "revenue"}, "orders": {"spent": "orders"}}
+    with duckdb.connect() as connection:
+        report = analyze_frame(connection.from_arrow(frame.to_arrow()), **asked)
+    assert differences(report, analyze_frame(frame, **asked)) == []
+    assert (
+        differences(report, analyze_frame(frame.with_columns(pl.col("orders").fill_null(0)), **asked)) == []
+    )
+    assert report.goals[0].variants[1].p_value is not None
+
+
+def test_a_ratio_to_nothing_has_no_mean() -> None:
+    frame = pl.DataFrame({"variant": ["A", "B"] * 50, "spent": [3.0] * 100, "orders": [0] * 100})
+    found = analyze_frame(frame, control="A", goals={"aov": Ratio("spent", "orders")}).goals[0].variants[1]
+    assert (found.mean, found.p_value) == (None, None)
