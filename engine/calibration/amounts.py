@@ -12,7 +12,14 @@ from engine.calibration.method import (
     outcome_of_estimates,
     outcome_of_means,
 )
-from engine.calibration.trials import LOG_DEVIATION, ORDERS, PARETO_SHAPE, OrderShape, Setting
+from engine.calibration.trials import (
+    LOG_DEVIATION,
+    ORDERS,
+    PARETO_SHAPE,
+    OrderShape,
+    Setting,
+    check_shape,
+)
 from engine.stats.arrays import FloatArray
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.quantiles import estimate_quantiles
@@ -34,6 +41,10 @@ class AmountsCase:
     orders: OrderShape
     uneven: int = 1
     arms: int = 2
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a shape of orders that does not exist."""
+        check_shape(self.orders)
 
     @property
     def name(self) -> str:

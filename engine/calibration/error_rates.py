@@ -11,6 +11,7 @@ from engine.calibration.amounts import AmountsCase
 from engine.calibration.bandits import BanditCase
 from engine.calibration.guardrails import GuardrailCase
 from engine.calibration.lift_priors import LiftPriorCase
+from engine.calibration.measures import MeasureCase
 from engine.calibration.method import (
     Case,
     Method,
@@ -20,6 +21,7 @@ from engine.calibration.method import (
 from engine.calibration.returning_visitors import ReturningVisitorsCase
 from engine.calibration.sample_ratio import SampleRatioCase
 from engine.calibration.segments import SegmentsCase
+from engine.calibration.several_covariates import CovariatesCase
 from engine.calibration.trials import Setting
 from engine.stats.arrays import BoolArray, FloatArray, IntArray
 
@@ -54,6 +56,11 @@ DEFAULT_SETTINGS: tuple[Case, ...] = (
     SegmentsCase(rate=0.1, visitors=2_000, affected=5),
     SampleRatioCase(visitors=14_000),
     SampleRatioCase(visitors=14_000, arms=4),
+    MeasureCase(measure="count", rate=1.5, visitors=1_000),
+    MeasureCase(measure="count", rate=1.5, visitors=1_800, uneven=9),
+    MeasureCase(measure="value", rate=1.0, visitors=500),
+    MeasureCase(measure="ratio", rate=2.0, visitors=1_000),
+    CovariatesCase(rate=50.0, visitors=200),
 )
 
 

@@ -12,9 +12,11 @@ from engine.calibration import (
     bandits,
     guardrails,
     lift_priors,
+    measures,
     returning_visitors,
     sample_ratio,
     segments,
+    several_covariates,
 )
 from engine.calibration.method import (
     FAMILY,
@@ -150,6 +152,8 @@ METHODS: tuple[Method, ...] = (
     *DAILY,
     *returning_visitors.METHODS,
     *amounts.METHODS,
+    *measures.METHODS,
+    *several_covariates.METHODS,
     *lift_priors.METHODS,
     *bandits.METHODS,
     *guardrails.METHODS,

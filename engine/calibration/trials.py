@@ -48,6 +48,12 @@ _ORDER_SQUARES: Mapping[OrderShape, float] = MappingProxyType(
 )
 
 
+def check_shape(orders: str | None) -> None:
+    """Raise ValueError for a shape of orders that does not exist."""
+    if orders is not None and orders not in ORDERS:
+        raise ValueError(f"orders are {' or '.join(map(repr, ORDERS))}, not {orders!r}")
+
+
 def order_variance(orders: OrderShape, rate: float) -> float:
     """Compute the variance of revenue per visitor, where a share `rate` buys once, for 1 on average."""
     return rate * _ORDER_SQUARES[orders] - rate**2
@@ -70,6 +76,7 @@ class Setting:
         """Raise ValueError for a setting that cannot be simulated."""
         if not 0 < self.rate < 1 or self.visitors < DAYS or self.arms < 2:
             raise ValueError(f"a rate between 0 and 1, {DAYS} visitors and 2 arms at least; got {self}")
+        check_shape(self.orders)
 
     @property
     def name(self) -> str:

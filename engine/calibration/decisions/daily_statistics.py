@@ -62,7 +62,7 @@ def _has_data(days: SimulatedDays) -> tuple[BoolArray, BoolArray]:
     case, hits = days.case, days.conversions
     is_revenue = np.full(case.goals, case.orders is not None)
     is_variant = np.arange(hits.shape[-1]) != 0
-    expected = fewest_expected(hits, days.visitors, 0, is_revenue=is_revenue)
+    expected = fewest_expected(hits, days.visitors, 0, is_mean=is_revenue)
     is_monitored = (expected >= FEWEST_CONVERSIONS) & is_variant
     visitors = np.broadcast_to(days.visitors.astype(np.int64), (*hits.shape[:2], hits.shape[-1]))
     is_enough = has_enough(

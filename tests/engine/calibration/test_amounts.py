@@ -41,3 +41,8 @@ def test_an_uneven_split_gives_the_variant_one_visitor_for_so_many_of_the_contro
     case = AmountsCase(rate=0.3, visitors=900, orders="pareto", uneven=9)
     amounts = case.draw(lift=0.0, runs=7, rng=np.random.default_rng(3)).amounts
     assert [arm.shape for arm in amounts] == [(7, 900), (7, 100)]
+
+
+def test_amounts_of_a_shape_that_does_not_exist_are_refused() -> None:
+    with pytest.raises(ValueError, match="not 'normal'"):
+        AmountsCase(rate=0.1, visitors=280, orders="normal")  # type: ignore[arg-type]

@@ -15,11 +15,13 @@ from engine.calibration.bandits import BanditCase
 from engine.calibration.error_rates import ErrorRates, measure
 from engine.calibration.guardrails import GuardrailCase
 from engine.calibration.lift_priors import LiftPriorCase
+from engine.calibration.measures import MeasureCase
 from engine.calibration.method import FAMILY, Sample
 from engine.calibration.methods import DAILY, METHODS
 from engine.calibration.returning_visitors import ReturningVisitorsCase
 from engine.calibration.sample_ratio import SampleRatioCase
 from engine.calibration.segments import SegmentsCase
+from engine.calibration.several_covariates import CovariatesCase
 from engine.calibration.trials import Setting
 from engine.stats.arrays import FloatArray
 from engine.stats.bayesian.priors import pre_period_prior
@@ -40,7 +42,25 @@ ALIKE = SegmentsCase(rate=0.1, visitors=600)
 MIXED = SegmentsCase(rate=0.1, visitors=600, affected=5)
 SPLIT = SampleRatioCase(visitors=2_800)
 FOUR_ARMS = Setting(rate=0.2, visitors=1_400, arms=4)
-CASES: tuple[Any, ...] = (SHOP, AMOUNTS, UNEVEN, DRAWN, FIXED, BANDIT, NO_HARM, HARM, ALIKE, MIXED, SPLIT)
+COUNTS = MeasureCase(measure="count", rate=1.5, visitors=500)
+RATIOS = MeasureCase(measure="ratio", rate=2.0, visitors=400)
+COVARIATES = CovariatesCase(rate=50.0, visitors=60)
+CASES: tuple[Any, ...] = (
+    SHOP,
+    AMOUNTS,
+    UNEVEN,
+    DRAWN,
+    FIXED,
+    BANDIT,
+    NO_HARM,
+    HARM,
+    ALIKE,
+    MIXED,
+    SPLIT,
+    COUNTS,
+    RATIOS,
+    COVARIATES,
+)
 
 
 @cache
@@ -149,6 +169,10 @@ BROKEN = (
     Broken("stratified by epoch", BANDIT, "bandits", "stratify", too_sure),
     Broken("non-inferiority", NO_HARM, "guardrails", "relative_z", with_too_sure_arms),
     Broken("guardrail broken", HARM, "guardrails", "relative_z", with_too_sure_arms),
+    Broken("Welch, measures", COUNTS, "measures", "metric_moments", too_sure),
+    Broken("Welch, no covariates", COVARIATES, "method", "compare_means", with_too_sure_arms),
+    Broken("CUPED, several", COVARIATES, "several_covariates", "adjust", too_sure),
+    Broken("Welch, measures", RATIOS, "measures", "metric_moments", too_sure),
     Broken("segment effects", ALIKE, "segments", "log_odds_ratios", too_sure),
     Broken("segment effects", ALIKE, "segments", "benjamini_hochberg", lambda _: as_if_alone),
     Broken("segment effects", MIXED, "segments", "log_odds_ratios", too_sure),

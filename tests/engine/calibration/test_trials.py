@@ -45,3 +45,8 @@ def test_the_detectable_lift_is_that_of_the_textbook() -> None:
 def test_an_impossible_setting_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="a rate between 0 and 1"):
         Setting(**{"rate": 0.1, "visitors": 100, **wrong})
+
+
+def test_orders_of_a_shape_that_does_not_exist_are_refused() -> None:
+    with pytest.raises(ValueError, match="orders are 'lognormal' or 'pareto', not 'normal'"):
+        Setting(rate=0.1, visitors=280, orders="normal")  # type: ignore[arg-type]
