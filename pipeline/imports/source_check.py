@@ -1,0 +1,120 @@
+"""Check of a source: its first rows as they would be imported."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import polars as pl
+
+from engine.design.project import draft_project
+from engine.local_days import epoch_microseconds
+from pipeline.imports.import_result import Imported, require_few_bad_rows
+from pipeline.imports.source_import import read_source_events, visitor_columns
+from pipeline.imports.visitor_rows import read_visitors
+from pipeline.imports.watermarks import Watermark, all_watermarks
+from pipeline.sources.definition_files import DefinedSource
+from pipeline.sources.tables import BadRow, Chunk, UnreadableSourceError, read_tables, require_columns
+
+ROWS_SHOWN: Final = 10
+_EVENT_COLUMNS: Final = (
+    *("type", "visitor_id", "user_id", "experiment_id", "variant_id", "event_name", "value"),
+    *("revenue_cents", "currency", "transaction_id", "is_refund", "is_bot"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedSource:
+    """A usable source: its first rows, times in UTC, those of them that are unusable, and its watermarks.
+
+    `warning` says that more of them than `max_bad_share` are unusable.
+    """
+
+    name: str
+    kind: str
+    tables: tuple[str, ...]
+    rows: tuple[dict[str, Any], ...]
+    bad_rows: tuple[BadRow, ...]
+    warning: str | None
+    watermarks: dict[str, Watermark]
+
+    def as_json(self) -> dict[str, Any]:
+        """Build the object that programs read; the watermarks are by project."""
+        return {
+            "source": self.name,
+            "kind": self.kind,
+            "tables": list(self.tables),
+            "rows": list(self.rows),
+            "rejected": [{"line": bad.line, "reason": bad.reason} for bad in self.bad_rows],
+            "warning": self.warning,
+            "watermarks": msgspec.to_builtins(self.watermarks),
+        }
+
+
+def check_source(defined: DefinedSource, data_dir: Path, *, now: datetime) -> CheckedSource:
+    """Read the first ten rows of a source, and the columns of each table; UnreadableSourceError.
+
+    Amounts without a currency are of US dollars, as the project is not known.
+    """
+    source, tables = defined.source, defined.tables()
+    first = Chunk(pl.DataFrame())
+    for table in tables:
+        for chunk in read_tables([table]):
+            require_columns(chunk, source.columns.named)
+            first = chunk if first.rows.is_empty() else first
+            if chunk.rows.height:
+                break
+    first = Chunk(first.rows.head(ROWS_SHOWN), first.bad_rows[:ROWS_SHOWN], table=first.table)
+    rows, bad = _understood(defined, first, now=now) if first.rows.height else ((), first.bad_rows)
+    return CheckedSource(
+        name=defined.name,
+        kind=source.kind,
+        tables=tuple(table.name for table in tables),
+        rows=rows,
+        bad_rows=bad,
+        warning=_warning(bad, len(rows), source.max_bad_share),
+        watermarks=all_watermarks(data_dir, defined.name),
+    )
+
+
+def _warning(bad: tuple[BadRow, ...], usable: int, largest_share: float) -> str | None:
+    try:
+        require_few_bad_rows(Imported().with_rejected(bad), usable, largest_share)
+    except UnreadableSourceError as error:
+        return f"a table of such rows would be refused: {error}"
+    return None
+
+
+def _understood(
+    defined: DefinedSource, chunk: Chunk, *, now: datetime
+) -> tuple[tuple[dict[str, Any], ...], tuple[BadRow, ...]]:
+    now_us = epoch_microseconds(now)
+    if defined.source.kind == "visitors":
+        read = read_visitors(chunk, visitor_columns(defined.source), now_us=now_us)
+        amounts = pl.exclude("^content:.*$")
+        return _shown(read.rows.select(amounts)), read.bad_rows
+    project = draft_project(
+        {"name": "Check", "url": "https://example.com"},
+        id="prj_check",
+        account_id="acc_check",
+        sdk_key="pk_check",
+        now=now,
+    )
+    events = read_source_events(chunk, defined.source, project, now_us=now_us)
+    shown = events.events.select("occurred_at", *_EVENT_COLUMNS, *sorted(_segments(events.events)))
+    return _shown(shown), events.bad_rows
+
+
+def _segments(events: pl.DataFrame) -> list[str]:
+    names = events.columns[events.columns.index("traffic_source") : events.columns.index("visitor_identity")]
+    return [*(name for name in names if events[name].null_count() < events.height), "custom"]
+
+
+def _shown(rows: pl.DataFrame) -> tuple[dict[str, Any], ...]:
+    """Write times in UTC, and leave out what is unknown."""
+    at = pl.from_epoch(pl.col("occurred_at"), time_unit="us").dt.strftime("%Y-%m-%dT%H:%M:%S%.fZ")
+    named = rows.select(at.alias("time"), pl.exclude("occurred_at"))
+    return tuple(
+        {name: value for name, value in row.items() if value is not None} for row in named.to_dicts()
+    )

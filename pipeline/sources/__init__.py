@@ -1,0 +1,1 @@
+"""Sources of imports: files, databases and lakes, read in chunks, and their descriptions."""

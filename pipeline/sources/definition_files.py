@@ -1,0 +1,87 @@
+"""Files that describe sources: found, read, and refused in one sentence."""
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from pipeline.sources.definition import Source
+from pipeline.sources.locations import find_tables, with_variables
+from pipeline.sources.tables import Table, UnreadableSourceError
+
+# Folder of the data folder whose files are imported by default.
+FOLDER: Final = "sources"
+
+
+class InvalidSourceError(Exception):
+    """A file that describes no usable source; the message names the file and every problem."""
+
+
+@dataclass(frozen=True, slots=True)
+class DefinedSource:
+    """A source with the name and the folder of its file."""
+
+    name: str
+    folder: Path
+    source: Source
+
+    def with_variables(self) -> "DefinedSource":
+        """Replace the variables of its locations by their values; UnreadableSourceError."""
+        locations = tuple(with_variables(one) for one in self.source.locations)
+        return replace(self, source=self.source.model_copy(update={"location": locations}))
+
+    def tables(self) -> list[Table]:
+        """Find its tables as they are now; UnreadableSourceError."""
+        try:
+            query = self.source.query(self.folder)
+        except (OSError, UnicodeDecodeError) as error:
+            raise UnreadableSourceError(f"{self.source.sql_file} cannot be read: {error}") from error
+        return find_tables(self.source.locations, query=query, base=self.folder)
+
+
+def read_definition(path: Path) -> DefinedSource:
+    """Read a file that describes a source; InvalidSourceError."""
+    try:
+        fields = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidSourceError(f"{path} cannot be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidSourceError(f"{path.name} is no TOML: {error}") from error
+    try:
+        return DefinedSource(path.stem, path.parent, Source.model_validate(fields))
+    except ValidationError as error:
+        problems = map(_sentence, error.errors(include_url=False, include_context=False))
+        raise InvalidSourceError(f"{path.name}: {'; '.join(dict.fromkeys(problems))}") from None
+
+
+def read_definitions(paths: Sequence[Path], data_dir: Path) -> list[DefinedSource]:
+    """Read the files at `paths`, or those of the data folder without any; InvalidSourceError."""
+    folder = data_dir / FOLDER
+    found = list(paths) or sorted(folder.glob("*.toml"))
+    if not found:
+        raise InvalidSourceError(
+            f"no source is described in {folder}; name a file to import, or describe one"
+        )
+    definitions = [read_definition(path) for path in found]
+    names = [one.name for one in definitions]
+    if len(set(names)) < len(names):
+        raise InvalidSourceError("two of the sources have one name; rename a file")
+    # Exposures first, as they create the experiments; the results are the same in any order.
+    return sorted(definitions, key=lambda one: one.source.kind == "events")
+
+
+def _sentence(problem: ErrorDetails) -> str:
+    # A location has one type of two, which are told apart by a part of the place.
+    place = ".".join(
+        str(part) for part in problem["loc"] if not str(part).startswith(("constrained", "tuple"))
+    )
+    if problem["type"] == "missing":
+        return f"{place} is missing"
+    if problem["type"] == "extra_forbidden":
+        return f"{place} is no key of a source"
+    message = problem["msg"].removeprefix("Value error, ")
+    return f"{place}: {message}" if place else message

@@ -1,0 +1,1 @@
+"""Databases that imports read: the rows of a query, in chunks."""

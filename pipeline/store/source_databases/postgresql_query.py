@@ -1,0 +1,108 @@
+"""PostgreSQL of others: a query's rows by a cursor of the server, in one snapshot."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import polars as pl
+import psycopg
+from psycopg.types.string import TextLoader
+
+from pipeline.store.source_databases.queries import Query, SourceDatabaseError
+
+_CONNECT_SECONDS: Final = 10
+_SESSION: Final = (
+    "SET client_encoding = 'UTF8'",
+    "SET TimeZone = 'UTC'",
+    "SET DateStyle = 'ISO'",
+    "SET IntervalStyle = 'iso_8601'",
+    # Rows come in the same order each time.
+    "SET synchronize_seqscans = off",
+    "SET max_parallel_workers_per_gather = 0",
+)
+_WHOLE: Final = ("int2", "int4", "int8", "oid")
+_TIMES: Final = {
+    "timestamp": ("%Y-%m-%d %H:%M:%S%.f", None),
+    "timestamptz": ("%Y-%m-%d %H:%M:%S%.f%#z", "UTC"),
+}
+
+
+def read_postgresql(url: str, query: Query, *, rows: int) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a query as frames of at most so many rows, of one snapshot of the database.
+
+    Whole numbers, doubles, booleans, dates and times have their types, every other value is text.
+
+    Raises:
+        SourceDatabaseError: the server cannot be reached, or refuses the query.
+    """
+    try:
+        with _connected(url) as connection, connection.cursor("truelift_import") as cursor:
+            cursor.itersize = rows
+            cursor.execute(query.statement.encode())
+            while True:
+                found = cursor.fetchmany(rows)
+                # Without rows at all, the columns are told all the same.
+                yield _frame(cursor, found)
+                if len(found) < rows:
+                    return
+    except psycopg.Error as error:
+        raise SourceDatabaseError(_sentence(error, url)) from None
+
+
+def _connected(url: str) -> psycopg.Connection[Any]:
+    # The URL's own limit stands before this one.
+    parameters = {"connect_timeout": _CONNECT_SECONDS, **psycopg.conninfo.conninfo_to_dict(url)}
+    connection = psycopg.connect(psycopg.conninfo.make_conninfo("", **parameters), autocommit=True)
+    for statement in _SESSION:
+        connection.execute(statement.encode())
+    connection.autocommit = False
+    connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+    connection.read_only = True
+    for known in connection.adapters.types:
+        for oid in filter(None, (known.oid, known.array_oid)):
+            connection.adapters.register_loader(oid, TextLoader)
+    return connection
+
+
+def _frame(cursor: psycopg.ServerCursor[Any], rows: list[tuple[str | None, ...]]) -> pl.DataFrame:
+    description = cursor.description or ()
+    values = list(zip(*rows, strict=True)) or [()] * len(description)
+    names = [column.name for column in description]
+    if len(set(names)) != len(names):
+        raise SourceDatabaseError("the query has two columns of one name; rename one with AS")
+    texts = [
+        pl.Series(column.name, texts, pl.String) for column, texts in zip(description, values, strict=True)
+    ]
+    kinds = [cursor.adapters.types.get(column.type_code) for column in description]
+    typed = [
+        _typed(pl.col(column.name), kind.name if kind else "")
+        for column, kind in zip(description, kinds, strict=True)
+    ]
+    return pl.DataFrame(texts).select(typed)
+
+
+def _typed(column: pl.Expr, kind: str) -> pl.Expr:
+    """Convert the text of a value; times such as `infinity` become null."""
+    if kind in _WHOLE:
+        return column.cast(pl.Int64)
+    if kind in {"float4", "float8"}:
+        return column.cast(pl.Float64, strict=False)
+    if kind == "bool":
+        return column == "t"
+    if kind == "date":
+        return column.str.to_date("%Y-%m-%d", strict=False)
+    if kind in _TIMES:
+        form, zone = _TIMES[kind]
+        return column.str.to_datetime(form, time_unit="us", time_zone=zone, strict=False)
+    return column
+
+
+def _sentence(error: psycopg.Error, url: str) -> str:
+    """Take the first line of an error, unless it is about the URL, which may have a password."""
+    text = str(error).strip().partition("\n")[0]
+    if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
+        return "the URL is not one of PostgreSQL; write postgresql://user@host/database"
+    try:
+        password = str(psycopg.conninfo.conninfo_to_dict(url).get("password") or "")
+    except psycopg.Error:
+        password = ""
+    return text.replace(password, "***") if password else text
