@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from engine.design.experiment import Experiment
+from engine.design.goals import counts_money
 from pipeline.events.attributes import UNKNOWN_CLIENT, Client, identity_of, segments_of
 from pipeline.events.body import EventBody
 from pipeline.events.browser_money import BrowserMoney
@@ -61,13 +62,12 @@ class ProjectIds:
                 goal.tracking["event_name"]
                 for experiment in all_experiments
                 for goal in experiment.goals
-                if goal.goal_type == "revenue" or "value_param" in goal.tracking
+                if counts_money(goal.goal_type, goal.tracking)
             ),
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RequestContext:
+class RequestContext(msgspec.Struct, frozen=True):
     """Facts about a request that its events share.
 
     `received_us` is the time of receipt (epoch µs, UTC), `sender` the kind of sender, `client` the visitor's
@@ -86,8 +86,7 @@ class RequestContext:
     browser_money: BrowserMoney | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DecodedEvents:
+class DecodedEvents(msgspec.Struct, frozen=True):
     """Rows to store, and one result for each event in the order of the request."""
 
     rows: list[EventRow]

@@ -11,7 +11,7 @@ MAX_AHEAD_US: Final = 10 * 60 * MICROSECONDS
 MAX_AGE_US: Final = 30 * 24 * 3600 * MICROSECONDS
 
 # The end of the year 9999; the bound also keeps every difference within 64 bits.
-_MAX_MILLISECONDS: Final = 253_402_300_800_000
+MAX_MILLISECONDS: Final = 253_402_300_800_000
 
 
 class InvalidTimestampError(ValueError):
@@ -29,7 +29,7 @@ def microseconds(timestamp: Timestamp) -> int:
     """
     if isinstance(timestamp, str):
         return _from_text(timestamp)
-    if not 0 <= timestamp <= _MAX_MILLISECONDS:
+    if not 0 <= timestamp <= MAX_MILLISECONDS:
         raise InvalidTimestampError(f"{timestamp!r} is no time in milliseconds since 1970")
     return int(timestamp * 1000)
 

@@ -1,1 +1,1 @@
-"""Imports of files: tables of visitors or events."""
+"""Imports of tables of visitors or events."""

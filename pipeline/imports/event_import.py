@@ -1,59 +1,98 @@
-"""Import of files of events into the store."""
+"""Import of tables of events into the store."""
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Final, Literal
 
 import polars as pl
 
 from engine.design.project import Project
 from pipeline.clock import utc_now_us
 from pipeline.events.decode import ProjectIds, RequestContext
-from pipeline.imports.event_rows import number_events, read_event_rows
-from pipeline.imports.import_result import Imported, ImportStores
-from pipeline.imports.tables import read_files
-from pipeline.store.warehouse.connection import Cursor
-from pipeline.store.warehouse.events import EventRow, to_batch
+from pipeline.imports.event_contents import number_events
+from pipeline.imports.event_rows import read_event_rows
+from pipeline.imports.import_result import Imported, ImportStores, require_few_bad_rows
+from pipeline.imports.staged_rows import StagedChunk, staged_rows
+from pipeline.sources.tables import Table, read_tables
 from pipeline.store.warehouse.imports.content_counts import ContentCounts
 from pipeline.store.warehouse.imports.stored_rows import find_stored_events
 
+Stage = Literal["reading", "storing"]
+# Gets the progress of a stage as of a Chunk.
+OnProgress = Callable[[Stage, int], None]
+NO_PROGRESS: Final[OnProgress] = lambda _stage, _done: None  # noqa: E731 - a default argument
+
 
 def import_events(
-    paths: Sequence[Path],
+    tables: Sequence[Table],
     project: Project,
     *,
     store: ImportStores,
-    on_progress: Callable[[int], None] = lambda _: None,
+    max_bad_share: float = 1.0,
+    on_progress: OnProgress = NO_PROGRESS,
 ) -> Imported:
-    """Import files of one row per event, of any age, read as one; rejected rows are in the result.
+    """Import tables of one row per event, of any age, read as one; rejected rows are in the result.
 
-    Rows are read, compared with the stored events and committed in chunks of 50,000.
+    All rows are read before the first is stored, so that nothing is stored of a table that breaks off.
 
     Raises:
-        UnreadableFileError: a file cannot be read.
+        UnreadableSourceError: a table cannot be read, or more than the share `max_bad_share` is unusable.
     """
-    context = RequestContext(
+    context = import_context(store, project)
+    imported, usable = Imported(), 0
+    with staged_rows(store) as staged:
+        for chunk in read_tables(tables):
+            read = read_event_rows(chunk, context)
+            staged.add(StagedChunk(chunk.table, read.events, chunk.done))
+            imported = imported.with_rejected(read.bad_rows)
+            usable += read.events.height
+            on_progress("reading", chunk.done)
+        require_few_bad_rows(imported, usable, max_bad_share)
+        return imported.plus(store_events(staged, project.id, store=store, on_progress=on_progress))
+
+
+def import_context(store: ImportStores, project: Project) -> RequestContext:
+    """Build the facts that imported events of a project share: they are of any age, and trusted."""
+    return RequestContext(
         received_us=utc_now_us(),
         project_ids=ProjectIds.of(store.catalog.experiments.of_project(project.id)),
         sender="import",
         max_age_us=None,
     )
+
+
+def store_events(
+    staged: Iterable[StagedChunk],
+    project_id: str,
+    *,
+    store: ImportStores,
+    over: Collection[str] = (),
+    on_progress: OnProgress = NO_PROGRESS,
+) -> Imported:
+    """Store the new ones of staged events: each chunk is compared with the store and committed.
+
+    New exposures of the experiments with an id in `over` are left out.
+    """
     imported = Imported()
     store.ingest.load()
     with store.warehouse.cursor() as cursor:
         counts = ContentCounts(cursor, "events_read")
-        for chunk in read_files(paths):
-            read = read_event_rows(chunk, context)
-            batch = _new_events(cursor, project.id, number_events(read, counts))
-            store.ingest.write_now(project.id, batch)
-            new, known = batch.height, len(read.rows) - batch.height
-            chunk_result = Imported(rows=new, events=new, known_rows=known, known_events=known)
-            imported = imported.plus(chunk_result).with_rejected(read.bad_rows)
-            on_progress(chunk.bytes_read)
+        for chunk in staged:
+            events = number_events(chunk.rows, counts)
+            batch = events.unique("event_key", keep="first", maintain_order=True)
+            stored = find_stored_events(cursor, project_id, batch["event_key"])
+            batch = batch.filter(~pl.col("event_key").is_in(stored.implode()))
+            known = events.height - batch.height
+            of_over = pl.col("experiment_id").is_in(list(over)).fill_null(value=False)
+            left_out, batch = batch.filter(of_over).height, batch.filter(~of_over)
+            store.ingest.write_now(project_id, batch)
+            imported = imported.plus(
+                Imported(
+                    rows=batch.height,
+                    events=batch.height,
+                    left_out=left_out,
+                    known_rows=known,
+                    known_events=known,
+                )
+            )
+            on_progress("storing", chunk.done)
     return imported
-
-
-def _new_events(cursor: Cursor, project_id: str, events: Sequence[EventRow]) -> pl.DataFrame:
-    """Lay out the events whose ids are not stored, the first of each id."""
-    batch = to_batch(events).unique("event_key", keep="first", maintain_order=True)
-    stored = find_stored_events(cursor, project_id, batch["event_key"])
-    return batch.filter(~pl.col("event_key").is_in(stored.implode()))

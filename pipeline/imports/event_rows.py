@@ -1,7 +1,7 @@
 """Tables of one row per event: decoded by the rules of the API, and completed to batches of the store."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import msgspec
@@ -15,13 +15,14 @@ from pipeline.events.decode import (
     decode_conversions,
     decode_tracked,
 )
-from pipeline.events.hashing import hash64
 from pipeline.events.schema import CONVERSION, ConvertEvent, TrackEvent
 from pipeline.events.timestamps import microseconds
-from pipeline.imports.row_contents import hash_fields, hash_texts, number_rows, numbered_ids
-from pipeline.imports.tables import LINE, BadRow, Chunk
-from pipeline.store.warehouse.events import EVENT_SCHEMA, EventRow
-from pipeline.store.warehouse.imports.content_counts import ContentCounts
+from pipeline.imports.event_contents import CLAIMED_AT, HAS_ID
+from pipeline.imports.plain_events import WITHOUT_ID, decode_plain
+from pipeline.imports.row_contents import keys_of
+from pipeline.sources.tables import LINE, BadRow, Chunk
+from pipeline.sources.times import is_in_calendar
+from pipeline.store.warehouse.events import EVENT_SCHEMA, EventRow, to_batch
 
 _TRACK_FIELDS: Final = frozenset(TrackEvent.__struct_fields__)
 _CONVERT_FIELDS: Final = frozenset(ConvertEvent.__struct_fields__)
@@ -31,30 +32,55 @@ _NUMBER_OF: Final[dict[str, type[int] | type[float]]] = {
     "revenue_cents": int,
     "timestamp": int,
 }
-# Stands for the id of a row that has none while the row is decoded.
-_WITHOUT_ID: Final = "row"
-_CONTENT_FIELDS: Final = (
-    *("type", "visitor_id", "user_id", "experiment_id", "variant_id", "goal_id", "url", "selector"),
-    *("event_name", "value", "revenue_cents", "currency", "transaction_id", "is_refund"),
-)
+_ATTRIBUTES: Final = frozenset({"attributes"})
+# Every other column is an attribute; that of the name has several of them.
+_NO_ATTRIBUTES: Final = (_TRACK_FIELDS | _CONVERT_FIELDS) - _ATTRIBUTES
+
+# No decoder nests so deep: the API refuses such an event in its own words.
+_TOO_DEEP: Final = b'{"attributes":{"nested":' + b"[" * 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadEvents:
-    """Valid rows of a chunk as events, and the invalid ones.
+    """Valid rows of a chunk in EVENT_SCHEMA with `CLAIMED_AT` and `HAS_ID`, and the invalid ones."""
 
-    `contents` has the hash of each event's content where its row has no event id, None where it has one.
-    """
-
-    rows: list[EventRow]
-    contents: list[int | None]
+    events: pl.DataFrame
     bad_rows: tuple[BadRow, ...]
 
 
 def read_event_rows(chunk: Chunk, context: RequestContext) -> ReadEvents:
     """Decode each row as an event; a row without an event id gets its id later, from its content."""
-    found: list[tuple[EventRow, int | None]] = []
-    bad = list(chunk.bad_rows)
+    chunk = _within_calendar(chunk)
+    attributes = [name for name in chunk.rows.columns if name != LINE and name not in _NO_ATTRIBUTES]
+    plain = decode_plain(chunk.rows, attributes, context, _attributes_of)
+    left = chunk.rows.join(plain.select(LINE), on=LINE, how="anti", maintain_order="left")
+    decoded, bad = _decode_rows(replace(chunk, rows=left), context)
+    return ReadEvents(
+        events=pl.concat([plain, decoded]).sort(LINE).drop(LINE),
+        bad_rows=tuple(sorted([*chunk.bad_rows, *bad], key=lambda row: row.line)),
+    )
+
+
+def _within_calendar(chunk: Chunk) -> Chunk:
+    """Move rows with a date or time that no calendar has to the invalid ones."""
+    bad: list[BadRow] = []
+    rows = chunk.rows
+    for name, kind in rows.schema.items():
+        is_usable = rows.select(is_in_calendar(name, kind).alias(name))[name]
+        if not is_usable.all():
+            message = f"invalid_timestamp: {name!r} is outside of the years 1 to 9999"
+            bad += [BadRow(line, message, chunk.table) for line in rows.filter(~is_usable)[LINE]]
+            rows = rows.filter(is_usable)
+    return replace(chunk, rows=rows, bad_rows=(*chunk.bad_rows, *bad)) if bad else chunk
+
+
+def _decode_rows(chunk: Chunk, context: RequestContext) -> tuple[pl.DataFrame, list[BadRow]]:
+    """Decode rows one by one, as the API does: EVENT_SCHEMA with LINE, `CLAIMED_AT` and `HAS_ID`."""
+    found: list[EventRow] = []
+    lines: list[int] = []
+    claimed: list[int | None] = []
+    has_id: list[bool] = []
+    bad: list[BadRow] = []
     rows = chunk.rows.drop(LINE).iter_rows(named=True)
     lined = zip(chunk.rows[LINE].to_list(), map(_given, rows), strict=True)
     while batch := list(itertools.islice(lined, MAX_EVENTS)):
@@ -64,47 +90,46 @@ def read_event_rows(chunk: Chunk, context: RequestContext) -> ReadEvents:
             accepted = iter(decoded.rows)
             for (line, row), result in zip(chosen, decoded.results, strict=True):
                 if result.status == "rejected":
-                    bad.append(BadRow(line, f"{result.code}: {result.message}", chunk.path.name))
+                    bad.append(BadRow(line, f"{result.code}: {result.message}", chunk.table))
                 else:
-                    event = next(accepted)
-                    found.append((event, None if "event_id" in row else _content_of(event, row)))
-    return ReadEvents(
-        rows=[event for event, _ in found],
-        contents=[content for _, content in found],
-        bad_rows=tuple(sorted(bad, key=lambda row: row.line)),
+                    found.append(next(accepted))
+                    lines.append(line)
+                    claimed.append(_claimed_at(row))
+                    has_id.append("event_id" in row)
+    events = to_batch(found).with_columns(
+        pl.Series(LINE, lines, pl.Int64),
+        pl.Series(CLAIMED_AT, claimed, pl.Int64),
+        pl.Series(HAS_ID, has_id, pl.Boolean),
     )
+    return events, bad
 
 
-def number_events(read: ReadEvents, counts: ContentCounts) -> list[EventRow]:
-    """Give the events without ids theirs: `import-<content>-<number among equal rows>`."""
-    contents = pl.Series([content for content in read.contents if content is not None], dtype=pl.UInt64)
-    if contents.is_empty():
-        return read.rows
-    ids = iter(numbered_ids(contents, number_rows(contents, counts)))
-    return [
-        event if content is None else _with_id(event, f"import-{next(ids)}")
-        for event, content in zip(read.rows, read.contents, strict=True)
-    ]
+def _attributes_of(cells: dict[str, Any]) -> dict[str, Any] | None:
+    """Build the attributes of a row from the cells that attributes are built of, as they are sent."""
+    given = _event_object(_given(cells), _ATTRIBUTES).get("attributes")
+    decoded: dict[str, Any] | None = msgspec.json.decode(msgspec.json.encode(given))
+    return decoded
 
 
-def _with_id(event: EventRow, event_id: str) -> EventRow:
-    return event._replace(event_id=event_id, event_key=hash64(event_id))
-
-
-def _content_of(event: EventRow, row: dict[str, Any]) -> int:
-    """Hash what happened, to whom and when; attributes, like segments, are no part of it."""
+def _claimed_at(row: dict[str, Any]) -> int | None:
     claimed = msgspec.to_builtins(_typed("timestamp", row.get("timestamp")))
-    # A row without a time is stored at that of the import, and one ahead of it as well.
-    at = None if claimed is None else microseconds(claimed)
-    return hash_fields([at, *(getattr(event, field) for field in _CONTENT_FIELDS)])
+    return None if claimed is None else microseconds(claimed)
 
 
 def _decode(rows: list[dict[str, Any]], context: RequestContext, *, is_conversion: bool) -> DecodedEvents:
     fields = _CONVERT_FIELDS if is_conversion else _TRACK_FIELDS
-    complete = ({"event_id": _WITHOUT_ID, **row} for row in rows)
-    events = [msgspec.Raw(msgspec.json.encode(_event_object(row, fields))) for row in complete]
+    complete = ({"event_id": WITHOUT_ID, **row} for row in rows)
+    events = [_encoded(row, fields) for row in complete]
     body = EventBody(events, None, None, size=sum(memoryview(event).nbytes for event in events))
     return (decode_conversions if is_conversion else decode_tracked)(body, context)
+
+
+def _encoded(row: dict[str, Any], fields: frozenset[str]) -> msgspec.Raw:
+    """Encode a row as the JSON of an event, one that is refused where its attributes nest too deep."""
+    try:
+        return msgspec.Raw(msgspec.json.encode(_event_object(row, fields)))
+    except RecursionError:
+        return msgspec.Raw(_TOO_DEEP)
 
 
 def _given(row: dict[str, Any]) -> dict[str, Any]:
@@ -132,7 +157,7 @@ def _typed(name: str, value: Any) -> Any:  # noqa: ANN401 - whatever a cell hold
 
 def _object(text: object) -> dict[str, Any]:
     if isinstance(text, dict):
-        return text
+        return _given(text)
     try:
         value = msgspec.json.decode(text) if isinstance(text, str) else {}
     except msgspec.DecodeError:
@@ -158,7 +183,7 @@ def event_batch(frame: pl.DataFrame, *, received_at: int | None = None) -> pl.Da
     """
     for text, key in KEYED_COLUMNS.items():
         if text in frame.columns:
-            frame = frame.with_columns(_keys_of(frame[text]).alias(key))
+            frame = frame.with_columns(keys_of(frame[text]).alias(key))
     arrival = pl.col("occurred_at") if received_at is None else pl.lit(received_at)
     frame = frame.with_columns(arrival.cast(pl.Int64).alias("received_at"))
     flags = [pl.lit(False).alias(name) for name in ("is_refund", "is_bot") if name not in frame.columns]
@@ -168,9 +193,3 @@ def event_batch(frame: pl.DataFrame, *, received_at: int | None = None) -> pl.Da
     return frame.select(
         pl.col(name).cast(kind) for name, kind in EVENT_SCHEMA.items() if name in frame.columns
     )
-
-
-def _keys_of(texts: pl.Series) -> pl.Series:
-    """Hash each text, once for each distinct one."""
-    distinct = texts.drop_nulls().unique()
-    return texts.replace_strict(distinct, hash_texts(distinct), return_dtype=pl.UInt64, default=None)

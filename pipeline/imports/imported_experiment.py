@@ -7,12 +7,18 @@ from typing import Any, Final
 
 from engine.design import lifecycle
 from engine.design.experiment import Experiment
+from engine.design.invariants import START_REQUIREMENTS
+from engine.design.pauses import Pause
 from engine.design.project import Project
-from pipeline.imports.tables import UnreadableFileError
-from pipeline.imports.visitor_rows import VisitorColumns, VisitorFiles
+from engine.errors import TransitionError
+from engine.local_days import from_epoch_microseconds
+from pipeline.clock import utc_now
+from pipeline.imports.visitor_rows import VisitorColumns, VisitorTables
 from pipeline.requests.experiments import create_draft
+from pipeline.sources.tables import UnreadableSourceError
 from pipeline.store.catalog.catalog import Catalog
-from pipeline.store.warehouse.imports.stored_rows import StoredRowKinds
+from pipeline.store.warehouse.connection import Cursor
+from pipeline.store.warehouse.imports.stored_rows import ImportedInto, StoredRowKinds, find_last_exposure
 
 ACTOR: Final = "import"
 
@@ -22,7 +28,7 @@ class ImportRefusedError(Exception):
 
 
 def find_experiment(
-    catalog: Catalog, project: Project, files: VisitorFiles, variants: Sequence[str]
+    catalog: Catalog, project: Project, files: VisitorTables, variants: Sequence[str]
 ) -> Experiment | None:
     """Find the experiment of that name with the goals of the files and at least their variants.
 
@@ -42,7 +48,7 @@ def find_experiment(
     if not found:
         return None
     experiment = min(found, key=lambda one: len(one.variants))
-    if experiment.status in {"completed", "archived"}:
+    if is_over(experiment):
         raise ImportRefusedError(
             f"'{files.name}' is {experiment.status}, so further rows would not count; "
             "import under another --name"
@@ -51,13 +57,23 @@ def find_experiment(
 
 
 def draft_for_files(
-    catalog: Catalog, project: Project, files: VisitorFiles, variants: Sequence[str], *, now: datetime
+    catalog: Catalog, project: Project, files: VisitorTables, variants: Sequence[str], *, now: datetime
 ) -> Experiment:
-    """Draft the experiment of the files; UnreadableFileError where no row has the control."""
+    """Draft the experiment of the files.
+
+    Raises:
+        UnreadableSourceError: no row has the control.
+        ImportRefusedError: all rows have the control, so that the experiment could not start.
+    """
     if files.control not in variants:
-        raise UnreadableFileError(
+        raise UnreadableSourceError(
             f"no row of '{files.columns.variant}' is the control {files.control!r}; "
             f"it has {', '.join(variants)}"
+        )
+    if len(variants) < START_REQUIREMENTS["variants"]:
+        raise ImportRefusedError(
+            f"all rows of '{files.columns.variant}' are the control {files.control!r}; "
+            "import them once a row has another variant"
         )
     control_first = sorted(variants, key=lambda name: name != files.control)
     fields: dict[str, Any] = {
@@ -99,23 +115,72 @@ def require_same_columns(experiment: Experiment, stored: StoredRowKinds, columns
             )
 
 
-def start_with_first_visitor(catalog: Catalog, experiment: Experiment, first: datetime) -> Experiment:
-    """Start a draft at the time of its first visitor; move an imported start back to an earlier visitor."""
+def find_last_visit(cursor: Cursor, experiment: Experiment) -> datetime | None:
+    """Find the time of the last stored exposure of an experiment; None without any."""
+    last_us = find_last_exposure(cursor, ImportedInto(experiment.project_id, experiment.id))
+    return None if last_us is None else from_epoch_microseconds(last_us)
+
+
+def run_from_first_to_last_visitor(
+    catalog: Catalog, experiment: Experiment, *, first: datetime, last: datetime | None
+) -> Experiment:
+    """Start a draft at the time of its first visitor, paused from the last one up to now.
+
+    An imported start is moved back to an earlier visitor, and the pause of an earlier import to later ones.
+    All of it is one change: without the pause, a look in between would count the gap for good.
+    """
+    if is_over(experiment):
+        return experiment
 
     def decide(current: Experiment) -> Experiment:
         if current.status == "draft":
             # The file is the past: the experiment began with its first visitor.
-            return lifecycle.start(replace(current, created_at=first, updated_at=first), now=first)
-        if _begins_later(current, first):
-            return replace(current, created_at=first, started_at=first)
-        return current
+            current = lifecycle.start(replace(current, created_at=first, updated_at=first), now=first)
+        elif _begins_later(current, first):
+            current = replace(current, created_at=first, started_at=first)
+        return _paused_since(current, last, now=utc_now())
 
-    if experiment.status != "draft" and not _begins_later(experiment, first):
-        return experiment
     return catalog.experiments.change(experiment.project_id, experiment.id, decide, actor=ACTOR)
 
 
+def pause_since_last_visitor(
+    catalog: Catalog, experiment: Experiment, *, last: datetime | None, now: datetime
+) -> Experiment:
+    """Record the time from the last visitor to the import as a pause, which the plan does not count.
+
+    Pauses that end after that visitor, as that of an earlier import, are replaced. Nothing changes where no
+    visitor was counted, or the experiment is not running.
+    """
+    if last is None or last >= now or experiment.status != "running":
+        return experiment
+    return catalog.experiments.change(
+        experiment.project_id, experiment.id, lambda one: _paused_since(one, last, now=now), actor=ACTOR
+    )
+
+
+def is_over(experiment: Experiment) -> bool:
+    """Tell whether the results of the experiment are frozen, so that no further row counts."""
+    return experiment.status in {"completed", "archived"}
+
+
+def require_start(experiment: Experiment, first: datetime) -> None:
+    """Raise ImportRefusedError where a draft could not start with its first visitor."""
+    try:
+        lifecycle.start(experiment, now=first)
+    except TransitionError as error:
+        lacks = "; ".join(problem.message for problem in error.problems)
+        raise ImportRefusedError(f"{error}, which an import does: {lacks}") from error
+
+
+def _paused_since(experiment: Experiment, last: datetime | None, *, now: datetime) -> Experiment:
+    if last is None or last >= now or experiment.status != "running":
+        return experiment
+    earlier = (one for one in experiment.pauses if one.ended_at and one.ended_at <= last)
+    return replace(experiment, pauses=(*earlier, Pause(started_at=last, ended_at=now)))
+
+
 def _begins_later(experiment: Experiment, first: datetime) -> bool:
-    """Tell whether an import started the experiment, later than that."""
+    """Tell whether an import started the experiment, which is not over, later than that."""
     started = experiment.started_at
-    return started is not None and started == experiment.created_at and started > first
+    is_later = started is not None and started == experiment.created_at and started > first
+    return is_later and not is_over(experiment)

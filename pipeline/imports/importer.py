@@ -1,9 +1,7 @@
-"""Import of files of visitors into the store."""
+"""Import of tables of visitors into the store."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Self
 
 import numpy as np
 import polars as pl
@@ -12,14 +10,17 @@ from engine.design.project import Project
 from engine.local_days import epoch_microseconds, from_epoch_microseconds
 from pipeline.clock import utc_now
 from pipeline.imports.anonymous_rows import Sums
+from pipeline.imports.event_import import NO_PROGRESS, OnProgress
 from pipeline.imports.event_rows import event_batch
-from pipeline.imports.import_result import Imported, ImportStores
+from pipeline.imports.import_result import Imported, ImportStores, require_few_bad_rows
 from pipeline.imports.imported_experiment import (
     draft_for_files,
     find_experiment,
+    find_last_visit,
+    pause_since_last_visitor,
     require_control,
     require_same_columns,
-    start_with_first_visitor,
+    run_from_first_to_last_visitor,
 )
 from pipeline.imports.new_rows import (
     AnonymousRows,
@@ -28,21 +29,15 @@ from pipeline.imports.new_rows import (
     RowSelection,
     hash_visitor_rows,
 )
-from pipeline.imports.tables import (
-    FileState,
-    UnreadableFileError,
-    columns_of,
-    read_files,
-    state_of,
-)
+from pipeline.imports.staged_rows import StagedChunk, StagedRows, staged_rows
 from pipeline.imports.visitor_rows import (
-    ReadRows,
     VisitorColumns,
-    VisitorFiles,
+    VisitorTables,
     events_of,
     read_visitors,
 )
 from pipeline.ingest.ingest import Ingest
+from pipeline.sources.tables import UnreadableSourceError, read_tables, require_columns
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.imports.stored_rows import (
     ImportedInto,
@@ -52,108 +47,103 @@ from pipeline.store.warehouse.imports.stored_rows import (
 
 MOST_VARIANTS = 20
 
-OnProgress = Callable[[int], None]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _FilesSummary:
-    """Summary of the first pass over the files; `contents` are the hashes of rows without visitor ids."""
+class _Summary:
+    """Summary of the rows read; `contents` are the hashes of those without visitor ids, by table."""
 
     variants: tuple[str, ...]
     first_us: int
-    contents: dict[Path, Sums]
+    contents: dict[str, Sums]
     imported: Imported
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _VisitorReader:
-    """Reader of the rows of files of visitors; rows without a time have that of the import."""
-
-    files: VisitorFiles
-    currency: str
-    now_us: int
-    states: tuple[FileState, ...]
-
-    @classmethod
-    def of(cls, files: VisitorFiles, project: Project, *, now_us: int) -> Self:
-        """Read the files as they are now, with amounts in the project's currency."""
-        states = tuple(map(state_of, files.paths))
-        return cls(files=files, currency=project.revenue_currency, now_us=now_us, states=states)
-
-    def __iter__(self) -> Iterator[tuple[Path, ReadRows, int]]:
-        """Yield the rows of each chunk with its file and the progress; UnreadableFileError."""
-        if tuple(map(state_of, self.files.paths)) != self.states:
-            raise UnreadableFileError("a file changed while it was read; import it again once it is complete")
-        for chunk in read_files(self.files.paths):
-            read = read_visitors(chunk, self.files.columns, now_us=self.now_us, currency=self.currency)
-            yield chunk.path, read, chunk.bytes_read
-
-
 def import_visitors(
-    files: VisitorFiles,
+    source: VisitorTables,
     project: Project,
     *,
     store: ImportStores,
-    on_progress: OnProgress = lambda _: None,
+    on_progress: OnProgress = NO_PROGRESS,
 ) -> Imported:
-    """Create the files' experiment, or find it from an earlier import, and import every usable new row.
+    """Create the tables' experiment, or find it from an earlier import, and import every usable new row.
 
-    The files are read twice, so that nothing is stored of an unusable one. Rows are read, compared with the
-    stored ones and committed in chunks of 50,000, so that memory does not grow with the file, except by 8
-    bytes for each row without a visitor id.
+    All rows are read before the first is stored, so that nothing is stored of an unusable table. They are
+    compared with the stored ones and committed in chunks of 50,000, so that memory does not grow with their
+    number, except by 8 bytes for each row without a visitor id.
 
     Raises:
-        UnreadableFileError: a column is missing, no row has the control, or no row is usable.
-        ImportRefusedError: the experiment is over, or its stored rows could not be told from the files' rows.
+        UnreadableSourceError: a column is missing, no row has the control, or no row is usable.
+        ImportRefusedError: the experiment is over, or its stored rows could not be told from these rows.
     """
-    _require_columns(files)
     now = utc_now()
-    reader = _VisitorReader.of(files, project, now_us=epoch_microseconds(now))
-    summary = _summarize(reader)
-    experiment = find_experiment(store.catalog, project, files, summary.variants)
-    if experiment is None:
-        experiment = draft_for_files(store.catalog, project, files, summary.variants, now=now)
-    require_control(experiment, files.control)
-    store.ingest.load()
-    with store.warehouse.cursor() as cursor:
-        kinds = count_row_kinds(cursor, ImportedInto(project.id, experiment.id))
-        require_same_columns(experiment, kinds, files.columns)
-        target = ImportTarget(
-            experiment=experiment, columns=files.columns, currency=reader.currency, kinds=kinds
+    now_us = epoch_microseconds(now)
+    with staged_rows(store) as staged:
+        summary = _stage(
+            source, staged, now_us=now_us, currency=project.revenue_currency, on_progress=on_progress
         )
-        imported = replace(summary.imported, has_earlier_rows=kinds.rows > 0)
-        for chunk, bytes_read in _store_new_rows(cursor, reader, target, summary, store.ingest):
-            imported = imported.plus(chunk)
-            on_progress(bytes_read)
-    started = start_with_first_visitor(store.catalog, experiment, from_epoch_microseconds(summary.first_us))
+        experiment = find_experiment(store.catalog, project, source, summary.variants)
+        if experiment is None:
+            experiment = draft_for_files(store.catalog, project, source, summary.variants, now=now)
+        require_control(experiment, source.control)
+        store.ingest.load()
+        with store.warehouse.cursor() as cursor:
+            kinds = count_row_kinds(cursor, ImportedInto(project.id, experiment.id))
+            require_same_columns(experiment, kinds, source.columns)
+            target = ImportTarget(
+                experiment=experiment,
+                columns=source.columns,
+                currency=project.revenue_currency,
+                kinds=kinds,
+            )
+            selection: RowSelection = (
+                NamedRows(cursor, target)
+                if source.columns.visitor
+                else AnonymousRows(cursor, target, summary.contents, now_us=now_us)
+            )
+            imported = replace(summary.imported, has_earlier_rows=kinds.rows > 0)
+            # Whatever ends this import, the time since the rows of earlier ones is not counted by then.
+            pause_since_last_visitor(
+                store.catalog, experiment, last=find_last_visit(cursor, experiment), now=utc_now()
+            )
+            for chunk, done in _store_new_rows(
+                cursor, staged, target, selection, store.ingest, now_us=now_us
+            ):
+                imported = imported.plus(chunk)
+                on_progress("storing", done)
+            last = find_last_visit(cursor, experiment)
+    # Rows of an interrupted import, which ended before the experiment was started, may be earlier.
+    first_us = summary.first_us if kinds.first_us is None else min(summary.first_us, kinds.first_us)
+    first = from_epoch_microseconds(first_us)
+    started = run_from_first_to_last_visitor(store.catalog, experiment, first=first, last=last)
     return replace(imported, experiment=started)
 
 
-def _store_new_rows(
-    cursor: Cursor, reader: _VisitorReader, target: ImportTarget, summary: _FilesSummary, ingest: Ingest
+def _store_new_rows(  # noqa: PLR0913 - each is a fact of the import
+    cursor: Cursor,
+    staged: Iterable[StagedChunk],
+    target: ImportTarget,
+    selection: RowSelection,
+    ingest: Ingest,
+    *,
+    now_us: int,
 ) -> Iterator[tuple[Imported, int]]:
     """Store the new rows, each chunk in one transaction; yield its numbers, and the progress."""
     columns, into = target.columns, target.into
-    selection: RowSelection = (
-        NamedRows(cursor, target)
-        if columns.visitor
-        else AnonymousRows(cursor, target, summary.contents, now_us=reader.now_us)
-    )
     until = ingest.last_seq_of(into.project_id)
     visit = ["visitor_key", "occurred_at"] if columns.timestamp else ["visitor_key"]
-    for path, read, bytes_read in reader:
-        new = selection.select(path, read.rows)
-        batch = event_batch(events_of(new, target.experiment, columns), received_at=reader.now_us)
+    for table, rows, done in staged:
+        new = selection.select(table, rows)
+        batch = event_batch(events_of(new, target.experiment, columns), received_at=now_us)
         visits = batch.filter(pl.col("type") == "exposure").select(visit)
         chunk = Imported(
             rows=new.height,
             events=batch.height,
-            known_rows=read.rows.height - new.height,
-            known_events=_count_events(read.rows, columns) - batch.height,
+            known_rows=rows.height - new.height,
+            known_events=_count_events(rows, columns) - batch.height,
             returning_rows=count_stored_visitors(cursor, into, visits, until=until),
         )
         ingest.write_now(into.project_id, batch)
-        yield chunk, bytes_read
+        yield chunk, done
 
 
 def _count_events(rows: pl.DataFrame, columns: VisitorColumns) -> int:
@@ -162,38 +152,50 @@ def _count_events(rows: pl.DataFrame, columns: VisitorColumns) -> int:
     return rows.height + int(rows.select(pl.sum_horizontal(converted)).item())
 
 
-def _require_columns(files: VisitorFiles) -> None:
-    for path in files.paths:
-        columns = columns_of(path)
-        missing = [name for name in files.columns.named if name not in columns]
-        if missing:
-            raise UnreadableFileError(
-                f"{path.name} has no column {', '.join(map(repr, missing))}; it has {', '.join(columns)}"
-            )
-
-
-def _summarize(reader: _VisitorReader) -> _FilesSummary:
-    columns = reader.files.columns
+def _stage(
+    source: VisitorTables, staged: StagedRows, *, now_us: int, currency: str, on_progress: OnProgress
+) -> _Summary:
+    """Read every row to the disk, and find the variants and the first time."""
+    columns = source.columns
     variants: dict[str, None] = {}
-    first_us = reader.now_us
-    contents: dict[Path, list[Sums]] = {path: [] for path in reader.files.paths}
+    first_us = now_us
+    newest: list[int] = []
+    usable = 0
+    contents: dict[str, list[Sums]] = {table.name: [] for table in source.tables}
     imported = Imported()
-    for path, read, _ in reader:
+    for chunk in read_tables(source.tables):
+        require_columns(chunk, columns.named)
+        read = read_visitors(chunk, columns, now_us=now_us, currency=currency)
+        staged.add(StagedChunk(chunk.table, read.rows, chunk.done))
         imported = imported.with_rejected(read.bad_rows)
+        on_progress("reading", chunk.done)
         if columns.visitor is None:
-            contents[path].append(hash_visitor_rows(read.rows, columns).to_numpy())
+            contents[chunk.table].append(hash_visitor_rows(read.rows, columns).to_numpy())
         if read.rows.height:
             variants |= dict.fromkeys(read.rows["variant"].unique().sort().to_list())
             first_us = min(first_us, read.rows.select(pl.col("occurred_at").min()).item())
-        if len(variants) > MOST_VARIANTS:
-            raise UnreadableFileError(
-                f"'{columns.variant}' has more than {MOST_VARIANTS} different values; "
-                "name the column that says which variant a visitor saw"
-            )
+            newest.append(int(read.rows.select(pl.col("occurred_at").max()).item()))
+            usable += read.rows.height
+        require_few_variants(columns.variant, variants)
     if not variants:
-        names = ", ".join(path.name for path in reader.files.paths)
-        bad = imported.bad_rows
-        why = f"; line {bad[0].line} {bad[0].reason}" if bad else ""
-        raise UnreadableFileError(f"{names} has no usable row{why}")
-    sums = {path: np.concatenate(parts) for path, parts in contents.items() if parts}
-    return _FilesSummary(variants=tuple(variants), first_us=first_us, contents=sums, imported=imported)
+        raise without_usable_rows([table.name for table in source.tables], imported)
+    require_few_bad_rows(imported, usable, source.max_bad_share)
+    imported = replace(imported, newest_us=max(newest) if columns.timestamp else None)
+    sums = {name: np.concatenate(parts) for name, parts in contents.items() if parts}
+    return _Summary(variants=tuple(variants), first_us=first_us, contents=sums, imported=imported)
+
+
+def require_few_variants(column: str, variants: Iterable[str]) -> None:
+    """Raise UnreadableSourceError where there are more variants than an experiment can have."""
+    if len(set(variants)) > MOST_VARIANTS:
+        raise UnreadableSourceError(
+            f"'{column}' has more than {MOST_VARIANTS} different values; "
+            "name the column that says which variant a visitor saw"
+        )
+
+
+def without_usable_rows(names: Iterable[str], imported: Imported) -> UnreadableSourceError:
+    """Build the error of tables of which every row was rejected, with the first reason."""
+    bad = imported.bad_rows
+    why = f"; line {bad[0].line} {bad[0].reason}" if bad else ""
+    return UnreadableSourceError(f"{', '.join(names)} has no usable row{why}")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, Protocol
 
 import numpy as np
@@ -49,10 +48,10 @@ class ImportTarget:
 
 
 class RowSelection(Protocol):
-    """Selection of new rows, file after file in the order of their rows."""
+    """Selection of new rows, table after table in the order of their rows."""
 
-    def select(self, path: Path, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return the new ones among the next rows of a file, with `visitor_id` and `row_id`."""
+    def select(self, table: str, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return the new ones among the next rows of a table, with `visitor_id` and `row_id`."""
 
 
 class NamedRows:
@@ -67,7 +66,7 @@ class NamedRows:
         for stored in _contents_by_line(cursor, target):
             self._by_line.add(stored["content"])
 
-    def select(self, path: Path, rows: pl.DataFrame) -> pl.DataFrame:  # noqa: ARG002 - files are read as one
+    def select(self, table: str, rows: pl.DataFrame) -> pl.DataFrame:  # noqa: ARG002 - tables are read as one
         """Return the new ones among the next rows, with their `row_id`."""
         contents = self._target.hash(rows)
         numbers = number_rows(contents, self._read)
@@ -86,26 +85,26 @@ class AnonymousRows:
     """
 
     def __init__(
-        self, cursor: Cursor, target: ImportTarget, contents: Mapping[Path, Sums], *, now_us: int
+        self, cursor: Cursor, target: ImportTarget, contents: Mapping[str, Sums], *, now_us: int
     ) -> None:
-        """Find the new rows of each file, given by the hashes of its rows."""
+        """Find the new rows of each table, given by the hashes of its rows."""
         self._target = target
         self._done = dict.fromkeys(contents, 0)
-        self._ranges: dict[Path, NewRange] = {}
-        self._series: dict[Path, tuple[int, int]] = {}
+        self._ranges: dict[str, NewRange] = {}
+        self._series: dict[str, tuple[int, int]] = {}
         left = _stored_series(cursor, target)
-        for path, hashes in contents.items():
+        for table, hashes in contents.items():
             found = find_new_range(cumulative_sums(hashes), left)
             fresh = hash64(f"{now_us}:{len(self._ranges)}")
             continued = left[found.continues].rows if found.continues is not None else 0
-            self._ranges[path] = found
-            self._series[path] = (fresh if found.continues is None else found.continues, continued)
+            self._ranges[table] = found
+            self._series[table] = (fresh if found.continues is None else found.continues, continued)
             left = {key: series for key, series in left.items() if key not in found.used}
 
-    def select(self, path: Path, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return the new ones among the next rows of a file, with `visitor_id` and `row_id`."""
-        found, (series, begins), done = self._ranges[path], self._series[path], self._done[path]
-        self._done[path] = done + rows.height
+    def select(self, table: str, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return the new ones among the next rows of a table, with `visitor_id` and `row_id`."""
+        found, (series, begins), done = self._ranges[table], self._series[table], self._done[table]
+        self._done[table] = done + rows.height
         first, end = max(found.first - done, 0), max(found.end - done, 0)
         new = rows[first:end]
         position = begins + done + first - found.first

@@ -1,12 +1,10 @@
 """Contents of rows: hashes by which a row is known again, whatever its line and its file."""
 
-import json
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
 
-from pipeline.events.hashing import hash64, visitor_keys
+from pipeline.events.hashing import visitor_keys
 from pipeline.store.warehouse.imports.content_counts import ContentCounts
 
 
@@ -33,9 +31,10 @@ def hash_texts(texts: pl.Series) -> pl.Series:
     return pl.Series(visitor_keys(texts.to_list()), dtype=pl.UInt64)
 
 
-def hash_fields(fields: Sequence[Any]) -> int:
-    """Hash the values of an event's fields: texts, numbers, booleans and None."""
-    return hash64(json.dumps(fields, separators=(",", ":")))
+def keys_of(texts: pl.Series) -> pl.Series:
+    """Hash each text (UInt64), once for each distinct one; null for null."""
+    distinct = texts.drop_nulls().unique()
+    return texts.replace_strict(distinct, hash_texts(distinct), return_dtype=pl.UInt64, default=None)
 
 
 def number_rows(contents: pl.Series, counts: ContentCounts) -> pl.Series:

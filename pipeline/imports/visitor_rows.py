@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
 from engine.currencies import minor_units
 from engine.design.experiment import Experiment
 from pipeline.events.field_checks import JUNK_IDS
-from pipeline.imports.tables import LINE, BadRow, Chunk
+from pipeline.sources.tables import LINE, BadRow, Chunk, Table
+from pipeline.sources.times import EXAMPLE, utc_microseconds
 from pipeline.store.warehouse.events import EVENT_SCHEMA
 from pipeline.store.warehouse.segment_dimensions import DIMENSIONS
 
@@ -27,7 +27,7 @@ class VisitorColumns:
 
     `goals` maps a column to `custom_event` (1 or 0, true or false) or `revenue` (an amount in major units
     such as dollars). Without `visitor` each row is a visitor; without `timestamp` every event has the time
-    of the import.
+    of the import. Times without an offset are of `time_zone`.
     """
 
     variant: str
@@ -35,6 +35,7 @@ class VisitorColumns:
     visitor: str | None = None
     timestamp: str | None = None
     segments: Sequence[str] = ()
+    time_zone: str = "UTC"
 
     @property
     def named(self) -> list[str]:
@@ -44,13 +45,17 @@ class VisitorColumns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VisitorFiles:
-    """Files of one row per visitor, read as one: their columns, the experiment's name and the control."""
+class VisitorTables:
+    """Tables of one row per visitor, read as one: their columns, the experiment's name and the control.
 
-    paths: Sequence[Path]
+    Nothing is imported where more than the share `max_bad_share` of the rows is unusable.
+    """
+
+    tables: Sequence[Table]
     columns: VisitorColumns
     name: str
     control: str
+    max_bad_share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +82,7 @@ def read_visitors(chunk: Chunk, columns: VisitorColumns, *, now_us: int, currenc
         LINE,
         _visitor(columns.visitor).alias("visitor_id"),
         pl.col(columns.variant).cast(pl.String).alias("variant"),
-        _microseconds(chunk.rows, columns.timestamp, now_us).alias("occurred_at"),
+        _microseconds(chunk.rows, columns, now_us).alias("occurred_at"),
         *(_amount(name, kind, units).alias(f"goal:{name}") for name, kind in columns.goals.items()),
         *(
             _amount(name, kind, max(units, CONTENT_UNITS)).alias(f"content:{name}")
@@ -95,7 +100,7 @@ def read_visitors(chunk: Chunk, columns: VisitorColumns, *, now_us: int, currenc
         rows=checked.filter(pl.col("fault").is_null()).drop("fault", LINE),
         bad_rows=(
             *chunk.bad_rows,
-            *(BadRow(line, fault, chunk.path.name) for line, fault in faulty.iter_rows()),
+            *(BadRow(line, fault, chunk.table) for line, fault in faulty.iter_rows()),
         ),
     )
 
@@ -147,15 +152,11 @@ def _visitor(name: str | None) -> pl.Expr:
     return pl.lit(None, pl.String) if name is None else pl.col(name).cast(pl.String).str.strip_chars()
 
 
-def _microseconds(rows: pl.DataFrame, name: str | None, now_us: int) -> pl.Expr:
+def _microseconds(rows: pl.DataFrame, columns: VisitorColumns, now_us: int) -> pl.Expr:
+    name = columns.timestamp
     if name is None:
         return pl.lit(now_us, pl.Int64)
-    column = pl.col(name)
-    if rows.schema[name] == pl.String:
-        column = column.str.strip_chars().str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
-    elif rows.schema[name] == pl.Date:
-        column = column.cast(pl.Datetime("us"))
-    return column.dt.epoch("us")
+    return utc_microseconds(name, rows.schema[name], columns.time_zone)
 
 
 def _amount(name: str, kind: str, units: int) -> pl.Expr:
@@ -182,7 +183,7 @@ def _first_fault(columns: VisitorColumns) -> pl.Expr:
     faults = [
         *([(is_junk, "has no usable visitor id")] if columns.visitor else []),
         (pl.col("variant").is_null() | (pl.col("variant") == ""), f"has no variant in '{columns.variant}'"),
-        (pl.col("occurred_at").is_null(), f"'{columns.timestamp}' is not a time such as 2026-01-31 12:00:00"),
+        (pl.col("occurred_at").is_null(), f"'{columns.timestamp}' is not a time such as {EXAMPLE}"),
         *(
             (
                 pl.col(f"content:{name}").is_null(),

@@ -225,6 +225,14 @@ def last_seq(warehouse: Warehouse) -> int:
     return max(newest, int(retired))
 
 
+def count_between(cursor: duckdb.DuckDBPyConnection, project_id: str, *, after: int, until: int) -> int:
+    """Count a project's events numbered above `after`, up to `until`, repeats of an event id included."""
+    if after >= until or not has_table(cursor, project_id):
+        return 0
+    query = f'SELECT count(*) FROM "{table_name(project_id)}" WHERE seq > ? AND seq <= ?'
+    return int(cursor.execute(query, [after, until]).fetchall()[0][0])
+
+
 def count_by_type(warehouse: Warehouse, project_id: str) -> dict[str, int]:
     """Count a project's events by type, repeats of an event id included."""
     with warehouse.cursor() as cursor:

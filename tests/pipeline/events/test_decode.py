@@ -1,10 +1,10 @@
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pipeline.events.attributes import Client
 from pipeline.events.body import read_body

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import pytest
 
 from pipeline.events.user_agent import UNKNOWN_DEVICE, device_of
@@ -70,3 +73,18 @@ def test_no_user_agent_tells_nothing(user_agent: str | None) -> None:
 
 def test_a_made_up_one_is_some_desktop() -> None:
     assert device_of("x" * 100_000).device_type == "desktop"
+
+
+def test_the_first_visitor_does_not_wait_for_the_patterns() -> None:
+    code = """
+import time
+from pipeline.events.user_agent import compile_patterns, device_of
+
+times = [time.process_time()]
+for work in (compile_patterns, lambda: device_of("Mozilla/5.0 (X11; Linux) Firefox/140.0")):
+    work()
+    times.append(time.process_time())
+compiling, parsing = times[1] - times[0], times[2] - times[1]
+assert parsing < compiling / 4, (compiling, parsing)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from engine.design.project import Project
 from pipeline.imports.event_import import import_events
+from pipeline.sources.locations import find_tables
 from pipeline.store.warehouse import events
 from tests.pipeline.working_store import WorkingStore
 
@@ -20,7 +21,7 @@ def a_file(folder: Path, *rows: str, name: str = "events.csv") -> Path:
 
 def imported(store: WorkingStore, project: Project, *paths: Path) -> tuple[int, int]:
     """Import the files; return the numbers of new and of known events."""
-    result = import_events(paths, project, store=store)
+    result = import_events(find_tables([str(path) for path in paths]), project, store=store)
     return result.events, result.known_events
 
 
@@ -28,9 +29,10 @@ def test_events_are_imported_at_any_age_and_rejected_by_line(
     tmp_path: Path, store: WorkingStore, project: Project
 ) -> None:
     bad = "e2,pageview,undefined,https://shop.example/,2001-01-01T00:00:00Z\n"
-    result = import_events([a_file(tmp_path, f"e1,{PAGE}", bad)], project, store=store)
+    path = a_file(tmp_path, f"e1,{PAGE}", bad)
+    result = import_events(find_tables([str(path)]), project, store=store)
     assert (result.experiment, result.events, result.rejected) == (None, 1, 1)
-    assert [(row.line, row.file) for row in result.bad_rows] == [(3, "events.csv")]
+    assert [(row.line, row.table) for row in result.bad_rows] == [(3, "events.csv")]
     assert result.bad_rows[0].reason.startswith("invalid_visitor_id")
 
 

@@ -1,50 +1,25 @@
 """A table of events becomes the events of the API, judged by the same rules."""
 
-from collections.abc import Mapping
-from dataclasses import replace
-from datetime import UTC, datetime
-from pathlib import Path
-
 import polars as pl
+import pytest
 
-from pipeline.events.decode import ProjectIds, RequestContext
-from pipeline.events.hashing import hash64
-from pipeline.imports.event_rows import number_events, read_event_rows
-from pipeline.imports.tables import LINE, BadRow, Chunk
-from pipeline.store.warehouse.imports.content_counts import ContentCounts
-from tests.pipeline.working_store import a_working_store
-
-RECEPTION = RequestContext(
-    received_us=1_800_000_000_000_000,
-    project_ids=ProjectIds({"exp_1": frozenset({"var_a"})}, frozenset({"goal_1"})),
-    sender="import",
-    max_age_us=None,
-)
-EXPOSURE = {
-    "type": "exposure",
-    "event_id": "e1",
-    "visitor_id": "v1",
-    "timestamp": "2017-01-02T13:42:41Z",
-    "experiment_id": "exp_1",
-    "variant_id": "var_a",
-}
-
-
-def chunk_of(*rows: Mapping[str, object]) -> Chunk:
-    frame = pl.DataFrame(rows, infer_schema_length=None).with_row_index(LINE, offset=2)
-    return Chunk(rows=frame.cast({LINE: pl.Int64}))
+from pipeline.imports.event_contents import HAS_ID
+from pipeline.imports.event_rows import read_event_rows
+from pipeline.sources.tables import LINE, BadRow, Chunk
+from tests.pipeline.imports.event_chunks import EXPOSURE, RECEPTION, chunk_of
 
 
 def test_history_is_taken_whatever_its_age() -> None:
     read = read_event_rows(chunk_of(EXPOSURE), RECEPTION)
-    (row,) = read.rows
-    assert (read.bad_rows, read.contents) == ((), [None])
-    assert (row.visitor_id, row.variant_id, row.occurred_at) == ("v1", "var_a", 1_483_364_561_000_000)
+    assert read.bad_rows == ()
+    assert read.events.select("visitor_id", "variant_id", "occurred_at", HAS_ID).rows() == [
+        ("v1", "var_a", 1_483_364_561_000_000, True)
+    ]
 
 
 def test_a_column_of_no_field_is_an_attribute() -> None:
     read = read_event_rows(chunk_of({**EXPOSURE, "country": "DE", "attributes": '{"os": "iOS"}'}), RECEPTION)
-    assert (read.rows[0].country, read.rows[0].os) == ("DE", "iOS")
+    assert read.events.select("country", "os").rows() == [("DE", "iOS")]
 
 
 def test_conversions_stand_beside_other_events() -> None:
@@ -58,63 +33,53 @@ def test_conversions_stand_beside_other_events() -> None:
     }
     read = read_event_rows(chunk_of(EXPOSURE, order), RECEPTION)
     assert read.bad_rows == ()
-    assert [(row.type, row.revenue_cents) for row in read.rows] == [("exposure", None), ("conversion", 1999)]
+    assert read.events.select("type", "revenue_cents").rows() == [("exposure", None), ("conversion", 1999)]
 
 
 def test_a_row_that_the_rules_refuse_is_named_by_line_and_the_rest_taken() -> None:
     wrong = {**EXPOSURE, "event_id": "e2", "visitor_id": "undefined"}
     read = read_event_rows(chunk_of(EXPOSURE, wrong, {**EXPOSURE, "event_id": "e3"}), RECEPTION)
-    assert [row.event_id for row in read.rows] == ["e1", "e3"]
+    assert read.events["event_id"].to_list() == ["e1", "e3"]
     (bad,) = read.bad_rows
     assert isinstance(bad, BadRow)
     assert bad.line == 3
     assert bad.reason.startswith("invalid_visitor_id: ")
 
 
-def contents_of(*rows: Mapping[str, object], received_us: int = RECEPTION.received_us) -> list[int | None]:
-    """Read events without their ids, and return the hashes of their contents."""
-    nameless = [{name: value for name, value in row.items() if name != "event_id"} for row in rows]
-    context = replace(RECEPTION, received_us=received_us)
-    return read_event_rows(chunk_of(*nameless), context).contents
+@pytest.mark.parametrize("depth", [900, 960, 1_000, 3_000])
+def test_attributes_that_nest_too_deep_are_a_bad_row_of_its_line(depth: int) -> None:
+    deep = {**EXPOSURE, "event_id": "e2", "attributes": '{"a":' + "[" * depth + "]" * depth + "}"}
+    read = read_event_rows(chunk_of(EXPOSURE, deep, {**EXPOSURE, "event_id": "e3"}), RECEPTION)
+    assert {"e1", "e3"} <= set(read.events["event_id"])
+    assert [bad.line for bad in read.bad_rows] == ([3] if "e2" not in read.events["event_id"] else [])
+    assert read.bad_rows or depth < 3_000
 
 
-def test_the_content_of_an_event_is_what_happened_to_whom_and_when() -> None:
-    other = [
-        {**EXPOSURE, "visitor_id": "v2"},
-        {**EXPOSURE, "timestamp": "2017-01-02T13:42:42Z"},
-        {**EXPOSURE, "user_id": "u1"},
-        {**EXPOSURE, "type": "pageview", "url": "https://shop.example/"},
-        {**EXPOSURE, "type": "custom_event", "event_name": "purchase", "value": "1"},
-        {**EXPOSURE, "type": "custom_event", "event_name": "purchase", "value": "2"},
-    ]
-    contents = contents_of(EXPOSURE, *other)
-    assert None not in contents
-    assert len(set(contents)) == len(other) + 1
-    # How it is written, and attributes, are no content.
-    (same,) = contents_of({**EXPOSURE, "timestamp": "1483364561000", "country": "DE"})
-    assert same == contents[0]
-
-
-def test_the_time_of_the_import_is_no_content_of_an_event() -> None:
-    timeless = {name: value for name, value in EXPOSURE.items() if name != "timestamp"}
-    ahead = {**EXPOSURE, "timestamp": "2199-01-01T00:00:00Z"}
-    later = RECEPTION.received_us + 86_400_000_000
-    assert contents_of(timeless, ahead) == contents_of(timeless, ahead, received_us=later)
-
-
-def test_times_of_a_typed_column_are_those_of_text() -> None:
-    moment = datetime(2017, 1, 2, 13, 42, 41, tzinfo=UTC)
-    assert contents_of({**EXPOSURE, "timestamp": moment}) == contents_of(EXPOSURE)
-
-
-def test_equal_events_without_ids_are_numbered_and_others_keep_their_ids(tmp_path: Path) -> None:
-    nameless = {**EXPOSURE, "event_id": ""}
-    with a_working_store(tmp_path) as store, store.warehouse.cursor() as cursor:
-        counts = ContentCounts(cursor, "read")
-        read = read_event_rows(chunk_of(nameless, EXPOSURE, nameless), RECEPTION)
-        first, own, second = number_events(read, counts)
-        (third,) = number_events(read_event_rows(chunk_of(nameless), RECEPTION), counts)
-    assert own.event_id == "e1"
-    stem = f"import-{read.contents[0]:016x}"
-    assert [event.event_id for event in (first, second, third)] == [f"{stem}-{number}" for number in range(3)]
-    assert first.event_key == hash64(first.event_id)
+@pytest.mark.parametrize("column", ["timestamp", "signed_up"])
+@pytest.mark.parametrize(
+    ("value", "physical", "kind"),
+    [
+        (2**31 - 1, pl.Int32, pl.Date()),
+        (-(2**31), pl.Int32, pl.Date()),
+        (10**17, pl.Int64, pl.Datetime("ms")),
+        (10**18, pl.Int64, pl.Datetime("us", "Europe/Berlin")),
+        (-(10**17), pl.Int64, pl.Datetime("ms")),
+    ],
+)
+def test_a_time_that_no_calendar_has_is_a_bad_row_of_its_line(
+    column: str, value: int, physical: type[pl.DataType], kind: pl.DataType
+) -> None:
+    times = pl.Series([value, 0, None], dtype=physical).cast(kind)
+    rows = pl.DataFrame(
+        {
+            "type": "custom_event",
+            "visitor_id": ["a", "b", "c"],
+            "event_name": "x",
+            column: times,
+            LINE: [2, 3, 4],
+        }
+    )
+    read = read_event_rows(Chunk(rows, table="t"), RECEPTION)
+    assert read.events["visitor_id"].to_list() == ["b", "c"]
+    (bad,) = read.bad_rows
+    assert (bad.line, bad.reason.partition(":")[0]) == (2, "invalid_timestamp")

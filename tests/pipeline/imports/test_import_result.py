@@ -1,6 +1,6 @@
 from pipeline.imports import import_result
 from pipeline.imports.import_result import Imported
-from pipeline.imports.tables import BadRow
+from pipeline.sources.tables import BadRow
 
 
 def test_numbers_of_chunks_add_up() -> None:

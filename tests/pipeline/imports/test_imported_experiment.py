@@ -1,5 +1,6 @@
 """The experiment of a file: found again, or refused with the way out."""
 
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,8 @@ import pytest
 from engine.design import lifecycle
 from engine.design.project import Project
 from pipeline.clock import utc_now
-from pipeline.imports.imported_experiment import ImportRefusedError
-from pipeline.imports.tables import UnreadableFileError
+from pipeline.imports.imported_experiment import ImportRefusedError, run_from_first_to_last_visitor
+from pipeline.sources.tables import UnreadableSourceError
 from pipeline.store.warehouse import events
 from tests.pipeline.imports.visitor_files import Row, import_files, report_of, write_rows
 from tests.pipeline.working_store import WorkingStore
@@ -45,9 +46,32 @@ def test_a_file_of_some_variants_goes_into_the_experiment_that_has_them(
 def test_without_an_experiment_a_file_needs_the_control(
     tmp_path: Path, store: WorkingStore, project: Project
 ) -> None:
-    with pytest.raises(UnreadableFileError, match="no row of 'arm' is the control 'A'; it has B"):
+    with pytest.raises(UnreadableSourceError, match="no row of 'arm' is the control 'A'; it has B"):
         import_files(store, project, write_rows(tmp_path / "one.csv", EARLY[1:]))
     assert store.catalog.experiments.of_project(project.id) == []
+
+
+def test_a_file_of_the_control_alone_drafts_nothing(
+    tmp_path: Path, store: WorkingStore, project: Project
+) -> None:
+    with pytest.raises(ImportRefusedError, match="all rows of 'arm' are the control 'A'; import them once"):
+        import_files(store, project, write_rows(tmp_path / "one.csv", LATE[:1]))
+    assert store.catalog.experiments.of_project(project.id) == []
+    assert events.count_by_type(store.warehouse, project.id) == {}
+
+
+def test_an_earlier_row_does_not_move_the_start_of_a_completed_experiment(
+    tmp_path: Path, store: WorkingStore, project: Project
+) -> None:
+    imported = import_files(store, project, write_rows(tmp_path / "late.csv", LATE)).experiment
+    assert imported is not None
+    ended = store.catalog.experiments.change(
+        project.id, imported.id, partial(lifecycle.complete, now=utc_now()), actor="test"
+    )
+    assert ended.started_at is not None
+    earlier = ended.started_at - timedelta(days=3)
+    again = run_from_first_to_last_visitor(store.catalog, ended, first=earlier, last=ended.started_at)
+    assert again == ended
 
 
 @pytest.mark.parametrize("column", ["visitor", "timestamp"])

@@ -5,8 +5,9 @@ import pytest
 from engine.design.project import Project
 from pipeline.imports.import_result import Imported
 from pipeline.imports.importer import import_visitors
-from pipeline.imports.tables import UnreadableFileError
-from pipeline.imports.visitor_rows import VisitorColumns, VisitorFiles
+from pipeline.imports.visitor_rows import VisitorColumns, VisitorTables
+from pipeline.sources.locations import find_tables
+from pipeline.sources.tables import UnreadableSourceError
 from pipeline.store.warehouse import events
 from tests.pipeline.working_store import WorkingStore
 
@@ -15,7 +16,7 @@ CSV = "visitor,arm,bought\nv1,A,1\nv2,B,0\nv3,B,maybe\n"
 
 def import_csv(path: Path, store: WorkingStore, project: Project, *, control: str = "A") -> Imported:
     columns = VisitorColumns(variant="arm", goals={"bought": "custom_event"}, visitor="visitor")
-    files = VisitorFiles(paths=[path], columns=columns, name="Checkout", control=control)
+    files = VisitorTables(tables=find_tables([str(path)]), columns=columns, name="Checkout", control=control)
     return import_visitors(files, project, store=store)
 
 
@@ -49,7 +50,7 @@ def test_nothing_is_stored_of_a_file_without_the_control(
 ) -> None:
     path = tmp_path / "visitors.csv"
     path.write_text(CSV)
-    with pytest.raises(UnreadableFileError, match="no row of 'arm' is the control 'C'"):
+    with pytest.raises(UnreadableSourceError, match="no row of 'arm' is the control 'C'"):
         import_csv(path, store, project, control="C")
     assert store.catalog.experiments.of_project(project.id) == []
     assert store.ingest.last_seq_of(project.id) == 0

@@ -14,7 +14,7 @@ from engine.design.project import Project
 from engine.local_days import epoch_microseconds
 from pipeline.clock import utc_now
 from pipeline.events.hashing import hash64
-from pipeline.imports import tables
+from pipeline.sources import tables
 from pipeline.store.warehouse import events
 from tests.builders import STARTED
 from tests.pipeline.imports.visitor_files import Row, import_files, totals, write_rows
@@ -85,7 +85,7 @@ def test_rows_without_a_time_are_known_on_another_day(
 KILLED = """
     import os, signal, sys
     from pathlib import Path
-    from pipeline.imports import tables
+    from pipeline.sources import tables
     from pipeline.store.warehouse import events
     from tests.pipeline.imports.visitor_files import import_files
     from tests.pipeline.working_store import a_working_store

@@ -3,13 +3,13 @@
 import polars as pl
 import pytest
 
-from pipeline.imports.tables import LINE, BadRow, Chunk
 from pipeline.imports.visitor_rows import (
     ReadRows,
     VisitorColumns,
     events_of,
     read_visitors,
 )
+from pipeline.sources.tables import LINE, BadRow, Chunk
 from tests.builders import a_goal, a_variant, an_experiment
 
 COLUMNS = VisitorColumns(

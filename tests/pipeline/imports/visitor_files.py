@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 from engine.analysis.results.report import Report
 from engine.design.project import Project
-from engine.frames.rows import GoalKind
+from engine.frames.kinds import GoalKind
 from pipeline.imports.import_result import Imported
 from pipeline.imports.importer import import_visitors
-from pipeline.imports.visitor_rows import VisitorColumns, VisitorFiles
+from pipeline.imports.visitor_rows import VisitorColumns, VisitorTables
+from pipeline.sources.locations import find_tables
 from tests.pipeline.working_store import WorkingStore
 
 GOALS: dict[str, GoalKind] = {"bought": "custom_event", "spend": "revenue"}
@@ -43,8 +44,11 @@ def import_files(
 ) -> Imported:
     """Import files into the experiment of a name; by default their rows have visitors and times."""
     given = {"visitor": "who", "timestamp": "at", "goals": GOALS, **columns}
-    files = VisitorFiles(
-        paths=paths, columns=VisitorColumns(variant="arm", **given), name=name, control=control
+    files = VisitorTables(
+        tables=find_tables([str(path) for path in paths]),
+        columns=VisitorColumns(variant="arm", **given),
+        name=name,
+        control=control,
     )
     return import_visitors(files, project, store=store)
 

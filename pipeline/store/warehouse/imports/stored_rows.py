@@ -44,12 +44,16 @@ class ImportedInto(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRowKinds:
-    """Numbers of stored rows: all, those without visitor ids, without times, and numbered by line."""
+    """Numbers of stored rows: all, those without visitor ids, without times, and numbered by line.
+
+    `first_us` is the earliest time of a row (epoch µs), None without any.
+    """
 
     rows: int = 0
     anonymous: int = 0
     untimed: int = 0
     by_line: int = 0
+    first_us: int | None = None
 
 
 def count_row_kinds(cursor: Cursor, into: ImportedInto) -> StoredRowKinds:
@@ -62,11 +66,25 @@ def count_row_kinds(cursor: Cursor, into: ImportedInto) -> StoredRowKinds:
           count(*) FILTER (starts_with(visitor_id, '{ANONYMOUS_PREFIX}') AND
             starts_with(row_id || '-', substr(visitor_id, {len(ANONYMOUS_PREFIX) + 1}) || '-')) AS anonymous,
           count(*) FILTER (occurred_at = received_at) AS untimed,
-          count(*) FILTER (NOT contains(row_id, '-')) AS by_line
+          count(*) FILTER (NOT contains(row_id, '-')) AS by_line, min(occurred_at) AS first_us
         FROM {into.exposures}
     """
     (counts,) = cursor.execute(query, {"experiment": into.experiment_id}).fetchall()
-    return StoredRowKinds(**dict(zip(("rows", "anonymous", "untimed", "by_line"), counts, strict=True)))
+    names = ("rows", "anonymous", "untimed", "by_line", "first_us")
+    return StoredRowKinds(**dict(zip(names, counts, strict=True)))
+
+
+def find_last_exposure(cursor: Cursor, into: ImportedInto) -> int | None:
+    """Find the time of the last exposure (epoch µs), that of a bot only where all are; None without any."""
+    if not has_table(cursor, into.project_id):
+        return None
+    query = (
+        "SELECT coalesce(max(occurred_at) FILTER (NOT is_bot), max(occurred_at)) "
+        f'FROM "{table_name(into.project_id)}" '
+        "WHERE type = 'exposure' AND experiment_id = $experiment"
+    )
+    (found,) = cursor.execute(query, {"experiment": into.experiment_id}).fetchall()[0]
+    return None if found is None else int(found)
 
 
 def find_stored_events(cursor: Cursor, project_id: str, event_keys: pl.Series) -> pl.Series:

@@ -7,7 +7,7 @@ import pytest
 from engine.design.experiment import Experiment
 from engine.design.pauses import Pause
 from engine.design.running_time import running_days
-from pipeline.imports.pause_until_import import pause_since_last_visitor
+from pipeline.imports.imported_experiment import pause_since_last_visitor
 from tests.builders import STARTED
 from tests.pipeline.working_store import WorkingStore, a_working_store
 
@@ -22,7 +22,7 @@ def store(tmp_path: Path) -> Iterator[WorkingStore]:
 
 def imported(store: WorkingStore, experiment: Experiment, *, last: datetime | None, now: datetime) -> float:
     """Running days at the import, as they are stored."""
-    pause_since_last_visitor(store.catalog, experiment, last_visitor_at=last, now=now)
+    pause_since_last_visitor(store.catalog, experiment, last=last, now=now)
     return running_days(store.catalog.experiments.get(experiment.project_id, experiment.id), until=now)
 
 

@@ -1,0 +1,139 @@
+"""Rows of a source of exposures or events, as the fields of the API's events."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+import polars as pl
+
+from engine.currencies import minor_units
+from pipeline.events.timestamps import MAX_AHEAD_US
+from pipeline.imports.visitor_rows import TRUE_WORDS
+from pipeline.sources.definition import Source
+from pipeline.sources.tables import LINE, BadRow, Chunk
+from pipeline.sources.times import EXAMPLE, utc_microseconds
+
+_FAULT: Final = "(fault)"
+_AT: Final = "(time)"
+_CENTS: Final = "(cents)"
+_ISO: Final = "%Y-%m-%dT%H:%M:%S%.6fZ"
+
+
+def event_fields(chunk: Chunk, source: Source, *, now_us: int, currency: str) -> Chunk:
+    """Build the event of each row; a row with an unusable time or amount is a bad row, with the reason.
+
+    Amounts are of `currency` (ISO 4217) where no column has one. The experiment and the variant of an
+    exposure are as in the row; whether they exist is checked later.
+    """
+    columns = source.columns
+    timestamp = columns.timestamp or ""
+    at = utc_microseconds(timestamp, chunk.rows.schema[timestamp], source.time_zone)
+    rows = chunk.rows.with_columns(at.alias(_AT))
+    if columns.revenue is not None:
+        rows = rows.with_columns(_minor(rows, source, currency).alias(_CENTS))
+    checked = rows.with_columns(pl.coalesce(*_faults(source, now_us), pl.lit(None, pl.String)).alias(_FAULT))
+    faulty = checked.filter(pl.col(_FAULT).is_not_null()).select(LINE, _FAULT)
+    usable = checked.filter(pl.col(_FAULT).is_null()).select(LINE, *_fields(source), *_segments(source))
+    bad = (BadRow(line, fault, chunk.table) for line, fault in faulty.iter_rows())
+    return replace(chunk, rows=usable, bad_rows=(*chunk.bad_rows, *bad))
+
+
+def _fields(source: Source) -> Iterator[pl.Expr]:
+    columns = source.columns
+    texts = {
+        "visitor_id": columns.visitor,
+        "user_id": columns.user,
+        "event_id": columns.event_id,
+        "url": columns.url,
+    }
+    yield from (_text(name).alias(field) for field, name in texts.items() if name is not None)
+    yield pl.from_epoch(pl.col(_AT), time_unit="us").dt.strftime(_ISO).alias("timestamp")
+    if source.kind == "exposures":
+        named = columns.experiment
+        yield pl.lit("exposure").alias("type")
+        yield (_text(named) if named else pl.lit(source.experiment_of_all)).alias("experiment_id")
+        yield _text(columns.variant or "").alias("variant_id")
+        return
+    yield (_text(columns.event) if columns.event else pl.lit(source.event)).alias("event_name")
+    if not source.has_money:
+        yield pl.lit("custom_event").alias("type")
+        if columns.value is not None:
+            yield pl.col(columns.value).cast(pl.Float64, strict=False).alias("value")
+        return
+    yield pl.lit("conversion").alias("type")
+    yield from _order(source)
+
+
+def _order(source: Source) -> Iterator[pl.Expr]:
+    columns = source.columns
+    if columns.transaction is not None:
+        yield _text(columns.transaction).alias("transaction_id")
+    if columns.currency is not None:
+        yield _text(columns.currency).alias("currency")
+    if columns.revenue is not None:
+        is_refund = pl.col(_CENTS) < 0
+        if columns.refund is not None:
+            is_refund |= _text(columns.refund).str.strip_chars().str.to_lowercase().is_in(TRUE_WORDS)
+        yield pl.col(_CENTS).abs().alias("revenue_cents")
+        yield pl.when(is_refund).then(pl.lit("refund")).otherwise(pl.lit("conversion")).alias("kind")
+
+
+def _segments(source: Source) -> list[pl.Expr]:
+    # A segment may have the name of a field, such as `type`; as an attribute it is no field.
+    segments = [_text(name).alias(name) for name in source.columns.segments]
+    return [pl.struct(segments).alias("attributes")] if segments else []
+
+
+def _text(name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.String)
+
+
+def _minor(rows: pl.DataFrame, source: Source, currency: str) -> pl.Expr:
+    """Convert amounts of major units to minor ones of the row's currency; null where it is no amount."""
+    units: pl.Expr = pl.lit(minor_units(currency))
+    if source.columns.currency is not None:
+        codes = rows[source.columns.currency].cast(pl.String).drop_nulls().unique().to_list()
+        by_code = {code: minor_units(code.upper()) for code in codes if code}
+        units = _text(source.columns.currency).replace_strict(
+            by_code, default=minor_units(currency), return_dtype=pl.Int64
+        )
+    amount = _text(source.columns.revenue or "").str.strip_chars().cast(pl.Float64, strict=False)
+    cents = (amount * units).round()
+    return pl.when(cents.is_finite()).then(cents).cast(pl.Int64, strict=False)
+
+
+def _faults(source: Source, now_us: int) -> Sequence[pl.Expr]:
+    columns = source.columns
+    at, ahead = pl.col(_AT), pl.col(_AT) - now_us
+    hours = (ahead / 3_600_000_000).round(1)
+    tests = [
+        (at.is_null(), pl.lit(f"'{columns.timestamp}' is not a time such as {EXAMPLE}")),
+        (
+            ahead > MAX_AHEAD_US,
+            pl.format(
+                "'{}' is {} hours in the future; is time_zone right?", pl.lit(columns.timestamp), hours
+            ),
+        ),
+    ]
+    needed = [name for name in (columns.variant, columns.experiment, columns.event) if name is not None]
+    tests.extend((_is_empty(name), pl.lit(f"'{name}' is empty")) for name in needed)
+    if columns.value is not None:
+        is_number = pl.col(columns.value).cast(pl.Float64, strict=False).is_finite()
+        tests.append(
+            (
+                ~_is_empty(columns.value) & ~is_number.fill_null(value=False),
+                pl.lit(f"'{columns.value}' is not a number"),
+            )
+        )
+    if columns.revenue is not None:
+        tests.append(
+            (
+                ~_is_empty(columns.revenue) & pl.col(_CENTS).is_null(),
+                pl.lit(f"'{columns.revenue}' is not an amount"),
+            )
+        )
+    return [pl.when(test).then(reason) for test, reason in tests]
+
+
+def _is_empty(name: str) -> pl.Expr:
+    return _text(name).fill_null("").str.strip_chars() == ""
