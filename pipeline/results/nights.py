@@ -1,0 +1,110 @@
+"""Nights: reports of experiments as they were published after each local midnight."""
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from engine.analysis.results.report import Report
+from engine.design.experiment import Experiment
+from engine.design.project import Project
+from engine.errors import Problem
+from engine.local_days import local_day
+from engine.typed_records import record_from_json
+from pipeline.results.filters import InvalidFilterError, SegmentFilters
+from pipeline.results.results import Results
+from pipeline.store.warehouse import published
+from pipeline.store.warehouse.connection import Warehouse
+
+AS_OF: Final = "as_of"
+# An experiment that has ended is kept once or twice more, with its final results.
+_KEPT_AFTER_END: Final = timedelta(days=2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightReport:
+    """The report of an experiment after a night, and the segments that were there to filter by."""
+
+    report: Report
+    available_segments: Mapping[str, Any]
+
+
+class Nights:
+    """Reports of past nights; one takes some kilobytes."""
+
+    def __init__(self, warehouse: Warehouse, results: Results) -> None:
+        """Keep in `warehouse` what `results` reports."""
+        self._warehouse = warehouse
+        self._results = results
+
+    def keep(self, experiment: Experiment, project: Project, *, now: datetime) -> None:
+        """Keep the report of an experiment for the night that ended on the local day of `now`.
+
+        Nights older than the project keeps are removed.
+        """
+        today = local_day(now, project.timezone)
+        first = today - timedelta(days=project.keep_nights - 1)
+        content = None
+        if project.keep_nights and _is_to_be_kept(experiment, now):
+            # In this order: the report brings the segments up to date.
+            report = self._results.report(experiment, project, now=now)
+            available = self._results.available_segments(experiment)
+            content = zlib.compress(
+                msgspec.json.encode(NightReport(report=report, available_segments=available))
+            )
+        with self._warehouse.transaction() as cursor:
+            if content is not None:
+                published.keep_night(cursor, experiment.id, today, content)
+            published.remove_kept(cursor, experiment.id, before=first)
+
+    def report(
+        self,
+        experiment: Experiment,
+        project: Project,
+        filters: SegmentFilters,
+        *,
+        night: date | None,
+        now: datetime,
+    ) -> Report:
+        """Return the report of a night, which is kept of all visitors, or of now without one.
+
+        InvalidFilterError for a night that is not kept.
+        """
+        if night is not None:
+            return self.find(experiment, project, night, now=now).report
+        return self._results.report(experiment, project, filters, now=now)
+
+    def available_segments(
+        self, experiment: Experiment, project: Project, *, night: date | None, now: datetime
+    ) -> Mapping[str, Any]:
+        """List the values to filter by, as there were after a night, or as there are now."""
+        if night is not None:
+            return self.find(experiment, project, night, now=now).available_segments
+        return self._results.available_segments(experiment)
+
+    def find(self, experiment: Experiment, project: Project, day: date, *, now: datetime) -> NightReport:
+        """Return the report of an experiment for a night; InvalidFilterError names the nights there are."""
+        if day > (today := local_day(now, project.timezone)):
+            message = f"{day.isoformat()} has not begun: in {project.timezone} it is {today.isoformat()}"
+            raise InvalidFilterError((Problem(AS_OF, message),))
+        with self._warehouse.cursor() as cursor:
+            content = published.find_kept(cursor, experiment.id, day)
+            days = [] if content is not None else published.list_kept(cursor, experiment.id)
+        if content is None:
+            known = ", ".join(one.isoformat() for one in days) or "none yet"
+            message = f"nothing is kept of the night of {day.isoformat()}; nights that are kept: {known}"
+            raise InvalidFilterError((Problem(AS_OF, message),))
+        try:
+            return record_from_json(zlib.decompress(content), NightReport)
+        except msgspec.ValidationError as error:
+            message = f"the night of {day.isoformat()} was kept by another version, which reports otherwise"
+            raise InvalidFilterError((Problem(AS_OF, message),)) from error
+
+
+def _is_to_be_kept(experiment: Experiment, now: datetime) -> bool:
+    if experiment.started_at is None:
+        return False
+    return experiment.completed_at is None or experiment.completed_at > now - _KEPT_AFTER_END
