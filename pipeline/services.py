@@ -4,12 +4,20 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from shutil import rmtree
 
 from pipeline.clock import utc_now
+from pipeline.imports.watermarks import remove_watermarks
 from pipeline.ingest.ingest import Ingest
+from pipeline.results.nights import Nights
 from pipeline.results.results import Results
 from pipeline.rollup.run import Rollup
+from pipeline.runs.import_work import import_run, remove_import_files, remove_left_imports
+from pipeline.runs.run_work import run_work
+from pipeline.runs.runner import Runner
+from pipeline.runs.uploads import remove_uploads
 from pipeline.settings import Settings
 from pipeline.snapshots.writer import Snapshots
 from pipeline.store.catalog.catalog import Catalog
@@ -30,7 +38,9 @@ class PipelineServices:
     ingest: Ingest
     rollup: Rollup
     results: Results
+    nights: Nights
     snapshots: Snapshots
+    runner: Runner
     clock: Callable[[], datetime] = utc_now
 
 
@@ -57,7 +67,11 @@ def open_pipeline(
         hide_new_files()
         restrict(_stored_paths(settings))
         catalog, warehouse = stack.enter_context(opened_store(settings, lock.owner, accept_loss=accept_loss))
+        # A killed import left them.
+        rmtree(settings.staged_imports_path, ignore_errors=True)
         ingest = Ingest(warehouse, settings)
+        ingest.listen_forget(partial(remove_watermarks, settings.data_dir))
+        ingest.listen_forget(partial(remove_uploads, settings))
         ingest.start()
         stack.callback(ingest.stop)
         rollup = Rollup(
@@ -71,23 +85,34 @@ def open_pipeline(
         stack.callback(rollup.close)
         snapshots = Snapshots(warehouse, catalog, settings, clock=clock, load_events=ingest.load)
         stack.callback(snapshots.close)
-        yield PipelineServices(
+        # Runs that are under way by their records were those of a process that has ended.
+        catalog.runs.recover(now=clock())
+        remove_left_imports(settings, catalog.runs.all_queued())
+        runner = Runner(catalog, run_work(catalog, warehouse, rollup, snapshots), clock=clock)
+        stack.callback(runner.close)
+        results = Results(warehouse, rollup, catalog.recorded_looks, settings)
+        services = PipelineServices(
             settings=settings,
             lock=lock,
             catalog=catalog,
             warehouse=warehouse,
             ingest=ingest,
             rollup=rollup,
-            results=Results(warehouse, rollup, catalog.recorded_looks, settings),
+            results=results,
+            nights=Nights(warehouse, results),
             snapshots=snapshots,
+            runner=runner,
             clock=clock,
         )
+        runner.add_work("import", partial(import_run, services), partial(remove_import_files, settings))
+        yield services
 
 
 def _stored_paths(settings: Settings) -> Iterator[Path]:
     """List the folder of the store, its files and its folders with theirs."""
     yield settings.data_dir
     yield settings.secrets_key_path
+    yield settings.command_keys_path
     yield from settings.data_dir.glob(f"{settings.warehouse_path.name}*")
     yield from settings.data_dir.glob("catalog.sqlite3*")
     yield from settings.data_dir.glob(f"{settings.spool_path.name}*")
@@ -95,6 +120,8 @@ def _stored_paths(settings: Settings) -> Iterator[Path]:
         settings.spool_path,
         settings.refused_events_path,
         settings.assignments_path,
+        settings.uploads_path,
+        settings.command_imports_path,
         settings.snapshots_path,
     ):
         if folder.is_dir():

@@ -98,6 +98,8 @@ class Settings(BaseSettings):
         256 * 10**6, gt=0, description="Size of the warehouse's log that is moved into its file at once."
     )
 
+    import_bytes: int = Field(2**30, gt=0, description="Size of a file that is sent to be imported.")
+
     rollup_bucket_events: int = Field(2_000_000, gt=0, description="Events processed at once; bounds memory.")
     refresh_seconds: int = Field(
         60, gt=0, description="How often running experiments are brought up to date."
@@ -173,9 +175,29 @@ class Settings(BaseSettings):
         return self.data_dir / "secrets.key"
 
     @property
+    def command_keys_path(self) -> Path:
+        """Path of the API keys with which commands ask the service that owns the store."""
+        return self.data_dir / "command-keys.json"
+
+    @property
     def assignments_path(self) -> Path:
         """Folder with files of each project's first assignments, which can be read anew from the events."""
         return self.data_dir / "assignments"
+
+    @property
+    def staged_imports_path(self) -> Path:
+        """Folder of rows of imports that are read, and not stored yet."""
+        return self.data_dir / "staged-imports"
+
+    @property
+    def uploads_path(self) -> Path:
+        """Folder of files that were sent to be imported, by project."""
+        return self.data_dir / "import-uploads"
+
+    @property
+    def command_imports_path(self) -> Path:
+        """Folder of imports that commands leave to the service, and of their outcomes."""
+        return self.data_dir / "command-imports"
 
     @property
     def snapshots_path(self) -> Path:

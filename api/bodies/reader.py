@@ -3,6 +3,7 @@
 from typing import Final
 
 from fastapi import Request
+from starlette.requests import ClientDisconnect
 
 from api.errors import ApiError
 
@@ -28,9 +29,15 @@ async def read_limited(request: Request, *, limit: int = MAX_BODY_BYTES, too_lar
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > limit:
         raise ApiError("payload_too_large", too_large)
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > limit:
+    parts = list[bytes]()
+    size = 0
+    while True:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > limit:
             raise ApiError("payload_too_large", too_large)
-    return bytes(body)
+        if not message.get("more_body", False):
+            return b"".join(parts)

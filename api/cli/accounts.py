@@ -6,7 +6,7 @@ import typer
 
 from api.cli.console import out, print_json
 from api.cli.options import AsJson, DataDir
-from api.cli.stores import opened_catalog
+from api.cli.stores import opened_catalog, require_store
 
 AccountId = Annotated[str, typer.Option("--account", help="Account id.")]
 Plan = Literal["starter", "growth", "scale"]
@@ -46,6 +46,7 @@ def add_member(
     as_json: AsJson = False,
 ) -> None:
     """Add an accepted member to an account."""
+    require_store(data_dir)
     with opened_catalog(data_dir) as catalog:
         member = catalog.members.add(account, email=email, name=name, role=role)
     if as_json:
@@ -67,6 +68,7 @@ def create_key(
     as_json: AsJson = False,
 ) -> None:
     """Create an API key; its token is shown only once."""
+    require_store(data_dir)
     with opened_catalog(data_dir) as catalog:
         key, token = catalog.keys.create(
             account, member, name=name, scopes=_split(scopes), project_ids=_split(projects)
@@ -96,6 +98,7 @@ def update_account(
     as_json: AsJson = False,
 ) -> None:
     """Change an account's plan, subscription or limits; values that are not given stay unchanged."""
+    require_store(data_dir)
     with opened_catalog(data_dir) as catalog:
         updated = catalog.accounts.update(
             account,

@@ -11,11 +11,12 @@ from api.cli import (
     calibration,
     checking,
     demo,
-    importing,
+    runs,
     serving,
     snapshots,
 )
 from api.cli.console import print_error
+from api.cli.imports import importing, sources
 
 app = typer.Typer(
     name="truelift",
@@ -28,7 +29,8 @@ app.command()(accounts.init)
 app.command()(serving.serve)
 app.command()(demo.demo)
 app.command(name="import")(importing.import_files)
-app.command()(analyze.rollup)
+app.command()(runs.rollup)
+app.command()(runs.runs)
 app.command()(analyze.analyze)
 app.command()(snapshots.snapshot)
 app.command()(calibration.calibrate)
@@ -37,15 +39,18 @@ app.command()(serving.openapi)
 app.add_typer(accounts.members)
 app.add_typer(accounts.keys)
 app.add_typer(accounts.account)
+app.add_typer(sources.source)
 
 
 # Failures that are reported in one sentence, by module.
 EXPECTED_FAILURES: Final = {
     "api.cli.console": "CommandError",
     "engine.errors": "EngineError",
+    "pipeline.disk_space": "DiskFullError",
     "pipeline.encryption_key": "SecretsKeyError",
     "pipeline.imports.imported_experiment": "ImportRefusedError",
-    "pipeline.imports.tables": "UnreadableFileError",
+    "pipeline.sources.definition_files": "InvalidSourceError",
+    "pipeline.sources.tables": "UnreadableSourceError",
     "pipeline.settings": "SettingsError",
     "pipeline.snapshots.manifest": "UnreadableSnapshotError",
     "pipeline.store.catalog.errors": "CatalogError",
@@ -53,6 +58,7 @@ EXPECTED_FAILURES: Final = {
     "pipeline.store.ownership.store_lock": "StoreOwnedError",
     "pipeline.store.private_files": "FolderError",
     "pipeline.store.warehouse.connection": "WarehouseBusyError",
+    "pipeline.store.warehouse.connections.errors": "WarehouseUnavailableError",
 }
 
 

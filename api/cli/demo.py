@@ -70,7 +70,7 @@ def _simulate(settings: "Settings", lock: "StoreLock", visitors: int) -> "tuple[
             name="Demo shop", email="owner@shop.example", plan="scale"
         )
         project = new_project(
-            store,
+            store.catalog,
             account.id,
             {"name": "Shop", "url": "https://shop.example", "reporting_timezone": SHOP_TIMEZONE},
         )

@@ -72,10 +72,10 @@ def listen(sockets: list[socket.socket]) -> str:
 
 def _addresses(host: str, port: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
     try:
-        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        resolved = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except socket.gaierror as error:
         raise CommandError(f"cannot serve on {host!r}: {error.strerror}; choose another --host") from error
-    for family, _, _, _, address in dict.fromkeys(found):
+    for family, _, _, _, address in dict.fromkeys(resolved):
         yield family, address
 
 

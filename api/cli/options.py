@@ -1,12 +1,14 @@
 """Options that several commands share."""
 
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 if TYPE_CHECKING:
-    from engine.frames.rows import GoalKind
+    from engine.frames.kinds import GoalKind
+    from pipeline.store.source_databases.queries import Query
 
 GOAL_KINDS: dict[str, "GoalKind"] = {"": "custom_event", "conversion": "custom_event", "revenue": "revenue"}
 
@@ -20,6 +22,16 @@ GoalOption = Annotated[
 ]
 VisitorOption = Annotated[str | None, typer.Option("--visitor", help="Column with the visitor's id.")]
 TimestampOption = Annotated[str | None, typer.Option("--timestamp", help="Column with the time, in UTC.")]
+_LOCATIONS_HELP: Final = (
+    "CSV or Parquet files, patterns such as 'orders/*.parquet', folders, .duckdb files, "
+    "postgresql:// and s3:// addresses, Delta and Iceberg tables; read as one."
+)
+LocationsArgument = Annotated[list[str], typer.Argument(help=_LOCATIONS_HELP)]
+OptionalLocations = Annotated[list[str] | None, typer.Argument(help=_LOCATIONS_HELP)]
+TableOption = Annotated[str | None, typer.Option("--table", help="Table of a .duckdb file or of PostgreSQL.")]
+SqlOption = Annotated[
+    Path | None, typer.Option("--sql", help="File with a SELECT, for a .duckdb file or PostgreSQL.")
+]
 RunningOption = Annotated[
     bool, typer.Option("--running", help="The test goes on: judge it by its plan, and not as finished.")
 ]
@@ -45,3 +57,26 @@ def required_control(control: str | None) -> str:
     if control is None:
         raise typer.BadParameter("name the control variant, such as --control A")
     return control
+
+
+def query_of(table: str | None, sql: Path | None) -> "Query | None":
+    """Return the query of `--table` or `--sql`, None without them; BadParameter."""
+    from pipeline.store.source_databases.queries import Query
+
+    if table is None and sql is None:
+        return None
+    if table is not None and sql is not None:
+        raise typer.BadParameter("give --table or --sql, not both")
+    if sql is None:
+        return Query(table=table)
+    try:
+        return Query(sql=sql.read_text())
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"{sql} cannot be read: {error}") from None
+
+
+def name_of(location: str) -> str:
+    """Return the name of a file, folder, pattern or database without its ending."""
+    parts = re.split(r"[/\\]", location.partition("?")[0].rstrip("/"))
+    plain = [part for part in parts if part and not re.search(r"[*?\[:@=]", part)]
+    return Path(plain[-1]).stem if plain else "import"

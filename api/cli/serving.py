@@ -90,21 +90,24 @@ def run_service(
         services = stack.enter_context(open_services(settings, lock=lock, accept_loss=accept_loss))
         app = create_app(settings, closing(stack, services))
         groups = stack.enter_context(shared_sockets(sockets, settings.collectors))
-        announce_url = partial(announce, listen(sockets))
-        server = _server(server_config(app, settings), services, groups, announce_url)
-        losses: list[OwnershipLostError] = []
-
-        def end(loss: "OwnershipLostError") -> None:
-            losses.append(loss)
-            server.should_exit = True
-
-        watch = watched_ownership(lock, services.catalog, end)
+        announce_serving = partial(_announce_serving, lock, listen(sockets), announce)
+        reasons: list[str] = []
+        server = _server(server_config(app, settings), services, groups, announce_serving, reasons)
+        watch = watched_ownership(lock, services.catalog, partial(_end, server, reasons))
         with suppress(KeyboardInterrupt), watch, rare_collections(), frequent_switches():
             server.run(sockets)
-    if losses:
-        raise CommandError(f"{losses[0]}: stop that process, or use another catalog")
-    if isinstance(failure := getattr(server, "failure", None), Exception):
-        raise CommandError(f"{failure}; the lines above say why")
+    if reasons:
+        raise CommandError(reasons[0])
+
+
+def _end(server: "uvicorn.Server", reasons: list[str], loss: "OwnershipLostError") -> None:
+    reasons.append(f"{loss}: stop that process, or use another catalog")
+    server.should_exit = True
+
+
+def _announce_serving(lock: "StoreLock", url: str, announce: Callable[[str], None]) -> None:
+    lock.note_address(url)
+    announce(url)
 
 
 def _server(
@@ -112,8 +115,12 @@ def _server(
     services: "Services",
     groups: "list[list[socket.socket]]",
     announce: Callable[[], None],
+    reasons: list[str],
 ) -> "uvicorn.Server":
-    """Build the server: collectors take the connections of each group, or this process takes them."""
+    """Build the server: collectors take the connections of each group, or this process takes them.
+
+    Where it ends because a collector cannot be started, `reasons` says so.
+    """
     import uvicorn
 
     if not groups:
@@ -121,7 +128,9 @@ def _server(
         return uvicorn.Server(config)
     from api.collectors.owner_server import OwnerServer
 
-    return OwnerServer(config, services, groups, announce)
+    return OwnerServer(
+        config, services, groups, announce, lambda error: reasons.append(f"{error}; the lines above say why")
+    )
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import typer
 
 from api.cli.console import CommandError, out
 from api.cli.options import DataDir
-from api.cli.stores import opened_store, settings_for
+from api.cli.stores import opened_store, require_store, settings_for
 
 if TYPE_CHECKING:
     from pipeline.snapshots.manifest import Manifest
@@ -25,6 +25,7 @@ def snapshot(
     from pipeline.store.ownership.store_lock import StoreOwnedError
     from pipeline.store.warehouse.connection import DISK_FAILURES, WarehouseBusyError
 
+    require_store(data_dir)
     folder = out_dir or settings_for(data_dir).snapshots_path
     try:
         with opened_store(data_dir) as store:

@@ -21,6 +21,23 @@ def settings_for(data_dir: Path, **given: int) -> "Settings":
     return read_settings(data_dir=data_dir, **given)
 
 
+def require_store(data_dir: Path) -> None:
+    """Refuse a folder that does not exist or holds no store, for commands that create none; CommandError."""
+    if not data_dir.is_dir() or not _has_store(data_dir):
+        raise CommandError(
+            f"there is no store in {data_dir}; name its folder with --data-dir, or run `truelift init`"
+        )
+
+
+def _has_store(data_dir: Path) -> bool:
+    from pipeline.store.catalog.backends import sqlite_path
+
+    settings = settings_for(data_dir)
+    catalog = sqlite_path(settings.effective_catalog_url)
+    # A warehouse without its catalog is a damaged store, which has an error of its own.
+    return catalog is None or catalog.exists() or settings.warehouse_path.exists()
+
+
 @contextmanager
 def opened_catalog(data_dir: Path) -> Iterator["Catalog"]:
     """Open the catalog in `data_dir`, created where there is none, until the end."""
@@ -46,30 +63,41 @@ def opened_store(data_dir: Path) -> Iterator["PipelineServices"]:
         yield store
 
 
-def target_project(store: "PipelineServices", project_id: str | None, *, name_of_new: str) -> "Project":
-    """Return the project of that id, the only project, or a new one in the only account; CommandError."""
+def target_project(
+    catalog: "Catalog", project_id: str | None, *, name_of_new: str, account_id: str | None = None
+) -> "Project":
+    """Return the project of that id, the only project, or a new one in the only account; CommandError.
+
+    With an account only its projects count.
+    """
     if project_id is not None:
-        return store.catalog.projects.find(project_id)
-    projects = store.catalog.projects.all()
+        return catalog.projects.find(project_id)
+    if account_id is not None:
+        account_id = catalog.accounts.get(account_id).id
+    projects = [one for one in catalog.projects.all() if account_id in {None, one.account_id}]
     if len(projects) > 1:
         listed = ", ".join(f"{project.id} ({project.name})" for project in projects)
         raise CommandError(f"this store has several projects; name one with --project: {listed}")
-    return projects[0] if projects else _first_project(store, name_of_new)
+    if projects:
+        return projects[0]
+    fields: dict[str, object] = {"name": name_of_new, "url": "https://example.com"}
+    return new_project(catalog, account_id or _only_account(catalog), fields)
 
 
-def _first_project(store: "PipelineServices", name: str) -> "Project":
-    accounts = store.catalog.accounts.all()
-    if len(accounts) != 1:
-        reason = (
-            "no account yet; run `truelift init` first" if not accounts else "several accounts and no project"
-        )
+def _only_account(catalog: "Catalog") -> str:
+    """Return the id of the only account; CommandError."""
+    accounts = catalog.accounts.all()
+    if not accounts:
+        raise CommandError("this store has no account yet; run `truelift init` first")
+    if len(accounts) > 1:
+        listed = ", ".join(f"{account.id} ({account.name})" for account in accounts)
         raise CommandError(
-            f"this store has {reason}, or create a project over the API and name it with --project"
+            f"this store has several accounts and no project; name the account with --account: {listed}"
         )
-    return new_project(store, accounts[0].id, {"name": name, "url": "https://example.com"})
+    return accounts[0].id
 
 
-def new_project(store: "PipelineServices", account_id: str, fields: dict[str, object]) -> "Project":
+def new_project(catalog: "Catalog", account_id: str, fields: dict[str, object]) -> "Project":
     """Create a project of an account, with the defaults of the API."""
     from engine.design.project import draft_project
     from pipeline.clock import utc_now
@@ -78,4 +106,4 @@ def new_project(store: "PipelineServices", account_id: str, fields: dict[str, ob
     project = draft_project(
         fields, id=new_id("prj"), account_id=account_id, sdk_key=new_sdk_key(), now=utc_now()
     )
-    return store.catalog.projects.create(project, actor="cli")
+    return catalog.projects.create(project, actor="cli")

@@ -3,7 +3,9 @@
 import logging
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from engine.design.project import Project
@@ -21,10 +23,12 @@ from pipeline.jobs.lifecycle import (
     start_scheduled,
 )
 from pipeline.jobs.look_recording import record_looks
-from pipeline.rollup.run import Outcome
+from pipeline.run_each import run_each
 from pipeline.services import PipelineServices
 from pipeline.settings import Settings
+from pipeline.snapshots.writer import SnapshotStoppedError
 from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.catalog.runs.run_record import Kind, Run
 from pipeline.store.warehouse import published
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 
@@ -45,7 +49,7 @@ class Job:
 def refresh_results(services: PipelineServices) -> None:
     """Count new events of every unfinished experiment."""
     for project in services.catalog.projects.all():
-        _run_for(services.rollup.refresh, project)
+        _run_for(services.runner.refresh, project)
 
 
 def rebuild_after_midnight(services: PipelineServices) -> None:
@@ -66,7 +70,8 @@ def rebuild_after_midnight(services: PipelineServices) -> None:
         is_done = True
         if last is not None and last < today:
             # A list, since every project is tried whatever came of the others.
-            is_done = all([_run_for(services.rollup.rebuild, project) for project in projects])  # noqa: C419
+            rebuild = partial(_rebuild_and_keep, services)
+            is_done = all([_run_for(rebuild, project) for project in projects])  # noqa: C419
         if is_done and last != today:
             with services.warehouse.transaction() as cursor:
                 published.record_night(cursor, timezone, today)
@@ -125,8 +130,23 @@ def remove_deleted_projects(services: PipelineServices) -> None:
 
 
 def write_snapshots(services: PipelineServices) -> None:
-    """Write snapshots of every project."""
-    services.snapshots.write_all()
+    """Write snapshots of every project; ExceptionGroup of the failures."""
+    run_each(
+        {
+            f"project {project.id}": partial(_write_snapshot, services, project.id)
+            for project in services.catalog.projects.all()
+        }
+    )
+
+
+def start_queued_runs(services: PipelineServices) -> None:
+    """Carry out runs that are still queued, such as those that a busy catalog has put off."""
+    services.runner.wake_all()
+
+
+def forget_old_runs(services: PipelineServices) -> None:
+    """Delete the records of runs that ended long ago."""
+    services.catalog.runs.delete_old(now=services.clock())
 
 
 def forget_expired_replies(services: PipelineServices) -> None:
@@ -151,10 +171,38 @@ JOBS: Final = (
     REMOVE_DELETED,
     Job("write_snapshots", lambda settings: settings.snapshot_seconds, write_snapshots),
     Job("forget_expired_replies", lambda _: 60 * _MINUTE, forget_expired_replies),
+    Job("start_queued_runs", lambda _: _MINUTE, start_queued_runs),
+    Job("forget_old_runs", lambda _: 60 * _MINUTE, forget_old_runs),
 )
 
 
-def _run_for(run: Callable[[str], Outcome], project: Project) -> bool:
+def _carry_out(services: PipelineServices, kind: Kind, project_id: str) -> None:
+    """Carry out a scheduled run; raises the error of a failed one."""
+    run = Run(project_id=project_id, kind=kind, trigger="schedule", created_at=services.clock())
+    error = services.runner.carry_out(run).error
+    if error is not None:
+        raise error
+
+
+def _rebuild_and_keep(services: PipelineServices, project_id: str) -> None:
+    """Recount a project's results, and keep them as those of this night."""
+    _carry_out(services, "rebuild", project_id)
+    project = services.catalog.projects.find(project_id)
+    run_each(
+        {
+            f"experiment {one.id}": partial(services.nights.keep, one, project, now=services.clock())
+            for one in services.catalog.experiments.of_project(project_id)
+        }
+    )
+
+
+def _write_snapshot(services: PipelineServices, project_id: str) -> None:
+    # A project deleted meanwhile needs no snapshot.
+    with suppress(NotFoundError, SnapshotStoppedError):
+        _carry_out(services, "snapshot", project_id)
+
+
+def _run_for(run: Callable[[str], object], project: Project) -> bool:
     """Run for one project, and log a failure, so that the other projects follow.
 
     False where it is to be tried again once the warehouse can be written.

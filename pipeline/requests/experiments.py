@@ -1,17 +1,19 @@
 """Creation and revision of drafts: ids, a unique test key, and members of the account."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, ParamSpec
 
 from engine.design.drafting import draft_experiment, revise_experiment, wanted_test_key
 from engine.design.experiment import Experiment
+from engine.design.metrics.metric import Metric
 from engine.design.project import Project
 from engine.errors import InvalidDesignError, Problem
 from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.experiments import ProjectContent
 from pipeline.store.catalog.ids import free_name, new_id
 
-Given = TypeVar("Given")
+Given = ParamSpec("Given")
 
 
 def create_draft(
@@ -20,10 +22,15 @@ def create_draft(
     """Draft an experiment from JSON-like input and save it; InvalidDesignError with every problem."""
     member_problems = _member_problems(catalog, project.account_id, fields)
 
-    def draft(taken: Collection[str]) -> Experiment:
-        test_key = free_name(wanted_test_key(fields), taken)
+    def draft(content: ProjectContent) -> Experiment:
         return draft_experiment(
-            fields, id=new_id("exp"), project=project, now=now, new_id=new_id, test_key=test_key
+            fields,
+            id=new_id("exp"),
+            project=project,
+            now=now,
+            new_id=new_id,
+            test_key=free_name(wanted_test_key(fields), content.test_keys),
+            metrics=content.metrics,
         )
 
     return catalog.experiments.create(project.id, _with_problems(member_problems, draft), actor=actor)
@@ -41,10 +48,10 @@ def revise_draft(  # noqa: PLR0913 - each is a fact of the request
     """Change the fields given of an experiment; TransitionError, or InvalidDesignError with every problem."""
     member_problems = _member_problems(catalog, project.account_id, fields)
 
-    def revise(experiment: Experiment) -> Experiment:
-        return revise_experiment(experiment, fields, now=now, new_id=new_id)
+    def revise(experiment: Experiment, metrics: Mapping[str, Metric]) -> Experiment:
+        return revise_experiment(experiment, fields, now=now, new_id=new_id, metrics=metrics)
 
-    return catalog.experiments.change(
+    return catalog.experiments.revise(
         project.id, experiment_id, _with_problems(member_problems, revise), actor=actor
     )
 
@@ -62,13 +69,13 @@ def _member_problems(catalog: Catalog, account_id: str, fields: Mapping[str, Any
 
 
 def _with_problems(
-    member_problems: list[Problem], decide: Callable[[Given], Experiment]
-) -> Callable[[Given], Experiment]:
+    member_problems: list[Problem], decide: Callable[Given, Experiment]
+) -> Callable[Given, Experiment]:
     """Wrap `decide` to raise those problems too, together with any that it raises."""
 
-    def decide_or_raise(given: Given) -> Experiment:
+    def decide_or_raise(*given: Given.args, **named: Given.kwargs) -> Experiment:
         try:
-            experiment = decide(given)
+            experiment = decide(*given, **named)
         except InvalidDesignError as error:
             raise InvalidDesignError([*error.problems, *member_problems]) from None
         if member_problems:

@@ -42,6 +42,29 @@ def make_private_file(path: Path) -> None:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNERS_FILE))
 
 
+def write_for_owner(folder: Path, name: str, content: bytes) -> None:
+    """Write a new file in a folder, both for the owner of the folder's parent only; OSError.
+
+    A link is not followed: an administrator may write into a folder of another user.
+    """
+    if os.name == "nt":
+        (folder / name).write_bytes(content)
+        return
+    owner = folder.parent.stat()
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    draft = f"{name}.new"
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNERS_FILE, dir_fd=opened)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            if os.geteuid() == 0:
+                os.fchown(opened, owner.st_uid, owner.st_gid)
+                os.fchown(descriptor, owner.st_uid, owner.st_gid)
+        os.rename(draft, name, src_dir_fd=opened, dst_dir_fd=opened)
+    finally:
+        os.close(opened)
+
+
 def sync_folder(folder: Path) -> None:
     """Return once the names of a folder's files are on disk; OSError."""
     # Windows syncs the entries of folders by itself, and cannot open them.

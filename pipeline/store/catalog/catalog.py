@@ -17,9 +17,11 @@ from pipeline.store.catalog.experiments import Experiments
 from pipeline.store.catalog.idempotency import IdempotencyKeys
 from pipeline.store.catalog.keys import Keys
 from pipeline.store.catalog.members import Members
+from pipeline.store.catalog.metrics.metric_repository import Metrics
 from pipeline.store.catalog.migrate import migrate
 from pipeline.store.catalog.projects import Projects
 from pipeline.store.catalog.recorded_looks import RecordedLooks
+from pipeline.store.catalog.runs.run_repository import Runs
 from pipeline.store.ownership.commit_mark import CommitMark
 from pipeline.store.ownership.damage import DamagedStoreError
 from pipeline.store.ownership.warehouse_record import Warehouses
@@ -36,7 +38,9 @@ class Catalog:
     keys: Keys
     projects: Projects
     experiments: Experiments
+    metrics: Metrics
     recorded_looks: RecordedLooks
+    runs: Runs
     audit: Audit
     idempotency_keys: IdempotencyKeys
     warehouses: Warehouses
@@ -73,7 +77,9 @@ class Catalog:
             keys=Keys(database),
             projects=Projects(database),
             experiments=Experiments(database),
+            metrics=Metrics(database),
             recorded_looks=RecordedLooks(database),
+            runs=Runs(database),
             audit=Audit(database),
             idempotency_keys=IdempotencyKeys(database),
             warehouses=Warehouses(database),

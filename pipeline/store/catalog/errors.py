@@ -1,9 +1,15 @@
 """Errors of the catalog."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from engine.design.validation.values import shown
 from engine.errors import Problem
+
+# Experiments that a message names.
+_NAMED: Final = 5
+# A run takes some seconds.
+QUEUE_RETRY_SECONDS: Final = 10
 
 
 class CatalogError(Exception):
@@ -40,6 +46,28 @@ class PlanLimitError(CatalogError):
             f"the {plan_name} plan's allowance of {max_projects} is used up; "
             "delete a project or move to a larger plan"
         )
+
+
+class MetricInUseError(CatalogError):
+    """Experiments that have not started use the metric."""
+
+    def __init__(self, name: str, users: Sequence[str]) -> None:
+        """Name the metric and the experiments; there is at least one."""
+        more = f" and {len(users) - _NAMED:,} more" if len(users) > _NAMED else ""
+        experiments = ", ".join(map(shown, users[:_NAMED])) + more
+        super().__init__(
+            f"{shown(name)} is used by experiments that have not started ({experiments}); "
+            "send null as the metric_id of their goals, or remove the goals, first"
+        )
+
+
+class QueueFullError(CatalogError):
+    """A project or an account has as many queued runs as it may have."""
+
+    def __init__(self, of: str, most: int) -> None:
+        """Say whose runs wait, such as `project`, and the number at which a further one is refused."""
+        self.retry_after = QUEUE_RETRY_SECONDS
+        super().__init__(f"{most} runs of this {of} wait already; start another once some have ended")
 
 
 class CatalogBusyError(CatalogError):

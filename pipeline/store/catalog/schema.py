@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import (
     JSON,
+    BigInteger,
     Boolean,
     Column,
     DateTime,
@@ -153,6 +154,18 @@ experiments = Table(
     Index(None, "project_id", "updated_at"),
 )
 
+metrics = Table(
+    "metrics",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("project_id", ID, ForeignKey("projects.id", ondelete="CASCADE"), nullable=False),
+    Column("name", String, nullable=False),
+    Column("document", JSON, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
+    UniqueConstraint("project_id", "name"),
+)
+
 recorded_looks = Table(
     "recorded_looks",
     metadata,
@@ -182,6 +195,30 @@ replies = Table(
     Column("claim_id", ID, nullable=False),
     Column("sealed", LargeBinary),
     Column("expires_at", UtcDateTime, nullable=False, index=True),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("project_id", ID, ForeignKey("projects.id", ondelete="CASCADE"), nullable=False),
+    Column("kind", String, nullable=False),
+    Column("trigger", String, nullable=False),
+    Column("status", String, nullable=False, index=True),
+    Column("run_key", SearchText),
+    Column("parameters", JSON, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("started_at", UtcDateTime),
+    Column("ended_at", UtcDateTime),
+    Column("attempts", Integer, nullable=False),
+    Column("events", BigInteger),
+    Column("visitors", BigInteger),
+    Column("drift", JSON, nullable=False),
+    Column("error", String),
+    Column("progress", JSON, nullable=False),
+    Column("result", JSON, nullable=False),
+    UniqueConstraint("project_id", "run_key"),
+    Index(None, "project_id", "created_at"),
 )
 
 # No foreign keys, since entries outlive the objects they are about.

@@ -48,6 +48,13 @@ class FileLock:
             raise
         return cls(path, descriptor)
 
+    def write_note(self, note: bytes) -> None:
+        """Replace the note of the held lock; OSError."""
+        # Shortened afterwards, so that a reader never finds an empty file.
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        os.write(self._descriptor, note)
+        os.ftruncate(self._descriptor, len(note))
+
     def is_in_place(self) -> bool:
         """Tell whether the locked file is still the one at its path."""
         try:
@@ -63,12 +70,27 @@ class FileLock:
             self._descriptor = -1
 
 
-def _lock(descriptor: int) -> None:
+def note_of_holder(path: Path) -> bytes | None:
+    """Read the note of the process that holds a lock; None while it is free."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+    except FileNotFoundError:
+        return None
+    try:
+        _lock(descriptor, is_shared=True)
+    except (BlockingIOError, PermissionError):
+        return _content(descriptor)
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _lock(descriptor: int, *, is_shared: bool = False) -> None:
     # Never a lock of `fcntl.lockf`: that is lost as soon as this process closes any descriptor of the file.
     if sys.platform == "win32":
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
     else:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
 def _content(descriptor: int) -> bytes:

@@ -11,11 +11,15 @@ from pipeline.clock import utc_now
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A process that owns a store, since an aware time."""
+    """A process that owns a store, since an aware time.
+
+    `address` is the URL at which a service takes requests; None of any other process, and before it does.
+    """
 
     host: str
     pid: int
     since: datetime
+    address: str | None = None
 
     @classmethod
     def this_process(cls) -> Self:

@@ -3,17 +3,19 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
 import msgspec
 from sqlalchemy.exc import SQLAlchemyError
 
+from engine.typed_records import record_from_json
 from pipeline.settings import Settings
 from pipeline.store.catalog.backends import opening_error, parse_url, sqlite_path
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import CatalogBusyError
-from pipeline.store.ownership.file_lock import FileLock, LockHeldError
+from pipeline.store.ownership.file_lock import FileLock, LockHeldError, note_of_holder
 from pipeline.store.ownership.owner import Owner
 from pipeline.store.ownership.session_lock import SessionLock, SessionLockHeldError
 from pipeline.store.ownership.warehouse_record import Warehouses
@@ -73,6 +75,12 @@ class StoreLock:
             stack.pop_all()
         return cls(owner, tuple(files), session)
 
+    def note_address(self, address: str) -> None:
+        """Note the URL at which this process takes requests, for commands on the same folder; OSError."""
+        self.owner = replace(self.owner, address=address)
+        for lock in self._files:
+            lock.write_note(msgspec.json.encode(self.owner))
+
     def require_files(self) -> None:
         """Raise OwnershipLostError where a lock file is gone, with the store it stood beside."""
         for lock in self._files:
@@ -111,8 +119,21 @@ def locked_store(settings: Settings) -> Iterator[StoreLock]:
         lock.release()
 
 
+def find_owner(settings: Settings) -> Owner | None:
+    """Find the process that owns the warehouse of the settings; None where none does, or none is known."""
+    try:
+        note = note_of_holder(_lock_path(settings.warehouse_path))
+    except OSError:
+        return None
+    return None if note is None else _owner_from(note)
+
+
+def _lock_path(path: Path) -> Path:
+    return path.with_name(path.name + _SUFFIX)
+
+
 def _lock_file(path: Path, owner: Owner) -> FileLock:
-    lock_path = path.with_name(path.name + _SUFFIX)
+    lock_path = _lock_path(path)
     note = msgspec.json.encode(owner)
     try:
         make_private_folder(path.parent)
@@ -146,7 +167,7 @@ def _waiting(take: Callable[[], T], held: type[Exception]) -> T:
 
 def _owner_from(note: bytes) -> Owner | None:
     try:
-        return msgspec.json.decode(note, type=Owner)
+        return record_from_json(note, Owner)
     except msgspec.MsgspecError:
         return None
 

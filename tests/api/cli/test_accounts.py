@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.keys import SCOPES, ApiKey
@@ -57,6 +59,7 @@ def test_limits_of_one_account_override_its_plan(run: Run, tmp_path: Path, accou
     assert again.json["subscription_status"] == "past_due"
 
 
+@pytest.mark.usefixtures("account")
 def test_what_cannot_be_done_is_one_sentence_and_status_1(run: Run, tmp_path: Path) -> None:
     ran = run("account", "update", "--data-dir", tmp_path, "--account", "acc_nobody", "--plan", "scale")
     assert (ran.status, ran.out) == (1, "")

@@ -8,13 +8,18 @@ import pytest
 from engine.design.experiment import Experiment
 from pipeline.jobs.jobs import (
     checkpoint,
+    forget_old_runs,
     rebuild_after_midnight,
     refresh_results,
+    start_queued_runs,
+    write_snapshots,
 )
 from pipeline.services import PipelineServices
 from pipeline.store.catalog.experiments import Experiments
+from pipeline.store.catalog.runs.run_record import Run
 from tests.builders import STARTED
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_exposure
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -123,3 +128,28 @@ def test_checkpoint_puts_the_log_away(store: WorkingStore) -> None:
     checkpoint(a_services(store, datetime.now(UTC)))
 
     assert not log.exists() or log.stat().st_size == 0
+
+
+def test_nights_and_snapshots_are_recorded_as_runs(store: WorkingStore) -> None:
+    project = store.add_project()
+    experiment = store.add_experiment(project)
+    store.write(project, an_exposure(experiment))
+    store.rollup.refresh(project.id)
+    rebuild_after_midnight(a_services(store))
+    damage(store, experiment.id)
+    rebuild_after_midnight(a_services(store, STARTED + timedelta(days=1)))
+    write_snapshots(a_services(store))
+    runs = store.catalog.runs.page(project.id).items
+    assert {(run.kind, run.trigger, run.status, run.drift) for run in runs} == {
+        ("snapshot", "schedule", "done", ()),
+        ("rebuild", "schedule", "drift", (experiment.id,)),
+    }
+    forget_old_runs(a_services(store, STARTED + timedelta(days=3650)))
+    assert store.catalog.runs.page(project.id).total == 0
+
+
+def test_runs_that_are_still_queued_are_carried_out(store: WorkingStore) -> None:
+    project = store.add_project()
+    run = store.catalog.runs.add(Run(project_id=project.id, kind="rollup", trigger="api", created_at=STARTED))
+    start_queued_runs(store)
+    wait_until(lambda: store.catalog.runs.get(project.id, run.id).status == "done")

@@ -33,6 +33,8 @@ RECORD_LOOKS = next(job for job in JOBS if job.name == "record_due_looks")
 STOP_AT_WINNERS = next(job for job in JOBS if job.name == "complete_with_a_winner")
 # Needs about 660 visitors at a rate of 30%: eleven days of sixty.
 LARGE_EFFECTS = Statistics(minimum_effect_percent=40)
+GROUP_SEQUENTIAL = Statistics(planned_sample=600, sequential="group_sequential")
+ALWAYS_VALID = Statistics(planned_sample=600, sequential="always_valid")
 LAST_DAY = 22
 
 
@@ -156,15 +158,14 @@ def days_of_a_life(service: Service, project: Project, days: SimulatedDays) -> I
 @pytest.mark.parametrize(
     ("rates", "fields"),
     [
-        ((0.30, 0.30), {}),
-        ((0.30, 0.43), {}),
-        ((0.45, 0.28), {}),
-        ((0.30, 0.43), {"analysis_method": "bayesian"}),
-        ((0.30, 0.38), {"statistics": Statistics(planned_sample=600)}),
-        ((0.30, 0.40), {"statistics": Statistics(planned_sample=600, sequential="group_sequential")}),
-        ((0.30, 0.45), {"statistics": Statistics(planned_sample=600, sequential="always_valid")}),
+        pytest.param((0.30, 0.30), {}, id="no effect", marks=pytest.mark.long),
+        pytest.param((0.30, 0.43), {}, id="winner"),
+        pytest.param((0.45, 0.28), {}, id="loser", marks=pytest.mark.long),
+        pytest.param((0.30, 0.43), {"analysis_method": "bayesian"}, id="bayesian"),
+        pytest.param((0.30, 0.38), {"statistics": Statistics(planned_sample=600)}, id="given"),
+        pytest.param((0.30, 0.40), {"statistics": GROUP_SEQUENTIAL}, id="group sequential"),
+        pytest.param((0.30, 0.45), {"statistics": ALWAYS_VALID}, id="always valid"),
     ],
-    ids=["no effect", "winner", "loser", "bayesian", "given", "group sequential", "always valid"],
 )
 def test_store_judges_every_day_as_the_engine_does_in_memory(
     service: Service, project: Project, rates: tuple[float, float], fields: dict[str, Any]

@@ -1,6 +1,9 @@
+import os
 from pathlib import Path
 
-from pipeline.store.private_files import make_private_file, make_private_folder, restrict
+import pytest
+
+from pipeline.store.private_files import make_private_file, make_private_folder, restrict, write_for_owner
 
 
 def mode_of(path: Path) -> int:
@@ -37,3 +40,23 @@ def test_a_folder_that_all_share_and_the_target_of_a_link_keep_theirs(tmp_path: 
     (tmp_path / "link").symlink_to(tmp_path / "target")
     restrict([tmp_path / "shared", tmp_path / "link"])
     assert (mode_of(tmp_path / "shared"), mode_of(tmp_path / "target")) == (0o1777, 0o755)
+
+
+def test_a_file_for_the_owner_of_a_folder_is_theirs_alone(tmp_path: Path) -> None:
+    # Only an administrator can write for another user.
+    owner = 1234 if os.geteuid() == 0 else os.geteuid()
+    os.chown(tmp_path, owner, -1)
+    make_private_folder(tmp_path / "left")
+    write_for_owner(tmp_path / "left", "file", b"content")
+    found = tmp_path / "left" / "file"
+    assert (found.read_bytes(), mode_of(found)) == (b"content", 0o600)
+    assert {path.stat().st_uid for path in (found, found.parent)} == {owner}
+    assert list(found.parent.iterdir()) == [found]
+
+
+def test_no_file_is_written_where_a_link_leads(tmp_path: Path) -> None:
+    (tmp_path / "target").mkdir()
+    (tmp_path / "left").symlink_to(tmp_path / "target")
+    with pytest.raises(OSError, match="left"):
+        write_for_owner(tmp_path / "left", "file", b"content")
+    assert list((tmp_path / "target").iterdir()) == []

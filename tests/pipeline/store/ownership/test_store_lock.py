@@ -8,7 +8,7 @@ import pytest
 from pipeline.settings import Settings
 from pipeline.store.catalog.errors import CatalogError
 from pipeline.store.ownership import store_lock
-from pipeline.store.ownership.store_lock import OwnershipLostError, StoreOwnedError, locked_store
+from pipeline.store.ownership.store_lock import OwnershipLostError, StoreOwnedError, find_owner, locked_store
 from pipeline.store.private_files import FolderError
 
 
@@ -64,3 +64,17 @@ def test_a_server_that_is_not_there_is_named_in_a_sentence(tmp_path: Path) -> No
         with locked_store(Settings(data_dir=tmp_path, catalog_url=url)):
             pass
     assert "\n" not in str(refused.value)
+
+
+def test_an_owner_is_found_with_its_address_while_it_owns_the_store(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    assert find_owner(settings) is None
+    with locked_store(settings) as lock:
+        assert find_owner(settings) == lock.owner
+        lock.note_address("http://127.0.0.1:8000")
+        assert find_owner(settings) == lock.owner
+        assert lock.owner.address == "http://127.0.0.1:8000"
+        with pytest.raises(StoreOwnedError) as refused, locked_store(settings):
+            pass
+        assert refused.value.owner == lock.owner
+    assert find_owner(settings) is None

@@ -1,0 +1,99 @@
+"""Uploaded files: streamed to the disk, and gone unless the request keeps them."""
+
+from collections.abc import AsyncIterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final
+
+from fastapi import Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
+
+from api.bodies.json_body import MEDIA_TYPE, json_object
+from api.bodies.reader import content_encoding_of, media_type_of
+from api.deps import ProjectOfWritableRuns, ServicesDep
+from api.errors import ApiError
+from api.services import Services
+from engine.design.project import Project
+from pipeline.requests.imports import SentFile
+from pipeline.runs.uploads import Upload
+from pipeline.store.catalog.errors import NotFoundError
+
+SUFFIXES: Final = {"text/csv": ".csv", "application/vnd.apache.parquet": ".parquet"}
+# Parts of a body are written together.
+_WRITE_BYTES: Final = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportBody:
+    """Body of an import: the JSON object that names a source, or a file that was received."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    upload: Upload | None = None
+    suffix: str = ""
+
+    @property
+    def sent(self) -> SentFile | None:
+        """The file's digest, size and format, None without a file."""
+        if self.upload is None:
+            return None
+        return SentFile(sha256=self.upload.sha256, size=self.upload.size, suffix=self.suffix)
+
+
+async def import_body(
+    request: Request, project: ProjectOfWritableRuns, services: ServicesDep
+) -> AsyncIterator[ImportBody]:
+    """Receive a body, and remove its file after the request unless an import keeps it.
+
+    Raises:
+        ApiError: `unsupported_media_type`, `payload_too_large`, and those of a JSON object.
+    """
+    media_type = media_type_of(request, default=MEDIA_TYPE)
+    if media_type == MEDIA_TYPE:
+        yield ImportBody(fields=await json_object(request))
+        return
+    if media_type not in SUFFIXES or content_encoding_of(request) != "identity":
+        listed = ", ".join((*SUFFIXES, MEDIA_TYPE))
+        raise ApiError("unsupported_media_type", f"send {listed}, as it is, without an encoding")
+    with closing(await run_in_threadpool(_begin, services, project)) as upload:
+        await _receive(request, upload)
+        # Stands for the content where equal requests are recognized.
+        request.state.body = upload.sha256.encode()
+        try:
+            yield ImportBody(upload=upload, suffix=SUFFIXES[media_type])
+        except Exception:
+            await run_in_threadpool(_discard_unqueued, services, project, upload)
+            raise
+
+
+ImportBodyDep = Annotated[ImportBody, Depends(import_body)]
+
+
+def _begin(services: Services, project: Project) -> Upload:
+    return Upload(services.settings, project.id, services.catalog.projects.ids(project.account_id))
+
+
+def _discard_unqueued(services: Services, project: Project, upload: Upload) -> None:
+    """Discard the file of a run whose record was not committed; one that may have been stays."""
+    try:
+        if upload.run_id is not None:
+            services.catalog.runs.get(project.id, upload.run_id)
+    except NotFoundError:
+        upload.discard()
+
+
+async def _receive(request: Request, upload: Upload) -> None:
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal():
+        await run_in_threadpool(upload.require_room, int(declared))
+    parts, size, is_more = list[bytes](), 0, True
+    while is_more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        is_more = message.get("more_body", False)
+        if size >= _WRITE_BYTES or not is_more:
+            await run_in_threadpool(upload.write, b"".join(parts))
+            parts, size = [], 0

@@ -1,0 +1,1 @@
+"""Client of the running service, for commands on the same machine."""

@@ -1,0 +1,118 @@
+"""API keys of commands: one an account, in a file of the data folder for its owner only."""
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from api.cli.console import CommandError
+from engine.typed_records import record_from_json
+from pipeline.clock import utc_now
+from pipeline.store.catalog.ids import new_id
+from pipeline.store.ownership.file_lock import FileLock, LockHeldError
+from pipeline.store.private_files import OWNERS_FILE, restrict
+
+if TYPE_CHECKING:
+    from pipeline.settings import Settings
+    from pipeline.store.catalog.catalog import Catalog
+    from pipeline.store.catalog.keys import ApiKey
+
+SCOPES: Final = ("projects:read", "projects:write", "experiments:read", "results:read")
+# Another command holds the file for the time of one commit.
+WAIT_SECONDS: Final = 10.0
+_PAUSE_SECONDS: Final = 0.02
+
+
+def command_key(settings: "Settings", catalog: "Catalog", account_id: str) -> str:
+    """Return the token of an account's key for commands, made anew where there is none that works.
+
+    Of several commands at once one makes it. CommandError where the file cannot be used.
+    """
+    path = settings.command_keys_path
+    try:
+        with _locked(path):
+            tokens = _read(path)
+            token = tokens.get(account_id)
+            if token is None or not _works(catalog, account_id, token):
+                token = _new_token(catalog, account_id)
+                _write(path, {**tokens, account_id: token})
+    except OSError as error:
+        raise CommandError(
+            f"the keys of commands in {path} cannot be used: {error.strerror or error}"
+        ) from error
+    return token
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the lock beside the file inside the block."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    lock = None
+    while lock is None:
+        try:
+            lock = FileLock.take(path.with_name(f"{path.name}.lock"), b"")
+        except LockHeldError:
+            if time.monotonic() > deadline:
+                raise CommandError(
+                    f"another command has held {path} for {WAIT_SECONDS:.0f} seconds"
+                ) from None
+            time.sleep(_PAUSE_SECONDS)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _read(path: Path) -> dict[str, str]:
+    """Read the tokens by account; a file that is missing or damaged has none."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return {}
+    restrict([path])
+    try:
+        return record_from_json(content, dict[str, str])
+    except msgspec.MsgspecError:
+        return {}
+
+
+def _write(path: Path, tokens: dict[str, str]) -> None:
+    """Replace the file as a whole."""
+    draft = path.with_name(new_id(path.name))
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNERS_FILE)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(msgspec.json.encode(tokens))
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def _works(catalog: "Catalog", account_id: str, token: str) -> bool:
+    key: ApiKey | None = catalog.keys.find_by_token(token, now=utc_now())
+    return (
+        key is not None
+        and key.account_id == account_id
+        and key.is_account_wide
+        and set(SCOPES) <= set(key.scopes)
+    )
+
+
+def _new_token(catalog: "Catalog", account_id: str) -> str:
+    owner = next((one for one in catalog.members.accepted(account_id) if one.role == "owner"), None)
+    if owner is None:
+        raise CommandError(
+            f"the account {account_id} has no owner who has accepted, so a command can have no key"
+        )
+    _, token = catalog.keys.create(
+        account_id, owner.id, name=f"Commands on {socket.gethostname()}", scopes=SCOPES
+    )
+    return token

@@ -1,0 +1,50 @@
+"""Answers about runs."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from pipeline.store.catalog.runs import run_record
+from pipeline.store.catalog.runs.run_record import Kind, Status, Trigger
+
+
+class RunDays(BaseModel):
+    """Local days of the project, both included."""
+
+    from_: str = Field(alias="from")
+    to: str
+
+
+class Run(BaseModel):
+    """A rollup, rebuild, snapshot or import of a project."""
+
+    id: str
+    project_id: str
+    kind: Kind
+    trigger: Trigger
+    status: Status = Field(
+        description="`drift` where it was carried out, and results had differed from their events before; "
+        "`interrupted` where its process ended and it is not begun again."
+    )
+    run_key: str | None
+    days: RunDays | None = Field(description="Days of a rebuild; all while null.")
+    source: str | None = Field(description="Source or file of an import.")
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    attempts: int = Field(description="How often it was begun; more than once after an interruption.")
+    events: int | None = Field(description="Events that it counted, copied or imported.")
+    visitors: int | None = Field(description="Visitors in the results that it changed, added up.")
+    drift: list[str] = Field(description="Ids of the experiments whose results had drifted.")
+    error: str | None = Field(description="A sentence for people, of a run that failed.")
+    progress: dict[str, Any] = Field(description="Progress of a run that takes long.")
+    result: dict[str, Any] = Field(description="More facts, by the kind of the run.")
+
+    @classmethod
+    def of(cls, found: run_record.Run) -> "Run":
+        """Describe a run."""
+        asked = found.parameters
+        named = {name: getattr(found, name) for name in cls.model_fields if name not in {"days", "source"}}
+        file = asked.get("options", {}).get("file_name")
+        return cls(**named, days=asked.get("days"), source=asked.get("source") or file)

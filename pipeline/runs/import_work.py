@@ -1,0 +1,236 @@
+"""Work of import runs: uploaded files, described sources, and what commands leave."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import PurePath
+from typing import Any, Final
+
+import msgspec
+
+from engine.analysis.results.report import Report
+from engine.design.experiment import Experiment
+from engine.design.project import Project
+from engine.errors import EngineError
+from engine.typed_records import record_of
+from pipeline.imports.event_import import Stage, import_events
+from pipeline.imports.import_result import Imported
+from pipeline.imports.imported_experiment import ImportRefusedError, pause_since_last_visitor
+from pipeline.imports.importer import import_visitors
+from pipeline.imports.source_import import ImportedSource, import_source
+from pipeline.imports.visitor_rows import VisitorColumns, VisitorTables
+from pipeline.requests.imports import FileOptions, SentFile
+from pipeline.runs.command_imports import (
+    CommandOutcome,
+    FilesToImport,
+    ReportedExperiment,
+    read_import_left,
+    remove_import_left,
+    remove_old_imports_left,
+    write_outcome,
+)
+from pipeline.runs.described_sources import find_source
+from pipeline.runs.import_stores import RunStores
+from pipeline.runs.run_ends import RunStoppedError
+from pipeline.runs.runner import ReportProgress
+from pipeline.runs.uploads import remove_left_uploads, remove_upload, uploaded_file
+from pipeline.settings import Settings
+from pipeline.sources.definition import Source
+from pipeline.sources.definition_files import DefinedSource
+from pipeline.sources.disk_files import FileTable
+from pipeline.sources.locations import find_tables
+from pipeline.sources.tables import Table, UnreadableSourceError
+from pipeline.store.catalog.runs.run_record import Run, RunResult
+
+# Rejected rows that a run's result names; further ones are counted.
+ROWS_NAMED: Final = 100
+OnProgress = Callable[[Stage, int], None]
+# Errors of an import that come before its first row is stored.
+REFUSALS: Final = (EngineError, ImportRefusedError, UnreadableSourceError)
+
+
+def remove_import_files(settings: Settings, ended: Run) -> None:
+    """Remove the uploaded file of a run that has ended, or what a command left for it."""
+    remove_upload(settings, ended.project_id, ended.id)
+    if file := ended.parameters.get("command_file"):
+        remove_import_left(settings, file)
+
+
+def remove_left_imports(settings: Settings, queued: Iterable[Run]) -> None:
+    """Remove uploaded files, and what commands left, of imports that will not be carried out any more."""
+    imports = [run for run in queued if run.kind == "import"]
+    remove_left_uploads(settings, {run.id for run in imports})
+    remove_old_imports_left(settings, {str(run.parameters.get("command_file")) for run in imports})
+
+
+def import_run(store: RunStores, run: Run, report: ReportProgress) -> RunResult:
+    """Carry out a run of the kind `import`: its rows are stored, counted and judged.
+
+    Raises what the import raises; nothing of a table that is refused is stored.
+    """
+    project = store.catalog.projects.find(run.project_id)
+    if "command_file" in run.parameters:
+        return _import_left(store, project, run.parameters["command_file"], report)
+    if "source" in run.parameters:
+        defined = find_source(store, project, run.parameters["source"])
+        found = import_described(store, project, defined, _progress_of(defined.tables(), report))
+        experiments, is_running = found.experiments, is_still_running(defined.source)
+        result = _result(project, found.imported, experiments)
+        result["watermark"] = msgspec.to_builtins(found.watermark)
+    else:
+        imported, is_running = _import_upload(store, project, run, report)
+        experiments = experiments_of(imported)
+        result = _result(project, imported, experiments)
+    store.rollup.refresh(project.id)
+    judge(store, project, experiments, running=is_running)
+    return RunResult(events=result["events"]["new"], result=result)
+
+
+def import_described(
+    store: RunStores, project: Project, defined: DefinedSource, on_progress: OnProgress
+) -> ImportedSource:
+    """Import a described source; raises as `import_source`."""
+    return import_source(defined, project, store=store, on_progress=on_progress)
+
+
+def import_files(
+    store: RunStores,
+    project: Project,
+    tables: Sequence[Table],
+    asked: FilesToImport,
+    on_progress: OnProgress,
+) -> Imported:
+    """Import tables of visitors where there are columns of them, of events otherwise."""
+    if asked.columns is None:
+        return import_events(
+            tables, project, store=store, max_bad_share=asked.max_bad_share, on_progress=on_progress
+        )
+    visitors = VisitorTables(
+        tables=tables,
+        columns=asked.columns,
+        name=asked.name,
+        control=asked.control,
+        max_bad_share=asked.max_bad_share,
+    )
+    return import_visitors(visitors, project, store=store, on_progress=on_progress)
+
+
+def experiments_of(imported: Imported) -> tuple[Experiment, ...]:
+    """Return the experiment of a file of visitors, none of events."""
+    return () if imported.experiment is None else (imported.experiment,)
+
+
+def is_still_running(source: Source) -> bool:
+    """Tell whether the experiments of a source go on, so that they are judged by their plans."""
+    return source.kind == "exposures" or source.running
+
+
+def judge(
+    store: RunStores, project: Project, experiments: Iterable[Experiment], *, running: bool
+) -> list[ReportedExperiment]:
+    """Report the experiments of an import that are not over; a finished one's look is recorded."""
+    return [
+        ReportedExperiment(
+            experiment=experiment, report=report_of(store, experiment, project, running=running)
+        )
+        for experiment in experiments
+        if experiment.status in {"running", "paused"}
+    ]
+
+
+def report_of(store: RunStores, experiment: Experiment, project: Project, *, running: bool) -> Report:
+    """Judge the experiment, whose running days end at its last visitor."""
+    now = store.clock()
+    counted = store.results.evidence(experiment, project, now=now)
+    paused = pause_since_last_visitor(store.catalog, experiment, last=counted.last_exposure_at, now=now)
+    return store.results.report(paused, project, now=now, is_finished=not running)
+
+
+def _import_upload(
+    store: RunStores, project: Project, run: Run, report: ReportProgress
+) -> tuple[Imported, bool]:
+    options = record_of(run.parameters["options"], FileOptions)
+    suffix = record_of(run.parameters["file"], SentFile).suffix
+    path = uploaded_file(store.settings, project.id, run.id, suffix)
+    table = FileTable(path, options.file_name)
+    columns = None
+    if options.variant is not None:
+        columns = VisitorColumns(
+            variant=options.variant,
+            goals=options.goal_types,
+            visitor=options.visitor,
+            timestamp=options.timestamp,
+            segments=options.segments,
+        )
+    asked = FilesToImport(
+        locations=(),
+        query=None,
+        columns=columns,
+        name=options.experiment_name,
+        control=options.control or "",
+        running=options.running,
+        max_bad_share=options.max_bad_share,
+    )
+    return import_files(store, project, [table], asked, _progress_of([table], report)), options.running
+
+
+def _import_left(store: RunStores, project: Project, file: str, report: ReportProgress) -> RunResult:
+    """Import what a command left, and leave the outcome for it, also where a source fails."""
+    left = read_import_left(store.settings, file)
+    write = partial(write_outcome, store.settings, file)
+    if left.files is not None:
+        tables = find_tables(left.files.locations, query=left.files.query)
+        imported = import_files(store, project, tables, left.files, _progress_of(tables, report))
+        store.rollup.refresh(project.id)
+        experiments = experiments_of(imported)
+        reported = [
+            ReportedExperiment(
+                experiment=one, report=report_of(store, one, project, running=left.files.running)
+            )
+            for one in experiments
+        ]
+        write(CommandOutcome(files=imported, reported=tuple(reported)))
+        result = _result(project, imported, experiments)
+        return RunResult(events=imported.events, result=result)
+    done: list[ImportedSource] = []
+    sources = [one.defined for one in left.sources]
+    for defined in sources:
+        try:
+            done.append(import_described(store, project, defined, _progress_of(defined.tables(), report)))
+        except RunStoppedError:
+            # The service ends: neither is there time to count, nor a command that is answered.
+            raise
+        except Exception as error:
+            is_refused = isinstance(error, REFUSALS)
+            write(CommandOutcome(sources=tuple(done), failed_source=defined.name, is_refused=is_refused))
+            if done:
+                store.rollup.refresh(project.id)
+            raise
+    store.rollup.refresh(project.id)
+    judged = [
+        judge(store, project, one.experiments, running=is_still_running(defined.source))
+        for one, defined in zip(done, sources, strict=True)
+    ]
+    write(CommandOutcome(sources=tuple(done), reported=tuple(one for part in judged for one in part)))
+    results = [_result(project, one.imported, one.experiments) for one in done]
+    named = [{"source": one.name, **result} for one, result in zip(done, results, strict=True)]
+    return RunResult(events=sum(one.imported.events for one in done), result={"sources": named})
+
+
+def _progress_of(tables: Sequence[Table], report: ReportProgress) -> OnProgress:
+    """Report how far the tables are read or stored, in the unit of their sizes; 0 where it is unknown."""
+    total = sum(table.size for table in tables)
+    return lambda stage, done: report({"stage": stage, "done": done, "total": total})
+
+
+def _result(project: Project, imported: Imported, experiments: Iterable[Experiment]) -> dict[str, Any]:
+    """Describe an import for its record."""
+    return {
+        "project_id": project.id,
+        "experiment_ids": [one.id for one in experiments],
+        **imported.numbers,
+        "rejected_rows": [
+            msgspec.to_builtins(replace(one, table=PurePath(one.table).name))
+            for one in imported.bad_rows[:ROWS_NAMED]
+        ],
+    }

@@ -1,0 +1,296 @@
+"""Imports over the API: files and described sources become runs, whatever comes in between."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import polars as pl
+import pytest
+
+from api.services import Services
+from pipeline.store.catalog.errors import CatalogBusyError
+from pipeline.store.catalog.runs import run_repository
+from tests.api.customers import Customer
+from tests.api.described_sources import describe_source
+from tests.api.request_bodies import error_of
+from tests.waiting import wait_until
+
+VISITORS = {"variant": "page", "control": "A", "goals": "bought,spend:revenue", "visitor": "id"}
+
+
+def ended(customer: Customer, project: str, run: dict[str, Any]) -> dict[str, Any]:
+    def find() -> dict[str, Any] | None:
+        found = customer.data_of(f"{project}/runs/{run['id']}")
+        return found if found["ended_at"] else None
+
+    found = wait_until(find)
+    assert found is not None
+    return found
+
+
+def wrong_fields(answer: httpx2.Response) -> set[str]:
+    return {one["field"] for one in error_of(answer, 422, "validation_error")["details"]}
+
+
+def rows_of(number: int, first: int = 0) -> pl.DataFrame:
+    ids = range(first, first + number)
+    return pl.DataFrame(
+        {
+            "id": [f"v{one}" for one in ids],
+            "page": ["AB"[one % 2] for one in ids],
+            "bought": [one % 3 // 2 for one in ids],
+            "spend": [one % 3 // 2 * 9.5 for one in ids],
+        }
+    )
+
+
+def content_of(rows: pl.DataFrame, kind: str = "csv") -> bytes:
+    file = io.BytesIO()
+    (rows.write_csv if kind == "csv" else rows.write_parquet)(file)
+    return file.getvalue()
+
+
+def send(customer: Customer, project: str, content: bytes, kind: str = "csv", **query: Any) -> dict[str, Any]:
+    """Send a file that is accepted, and return its run at the end."""
+    media_type = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}[kind]
+    answer = customer.call(
+        "POST",
+        f"{project}/imports",
+        content=content,
+        params={**VISITORS, **query},
+        headers={"Content-Type": media_type},
+    )
+    assert answer.status_code == 202, answer.text
+    return ended(customer, project, answer.json()["data"])
+
+
+def uploads(services: Services, project: str) -> list[Path]:
+    return list((services.settings.uploads_path / project.rpartition("/")[2]).glob("*"))
+
+
+def test_a_file_is_imported_once_and_grows(customer: Customer, project: str, services: Services) -> None:
+    run = send(customer, project, content_of(rows_of(90)), name="Visits")
+    assert (run["kind"], run["status"], run["source"], run["error"]) == ("import", "done", "file", None)
+    assert run["result"]["rows"] == {
+        "read": 90,
+        "new": 90,
+        "already_there": 0,
+        "rejected": 0,
+        "left_out": 0,
+        "of_known_visitors": 0,
+    }
+    assert run["events"] == 150
+    (experiment,) = customer.get(f"{project}/experiments").json()["data"]
+    assert run["result"]["experiment_ids"] == [experiment["id"]]
+    results = customer.data_of(f"{project}/experiments/{experiment['id']}/results")
+    counted = results["variants"][results["goals"][0]["id"]]
+    assert [(one["visitors"], one["conversions"]) for one in counted] == [(45, 15), (45, 15)]
+    grown = send(customer, project, content_of(rows_of(100), "parquet"), "parquet", name="Visits")
+    assert (grown["result"]["rows"]["new"], grown["result"]["rows"]["already_there"]) == (10, 90)
+    assert grown["progress"]["stage"] == "storing"
+    assert uploads(services, project) == []
+    listed = customer.get(f"{project}/runs", kind="import").json()["data"]
+    assert [one["id"] for one in listed] == [grown["id"], run["id"]]
+
+
+def test_rejected_rows_have_their_line_and_reason(customer: Customer, project: str) -> None:
+    text = "id,page,bought,spend\nv1,A,1,2\nv2,B,maybe,2\nv3,B,0,2\nv4,B,1,2,3\n"
+    run = send(customer, project, text.encode(), file_name="visits.csv")
+    assert sorted(run["result"]["rejected_rows"], key=lambda row: row["line"]) == [
+        {"line": 3, "reason": "'bought' is neither 1 nor 0", "table": "visits.csv"},
+        {"line": 5, "reason": "has 5 fields where the header has 4", "table": "visits.csv"},
+    ]
+
+
+def test_a_file_that_is_refused_imports_nothing_and_says_why(
+    customer: Customer, project: str, services: Services
+) -> None:
+    for content, sentence in (
+        (b"id,page\nv1,A\n", "file has no column 'bought', 'spend'; it has id, page"),
+        (b"id,page,bought,spend\nv1,A,1,1\nv2,B", "breaks off"),
+        (content_of(rows_of(4).with_columns(page=pl.lit("A"))), "all rows of 'page' are the control"),
+    ):
+        run = send(customer, project, content)
+        assert (run["status"], run["events"]) == ("failed", None)
+        assert sentence in run["error"]
+        assert str(services.settings.data_dir) not in run["error"]
+    broken = send(customer, project, b"PAR1 this is none", "parquet")
+    assert broken["status"] == "failed"
+    assert str(services.settings.data_dir) not in broken["error"]
+    assert customer.get(f"{project}/experiments").json()["data"] == []
+    assert uploads(services, project) == []
+    few = send(customer, project, b"id,page,bought,spend\n1,A,1,1\n2,B,x,1\n3,B,1,1\n", max_bad_share=0.1)
+    assert (few["status"], "max_bad_share is 10.00%" in few["error"]) == ("failed", True)
+
+
+def test_events_of_any_age_are_imported(customer: Customer, project: str) -> None:
+    text = "type,visitor_id,event_name,timestamp\ncustom_event,v1,order,1999-01-01T00:00:00Z\n"
+    answer = customer.call("POST", f"{project}/imports", content=text, headers={"Content-Type": "text/csv"})
+    run = ended(customer, project, answer.json()["data"])
+    assert (run["status"], run["result"]["events"]) == ("done", {"new": 1, "already_there": 0})
+
+
+def test_events_are_taken_while_a_file_is_imported(
+    customer: Customer, project: str, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_now = services.ingest.write_now
+    statuses: list[int] = []
+
+    def write_and_track(project_id: str, table: pl.DataFrame) -> None:
+        write_now(project_id, table)
+        event = {"event_id": "e", "type": "pageview", "visitor_id": "v", "url": "https://shop.example"}
+        answer = customer.post(f"/sdk/track?project_id={project_id}", {"batch": [event]})
+        statuses.append(answer.status_code)
+        queued = customer.post(f"{project}/runs", {"kind": "rollup"}).json()["data"]
+        assert customer.data_of(f"{project}/runs/{queued['id']}")["status"] == "queued"
+
+    monkeypatch.setattr(services.ingest, "write_now", write_and_track)
+    assert send(customer, project, content_of(rows_of(20)))["status"] == "done"
+    assert statuses == [200]
+
+
+def test_the_same_request_again_is_the_same_run(customer: Customer, project: str, services: Services) -> None:
+    def ask(content: bytes, **headers: str) -> Any:
+        return customer.call(
+            "POST",
+            f"{project}/imports",
+            content=content,
+            params={**VISITORS, "run_key": "monday"},
+            headers={"Content-Type": "text/csv", **headers},
+        )
+
+    content = content_of(rows_of(10))
+    first, again = ask(content).json()["data"], ask(content).json()["data"]
+    assert first["id"] == again["id"]
+    ended(customer, project, first)
+    error_of(ask(content + b"v99,A,1,2\n"), 409, "idempotency_key_reused")
+    replayed = [ask(content, **{"Idempotency-Key": "k"}) for _ in range(2)]
+    assert replayed[1].headers["Idempotent-Replayed"] == "true"
+    error_of(ask(content + b"v98,A,1,2\n", **{"Idempotency-Key": "k"}), 409, "idempotency_key_reused")
+    wait_until(lambda: uploads(services, project) == [])
+
+
+def test_a_described_source_is_imported_by_its_name(
+    customer: Customer, stranger: Customer, project: str, services: Services, tmp_path: Path
+) -> None:
+    rows_of(30).write_parquet(tmp_path / "visits.parquet")
+    describe_source(services, "visits", project.rpartition("/")[2], tmp_path / "visits.parquet")
+    run = ended(customer, project, customer.post(f"{project}/imports", {"source": "visits"}).json()["data"])
+    assert (run["status"], run["source"], run["result"]["rows"]["new"]) == ("done", "visits", 30)
+    assert run["result"]["watermark"]["rows"] == 30
+    theirs = stranger.a_project()
+    refused = stranger.post(f"{theirs}/imports", {"source": "visits"})
+    assert wrong_fields(refused) == {"source"}
+    assert "there is no source" in refused.json()["error"]["details"][0]["message"]
+    # A source that names no project is of nobody where the service has several.
+    describe_source(services, "common", None, tmp_path / "visits.parquet")
+    assert wrong_fields(stranger.post(f"{theirs}/imports", {"source": "common"})) == {"source"}
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        ({}, {"source"}),
+        ({"source": "../catalog"}, {"source"}),
+        ({"source": "/etc/passwd"}, {"source"}),
+        ({"source": "missing"}, {"source"}),
+        ({"command_file": "missing"}, {"command_file"}),
+        ({"source": "a", "command_file": "b"}, {"source"}),
+        ({"location": "/etc/passwd"}, {"source", "location"}),
+    ],
+)
+def test_no_path_or_address_of_a_caller_is_read(
+    customer: Customer, project: str, body: dict[str, Any], fields: set[str]
+) -> None:
+    assert wrong_fields(customer.post(f"{project}/imports", body)) == fields
+
+
+@pytest.mark.parametrize("content", [b"{}", b'{"project_id": "prj_', b"\xff"])
+def test_a_file_that_no_command_left_whole_is_refused_by_field(
+    customer: Customer, project: str, services: Services, content: bytes
+) -> None:
+    folder = services.settings.command_imports_path
+    folder.mkdir(exist_ok=True)
+    (folder / "import_torn").write_bytes(content)
+    assert wrong_fields(customer.post(f"{project}/imports", {"command_file": "import_torn"})) == {
+        "command_file"
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "fields"),
+    [
+        ({"variant": None, "goals": None, "visitor": None}, {"control"}),
+        ({"control": None}, {"control"}),
+        ({"goals": None}, {"goals"}),
+        ({"visitor": "page"}, {"variant"}),
+        ({"goals": "a\nb"}, {"goals"}),
+        ({"goals": "\n"}, {"goals"}),
+        ({"goals": "bought,,spend"}, {"goals"}),
+        ({"segments": "a\r\nb"}, {"segments"}),
+        ({"segments": "a,"}, {"segments"}),
+        ({"max_bad_share": 2}, {"max_bad_share"}),
+        ({"varaint": "page"}, {"varaint"}),
+    ],
+)
+def test_a_meaning_that_makes_no_sense_is_refused_by_field(
+    customer: Customer, project: str, services: Services, query: dict[str, Any], fields: set[str]
+) -> None:
+    params = {name: value for name, value in {**VISITORS, **query}.items() if value is not None}
+    answer = customer.call(
+        "POST", f"{project}/imports", content=b"id", params=params, headers={"Content-Type": "text/csv"}
+    )
+    assert wrong_fields(answer) == fields
+    assert uploads(services, project) == []
+
+
+def test_a_file_that_is_too_large_or_of_another_type_leaves_nothing(
+    customer: Customer, project: str, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(content: Any, media_type: str = "text/csv", **headers: str) -> Any:
+        return customer.call(
+            "POST",
+            f"{project}/imports",
+            content=content,
+            params=VISITORS,
+            headers={"Content-Type": media_type, **headers},
+        )
+
+    error_of(ask(b"x", "application/zip"), 415, "unsupported_media_type")
+    error_of(ask(b"x", **{"Content-Encoding": "gzip"}), 415, "unsupported_media_type")
+    monkeypatch.setitem(services.settings.__dict__, "import_bytes", 3 * 2**20)
+    error_of(ask(b"x" * (3 * 2**20 + 1)), 413, "payload_too_large")
+    error_of(ask(iter([b"x" * 2**20] * 4)), 413, "payload_too_large")
+    assert uploads(services, project) == []
+
+
+def test_the_file_of_a_run_that_is_not_committed_goes(
+    customer: Customer, project: str, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object, **_named: object) -> None:
+        raise CatalogBusyError("busy")
+
+    monkeypatch.setattr(type(services.catalog.idempotency_keys), "keep", fail)
+    refused = customer.call(
+        "POST",
+        f"{project}/imports",
+        content=content_of(rows_of(10)),
+        params=VISITORS,
+        headers={"Content-Type": "text/csv", "Idempotency-Key": "lost"},
+    )
+    error_of(refused, 503, "unavailable")
+    wait_until(lambda: uploads(services, project) == [])
+    assert customer.get(f"{project}/runs").json()["data"] == []
+
+
+def test_a_queue_that_is_full_is_429(
+    customer: Customer, project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_repository, "MOST_QUEUED_OF_PROJECT", 0)
+    refused = customer.post(f"{project}/runs", {"kind": "rollup"})
+    error_of(refused, 429, "rate_limited")
+    assert int(refused.headers["Retry-After"]) > 0
+    monkeypatch.undo()
+    monkeypatch.setattr(run_repository, "MOST_QUEUED_OF_ACCOUNT", 0)
+    error_of(customer.post(f"{project}/runs", {"kind": "rollup"}), 429, "rate_limited")
