@@ -6,12 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import msgspec
 
 from engine.design import edit_locks
 from engine.design.experiment import LONGEST_SENT_KEY, Experiment
+from engine.design.goals import uncounted_measures
+from engine.design.metrics.metric_goals import FOLLOWING, Metrics, metric_problems, with_metrics
 from engine.design.project import Project, draft_project, revise_project
 from engine.design.reweighting import with_epoch
 from engine.design.validation.parsing import (
@@ -30,6 +33,7 @@ from engine.design.validation.record_fields import assigned, writable
 from engine.design.validation.records import Record, problems_in
 from engine.design.validation.values import at, slug
 from engine.errors import InvalidDesignError, Problem, TransitionError
+from engine.typed_records import record_of
 
 __all__ = [
     "draft_experiment",
@@ -75,15 +79,19 @@ def draft_experiment(  # noqa: PLR0913  # every keyword is a fact that only the 
     now: datetime,
     new_id: NewId,
     test_key: str | None = None,
+    metrics: Metrics = MappingProxyType({}),
 ) -> Experiment:
     """Build a draft from JSON-like input; raises InvalidDesignError with every problem.
 
-    `test_key` is the key to use, unique in the project; by default that of `wanted_test_key`.
+    `test_key` is the key to use, unique in the project; by default that of `wanted_test_key`. `metrics` are
+    those of the project, by id.
     """
     given = fields_of(fields, "an experiment")
     problems = unknown_fields(given, WRITABLE_FIELDS, ASSIGNED_FIELDS, "an experiment")
     if given.get("test_key") is not None:
         problems += at("test_key", _test_key(given["test_key"]))
+    goals = without_ids(given.get("goals", []))
+    problems += at("goals", metric_problems(goals, (), metrics))
     record = {
         "url": project.url,
         **_written(given),
@@ -94,15 +102,20 @@ def draft_experiment(  # noqa: PLR0913  # every keyword is a fact that only the 
         "created_at": now,
         "updated_at": now,
         "variants": _variants(without_ids(given.get("variants", [])), (), new_id, are_new=True),
-        "goals": _goals(without_ids(given.get("goals", [])), (), new_id),
+        "goals": _goals(with_metrics(goals, (), metrics), (), new_id),
     }
     return _built(record, problems)
 
 
 def revise_experiment(
-    experiment: Experiment, fields: Mapping[str, Any], *, now: datetime, new_id: NewId
+    experiment: Experiment,
+    fields: Mapping[str, Any],
+    *,
+    now: datetime,
+    new_id: NewId,
+    metrics: Metrics = MappingProxyType({}),
 ) -> Experiment:
-    """Change the fields that are given, and only those.
+    """Change the fields that are given, and only those; `metrics` are those of the project, by id.
 
     Raises TransitionError (`experiment_running`, `experiment_locked`, or `field_locked` with a problem for
     each field) where the status forbids it, else InvalidDesignError with every problem.
@@ -115,6 +128,11 @@ def revise_experiment(
         *unknown_fields(given, WRITABLE_FIELDS, ASSIGNED_FIELDS, "an experiment"),
         *_wrong_status(experiment, given),
     ]
+    if "goals" in given:
+        is_started = experiment.status not in FOLLOWING
+        goals = given["goals"], current["goals"], metrics
+        problems += at("goals", metric_problems(*goals, is_started=is_started))
+        given["goals"] = with_metrics(*goals, is_started=is_started)
     record = {**current, **_written(given), "updated_at": now}
     for part, read in (("variants", _variants), ("goals", _goals)):
         if part in given:
@@ -188,8 +206,8 @@ def _goals(items: object, existing: Sequence[Record], new_id: NewId) -> object:
 
 
 def _built(record: dict[str, Any], problems: list[Problem]) -> Experiment:
-    problems = [*problems, *problems_in(record, Experiment)]
+    problems = [*problems, *problems_in(record, Experiment), *uncounted_measures(record["goals"])]
     if problems:
         raise InvalidDesignError(problems)
     # A copy, because the caller may still change the input.
-    return msgspec.convert(deepcopy(record), Experiment)
+    return record_of(deepcopy(record), Experiment)

@@ -93,6 +93,11 @@ def _goals(experiment: Experiment, current: Sequence[Record], sent: object) -> I
 def _goal(goal: Goal, sent: Mapping[str, Any]) -> Iterator[Problem]:
     if goal.is_primary:
         yield from _primary_goal(goal, sent)
+    elif goal.metric_id is not None and sent.get("goal_type", goal.goal_type) != goal.goal_type:
+        yield Problem("goal_type", _fixed_by_metric(goal))
+    if sent.get("metric_id", goal.metric_id) != goal.metric_id:
+        hint = "leave it out" if goal.metric_id is None else f"send it as it was, {goal.metric_id}"
+        yield Problem("metric_id", f"cannot change once visitors have been counted; {hint}")
     config = sent.get("config", goal.config)
     if not isinstance(config, Mapping):
         return
@@ -103,6 +108,15 @@ def _goal(goal: Goal, sent: Mapping[str, Any]) -> Iterator[Problem]:
             yield Problem(f"config.{key}", f"cannot change once visitors have been counted; {hint}")
     if goal.is_primary and _counted(before) != _counted(after):
         yield Problem("config", "what the primary goal counts cannot change once visitors have been counted")
+    elif goal.metric_id is not None and _counted(before) != _counted(after):
+        yield Problem("config", _fixed_by_metric(goal))
+
+
+def _fixed_by_metric(goal: Goal) -> str:
+    return (
+        f"is version {goal.metric_version} of its metric, which holds once visitors have been counted; "
+        "add another goal instead"
+    )
 
 
 def _counted(tracking: Record) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 from engine.design.analysis_settings import Statistics
-from engine.design.goals import GOAL_CONFIG, config_fits_type, tracking_of
+from engine.design.goals import GOAL_CONFIG, config_fits_type, tracking_of, unit_of
 from engine.design.invariants import (
     EXPERIMENT_RULES,
     distinct,
@@ -39,6 +39,8 @@ from engine.design.vocabulary import (
     AnalysisMethod,
     ExperimentType,
     GoalType,
+    Measure,
+    MetricUnit,
     Status,
     TrafficStrategy,
     Trigger,
@@ -62,12 +64,25 @@ class Goal:
     RULES: ClassVar[tuple[RecordRule, ...]] = (config_fits_type,)
 
     id: PartId
-    name: Name
-    goal_type: Annotated[GoalType, choice(words(GoalType))]
+    name: Annotated[str, text(255), filled_in(text(255).described("By default the metric's name."))]
+    goal_type: Annotated[
+        GoalType,
+        choice(words(GoalType)),
+        filled_in(choice(words(GoalType)).described("Required, unless a metric defines the goal.")),
+    ]
     is_primary: Annotated[
         bool, flag.described("Whether this is the primary goal. If no goal is marked, the first one is.")
     ] = False
     config: Annotated[Mapping[str, Any], GOAL_CONFIG] = field(default_factory=dict)
+    metric_id: Annotated[
+        str | None,
+        optional(text(64)).described(
+            "Id of a metric of the project, which then defines `goal_type` and `config`. A goal may set "
+            "`guardrail_margin_percent` and `minimum_effect_percent` for itself. Until the experiment "
+            "starts, the goal follows the newest version of the metric."
+        ),
+    ] = None
+    metric_version: Annotated[int | None, optional(whole(1, 10**9)), ASSIGNED] = None
 
     def __post_init__(self) -> None:
         validate(self)
@@ -76,6 +91,17 @@ class Goal:
     def tracking(self) -> dict[str, Any]:
         """The config with its defaults filled in: what the goal really counts."""
         return tracking_of(self.goal_type, self.config)
+
+    @property
+    def measure(self) -> Measure:
+        """What is measured of each visitor; a goal of revenue is judged on its money besides."""
+        measure: Measure = self.config.get("measure") or "converted"
+        return measure
+
+    @property
+    def unit(self) -> MetricUnit:
+        """The unit of the metric that the goal is judged on."""
+        return unit_of(self.goal_type, self.measure)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

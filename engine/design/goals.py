@@ -15,10 +15,22 @@ from engine.design.validation.values import (
     text,
     whole,
 )
-from engine.design.vocabulary import Direction, GoalType, RevenuePer, UrlMatchType, words
+from engine.design.vocabulary import (
+    Direction,
+    GoalType,
+    Measure,
+    MetricUnit,
+    RevenuePer,
+    UrlMatchType,
+    words,
+)
 from engine.errors import Problem
 
 DEFAULT_REVENUE_EVENT = "purchase"
+# Measures that the rollup computes from events.
+COUNTED_MEASURES: tuple[Measure, ...] = ("converted", "count", "value")
+# Measures with amounts, which can be capped.
+_OF_AMOUNTS: tuple[Measure, ...] = ("count", "value")
 _LARGEST_CENTS = 10**12
 _EVENT_NAME = text(255)
 _SELECTOR = text(1024)
@@ -28,22 +40,25 @@ _COMMON: dict[str, Check] = {
     "guardrail_margin_percent": number(0, 99),
     "minimum_effect_percent": number(0.1, 1000),
 }
+# Below the median a cap would cut ordinary amounts, not the outliers.
+_CAP: dict[str, Check] = {"cap_percentile": number(50, 100)}
+# A revenue goal measures money.
+_MEASURE: dict[str, Check] = {"measure": choice(words(Measure)), **_CAP}
 
 CONFIG_KEYS: dict[str, dict[str, Check]] = {
-    "pageview": {"url": text(2048), "match_type": choice(words(UrlMatchType)), **_COMMON},
-    "click": {"selector": _SELECTOR, "url": text(2048), **_COMMON},
-    "custom_event": {"event_name": _EVENT_NAME, **_COMMON},
+    "pageview": {"url": text(2048), "match_type": choice(words(UrlMatchType)), **_MEASURE, **_COMMON},
+    "click": {"selector": _SELECTOR, "url": text(2048), **_MEASURE, **_COMMON},
+    "custom_event": {"event_name": _EVENT_NAME, **_MEASURE, **_COMMON},
     "revenue": {
         "event_name": _EVENT_NAME,
         "currency": currency,
         "min_cents": whole(0, _LARGEST_CENTS),
         "max_cents": whole(0, _LARGEST_CENTS),
-        # Below the median a cap would cut the ordinary orders, not the outliers.
-        "cap_percentile": number(50, 100),
+        **_CAP,
         "per": choice(words(RevenuePer)),
         **_COMMON,
     },
-    "ga4_event": {"event_name": _EVENT_NAME, "value_param": text(100), **_COMMON},
+    "ga4_event": {"event_name": _EVENT_NAME, "value_param": text(100), **_MEASURE, **_COMMON},
 }
 REQUIRED_KEYS: dict[str, tuple[str, ...]] = {
     "pageview": ("url",),
@@ -66,14 +81,20 @@ def _config_description() -> str:
     return (
         f"By goal type: {by_type}. All types take `direction`, `increase` or `decrease`, and "
         "`minimum_effect_percent`, the smallest relevant lift in percent of the control. All goals but "
-        "the primary one take `guardrail_margin_percent`: the acceptable loss, in percent of the control."
+        "the primary one take `guardrail_margin_percent`: the acceptable loss, in percent of the control. "
+        "All but revenue take `measure`: `converted` (default), the share of visitors with an event; "
+        "`count`, the events per visitor; or `value`, the sum of their `value` per visitor, to four "
+        "decimals (of `value_param` where it is given). Counts and values take `cap_percentile`: larger "
+        "ones of a visitor count as that percentile of all visitors with some."
     )
 
 
 def _own_keys(goal_type: str) -> str:
     required = REQUIRED_KEYS[goal_type]
     return ", ".join(
-        key if key in required else f"{key}?" for key in CONFIG_KEYS[goal_type] if key not in _COMMON
+        key if key in required else f"{key}?"
+        for key in CONFIG_KEYS[goal_type]
+        if key not in {**_MEASURE, **_COMMON} or (key in _CAP and goal_type == "revenue")
     )
 
 
@@ -87,6 +108,32 @@ def tracking_of(goal_type: GoalType, config: Mapping[str, Any]) -> dict[str, Any
     return {"direction": "increase", **_DEFAULTS[goal_type], **given}
 
 
+def counts_money(goal_type: GoalType, tracking: Mapping[str, Any]) -> bool:
+    """Tell whether the goal takes the value of a tracked event as money."""
+    is_measured = tracking.get("measure") == "value"
+    return goal_type == "revenue" or ("value_param" in tracking and not is_measured)
+
+
+def unit_of(goal_type: GoalType, measure: Measure) -> MetricUnit:
+    """Return the unit of a goal's metric: a share of visitors, cents, or a number of its own unit."""
+    if goal_type == "revenue":
+        return "cents"
+    return "number" if measure in {"count", "value", "ratio"} else "share"
+
+
+def uncounted_measures(goals: object) -> Iterator[Problem]:
+    """Refuse measures that the service does not compute; `goals` are still JSON-like, or built."""
+    for index, goal in enumerate(goals if isinstance(goals, list | tuple) else ()):
+        config = goal.get("config") if isinstance(goal, Mapping) else None
+        measure = config.get("measure") if isinstance(config, Mapping) else None
+        if isinstance(measure, str) and measure in words(Measure) and measure not in COUNTED_MEASURES:
+            message = (
+                f"{shown(measure)} is measured in data frames (truelift.analyze) only;"
+                f" the service counts {', '.join(map(shown, COUNTED_MEASURES))}"
+            )
+            yield Problem(f"goals[{index}].config.measure", message)
+
+
 def config_fits_type(goal: Record) -> Iterable[Problem]:
     """Check the config by the keys of the goal's type."""
     if "goal_type" not in goal or "config" not in goal:
@@ -98,10 +145,12 @@ def config_fits_type(goal: Record) -> Iterable[Problem]:
     if goal.get("is_primary") and not problems and config.get("guardrail_margin_percent") is not None:
         message = "a guardrail can't be the primary goal, which is to win; make another goal primary"
         problems.append(Problem("guardrail_margin_percent", message))
-    yield from at("config", problems or _between_keys(tracking_of(goal_type, config)))
+    yield from at("config", problems or _between_keys(goal_type, tracking_of(goal_type, config)))
 
 
-def _between_keys(tracking: Mapping[str, Any]) -> Iterator[Problem]:
+def _between_keys(goal_type: GoalType, tracking: Mapping[str, Any]) -> Iterator[Problem]:
+    if "cap_percentile" in tracking and goal_type != "revenue" and tracking.get("measure") not in _OF_AMOUNTS:
+        yield Problem("cap_percentile", "caps amounts: leave it out, or measure the goal by count or value")
     if "url" in tracking:
         message = url_pattern_problem(tracking.get("match_type", "exact"), tracking["url"])
         if message:

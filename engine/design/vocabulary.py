@@ -18,6 +18,8 @@ Correction = Literal["bonferroni", "holm", "dunnett"]
 Alternative = Literal["two_sided", "one_sided"]
 Prior = Literal["flat", "pre_period", "lift"]
 RevenuePer = Literal["visitor", "order"]
+Measure = Literal["converted", "count", "value", "ratio", "retained", "funnel"]
+MetricUnit = Literal["share", "cents", "number"]
 Direction = Literal["increase", "decrease"]
 ChangeAction = Literal[
     "modify_text",

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from dataclasses import fields as fields_of
 from typing import Annotated, Any, ClassVar
 
-import msgspec
 import numpy as np
 
 from engine.design.analysis_settings import LEVEL_OF_CHANCE
@@ -36,6 +35,7 @@ from engine.design.validation.values import (
 )
 from engine.design.vocabulary import Alternative, words
 from engine.errors import InvalidDesignError, Problem
+from engine.typed_records import record_of
 
 _LARGEST = 10**12
 _TINY = 1e-6
@@ -170,7 +170,7 @@ def read_question(fields: Mapping[str, Any]) -> SampleQuestion:
     problems = [*problems_in(known, SampleQuestion), *unknown_keys(fields, names, "the question")]
     if problems:
         raise InvalidDesignError(problems)
-    return msgspec.convert(known, SampleQuestion)
+    return record_of(known, SampleQuestion)
 
 
 def answer(question: SampleQuestion) -> SampleAnswer:

@@ -1,21 +1,33 @@
 """Experiments: stored as documents, each changed by a pure function in one transaction."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Text, cast, func, select
 
 from engine.design.experiment import Experiment
+from engine.design.metrics.metric import Metric
 from engine.design.vocabulary import Status
 from engine.errors import InvalidDesignError, Problem
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.catalog.metrics.project_metrics import metrics_of
 from pipeline.store.catalog.pagination import Page, fetch_page
 from pipeline.store.catalog.schema import experiments, projects
 from pipeline.store.documents import document_from, document_of, value_from
 
 Decide = Callable[[Experiment], Experiment]
+DecideByMetrics = Callable[[Experiment, Mapping[str, Metric]], Experiment]
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectContent:
+    """What a new experiment depends on: the test keys that are taken, and the metrics by id."""
+
+    test_keys: Collection[str]
+    metrics: Mapping[str, Metric]
 
 
 class Experiments:
@@ -25,15 +37,16 @@ class Experiments:
         self._database = database
 
     def create(
-        self, project_id: str, build: Callable[[Collection[str]], Experiment], *, actor: str
+        self, project_id: str, build: Callable[[ProjectContent], Experiment], *, actor: str
     ) -> Experiment:
-        """Save the experiment that `build` returns, given the test keys of the project.
+        """Save the experiment that `build` returns, given the content of the project.
 
         NotFoundError for an unknown project; where `build` raises, nothing is saved.
         """
         with self._database.write() as connection:
-            account_id = _account_of(connection, project_id)
-            experiment = build(_test_keys(connection, project_id))
+            account_id = lock_project(connection, project_id)
+            content = ProjectContent(_test_keys(connection, project_id), metrics_of(connection, project_id))
+            experiment = build(content)
             document = document_of(experiment)
             connection.execute(experiments.insert().values(_row_of(experiment, document)))
             record(connection, account_id, actor, experiment.id, changes_between({}, document))
@@ -103,24 +116,26 @@ class Experiments:
         Otherwise as `change`: others see the experiment before the first step, or after the last.
         """
         with self._database.write() as connection:
-            account_id = _account_of(connection, project_id)
-            text = _locate(connection, project_id, experiment_id, lock=True)
-            document, experiment = document_from(text), _experiment_from(text)
-            for actor, decide in steps:
-                before, experiment = experiment, decide(experiment)
-                _require_own_key(connection, before, experiment)
-                previous, document = document, document_of(experiment)
-                record(connection, account_id, actor, experiment_id, changes_between(previous, document))
-            is_this = experiments.c.id == experiment_id
-            connection.execute(experiments.update().where(is_this).values(_row_of(experiment, document)))
-        return experiment
+            account_id = lock_project(connection, project_id)
+            experiment = _experiment_from(_locate(connection, project_id, experiment_id, lock=True))
+            return _save_steps(connection, account_id, experiment, steps)
+
+    def revise(
+        self, project_id: str, experiment_id: str, decide: DecideByMetrics, *, actor: str
+    ) -> Experiment:
+        """Change an experiment by a function of it and of the project's metrics; otherwise as `change`."""
+        with self._database.write() as connection:
+            account_id = lock_project(connection, project_id)
+            experiment = _experiment_from(_locate(connection, project_id, experiment_id, lock=True))
+            metrics = metrics_of(connection, project_id)
+            return _save_steps(connection, account_id, experiment, [(actor, lambda it: decide(it, metrics))])
 
     def delete(
         self, project_id: str, experiment_id: str, decide: Callable[[Experiment], object], *, actor: str
     ) -> None:
         """Delete an experiment and audit that; where `decide` raises, nothing changes."""
         with self._database.write() as connection:
-            account_id = _account_of(connection, project_id)
+            account_id = lock_project(connection, project_id)
             text = _locate(connection, project_id, experiment_id, lock=True)
             decide(_experiment_from(text))
             connection.execute(experiments.delete().where(experiments.c.id == experiment_id))
@@ -160,8 +175,40 @@ def _row_of(experiment: Experiment, document: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _account_of(connection: Connection, project_id: str) -> str:
-    # The project's row is locked, so that its test keys cannot change until the commit.
+def experiments_in(connection: Connection, project_id: str, statuses: Iterable[Status]) -> list[Experiment]:
+    """List the experiments of a project in those statuses, oldest first, in the caller's transaction."""
+    query = _DOCUMENT.where(*_are_of(project_id, statuses)).order_by(
+        experiments.c.created_at, experiments.c.id
+    )
+    return [_experiment_from(text) for text in connection.scalars(query)]
+
+
+def save_change(
+    connection: Connection, account_id: str, actor: str, before: Experiment, after: Experiment
+) -> None:
+    """Save and audit a changed experiment of a locked project, in the caller's transaction."""
+    _save_steps(connection, account_id, before, [(actor, lambda _: after)])
+
+
+def _save_steps(
+    connection: Connection, account_id: str, experiment: Experiment, steps: Sequence[tuple[str, Decide]]
+) -> Experiment:
+    document = document_of(experiment)
+    for actor, decide in steps:
+        before, experiment = experiment, decide(experiment)
+        _require_own_key(connection, before, experiment)
+        previous, document = document, document_of(experiment)
+        record(connection, account_id, actor, experiment.id, changes_between(previous, document))
+    is_this = experiments.c.id == experiment.id
+    connection.execute(experiments.update().where(is_this).values(_row_of(experiment, document)))
+    return experiment
+
+
+def lock_project(connection: Connection, project_id: str) -> str:
+    """Lock a project until the commit, and return the id of its account; NotFoundError.
+
+    Its test keys and metrics cannot change meanwhile.
+    """
     query = select(projects.c.account_id).where(projects.c.id == project_id).with_for_update()
     account_id: str | None = connection.scalar(query)
     if account_id is None:

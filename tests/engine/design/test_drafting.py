@@ -1,4 +1,4 @@
-"""How input becomes an experiment, or every reason why not."""
+"""Experiments drafted from input, or every reason against it."""
 
 import itertools
 from collections.abc import Callable
@@ -308,3 +308,28 @@ def test_what_is_sent_can_change_later_without_changing_the_experiment() -> None
     experiment = draft({"name": "x", "targeting_rules": rules})
     condition["values"] = ["FR"]
     assert experiment.targeting_rules["root"]["children"][0]["values"] == ["DE"]
+
+
+@pytest.mark.parametrize("measure", ["ratio", "retained", "funnel"])
+def test_a_measure_that_the_service_does_not_compute_is_refused(measure: str) -> None:
+    goal = {**GOAL, "config": {"event_name": "signup", "measure": measure}}
+    with pytest.raises(InvalidDesignError) as refused:
+        draft({"name": "Test", "goals": [goal]})
+    (problem,) = refused.value.problems
+    assert problem.field == "goals[0].config.measure"
+    assert "truelift.analyze" in problem.message
+
+
+@pytest.mark.parametrize("measure", ["converted", "count", "value"])
+def test_a_goal_may_be_measured_by_what_the_service_computes(measure: str) -> None:
+    goal = {**GOAL, "config": {"event_name": "signup", "measure": measure}}
+    assert draft({"name": "Test", "goals": [goal]}).goals[0].measure == measure
+
+
+def test_only_amounts_have_a_cap() -> None:
+    config = {"event_name": "signup", "cap_percentile": 99}
+    draft({"name": "Test", "goals": [{**GOAL, "config": {**config, "measure": "count"}}]})
+    with pytest.raises(InvalidDesignError) as refused:
+        draft({"name": "Test", "goals": [{**GOAL, "config": config}]})
+    (problem,) = refused.value.problems
+    assert problem.field == "goals[0].config.cap_percentile"

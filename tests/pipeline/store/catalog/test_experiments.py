@@ -1,4 +1,3 @@
-from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,6 +13,7 @@ from engine.design.variants import Change, Variant
 from engine.errors import InvalidDesignError, TransitionError
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.catalog.experiments import ProjectContent
 from pipeline.store.catalog.ids import new_id
 from tests.builders import NOW, an_experiment
 
@@ -44,10 +44,10 @@ def test_experiment_comes_back_as_it_went_in(catalog: Catalog, project_id: str) 
 
 def test_draft_learns_which_test_keys_are_taken(catalog: Catalog, project_id: str) -> None:
     saved(catalog, project_id, test_key="first")
-    seen: list[Collection[str]] = []
+    seen: list[object] = []
 
-    def build(taken: Collection[str]) -> Experiment:
-        seen.append(taken)
+    def build(content: ProjectContent) -> Experiment:
+        seen.append(content.test_keys)
         return an_experiment(id=new_id("exp"), project_id=project_id, test_key="second")
 
     catalog.experiments.create(project_id, build, actor="test")

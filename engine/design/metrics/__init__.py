@@ -1,0 +1,1 @@
+"""Metrics of a project: definitions that the goals of its experiments share."""
