@@ -4,12 +4,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from api.deps import ExperimentOfReadableResults, Now, ProjectOfReadableResults, ResultsDep
+from api.deps import ExperimentOfReadableResults, NightsDep, Now, ProjectOfReadableResults, ResultsDep
 from api.errors import KEY_CODES, documented, merged
 from api.results.answers import TAGGED, kept_while_unchanged
 from api.schemas.envelopes import Single
 from api.schemas.results import Day, Results, Summary, days_of
-from api.schemas.segment_filters import SegmentQuery, SegmentsQuery, TimeseriesQuery
+from api.schemas.segment_filters import ResultsQuery, SegmentsQuery, TimeseriesQuery
 from api.schemas.segment_results import Segments
 from engine.design.experiment import Experiment, Goal
 from pipeline.store.catalog.errors import NotFoundError
@@ -26,14 +26,15 @@ router = APIRouter(
 def get_results(
     project: ProjectOfReadableResults,
     experiment: ExperimentOfReadableResults,
-    query: Annotated[SegmentQuery, Query()],
-    results: ResultsDep,
+    query: Annotated[ResultsQuery, Query()],
+    nights: NightsDep,
     now: Now,
 ) -> Single[Results]:
     """Get every goal and variant, the decisions, the days and the health of the data."""
     filters = query.filters
-    report = results.report(experiment, project, filters, now=now)
-    return Single(data=Results.of(report, results.available_segments(experiment), filters.given))
+    report = nights.report(experiment, project, filters, night=query.night, now=now)
+    available = nights.available_segments(experiment, project, night=query.night, now=now)
+    return Single(data=Results.of(report, available, filters.given))
 
 
 @router.get("/summary")
@@ -41,12 +42,13 @@ def get_results(
 def get_results_summary(
     project: ProjectOfReadableResults,
     experiment: ExperimentOfReadableResults,
-    query: Annotated[SegmentQuery, Query()],
-    results: ResultsDep,
+    query: Annotated[ResultsQuery, Query()],
+    nights: NightsDep,
     now: Now,
 ) -> Single[Summary]:
     """Get the primary goal only."""
-    return Single(data=Summary.of(results.report(experiment, project, query.filters, now=now)))
+    report = nights.report(experiment, project, query.filters, night=query.night, now=now)
+    return Single(data=Summary.of(report))
 
 
 @router.get("/timeseries")
@@ -55,13 +57,14 @@ def get_results_timeseries(
     project: ProjectOfReadableResults,
     experiment: ExperimentOfReadableResults,
     query: Annotated[TimeseriesQuery, Query()],
-    results: ResultsDep,
+    nights: NightsDep,
     now: Now,
 ) -> Single[list[Day]]:
     """Get each day of one goal, in the project's reporting timezone, from the start without a gap."""
     goal = _goal(experiment, query.goal_id)
-    report = results.report(experiment, project, query.filters, now=now)
-    goal_report = next((reported for reported in report.goals if reported.goal == goal), None)
+    report = nights.report(experiment, project, query.filters, night=query.night, now=now)
+    goal_id = goal.id if goal else None
+    goal_report = next((reported for reported in report.goals if reported.goal.id == goal_id), None)
     return Single(data=days_of(goal_report) if goal_report else [])
 
 

@@ -87,6 +87,10 @@ class Goal(BaseModel):
     goal_type: GoalType
     is_primary: bool
     config: dict[str, Any] = Field(description="Tracking configuration, by goal type.")
+    metric_id: str | None = Field(description="Metric of the project that defines the goal, or null.")
+    metric_version: int | None = Field(
+        description="Version of the metric: the newest until the experiment starts, then fixed."
+    )
 
 
 class Experiment(BaseModel):

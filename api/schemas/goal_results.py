@@ -5,9 +5,11 @@ from pydantic import BaseModel, Field
 from api.schemas.percents import in_percents, percent
 from engine.analysis.results import report as judged
 from engine.analysis.results.report import Reason, Recommendation, Tone, VariantStatus
-from engine.design.vocabulary import GoalType
+from engine.design.vocabulary import GoalType, MetricUnit
 
-UNIT = "Percentage points for conversion, cents per visitor for revenue."
+UNIT = (
+    "Percentage points for conversion, cents per visitor for revenue, for other measures the unit of `mean`."
+)
 
 
 class Interval(BaseModel):
@@ -41,7 +43,10 @@ class Unadjusted(BaseModel):
 
 
 class Capped(BaseModel):
-    """The cap of order amounts: larger amounts count as `cap_cents` in every variant."""
+    """The cap of amounts: larger amounts count as `cap_cents` in every variant.
+
+    For goals with a `measure` of amounts, its unit stands for cents.
+    """
 
     cap_cents: float
     visitors: int = Field(description="Visitors of this variant above the cap.")
@@ -51,6 +56,16 @@ class Capped(BaseModel):
     projected_annual_revenue_impact_cents: int | None = Field(
         description="The yearly impact with the cap; that of the variant is without it. Null per order."
     )
+
+    @classmethod
+    def of(cls, capped: judged.Capped) -> "Capped":
+        """Describe the cap of a revenue goal."""
+        return cls(
+            cap_cents=capped.cap_cents,
+            visitors=capped.visitors,
+            mean_cents=capped.mean_cents,
+            projected_annual_revenue_impact_cents=capped.projected_annual_revenue_impact_cents,
+        )
 
 
 class RevenuePart(BaseModel):
@@ -71,6 +86,10 @@ class VariantResult(BaseModel):
     conversion_rate: float = Field(description="Percent of visitors.")
     revenue_cents: int
     revenue_per_visitor_cents: float
+    mean: float | None = Field(
+        description="Mean per visitor of the goal's `measure`, which `improvement` and `score_value` are of: "
+        "for `count` of the events. Null for `converted` and for revenue."
+    )
     improvement: float | None = Field(description="Percent over the control.")
     confidence: float | None = Field(description="Percent: 100 · (1 - p).")
     score_value: float | None = Field(
@@ -95,7 +114,8 @@ class VariantResult(BaseModel):
     )
     rate_interval: Interval | None = Field(
         description="Confidence interval of this variant alone, at the experiment's confidence level: of "
-        "conversion_rate (Wilson), in percent; for revenue goals of revenue_per_visitor_cents, in cents."
+        "conversion_rate (Wilson), in percent; for revenue goals of revenue_per_visitor_cents, in cents; for "
+        "other measures of mean."
     )
     sequential_interval: Interval | None = Field(
         description="Like improvement_interval, but valid at every look (confidence sequence). Null for "
@@ -111,9 +131,7 @@ class VariantResult(BaseModel):
     unadjusted: Unadjusted | None = Field(
         description="Comparison without CUPED, where `statistics.cuped` adjusts this goal."
     )
-    capped: Capped | None = Field(
-        description="Cap of order amounts, for revenue goals with a `cap_percentile`."
-    )
+    capped: Capped | None = Field(description="Cap of amounts, for goals with a `cap_percentile`.")
     conversion_part: RevenuePart | None = Field(
         description="For revenue goals: the change in the share of paying visitors."
     )
@@ -122,9 +140,9 @@ class VariantResult(BaseModel):
     )
 
     @classmethod
-    def of(cls, result: judged.VariantResult, goal_type: GoalType, threshold: float) -> "VariantResult":
-        """Describe the results of a variant on a goal of that type; `threshold` of scores is a share."""
-        unit = 1.0 if goal_type == "revenue" else 100.0
+    def of(cls, result: judged.VariantResult, metric_unit: MetricUnit, threshold: float) -> "VariantResult":
+        """Describe a variant's results on a goal with that unit; `threshold` of scores is a share."""
+        unit = 100.0 if metric_unit == "share" else 1.0
         return cls(
             **{
                 **in_percents(result, threshold),
@@ -135,6 +153,7 @@ class VariantResult(BaseModel):
                 "improvement_interval": relative(result.improvement_interval),
                 "sequential_interval": relative(result.sequential_interval),
                 "chance_to_be_best": percent(result.chance_to_be_best),
+                "capped": Capped.of(result.capped) if result.capped else None,
                 "unadjusted": Unadjusted.of(result.unadjusted, threshold) if result.unadjusted else None,
                 "conversion_part": _part(result.conversion_part),
                 "spending_part": _part(result.spending_part),

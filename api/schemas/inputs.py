@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from engine.design.experiment import Experiment
+from engine.design.metrics.metric import Metric
 from engine.design.planning.calculator import SampleQuestion
 from engine.design.project import Project, SdkKeyRotation
 from engine.design.validation.check import DEFINITIONS, NULL, Schema, object_schema, or_null
@@ -16,6 +17,8 @@ from pipeline.assignment.request import InitBody
 from pipeline.events.batch_split import MAX_EVENTS
 from pipeline.events.schema import ConvertEvent, EventField, TrackEvent, fields_of
 from pipeline.events.timestamps import Timestamp
+from pipeline.requests.imports import ImportRequest
+from pipeline.requests.runs import RunRequest
 
 REFERENCE: Final = "#/components/schemas/"
 # Answers have components of these names, which describe what is read.
@@ -24,6 +27,7 @@ COMPONENT_NAMES: Final[Mapping[str, str]] = {
     "Change": "ChangeInput",
     "Goal": "GoalInput",
     "ProjectSettings": "ProjectSettingsInput",
+    "RunDays": "RunDaysInput",
 }
 
 
@@ -73,8 +77,11 @@ def _with_components(name: str, schema: Schema) -> dict[str, Any]:
 EXPERIMENT_INPUT: Final = Body.of(
     "ExperimentInput", Experiment, "An experiment to create, with its variants, goals and targeting rules."
 )
+METRIC_INPUT: Final = Body.of("MetricInput", Metric, "A metric to create, by the same config as a goal.")
 PROJECT_INPUT: Final = Body.of("ProjectInput", Project, "A project to create.")
 SDK_KEY_ROTATION: Final = Body.of("SdkKeyRotation", SdkKeyRotation, "A replacement of the public key.")
+IMPORT_INPUT: Final = Body.of("ImportInput", ImportRequest, "A described source to import.")
+RUN_INPUT: Final = Body.of("RunInput", RunRequest, "A run to carry out.")
 SAMPLE_SIZE_INPUT: Final = Body.of(
     "SampleSizeInput", SampleQuestion, "A metric, and either the effect to detect or the number of visitors."
 )

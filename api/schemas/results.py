@@ -56,6 +56,10 @@ class DayOfVariant(BaseModel):
     conversion_rate: float
     revenue_cents: int = Field(description="Revenue of the orders of that day.")
     revenue_per_visitor_cents: float
+    amount: float | None = Field(
+        description="Sum of what the goal's `measure` takes of the events of that day, such as their "
+        "`count`; null for `converted` and for revenue."
+    )
 
 
 class Day(BaseModel):
@@ -236,4 +240,4 @@ class Summary(BaseModel):
 
 def _variants(goal: GoalReport) -> list[VariantResult]:
     threshold = goal.summary.effective_confidence_threshold
-    return [VariantResult.of(variant, goal.goal.goal_type, threshold) for variant in goal.variants]
+    return [VariantResult.of(variant, goal.goal.unit, threshold) for variant in goal.variants]

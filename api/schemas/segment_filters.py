@@ -1,15 +1,41 @@
 """Query parameters that filter results by segment, and answers about the available values."""
 
-from pydantic import BaseModel, Field
+from datetime import date
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from pydantic.config import JsonDict
 
+from engine.design.validation.values import shown
 from engine.design.vocabulary import SEGMENT_VALUES
-from pipeline.results.filters import SegmentFilters
+from engine.errors import Problem
+from engine.local_days import read_day
+from pipeline.results.filters import InvalidFilterError, SegmentFilters
+from pipeline.results.nights import AS_OF
 from pipeline.store.warehouse.visitor_export import Form
 
 
 def _closed(name: str) -> JsonDict:
     return {"enum": list(SEGMENT_VALUES[name])}
+
+
+def _refuse_night(value: str | None) -> None:
+    if value is not None:
+        raise ValueError("segments and visitors are not kept of past nights; leave out as_of")
+
+
+def _read_day(value: str) -> date:
+    try:
+        return read_day(value)
+    except ValueError:
+        raise ValueError(f"must be a day such as 2026-11-20, not {shown(value)}") from None
+
+
+# Otherwise numbers and times would be taken for days.
+Day = Annotated[date, BeforeValidator(_read_day)]
+# Otherwise the parameter would be ignored, and the present taken for a past night.
+NoNight = Annotated[str | None, AfterValidator(_refuse_night)]
+_NO_NIGHT: Final = "Refused: segments and visitors are not kept of past nights."
 
 
 class SegmentQuery(BaseModel):
@@ -40,7 +66,25 @@ class SegmentQuery(BaseModel):
         return SegmentFilters.from_query(self.model_dump())
 
 
-class TimeseriesQuery(SegmentQuery):
+class ResultsQuery(SegmentQuery):
+    """Segment filters, or a past night."""
+
+    as_of: Day | None = Field(
+        None,
+        description="Results as they were published after the midnight with which this local day began; all "
+        "visitors only.",
+    )
+
+    @property
+    def night(self) -> date | None:
+        """The night that is asked for; InvalidFilterError together with filters, which no night keeps."""
+        if self.as_of is not None and self.filters.given:
+            message = "past nights are kept of all visitors only; leave out the filters, or as_of"
+            raise InvalidFilterError((Problem(AS_OF, message),))
+        return self.as_of
+
+
+class TimeseriesQuery(ResultsQuery):
     """Segment filters and the goal of daily results."""
 
     goal_id: str | None = Field(None, description="One goal instead of the primary goal.")
@@ -51,12 +95,14 @@ class SegmentsQuery(BaseModel):
 
     goal_id: str | None = Field(None, description="One goal instead of all.")
     dimension: str | None = Field(None, description="One dimension, such as `country` or `custom:plan`.")
+    as_of: NoNight = Field(None, description=_NO_NIGHT)
 
 
 class ExportQuery(SegmentQuery):
     """Segment filters and the format of an export."""
 
     format: Form = Field("parquet", description="File format.")
+    as_of: NoNight = Field(None, description=_NO_NIGHT)
 
 
 class CustomDimension(BaseModel):

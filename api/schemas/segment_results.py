@@ -25,6 +25,9 @@ class SegmentArm(BaseModel):
     conversion_rate: float = Field(description="Percent of visitors.")
     revenue_cents: int
     revenue_per_visitor_cents: float
+    mean: float | None = Field(
+        description="Mean per visitor of the goal's `measure`; null for `converted` and for revenue."
+    )
 
 
 class SegmentVariant(SegmentArm):

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 import numpy as np
 
+from engine.typed_records import record_from_json
 from pipeline.assignment.sorted_pairs import Pairs
 from pipeline.store.private_files import make_private_folder, sync_folder
 from pipeline.store.warehouse.visitor_history import AssignmentRule, EventMark
@@ -121,7 +122,7 @@ class IndexFiles:
         try:
             # Every array has its checksum, which is compared when the array is read.
             with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-                contents = msgspec.json.decode(file[_CONTENTS].tobytes(), type=_Contents)
+                contents = record_from_json(file[_CONTENTS].tobytes(), _Contents)
                 header = contents.header
                 if (header.format, header.warehouse, header.project) != (
                     FORMAT,

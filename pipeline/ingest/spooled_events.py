@@ -21,8 +21,7 @@ ROW_BYTES: Final = 1024
 EncodedRows: TypeAlias = msgspec.Raw
 
 
-@dataclass(frozen=True, slots=True)
-class EventGroup:
+class EventGroup(msgspec.Struct, frozen=True):
     """Events of one request, numbered from `first_seq` on; laid out already where they are many."""
 
     project_id: str

@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+
+import msgspec
 
 from pipeline.ingest.spooled_events import EncodedRows
 from pipeline.store.warehouse.events import EventRow
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Submission:
+class Submission(msgspec.Struct, frozen=True, eq=False):
     """Events of one request, their size in memory, and the future that resolves once they are stored."""
 
     project_id: str

@@ -7,6 +7,9 @@ from engine.analysis.evidence.epochs import EpochEvidence
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
 from pipeline.results.evidence import revenue_moments
+from pipeline.results.goal_amounts import amount_cells, with_amounts
+
+_PLACE = ("epoch", "goal", "variant")
 
 
 def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:
@@ -17,12 +20,17 @@ def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:
     epochs = epochs_of(experiment)
     shape = (len(epochs), len(experiment.goals), len(experiment.variants))
     counted = cells.filter((pl.col("variant") < shape[2]) & (pl.col("goal") < shape[1]))
-    place = tuple(counted[name].to_numpy() for name in ("epoch", "goal", "variant"))
+    place = tuple(counted[name].to_numpy() for name in _PLACE)
     by_goal = {name: np.zeros(shape, np.int64) for name in ("visitors", "settled", "conversions")}
     for name, counts in by_goal.items():
         counts[place] = counted[name].to_numpy()
     # Every counted goal has the same visitors; a new one has none yet.
     visitors = by_goal["visitors"].max(axis=1)
+    n = np.broadcast_to(visitors[:, None, :], shape)
+    revenue, amounts = (
+        revenue_moments(n, sums, tuple(sums[name].to_numpy() for name in _PLACE), "cents")
+        for sums in (counted, amount_cells(cells.filter(pl.col("variant") < shape[2])))
+    )
     return EpochEvidence(
         started_at=tuple(epoch.started_at for epoch in epochs),
         weights=np.array(
@@ -31,5 +39,6 @@ def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:
         visitors=visitors,
         settled=by_goal["settled"].max(axis=1),
         conversions=by_goal["conversions"],
-        revenue=revenue_moments(np.broadcast_to(visitors[:, None, :], shape), counted, place, "cents"),
+        revenue=revenue,
+        values=with_amounts(experiment, revenue, amounts),
     )

@@ -11,12 +11,15 @@ import polars as pl
 from engine.analysis.comparison.plan import primary_row
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.evidence import DailyEvidence, Evidence
+from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.experiment import Experiment
 from engine.local_days import epoch_days, from_epoch_days, local_day
-from engine.stats.arrays import IntArray
+from engine.stats.arrays import FloatArray, IntArray
 from engine.stats.moments import Moments
+from pipeline.results.goal_amounts import amount_cells, have_amounts, in_units, with_amounts
 from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, IDENTITY_CONFLICT, LEFT_OUT, SEVERAL_VARIANTS
 from pipeline.store.warehouse.cubes import CUBE_BASE
+from pipeline.store.warehouse.visitors import AMOUNTS
 
 ObjectArray = npt.NDArray[np.object_]
 
@@ -66,6 +69,7 @@ def align_to(
     """
     variant_positions = positions(variants, [variant.id for variant in experiment.variants])
     goal_positions = positions(goals, [goal.id for goal in experiment.goals])
+    goal_positions |= {AMOUNTS + place: AMOUNTS + wanted for place, wanted in goal_positions.items()}
     for mark in LEFT_OUT:
         variant_positions[mark] = mark
     known = cells.filter(
@@ -97,12 +101,17 @@ def evidence_of(experiment: Experiment, cells: pl.DataFrame, days: range) -> Evi
         visitors=_by_day(exposed, "visitors", days, 1, variants)[:, 0, :],
         conversions=_by_day(outcomes, "conversions", days, goals, variants),
         revenue_cents=_by_day(outcomes, "cents", days, goals, variants),
+        amounts=_daily_amounts(experiment, counted, days),
     )
-    visitors = daily.visitors.sum(axis=0)
+    visitors, conversions = daily.visitors.sum(axis=0), daily.conversions.sum(axis=0)
+    revenue = _revenue(outcomes, np.broadcast_to(visitors, (goals, variants)))
+    is_revenue = np.array([[goal.goal_type == "revenue"] for goal in experiment.goals], bool)
+    plain = Moments.where(is_revenue.reshape(-1, 1), revenue, Moments.of_shares(conversions, visitors))
     return Evidence(
         visitors=visitors,
-        conversions=daily.conversions.sum(axis=0),
-        revenue=_revenue(outcomes, visitors, goals),
+        conversions=conversions,
+        revenue=revenue,
+        values=_values(experiment, counted, plain),
         daily=daily,
         several_variants=_marked(cells, SEVERAL_VARIANTS),
         identity_conflicts=_marked(cells, IDENTITY_CONFLICT),
@@ -125,9 +134,23 @@ def _by_day(cells: pl.DataFrame, column: str, days: range, goals: int, variants:
     return counts
 
 
-def _revenue(cells: pl.DataFrame, visitors: IntArray, goals: int) -> Moments:
-    """Moments of cents per visitor."""
-    n = np.broadcast_to(visitors, (goals, len(visitors)))
+def _daily_amounts(experiment: Experiment, counted: pl.DataFrame, days: range) -> FloatArray | None:
+    if not have_amounts(experiment):
+        return None
+    goals, variants = len(experiment.goals), len(experiment.variants)
+    return in_units(experiment, _by_day(amount_cells(counted), "cents", days, goals, variants))
+
+
+def _values(experiment: Experiment, counted: pl.DataFrame, plain: Moments) -> VisitorValues | None:
+    """Take the moments of every goal's values, `plain` but for amounts; None without amounts."""
+    if not have_amounts(experiment):
+        return None
+    amounts = _revenue(amount_cells(counted), plain.n)
+    return VisitorValues.of(with_amounts(experiment, plain, amounts))
+
+
+def _revenue(cells: pl.DataFrame, n: npt.NDArray[Any]) -> Moments:
+    """Moments of cents, or amounts, of `n` visitors, goals by variants."""
     sums = cells.group_by("goal", "variant").agg(pl.col("^cohort_cents.*$").sum())
     return revenue_moments(n, sums, (sums["goal"].to_numpy(), sums["variant"].to_numpy()), "cohort_cents")
 

@@ -58,7 +58,7 @@ class Observation:
             senders=None if segment else read_senders(self.cursor, self.experiment, self.published),
             as_of=self.as_of,
             last_exposure_at=_moment(self.published.last_exposed_at),
-            values=values_of(self.experiment, evidence, sums, **ids) if sums else None,
+            values=values_of(self.experiment, evidence, sums, **ids) if sums else evidence.values,
         )
 
     def of_segments(self) -> SegmentEvidence:

@@ -12,6 +12,7 @@ from engine.analysis.evidence.segments import Counts, Segment, SegmentEvidence, 
 from engine.design.experiment import Experiment
 from engine.stats.arrays import IntArray
 from pipeline.results.evidence import revenue_moments
+from pipeline.results.goal_amounts import amount_cells, with_amounts
 from pipeline.store.warehouse.aggregates import EVERYONE
 
 
@@ -71,8 +72,12 @@ def _counts(experiment: Experiment, cells: pl.DataFrame, names: pl.DataFrame) ->
     place = _place(done, "row", "goal", "variant")
     np.add.at(conversions, place, done["conversions"].to_numpy())
     n = np.broadcast_to(visitors[:, None], conversions.shape)
-    revenue = revenue_moments(n, done, place, "cohort_cents")
-    return Counts(visitors=visitors, conversions=conversions, revenue=revenue)
+    revenue, amounts = (
+        revenue_moments(n, sums, _place(sums, "row", "goal", "variant"), "cohort_cents")
+        for sums in (done, amount_cells(placed))
+    )
+    values = with_amounts(experiment, revenue, amounts)
+    return Counts(visitors=visitors, conversions=conversions, revenue=revenue, values=values)
 
 
 def _visitors(placed: pl.DataFrame, rows: int, experiment: Experiment) -> IntArray:

@@ -10,6 +10,7 @@ from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.experiment import Experiment, Goal
 from engine.stats.arrays import AnyArray, IntArray
 from engine.stats.moments import Moments, PairedMoments
+from pipeline.rollup.goal_money import unit_of_amounts
 from pipeline.store.warehouse.value_sums import LargestCents, SummedGoal, ValueSums
 
 
@@ -20,6 +21,7 @@ def goals_needing_values(experiment: Experiment, counted: Sequence[str]) -> list
             place=counted.index(goal.id),
             is_revenue=goal.goal_type == "revenue",
             cap_percentile=goal.tracking.get("cap_percentile"),
+            has_amounts=unit_of_amounts(goal) is not None,
         )
         for goal in experiment.goals
         if goal.id in counted and (experiment.statistics.uses_pre_period or _needs_values(goal))
@@ -45,7 +47,11 @@ def values_of(
             by_goal.setdefault(goals[one.goal], {})[places[variants[one.variant]]] = one
     return VisitorValues.concatenate(
         [
-            _of_goal(by_goal.get(goal.id, {}), _plain(goal, evidence, place))
+            _of_goal(
+                by_goal.get(goal.id, {}),
+                _plain(goal, evidence, place),
+                unit=unit_of_amounts(goal) or 1,
+            )
             for place, goal in enumerate(experiment.goals)
         ]
     )
@@ -72,13 +78,15 @@ def _needs_values(goal: Goal) -> bool:
 
 
 def _plain(goal: Goal, evidence: Evidence, place: int) -> VisitorValues:
+    if evidence.values is not None:
+        return evidence.values[place : place + 1]
     if goal.goal_type == "revenue":
         return VisitorValues.of(evidence.revenue[place : place + 1])
     return VisitorValues.of(Moments.of_shares(evidence.conversions[place : place + 1], evidence.visitors))
 
 
-def _of_goal(sums: dict[int, ValueSums], plain: VisitorValues) -> VisitorValues:
-    """Arrange the sums of one goal by variant; `plain` without sums."""
+def _of_goal(sums: dict[int, ValueSums], plain: VisitorValues, *, unit: int) -> VisitorValues:
+    """Arrange the sums of one goal by variant; `plain` without sums. `unit` stands for a value of 1."""
     if not sums:
         return plain
     some = next(iter(sums.values()))
@@ -92,8 +100,8 @@ def _of_goal(sums: dict[int, ValueSums], plain: VisitorValues) -> VisitorValues:
     n, y, yy, yyy = column("n"), column("y"), column("yy"), column("yyy")
     found = replace(
         plain,
-        value=Moments.of_sums(n, y, yy, yyy),
-        caps=np.array([np.nan if some.cap is None else float(some.cap)]),
+        value=Moments.of_sums(n, y, yy, yyy).divide(unit),
+        caps=np.array([np.nan if some.cap is None else some.cap / unit]),
         capped=column("capped").astype(np.int64),
     )
     d, dd, z, zz = column("d"), column("dd"), column("z"), column("zz")
@@ -102,7 +110,7 @@ def _of_goal(sums: dict[int, ValueSums], plain: VisitorValues) -> VisitorValues:
         found = replace(found, orders=orders)
     if some.has_past:
         before = PairedMoments.of_sums(n, x=z, y=y, xx=zz, yy=yy, xy=column("zy"), yyy=yyy)
-        found = replace(found, before=before)
+        found = replace(found, before=before.divide(unit))
         if some.has_orders:
             found = replace(
                 found, before_orders=PairedMoments.of_sums(n, x=z, y=d, xx=zz, yy=dd, xy=column("zd"))

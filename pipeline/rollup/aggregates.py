@@ -14,10 +14,12 @@ from pipeline.rollup.segment_codes import SegmentCodes
 from pipeline.store.warehouse.aggregates import EVERYONE, SINCE_EXPOSURE
 from pipeline.store.warehouse.cubes import cube_parts
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
+from pipeline.store.warehouse.visitors import AMOUNTS, cents_column, day_column
 
 CELL: Final = ("experiment", "dimension", "value", "variant", "goal", "day")
 # `visitors` (without a goal) and the cohort's sums are by the day of first exposure, `conversions` by the day
-# of a visitor's first conversion, `cents` by the day of the order.
+# of a visitor's first conversion, `cents` by the day of the order. Amounts of a goal's measure are summed
+# like the cents of the goal AMOUNTS more.
 SUMS: Final = {
     "visitors": pl.Int64,
     "conversions": pl.Int64,
@@ -136,7 +138,11 @@ def _measures(
     )
     if goals == 0:
         return [exposed]
-    outcomes = pl.concat(_outcomes(visitors.lazy(), goal, segments) for goal in range(goals))
+    columns = visitors.columns
+    with_amounts = (AMOUNTS + goal for goal in range(goals) if cents_column(AMOUNTS + goal) in columns)
+    outcomes = pl.concat(
+        _outcomes(visitors.lazy(), goal, segments) for goal in (*range(goals), *with_amounts)
+    )
     cubed_high, cubed_low = cube_parts(pl.col("cents"))
     cohort = outcomes.select(
         _cell(pl.col("goal"), "first_day"),
@@ -172,12 +178,14 @@ def _by_day(
 
 
 def _outcomes(visitors: pl.LazyFrame, goal: int, segments: Sequence[str]) -> pl.LazyFrame:
-    converted = pl.col(f"g{goal}_at").is_not_null()
-    return visitors.filter(converted | (pl.col(f"g{goal}_cents") != 0)).select(
+    day, cents = pl.col(day_column(goal)), pl.col(cents_column(goal))
+    converted, has_cents = day.is_not_null(), cents != 0
+    # Amounts are null in experiments without that measure.
+    return visitors.filter(converted | has_cents if goal < AMOUNTS else has_cents).select(
         *("experiment", "variant", "first_day", "sign", converted.alias("converted")),
         pl.lit(goal, pl.UInt8).alias("goal"),
-        pl.col(f"g{goal}_day").alias("day"),
-        pl.col(f"g{goal}_cents").alias("cents"),
+        day.alias("day"),
+        cents.alias("cents"),
         *segments,
     )
 
@@ -217,15 +225,18 @@ def _sum_all(measure: pl.LazyFrame) -> pl.LazyFrame:
 def _sum_by_value(
     measure: pl.LazyFrame, dimension: str, values: pl.DataFrame, without: pl.Series
 ) -> pl.LazyFrame:
-    cell, code = pl.col("place") // _CODES, (pl.col("place") % _CODES).cast(pl.UInt32).alias("code")
+    cell, code = (
+        pl.col("cell_and_code") // _CODES,
+        (pl.col("cell_and_code") % _CODES).cast(pl.UInt32).alias("code"),
+    )
     if without.len():
         experiment = pl.col("cell") // _CELLS_OF_EXPERIMENT
         measure = measure.filter(~experiment.is_in(without.cast(pl.UInt64).implode()))
     sums = (
-        measure.with_columns((pl.col("cell") * _CODES + pl.col(dimension)).alias("place"))
-        .group_by("place")
+        measure.with_columns((pl.col("cell") * _CODES + pl.col(dimension)).alias("cell_and_code"))
+        .group_by("cell_and_code")
         .agg(_sums_of(measure))
-        .select(*_keys_of(cell), code, pl.exclude("place"))
+        .select(*_keys_of(cell), code, pl.exclude("cell_and_code"))
     )
     return (
         sums.join(values.lazy(), on=["experiment", "code"])

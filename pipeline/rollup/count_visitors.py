@@ -1,6 +1,6 @@
 """Visitor rows: first exposure, conversions and revenue of each visitor of an experiment."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,8 @@ from pipeline.rollup.counting_rules import (
     SEVERAL_VARIANTS,
     CountingRules,
 )
-from pipeline.rollup.goal_money import count_money
+from pipeline.rollup.goal_money import amount_of_event, count_money
+from pipeline.store.warehouse.visitors import AMOUNTS
 
 VISITOR = ("experiment", "visitor_key")
 _ROW_BITS = 40
@@ -35,7 +36,7 @@ class Outcomes:
     `firsts`: one row per `goal` and visitor, by the `row` of the visitor: time of the first conversion (`at`,
     in microseconds; null where only refunds count) and its local `day`, the `cents` and the number of all
     `orders`, the SENDER_BITS of their `money_senders`, and the outcome `before` the first exposure (1 or 0;
-    cents for revenue).
+    cents for revenue). The amounts of a goal's measure are the `cents` of the goal AMOUNTS more, in both.
     `orders`: one row per experiment, visitor, goal and local `day` of orders on other days than that of the
     first conversion, `from_day` (null where only refunds count), with their `cents`.
     """
@@ -155,24 +156,37 @@ def _of_exposed(
     )
     since = pl.col("occurred_at") - pl.col("first_exposed_at")
     is_before = since < 0
-    in_time = (
+    in_time = count_money(
         hits.lazy()
         .join(visitors, on="visitor_key")
         .join(goals.lazy(), on=["match", "experiment"])
         .filter(since.is_between(0, rules.window_us) | since.is_between(-pl.col("before_us"), -1))
+        .with_columns(pl.col("cents").alias("units"))
+    ).join(repeated_orders.lazy(), on=["rule", "seq"], how="anti")
+    events = in_time.select(
+        (pl.col("row").cast(pl.UInt64) * _GOALS + pl.col("goal")).alias("place"),
+        *("occurred_at", "is_revenue"),
+        pl.when(~is_before).then("cents").otherwise(0).alias("cents"),
+        pl.when(~is_before & (pl.col("cents") != 0)).then("sender").otherwise(0).alias("money_senders"),
+        pl.when(~is_before & ~pl.col("is_refund")).then("occurred_at").alias("at"),
+        pl.when(is_before).then(_pre_period_value()).otherwise(0).alias("before"),
     )
-    return (
-        count_money(in_time)
-        .join(repeated_orders.lazy(), on=["rule", "seq"], how="anti")
-        .select(
-            (pl.col("row").cast(pl.UInt64) * _GOALS + pl.col("goal")).alias("place"),
-            *("occurred_at", "is_revenue"),
-            pl.when(~is_before).then("cents").otherwise(0).alias("cents"),
-            pl.when(~is_before & (pl.col("cents") != 0)).then("sender").otherwise(0).alias("money_senders"),
-            pl.when(~is_before & ~pl.col("is_refund")).then("occurred_at").alias("at"),
-            pl.when(is_before).then(_pre_period_value()).otherwise(0).alias("before"),
-        )
-        .collect(engine="streaming")
+    if goals["has_amounts"].any():
+        events = pl.concat([events, _amounts(in_time.filter("has_amounts"), is_before)])
+    return events.collect(engine="streaming")
+
+
+def _amounts(in_time: pl.LazyFrame, is_before: pl.Expr) -> pl.LazyFrame:
+    """List the amount of each event, which adds up in the pre-period, too, like revenue."""
+    amount = amount_of_event()
+    return in_time.select(
+        (pl.col("row").cast(pl.UInt64) * _GOALS + pl.col("goal") + AMOUNTS).alias("place"),
+        "occurred_at",
+        pl.lit(value=True).alias("is_revenue"),
+        pl.when(~is_before).then(amount).otherwise(0).alias("cents"),
+        pl.lit(0, pl.UInt8).alias("money_senders"),
+        pl.when(~is_before & ~pl.col("is_refund")).then("occurred_at").alias("at"),
+        pl.when(is_before).then(amount).otherwise(0).alias("before"),
     )
 
 
@@ -182,7 +196,7 @@ def join_outcomes(
     """Add the columns `g{i}_at`, `g{i}_day` and `g{i}_cents` of each goal i to rows of visitors.
 
     Visitors without a conversion have nulls for the times, and 0 cents. The `extra_columns` follow, and the
-    `money_senders` of all goals.
+    `money_senders` of all goals. The pre-period of a goal with amounts is that of its amounts.
     """
     columns: list[pl.Series] = []
     extra: list[pl.Series] = []
@@ -198,7 +212,21 @@ def join_outcomes(
             if name in _PLAIN_COLUMNS or column in extra_columns:
                 empty = pl.Series(column, [default], own.schema[name]).new_from_index(0, exposed.height)
                 (columns if name in _PLAIN_COLUMNS else extra).append(empty.scatter(rows, own[name]))
-    return exposed.hstack([*columns, *extra, pl.Series("money_senders", senders)])
+    with_amounts = [goal for goal in range(goals) if f"g{goal}_amount" in extra_columns]
+    found = _set_amounts(exposed.hstack([*columns, *extra]), firsts, with_amounts)
+    return found.with_columns(pl.Series("money_senders", senders))
+
+
+def _set_amounts(visitors: pl.DataFrame, firsts: pl.DataFrame, goals: Iterable[int]) -> pl.DataFrame:
+    """Add the column `g{i}_amount` of these goals, and set their pre-period to that of the amounts."""
+    columns: list[pl.Series] = []
+    for goal in goals:
+        own = firsts.filter(pl.col("goal") == goal + AMOUNTS)
+        columns.append(pl.zeros(visitors.height, pl.Int64, eager=True).alias(f"g{goal}_amount"))
+        columns[-1] = columns[-1].scatter(own["row"], own["cents"])
+        if f"g{goal}_before" in visitors.columns:
+            columns.append(visitors[f"g{goal}_before"].scatter(own["row"], own["before"]))
+    return visitors.with_columns(columns)
 
 
 def _pre_period_value() -> pl.Expr:

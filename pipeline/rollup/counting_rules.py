@@ -10,12 +10,14 @@ import polars as pl
 
 from engine.currencies import minor_units
 from engine.design.experiment import Experiment, Goal
+from engine.design.goals import counts_money
 from engine.design.project import Project
 from engine.local_days import epoch_microseconds
+from pipeline.rollup.goal_money import VALUE_UNIT, unit_of_amounts, units_of_cent
 from pipeline.store.warehouse.segment_dimensions import json_pointer
 
 # Part of every fingerprint: raise it when the same events would count differently from now on.
-RULES_VERSION: Final = 4
+RULES_VERSION: Final = 5
 # Stored instead of a variant's number for visitors counted in no variant. Visitor ids joined by a user id may
 # each have seen one variant, and the user several.
 IDENTITY_CONFLICT: Final = 253
@@ -92,8 +94,8 @@ def pre_period_us(experiment: Experiment) -> int:
 def extra_columns(experiment: Experiment) -> tuple[str, ...]:
     """Name the columns of visitor rows besides time, day and cents of each goal.
 
-    `g<i>_before` is the outcome on goal i in the pre-period (1 or 0; cents for revenue), `g<i>_orders` the
-    number of orders since the first exposure.
+    `g<i>_before` is the outcome on goal i in the pre-period (1 or 0; cents for revenue; the amount of other
+    measures), `g<i>_orders` the number of orders and `g<i>_amount` the amount since the first exposure.
     """
     return tuple(
         f"g{position}_{name}"
@@ -101,6 +103,7 @@ def extra_columns(experiment: Experiment) -> tuple[str, ...]:
         for name, is_kept in (
             ("before", experiment.statistics.uses_pre_period),
             ("orders", goal.tracking.get("per") == "order"),
+            ("amount", unit_of_amounts(goal) is not None),
         )
         if is_kept
     )
@@ -134,12 +137,19 @@ def goal_rows(
     A revenue goal counts only orders of its currency within its bounds. Every other goal counts each of its
     events, and the revenue of those in the project's currency. `before_us` is the length of the pre-period,
     `value_path` the JSON pointer of the attribute with the money of an event, null for the event's value.
-    `trusts_servers_only` holds where a browser's money does not count. Goals with one of the `rule_numbers`
-    differ in `experiment`, `goal` and `before_us` only.
+    `minor_units` are those in 1 of a tracked event's money, or VALUE_UNIT; `units_of_cent` are those of a
+    value in a minor unit of the project's currency, null for other measures.
+    `trusts_servers_only` holds where a browser's money does not count, and `has_amounts` where the goal's
+    measure sums up amounts. Goals with one of the `rule_numbers` differ in `experiment`, `goal` and
+    `before_us` only.
     """
     return pl.DataFrame(
         [
-            (number, position, *_revenue_rules(goal, rules), pre_period_us(experiment), rules.trusted_revenue)
+            (
+                *(number, position, *_revenue_rules(goal, rules), pre_period_us(experiment)),
+                *(rules.trusted_revenue, unit_of_amounts(goal) is not None),
+                units_of_cent(goal, minor_units(rules.currency)),
+            )
             for number, experiment in enumerate(experiments)
             for position, goal in enumerate(experiment.goals)
         ],
@@ -155,6 +165,8 @@ def goal_rows(
             "max_cents": pl.Int64,
             "before_us": pl.Int64,
             "trusts_servers_only": pl.Boolean,
+            "has_amounts": pl.Boolean,
+            "units_of_cent": pl.Int64,
         },
         orient="row",
     ).with_columns(pl.Series("rule", rule_numbers, pl.UInt32))
@@ -162,15 +174,14 @@ def goal_rows(
 
 def _revenue_rules(goal: Goal, rules: CountingRules) -> tuple[bool, bool, str | None, str, int, int, int]:
     tracking = goal.tracking
-    is_revenue = goal.goal_type == "revenue"
     parameter = tracking.get("value_param", OWN_VALUE)
     currency = tracking.get("currency", rules.currency)
     return (
-        is_revenue,
-        is_revenue or "value_param" in tracking,
+        goal.goal_type == "revenue",
+        counts_money(goal.goal_type, tracking),
         None if parameter == OWN_VALUE else json_pointer(parameter),
         currency,
-        minor_units(currency),
+        VALUE_UNIT if goal.measure == "value" else minor_units(currency),
         tracking.get("min_cents", 0),
         tracking.get("max_cents", FOREVER),
     )

@@ -1,8 +1,30 @@
-"""Money that an event counts for a goal."""
+"""Money that an event counts for a goal, and amounts that the goal's measure sums up, as integers."""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
 
 import polars as pl
 
+from engine.currencies import MAX_MINOR_UNITS
+from engine.design.experiment import Goal
+from engine.design.vocabulary import Measure
 from pipeline.store.warehouse.events import SENDER_BITS
+
+# Values have four decimals, and lie within MAX_MINOR_UNITS of such units: their sums do not overflow.
+VALUE_UNIT: Final = 10_000
+# Measures that sum up an amount of each event, and the integer that stands for 1.
+UNITS: Final[Mapping[Measure, int]] = MappingProxyType({"count": 1, "value": VALUE_UNIT})
+
+
+def unit_of_amounts(goal: Goal) -> int | None:
+    """Return the integer that stands for an amount of 1; None for a goal without amounts."""
+    return UNITS.get(goal.measure)
+
+
+def units_of_cent(goal: Goal, minor_units: int) -> int | None:
+    """Return the units of a value that a minor unit of money is worth; None for goals without values."""
+    return VALUE_UNIT // minor_units if goal.measure == "value" else None
 
 
 def count_money(hits: pl.LazyFrame) -> pl.LazyFrame:
@@ -20,3 +42,21 @@ def count_money(hits: pl.LazyFrame) -> pl.LazyFrame:
     sign = pl.when("is_refund").then(-1).otherwise(1)
     is_in_bounds = in_currency & cents.is_between("min_cents", "max_cents") & ~is_distrusted
     return hits.filter(~pl.col("is_revenue") | is_in_bounds).with_columns((cents * sign).alias("cents"))
+
+
+def amount_of_event() -> pl.Expr:
+    """Build the amount of an event that counts for a goal of `goal_rows`.
+
+    A count takes 1, or 0 for a refund. A value takes what a tracked event has in units of VALUE_UNIT
+    (`units`, before `count_money`), and the money of a conversion; a refund subtracts. A value beyond
+    MAX_MINOR_UNITS is 0.
+    """
+    given = pl.when("is_value").then("units").otherwise(pl.col("cents") * pl.col("units_of_cent"))
+    value = pl.when(given.is_between(-MAX_MINOR_UNITS, MAX_MINOR_UNITS)).then(given).otherwise(0)
+    is_count = pl.col("units_of_cent").is_null()
+    return pl.when(is_count).then((~pl.col("is_refund")).cast(pl.Int64)).otherwise(value)
+
+
+def units_of(goals: Iterable[Goal]) -> dict[str, int]:
+    """Map the ids of goals with amounts to the integers that stand for an amount of 1."""
+    return {goal.id: unit for goal in goals if (unit := unit_of_amounts(goal)) is not None}

@@ -40,11 +40,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """Ids of experiments by what a run did; results of `drifted` ones differed from their events."""
+    """Ids of experiments by what a run did; results of `drifted` ones differed from their events.
+
+    The events that it counted are those numbered above `covered_seq`, up to `newest_seq`.
+    """
 
     recounted: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
     drifted: tuple[str, ...] = ()
+    covered_seq: int = 0
+    newest_seq: int = 0
 
     def __str__(self) -> str:
         """Summarize the run in a sentence."""
@@ -92,7 +97,7 @@ class Rollup:
         self._queued: dict[str, Future[Outcome]] = {}
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="rollup")
         with warehouse.cursor() as cursor:
-            published_rollups.create_table(cursor)
+            published_rollups.create_tables(cursor)
         add_cubes(warehouse)
         self.publications = Publications(warehouse)
 
@@ -104,10 +109,11 @@ class Rollup:
             self._load_events(None)
             return self._refresh(project, self._scope(project), experiment_ids)
 
-    def rebuild(self, project_id: str) -> Outcome:
+    def rebuild(self, project_id: str, experiment_ids: Collection[str] | None = None) -> Outcome:
         """Count from the first event on, and report experiments whose results had drifted.
 
-        Final results of completed experiments stay as they are.
+        Of these experiments or of all; the others are brought up to date. Final results of completed
+        experiments stay as they are.
         """
         with self._running, self._deletion_errors(project_id):
             project = self._catalog.projects.find(project_id)
@@ -115,14 +121,19 @@ class Rollup:
             # Both counts end with the same event, so events that arrive in between make no difference.
             scope = self._scope(project)
             first = self._refresh(project, scope)
-            recounts = self._to_recount(project)
+            recounts = self._to_recount(project, experiment_ids)
             before = self._digests(recounts)
             self._publish(recounts, scope)
             after = self._digests(recounts)
         drifted = tuple(one for one, digest in before.items() if not digest.agrees_with(after[one]))
         for experiment_id in drifted:
             logger.error("results of %s had drifted from its events, and are counted anew", experiment_id)
-        return Outcome(recounted=tuple(before) or first.recounted, drifted=drifted)
+        return Outcome(
+            recounted=tuple(before) or first.recounted,
+            drifted=drifted,
+            covered_seq=0 if before else first.covered_seq,
+            newest_seq=scope.newest_seq,
+        )
 
     def refresh_within(self, project_id: str, seconds: float) -> bool:
         """Refresh, waiting at most `seconds`; False where it takes longer, continuing alone, or fails.
@@ -205,6 +216,8 @@ class Rollup:
         return Outcome(
             recounted=tuple(one.experiment.id for one in due if one.before is None),
             updated=tuple(one.experiment.id for one in due if one.before is not None),
+            covered_seq=min((one.covered_seq for one in due), default=scope.newest_seq),
+            newest_seq=scope.newest_seq,
         )
 
     def _publish(self, due: Collection[Due], scope: RollupScope) -> None:
@@ -226,14 +239,16 @@ class Rollup:
         published = self._published(experiments)
         return find_due(experiments, published, CountingRules.of(project), scope.newest_seq, scope.now)
 
-    def _to_recount(self, project: Project) -> list[Due]:
+    def _to_recount(self, project: Project, experiment_ids: Collection[str] | None) -> list[Due]:
         experiments = self._catalog.experiments.of_project(project.id)
         published = self._published(experiments)
         rules = CountingRules.of(project)
         return [
             Due(experiment=one, rules=rules, before=None)
             for one in experiments
-            if one.id in published and not published[one.id].is_final
+            if one.id in published
+            and not published[one.id].is_final
+            and (experiment_ids is None or one.id in experiment_ids)
         ]
 
     def _published(self, experiments: Iterable[Experiment]) -> dict[str, Published]:

@@ -82,7 +82,7 @@ class SegmentCodes:
         if column.null_count() == column.len():
             return pl.Series(name, [None], pl.UInt32).new_from_index(0, column.len())
         numbers = column.to_physical()
-        width = int(str(numbers.max())) + 1
+        width = _highest(numbers) + 1
         # Each distinct text is compared once; rows then map the number of their pair to the code.
         pairs = experiments.cast(pl.UInt64) * width + numbers
         found = pl.DataFrame({"pair": pairs.drop_nulls().unique()}).with_columns(
@@ -121,9 +121,13 @@ class SegmentCodes:
 
 def _look_up(pairs: pl.Series, known: pl.Series, codes: pl.Series) -> pl.Series:
     """Map each of the `pairs`, all of them `known` or null, to its code."""
-    size = int(str(known.max())) + 1
+    size = _highest(known) + 1
     if size > pairs.len():
         return pairs.replace_strict(known, codes, return_dtype=pl.UInt32)
     # A table with a place for every number up to the highest is several times faster.
     table = pl.Series([0], dtype=pl.UInt32).new_from_index(0, size)
     return table.scatter(known, codes).gather(pairs)
+
+
+def _highest(numbers: pl.Series) -> int:
+    return int(numbers.to_frame().select(pl.all().max()).item())

@@ -13,6 +13,7 @@ from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.local_days import from_epoch_microseconds
 from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, IDENTITY_CONFLICT, SEVERAL_VARIANTS
+from pipeline.rollup.goal_money import units_of
 from pipeline.snapshots.manifest import (
     SCHEMA_VERSION,
     DataFile,
@@ -59,6 +60,7 @@ def write_experiment(  # noqa: PLR0913  # everything that an entry consists of
         variants=[(variant.id, variant.name) for variant in variants],
         goal_ids=published.goals,
         segment={},
+        units=units_of(experiment.goals),
         with_keys=True,
     )
     writers: dict[str, Write] = {
@@ -129,6 +131,7 @@ def _goals(experiment: Experiment, project: Project, published: Published) -> tu
             currency=str(goal.tracking.get("currency", project.revenue_currency)),
             cap_percentile=goal.config.get("cap_percentile"),
             per=str(goal.tracking.get("per", "visitor")),
+            measure=goal.measure,
             minimum_effect_percent=goal.config.get("minimum_effect_percent"),
             guardrail_margin_percent=goal.config.get("guardrail_margin_percent"),
         )

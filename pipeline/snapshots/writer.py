@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date, datetime
 from functools import partial
@@ -12,7 +12,6 @@ from pathlib import Path
 from engine.design.project import Project
 from pipeline.clock import utc_now
 from pipeline.disk_space import disk_full_errors, require_space
-from pipeline.run_each import run_each
 from pipeline.settings import Settings
 from pipeline.snapshots.experiments import write_experiment
 from pipeline.snapshots.files import digest_of, placed, sweep
@@ -27,7 +26,6 @@ from pipeline.snapshots.manifest import (
     write_manifest,
 )
 from pipeline.store.catalog.catalog import Catalog
-from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.private_files import make_private_folder
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Cursor, Warehouse
@@ -69,15 +67,6 @@ class Snapshots:
         self._load_events = load_events
         self._writing = threading.Lock()
         self._stopping = False
-
-    def write_all(self) -> None:
-        """Write the snapshots of all projects; raise an ExceptionGroup of all errors at the end."""
-        run_each(
-            {
-                f"project {project.id}": partial(self._write_if_there, project.id)
-                for project in self._catalog.projects.all()
-            }
-        )
 
     def write(self, project_id: str) -> Manifest:
         """Write a project's snapshot, as of one transaction, and return its manifest.
@@ -127,11 +116,6 @@ class Snapshots:
     def close(self) -> None:
         """Stop the current snapshot, and write no other."""
         self._stopping = True
-
-    def _write_if_there(self, project_id: str) -> None:
-        # A project deleted meanwhile needs no snapshot.
-        with suppress(NotFoundError, SnapshotStoppedError):
-            self.write(project_id)
 
     def _write(self, project: Project, folder: Path, before: Manifest | None) -> Manifest:
         files = _Files(folder, before, self._clock().date(), lambda: self._stopping)

@@ -28,7 +28,10 @@ EXPERIMENT = {
     "updated_at",
 }
 EXPERIMENT_DETAIL = EXPERIMENT | {"statistics", "targeting_rules", "variants", "goals", "assigned_user_ids"}
-DAY = {"visitors", "conversions", "conversion_rate", "revenue_cents", "revenue_per_visitor_cents"}
+DAY = {
+    *("visitors", "conversions", "conversion_rate", "revenue_cents", "revenue_per_visitor_cents"),
+    "amount",
+}
 VARIANT_RESULT = {
     "variant_id",
     "variant_name",
@@ -38,6 +41,7 @@ VARIANT_RESULT = {
     "conversion_rate",
     "revenue_cents",
     "revenue_per_visitor_cents",
+    "mean",
     "improvement",
     "confidence",
     "score_value",

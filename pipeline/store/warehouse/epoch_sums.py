@@ -9,7 +9,13 @@ import polars as pl
 from pipeline.store.warehouse.aggregates import goals_with_revenue
 from pipeline.store.warehouse.connection import Cursor, fetch_frame
 from pipeline.store.warehouse.cubes import cube_sums
-from pipeline.store.warehouse.visitors import result_table, segment_condition
+from pipeline.store.warehouse.visitors import (
+    AMOUNTS,
+    cents_column,
+    day_column,
+    result_table,
+    segment_condition,
+)
 
 _FOREVER: Final = 2**62
 _POWERS: Final = ("squared", "cubed_high", "cubed_low")
@@ -40,7 +46,8 @@ def read_epochs(
     condition = segment_condition(cursor, experiment_id, segment)
     revenue_goals = goals_with_revenue(cursor, experiment_id)
     stretches = list(_stretches(starts))
-    sums = ", ".join(_sums(goal, has_revenue=goal in revenue_goals) for goal in range(goals))
+    numbers = [*range(goals), *(goal for goal in revenue_goals if goal >= AMOUNTS)]
+    sums = ", ".join(_sums(goal, has_revenue=goal in revenue_goals) for goal in numbers)
     query = f"""
         SELECT {_stretch_of(stretches, 0, len(stretches))}::UINTEGER AS stretch, variant,
           count(*)::BIGINT AS visitors, {sums}
@@ -53,7 +60,7 @@ def read_epochs(
     )
     wide = wide.with_columns(pl.when("is_settled").then("visitors").otherwise(0).alias("settled"))
     by_epoch = wide.drop("stretch", "is_settled").group_by("epoch", "variant").sum()
-    return pl.concat([_select_goal(by_epoch, goal) for goal in range(goals)])
+    return pl.concat([_select_goal(by_epoch, goal) for goal in numbers])
 
 
 def _stretches(starts: Sequence[tuple[int, int]]) -> Iterator[_Stretch]:
@@ -86,13 +93,13 @@ def _sums(goal: int, *, has_revenue: bool) -> str:
     name = f"g{goal}"
     # Powers are summed in 128 bits, so that they stay exact.
     powers = ("0::DECIMAL(38, 0)",) * 3
+    cents = cents_column(goal)
     if has_revenue:
-        cents = f"{name}_cents"
         powers = (f"sum({cents}::HUGEINT * {cents})::DECIMAL(38, 0)", *cube_sums(cents))
-    total = f"sum({name}_cents)::BIGINT" if has_revenue else "0::BIGINT"
+    total = f"sum({cents})::BIGINT" if has_revenue else "0::BIGINT"
     columns = zip(("cents", *_POWERS), (total, *powers), strict=True)
     revenue = ", ".join(f"{column} AS {name}_{kind}" for kind, column in columns)
-    return f"count({name}_day)::BIGINT AS {name}_conversions, {revenue}"
+    return f"count({day_column(goal)})::BIGINT AS {name}_conversions, {revenue}"
 
 
 def _select_goal(by_epoch: pl.DataFrame, goal: int) -> pl.DataFrame:

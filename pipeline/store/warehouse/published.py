@@ -1,4 +1,4 @@
-"""Records of published results, and of completed nightly rollups by time zone."""
+"""Records of published results, of completed nightly rollups by time zone, and reports of past nights."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
@@ -12,6 +12,7 @@ from pipeline.store.warehouse.visitors import TABLES, result_table
 
 _ROLLUPS: Final = "published_rollups"
 _NIGHTS: Final = "nightly_rollups"
+_KEPT: Final = "kept_nights"
 
 
 class Published(NamedTuple):
@@ -48,8 +49,8 @@ _RECORD: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {
 }
 
 
-def create_table(cursor: Cursor) -> None:
-    """Create the table of records unless it exists."""
+def create_tables(cursor: Cursor) -> None:
+    """Create the tables unless they exist: reads create nothing."""
     cursor.execute(
         f"""
         CREATE TABLE IF NOT EXISTS {_ROLLUPS} (
@@ -58,6 +59,8 @@ def create_table(cursor: Cursor) -> None:
         )
         """
     )
+    cursor.execute(f"CREATE TABLE IF NOT EXISTS {_NIGHTS} (timezone VARCHAR, day DATE)")
+    cursor.execute(f"CREATE TABLE IF NOT EXISTS {_KEPT} (experiment_id VARCHAR, day DATE, content BLOB)")
 
 
 def find(cursor: Cursor, experiment_id: str) -> Published | None:
@@ -94,13 +97,13 @@ def publish(cursor: Cursor, published: Sequence[Published]) -> None:
 def withdraw(cursor: Cursor, experiment_id: str) -> None:
     """Remove the record and the result tables of an experiment."""
     cursor.execute(f"DELETE FROM {_ROLLUPS} WHERE experiment_id = ?", [experiment_id])
+    remove_kept(cursor, experiment_id)
     for kind in TABLES:
         cursor.execute(f"DROP TABLE IF EXISTS {result_table(kind, experiment_id)}")
 
 
 def find_last_night(cursor: Cursor, timezone: str) -> date | None:
     """Find the local day of the last nightly rollup of a time zone; None if there was none."""
-    _create_nights_table(cursor)
     rows = cursor.execute(f"SELECT max(day) FROM {_NIGHTS} WHERE timezone = ?", [timezone]).fetchall()
     day: date | None = rows[0][0]
     return day
@@ -108,10 +111,29 @@ def find_last_night(cursor: Cursor, timezone: str) -> date | None:
 
 def record_night(cursor: Cursor, timezone: str, day: date) -> None:
     """Record the nightly rollup of a time zone for `day`."""
-    _create_nights_table(cursor)
     cursor.execute(f"DELETE FROM {_NIGHTS} WHERE timezone = ?", [timezone])
     cursor.execute(f"INSERT INTO {_NIGHTS} VALUES (?, ?)", [timezone, day])
 
 
-def _create_nights_table(cursor: Cursor) -> None:
-    cursor.execute(f"CREATE TABLE IF NOT EXISTS {_NIGHTS} (timezone VARCHAR, day DATE)")
+def keep_night(cursor: Cursor, experiment_id: str, day: date, content: bytes) -> None:
+    """Keep the report of an experiment for a night, in place of an earlier one of that night."""
+    cursor.execute(f"DELETE FROM {_KEPT} WHERE experiment_id = ? AND day = ?", [experiment_id, day])
+    cursor.execute(f"INSERT INTO {_KEPT} VALUES (?, ?, ?)", [experiment_id, day, content])
+
+
+def find_kept(cursor: Cursor, experiment_id: str, day: date) -> bytes | None:
+    """Find the report of an experiment for a night; None where it is not kept."""
+    query = f"SELECT content FROM {_KEPT} WHERE experiment_id = ? AND day = ?"
+    rows = cursor.execute(query, [experiment_id, day]).fetchall()
+    return bytes(rows[0][0]) if rows else None
+
+
+def list_kept(cursor: Cursor, experiment_id: str) -> list[date]:
+    """List the nights that are kept of an experiment, in order."""
+    query = f"SELECT day FROM {_KEPT} WHERE experiment_id = ? ORDER BY day"
+    return [day for (day,) in cursor.execute(query, [experiment_id]).fetchall()]
+
+
+def remove_kept(cursor: Cursor, experiment_id: str, *, before: date = date.max) -> None:
+    """Remove the nights of an experiment, all of them or those before a day."""
+    cursor.execute(f"DELETE FROM {_KEPT} WHERE experiment_id = ? AND day < ?", [experiment_id, before])

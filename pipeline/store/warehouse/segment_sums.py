@@ -8,7 +8,13 @@ import polars as pl
 from pipeline.store.warehouse.aggregates import goals_with_revenue, no_cells
 from pipeline.store.warehouse.connection import Cursor, fetch_frame
 from pipeline.store.warehouse.cubes import cube_sums
-from pipeline.store.warehouse.visitors import result_table, segment_condition
+from pipeline.store.warehouse.visitors import (
+    AMOUNTS,
+    cents_column,
+    day_column,
+    result_table,
+    segment_condition,
+)
 
 _BY_FIRST_DAY: Final = 0
 # Sums of a goal's cents in the query, and as the aggregates name them.
@@ -19,26 +25,30 @@ def read_segment(cursor: Cursor, experiment_id: str, goals: int, segment: Mappin
     """Sum up the visitors who have every value of `segment`: cells as `aggregates.read_value` has them."""
     condition = segment_condition(cursor, experiment_id, segment)
     revenue_goals = goals_with_revenue(cursor, experiment_id)
-    sums = fetch_frame(cursor, _sums_query(experiment_id, goals, revenue_goals, condition))
-    parts = [_visitors(sums), *_conversions(sums, range(goals), revenue_goals)]
+    numbers = [*range(goals), *(goal for goal in revenue_goals if goal >= AMOUNTS)]
+    sums = fetch_frame(cursor, _sums_query(experiment_id, numbers, revenue_goals, condition))
+    parts = [_visitors(sums), *_conversions(sums, numbers, revenue_goals)]
     if revenue_goals:
         parts += _revenue(fetch_frame(cursor, _moved_query(experiment_id, condition)))
     # Sums that a part lacks stay null, which adds nothing.
     return pl.concat([no_cells(), *parts], how="diagonal")
 
 
-def _sums_query(experiment_id: str, goals: int, revenue_goals: Sequence[int], condition: str) -> str:
+def _sums_query(
+    experiment_id: str, goals: Sequence[int], revenue_goals: Sequence[int], condition: str
+) -> str:
     """Build the query: one pass over all visitors, and several over the few columns of those selected."""
     kept = [
         *("variant", "first_day"),
-        *(f"g{goal}_day" for goal in range(goals)),
-        *(f"g{goal}_cents" for goal in revenue_goals),
+        *(day_column(goal) for goal in goals if goal < AMOUNTS),
+        *(cents_column(goal) for goal in revenue_goals),
     ]
     revenue = [
-        f"sum(g{goal}_cents)::BIGINT AS cents_{goal}, "
-        f"sum(g{goal}_cents::HUGEINT * g{goal}_cents)::DECIMAL(38, 0) AS squares_{goal}, "
-        "{} AS cubes_high_{goal}, {} AS cubes_low_{goal}".format(*cube_sums(f"g{goal}_cents"), goal=goal)
+        f"sum({cents})::BIGINT AS cents_{goal}, "
+        f"sum({cents}::HUGEINT * {cents})::DECIMAL(38, 0) AS squares_{goal}, "
+        "{} AS cubes_high_{goal}, {} AS cubes_low_{goal}".format(*cube_sums(cents), goal=goal)
         for goal in revenue_goals
+        for cents in [cents_column(goal)]
     ]
     by_first_day = f"""
         SELECT variant, first_day AS day, {_BY_FIRST_DAY} AS grouped_by,
@@ -46,11 +56,11 @@ def _sums_query(experiment_id: str, goals: int, revenue_goals: Sequence[int], co
     """
     by_conversion = [
         f"""
-        SELECT variant, g{goal}_day AS day, {goal + 1} AS grouped_by, count(*) AS visitors
-          {f", sum(g{goal}_cents)::BIGINT AS cents_{goal}" if goal in revenue_goals else ""}
-        FROM selected WHERE g{goal}_day IS NOT NULL GROUP BY ALL
+        SELECT variant, {day_column(goal)} AS day, {goal + 1} AS grouped_by, count(*) AS visitors
+          {f", sum({cents_column(goal)})::BIGINT AS cents_{goal}" if goal in revenue_goals else ""}
+        FROM selected WHERE {day_column(goal)} IS NOT NULL GROUP BY ALL
         """
-        for goal in range(goals)
+        for goal in goals
     ]
     return f"""
         WITH selected AS MATERIALIZED (

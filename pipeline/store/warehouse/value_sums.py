@@ -5,15 +5,33 @@ from typing import NamedTuple
 
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.cubes import CUBE_BASE, cube_sums
-from pipeline.store.warehouse.visitors import read_columns, result_table, segment_condition
+from pipeline.store.warehouse.visitors import (
+    AMOUNTS,
+    cents_column,
+    day_column,
+    read_columns,
+    result_table,
+    segment_condition,
+)
 
 
 class SummedGoal(NamedTuple):
-    """Goal to sum values of, by its position in the visitor rows."""
+    """Goal to sum values of, by its position in the visitor rows.
+
+    Values are its cents, the amounts of its measure, or 1 and 0 for conversions.
+    """
 
     place: int
     is_revenue: bool
     cap_percentile: float | None
+    has_amounts: bool = False
+
+    @property
+    def column(self) -> str | None:
+        """Column of the values; None for conversions."""
+        if self.has_amounts:
+            return cents_column(AMOUNTS + self.place)
+        return cents_column(self.place) if self.is_revenue else None
 
 
 class ValueSums(NamedTuple):
@@ -63,7 +81,7 @@ def read_value_sums(
     segment: see `engine.stats.winsorizing`. `cursor` is in a transaction.
     """
     columns = set(read_columns(cursor, experiment_id))
-    counted = [goal for goal in goals if f"g{goal.place}_at" in columns]
+    counted = [goal for goal in goals if (goal.column or day_column(goal.place)) in columns]
     if not counted:
         return []
     caps = _caps(cursor, experiment_id, counted, variants)
@@ -108,13 +126,12 @@ def read_largest_cents(
 
 def _caps(cursor: Cursor, experiment_id: str, goals: Sequence[SummedGoal], variants: int) -> dict[int, int]:
     """Find the cap of each goal in cents; goals without revenue have none."""
-    capped = [goal for goal in goals if goal.cap_percentile is not None]
+    capped = [goal for goal in goals if goal.cap_percentile is not None and goal.column is not None]
     if not capped:
         return {}
     # The smallest amount with at least that share at or below it: an observed one, so cents stay integers.
     quantiles = ", ".join(
-        f"quantile_disc(g{goal.place}_cents, {goal.cap_percentile or 0:f} / 100)"
-        f" FILTER (g{goal.place}_cents > 0)"
+        f"quantile_disc({goal.column}, {goal.cap_percentile or 0:f} / 100) FILTER ({goal.column} > 0)"
         for goal in capped
     )
     table = result_table("visitors", experiment_id)
@@ -124,7 +141,7 @@ def _caps(cursor: Cursor, experiment_id: str, goals: Sequence[SummedGoal], varia
 
 def _values(goal: SummedGoal, cap: int | None, columns: set[str]) -> Iterator[str]:
     name = f"g{goal.place}"
-    amount = f"{name}_cents" if goal.is_revenue else f"({name}_at IS NOT NULL)::BIGINT"
+    amount = goal.column or f"({name}_at IS NOT NULL)::BIGINT"
     pre_period = f"{name}_before" if f"{name}_before" in columns else "0::BIGINT"
     orders = f"{name}_orders" if f"{name}_orders" in columns else "0::BIGINT"
     yield f"{amount} AS raw_{goal.place}"

@@ -10,7 +10,14 @@ import polars as pl
 from pipeline.store.warehouse.connection import Cursor, copy_to_file, registered
 from pipeline.store.warehouse.events import has_table, table_name
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
-from pipeline.store.warehouse.visitors import count_goals, result_table, segment_condition
+from pipeline.store.warehouse.visitors import (
+    AMOUNTS,
+    cents_column,
+    count_goals,
+    read_columns,
+    result_table,
+    segment_condition,
+)
 
 Form = Literal["parquet", "csv", "ndjson"]
 
@@ -48,7 +55,8 @@ class VisitorExport:
     """Selection of an experiment's visitors: those with every value of `segment`.
 
     `variants` are ids and names by position. Without `is_published` the file has only its columns.
-    `with_keys` adds the key that a visitor's events and orders have.
+    `with_keys` adds the key that a visitor's events and orders have. `units` are the integers that stand for
+    an amount of 1, by the id of goals with amounts.
     """
 
     project_id: str
@@ -57,6 +65,7 @@ class VisitorExport:
     variants: Sequence[tuple[str, str]]
     goal_ids: Sequence[str]
     segment: Mapping[str, str]
+    units: Mapping[str, int]
     with_keys: bool = False
 
 
@@ -94,10 +103,15 @@ def _columns(cursor: Cursor, export: VisitorExport, text: str, moment: str) -> I
     yield f"{CUSTOM}_values.value::JSON AS custom_dimensions"
     # A goal added since the last count has no columns yet.
     counted = count_goals(cursor, export.experiment_id) if export.is_published else 0
+    columns = read_columns(cursor, export.experiment_id) if export.is_published else []
     for place, goal_id in enumerate(export.goal_ids):
         at, cents = (f"v.g{place}_at", f"v.g{place}_cents") if place < counted else ("NULL::BIGINT", "0")
         yield f"{moment.format(at)} AS {_quoted(goal_id + '_converted_at')}"
         yield f"{cents}::BIGINT AS {_quoted(goal_id + '_revenue_cents')}"
+        if goal_id in export.units:
+            amounts = cents_column(AMOUNTS + place)
+            amount = f"v.{amounts} / {export.units[goal_id]:d}" if amounts in columns else "0"
+            yield f"({amount})::DOUBLE AS {_quoted(goal_id + '_amount')}"
 
 
 def _visitors(export: VisitorExport) -> str:

@@ -33,6 +33,18 @@ _OF_SOUGHT: Final = "rowid IN (SELECT k.rowid FROM {table} k SEMI JOIN sought_vi
 # A statement holds blocks of each of its tables in memory; with hundreds they exceed its limit.
 _TABLES_AT_ONCE: Final = 25
 _VALUE_COLUMNS: Final = "dimension VARCHAR, code UINTEGER, value VARCHAR"
+# The amounts that a goal's measure sums up are stored like the cents of a goal of this number more.
+AMOUNTS: Final = 128
+
+
+def cents_column(goal: int) -> str:
+    """Name the column with the cents of a goal, or with the amounts of the goal of AMOUNTS less."""
+    return f"g{goal}_cents" if goal < AMOUNTS else f"g{goal - AMOUNTS}_amount"
+
+
+def day_column(goal: int) -> str:
+    """Name the column with the day of a goal's first conversion, for its cents and amounts alike."""
+    return f"g{goal % AMOUNTS}_day"
 
 
 def result_table(kind: str, experiment_id: str) -> str:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +19,18 @@ from api.results.threads import ResultsThreads
 from api.routes import results as routes
 from api.schemas.envelopes import Single
 from api.schemas.results import Day, Results, Summary
-from api.schemas.segment_filters import SegmentQuery, SegmentsQuery, TimeseriesQuery
+from api.schemas.segment_filters import ResultsQuery, SegmentsQuery, TimeseriesQuery
 from api.schemas.segment_results import Segments
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from pipeline.results.nights import Nights
 from tests.builders import STARTED
 from tests.pipeline.working_store import WorkingStore, a_working_store
 
 # Each view with the queries to ask it.
 VIEWS: dict[str, tuple[Any, ...]] = {
-    "get_results": (SegmentQuery(), SegmentQuery(country="DE")),
-    "get_results_summary": (SegmentQuery(),),
+    "get_results": (ResultsQuery(), ResultsQuery(country="DE")),
+    "get_results_summary": (ResultsQuery(),),
     "get_results_timeseries": (TimeseriesQuery(), TimeseriesQuery(goal_id="spent")),
     "get_results_segments": (SegmentsQuery(), SegmentsQuery(dimension="country")),
 }
@@ -70,7 +72,6 @@ class Reader:
             "project": catalog.projects.get(self.project.account_id, self.project.id),
             "experiment": catalog.experiments.get(self.project.id, self.experiment.id),
             "query": query,
-            "results": self.store.results,
             "now": now,
         }
 
@@ -92,7 +93,12 @@ class Reader:
     def _compute(self, view: str, arguments: dict[str, Any]) -> EncodedAnswer:
         self.computed += 1
         endpoint = getattr(routes, view).__wrapped__
-        return encode(endpoint(**arguments), ADAPTERS[view])
+        services = {
+            "results": self.store.results,
+            "nights": Nights(self.store.warehouse, self.store.results),
+        }
+        wanted = {name: services[name] for name in services.keys() & signature(endpoint).parameters.keys()}
+        return encode(endpoint(**arguments, **wanted), ADAPTERS[view])
 
 
 ADAPTERS: dict[str, TypeAdapter[Any]] = {

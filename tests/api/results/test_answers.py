@@ -9,7 +9,7 @@ import pytest
 
 from api.results.answers import CACHE_CONTROL, Read
 from api.results.kept_answers import EncodedAnswer
-from api.schemas.segment_filters import SegmentQuery
+from api.schemas.segment_filters import ResultsQuery
 from tests.api.request_bodies import error_of
 from tests.api.results.reads import Reader
 from tests.api.shops import Shop
@@ -93,7 +93,7 @@ def test_equal_questions_at_once_are_computed_once_also_where_a_client_leaves(tm
         return reader.compute(at=reader.now)
 
     async def ask(clients: int) -> list[EncodedAnswer]:
-        asked = Read.of("get_results", reader.arguments(SegmentQuery(), reader.now))
+        asked = Read.of("get_results", reader.arguments(ResultsQuery(), reader.now))
         asking = [asyncio.create_task(reader.answers.get(asked, compute)) for _ in range(clients)]
         await asyncio.sleep(0)
         asking[0].cancel()

@@ -80,7 +80,8 @@ def test_whole_draft_is_read_back_with_ids(customer: Customer, project: str, ser
         **TREATMENT["changes"][0],  # type: ignore[index] # a literal of mixed values
         "id": treatment["changes"][0]["id"],
     }
-    assert data["goals"] == [{**PURCHASE, "id": data["goals"][0]["id"]}]
+    of_no_metric = {"metric_id": None, "metric_version": None}
+    assert data["goals"] == [{**PURCHASE, **of_no_metric, "id": data["goals"][0]["id"]}]
     ids = [control["id"], treatment["id"], treatment["changes"][0]["id"], data["goals"][0]["id"]]
     assert [id_.partition("_")[0] for id_ in ids] == ["var", "var", "chg", "goal"]
 

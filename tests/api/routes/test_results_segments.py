@@ -29,6 +29,7 @@ ARM = {
     "conversion_rate",
     "revenue_cents",
     "revenue_per_visitor_cents",
+    "mean",
 }
 VARIANT = ARM | {
     "improvement",

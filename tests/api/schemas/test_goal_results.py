@@ -21,9 +21,7 @@ def report(conversions: int, method: str = "frequentist", **statistics: str) -> 
 
 def served(found: Report) -> VariantResult:
     goal = found.goals[0]
-    return VariantResult.of(
-        goal.variants[1], goal.goal.goal_type, goal.summary.effective_confidence_threshold
-    )
+    return VariantResult.of(goal.variants[1], goal.goal.unit, goal.summary.effective_confidence_threshold)
 
 
 def test_a_score_just_below_the_threshold_is_served_below_it() -> None:

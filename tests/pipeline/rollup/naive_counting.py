@@ -26,8 +26,9 @@ class Person:
     by_device: dict[str, set[str]]
     converted: dict[str, datetime] = field(default_factory=dict)
     orders: dict[str, list[tuple[datetime, int]]] = field(default_factory=lambda: defaultdict(list))
-    before: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    before: dict[str, float] = field(default_factory=lambda: defaultdict(int))
     purchases: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    amounts: dict[str, list[tuple[datetime, float]]] = field(default_factory=lambda: defaultdict(list))
 
 
 @dataclass
@@ -182,6 +183,7 @@ def _convert(
             continue
         moment = _moment(row.occurred_at)
         person.orders[goal.id].append((moment, -cents if row.is_refund else cents))
+        person.amounts[goal.id].append((moment, _amount(counting, row, cents)))
         if not row.is_refund:
             person.purchases[goal.id] += 1
             person.converted[goal.id] = min(moment, person.converted.get(goal.id, moment))
@@ -194,6 +196,8 @@ def _remember(counting: _Counting, person: Person, row: EventRow, cents: int) ->
         return
     if goal.goal_type == "revenue":
         person.before[goal.id] += -cents if row.is_refund else cents
+    elif goal.measure != "converted":
+        person.before[goal.id] += _amount(counting, row, cents)
     elif not row.is_refund:
         person.before[goal.id] = 1
 
@@ -219,7 +223,7 @@ def _cents(goal: Goal, row: EventRow, project: Project) -> int | None:
     currency = config.get("currency", project.revenue_currency)
     if row.type == "conversion":
         cents = abs(row.revenue_cents or 0)
-    elif goal.goal_type == "revenue" or "value_param" in config:
+    elif goal.goal_type == "revenue" or ("value_param" in config and goal.measure != "value"):
         value = row.value
         if config.get("value_param", "value") != "value":
             value = _number(json.loads(row.custom or "{}").get(config["value_param"]))
@@ -233,6 +237,18 @@ def _cents(goal: Goal, row: EventRow, project: Project) -> int | None:
         return cents if is_ours else 0
     inside = config.get("min_cents", 0) <= cents <= config.get("max_cents", cents)
     return cents if is_ours and inside else None
+
+
+def _amount(counting: _Counting, row: EventRow, cents: int) -> float:
+    """The amount that a count or a value takes of an event; money is a conversion's value."""
+    if counting.goal.measure != "value":
+        return 0 if row.is_refund else 1
+    if row.type != "conversion":
+        parameter = counting.goal.tracking.get("value_param", "value")
+        attributes = json.loads(row.custom or "{}")
+        return (row.value or 0) if parameter == "value" else _number(attributes.get(parameter))
+    units = 1 if counting.project.revenue_currency == "JPY" else 100
+    return (-cents if row.is_refund else cents) / units
 
 
 def _number(text: str | None) -> float:

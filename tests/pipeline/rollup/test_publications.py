@@ -20,7 +20,7 @@ NEWER = RECORD._replace(covered_seq=2)
 def warehouse(tmp_path: Path) -> Iterator[Warehouse]:
     opened = Warehouse.open(Settings(data_dir=tmp_path))
     with opened.cursor() as cursor:
-        published_rollups.create_table(cursor)
+        published_rollups.create_tables(cursor)
     yield opened
     opened.close()
 

@@ -1,6 +1,6 @@
 """Carried on from run to run, counted anew, or counted naively: always the same."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
@@ -16,7 +16,7 @@ from engine.analysis.evidence.evidence import Evidence
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
-from engine.stats.moments import PairedMoments
+from engine.stats.moments import Moments, PairedMoments
 from pipeline.store.warehouse import identities
 from pipeline.store.warehouse.events import EventRow
 from tests.builders import STARTED
@@ -51,6 +51,8 @@ def goals(prefix: str, value_param: str, **of_revenue: Any) -> tuple[Goal, ...]:
         ("pageview", {"url": "https://shop.example/thanks"}),
         ("click", {"selector": "#buy"}),
         ("ga4_event", {"event_name": "purchase", "value_param": value_param}),
+        ("custom_event", {"event_name": "purchase", "measure": "count"}),
+        ("ga4_event", {"event_name": "purchase", "measure": "value", "value_param": value_param}),
     ]
     return tuple(
         Goal(id=f"{prefix}_{number}", name=str(number), goal_type=kind, config=config, is_primary=number == 0)
@@ -172,6 +174,7 @@ def compare(
     visitors: Counter[Any] = Counter()
     conversions: Counter[Any] = Counter()
     cents: Counter[Any] = Counter()
+    amounts: dict[Any, float] = defaultdict(float)
     totals: dict[Any, list[int]] = {}
     for person in wanted.people:
         (variant,) = person.variants
@@ -184,6 +187,8 @@ def compare(
             for moment, amount in orders:
                 cents[local_date(moment, project), goal.id, variant] += amount
             totals.setdefault((goal.id, variant), []).append(sum(amount for _, amount in orders))
+            for moment, taken in person.amounts.get(goal.id, []):
+                amounts[local_date(moment, project), goal.id, variant] += taken
     for v, variant in enumerate(one.id for one in experiment.variants):
         assert observed.daily.visitors[:, v].tolist() == [visitors[day, variant] for day in days]
         assert observed.visitors[v] == sum(visitors[day, variant] for day in days)
@@ -194,6 +199,10 @@ def compare(
             assert observed.daily.revenue_cents[:, g, v].tolist() == [
                 cents[day, goal_id, variant] for day in days
             ]
+            if is_measured(experiment.goals[g]):
+                assert observed.daily.amounts is not None
+                wanted_amounts = [amounts[day, goal_id, variant] for day in days]
+                np.testing.assert_allclose(observed.daily.amounts[:, g, v], wanted_amounts, rtol=1e-12)
             values = np.array(totals.get((goal_id, variant), []), float)
             assert observed.revenue.n[g, v] == values.size
             np.testing.assert_allclose(observed.revenue.total[g, v], values.sum(), atol=1e-6)
@@ -209,16 +218,20 @@ def compare_values(
     admits: Callable[[EventRow], bool],
 ) -> None:
     people = tally(rows, experiment, project, admits).people
-    if not experiment.statistics.cuped or not people:
+    if not any(map(is_measured, experiment.goals)) and not (experiment.statistics.cuped and people):
         assert observed.values is None
         return
     assert observed.values is not None
+    compare_amounts(observed, people, experiment)
+    if not experiment.statistics.cuped or not people:
+        assert not observed.values.before.n.any()
+        return
     for g, goal in enumerate(experiment.goals):
         is_revenue = goal.goal_type == "revenue"
         cap = cap_over(tally(rows, experiment, project).people, goal) if is_revenue else np.inf
         for v, variant in enumerate(experiment.variants):
             them = [one for one in people if one.variants == {variant.id}]
-            done = [spent(one, goal) if is_revenue else float(goal.id in one.converted) for one in them]
+            done = [value_of(one, goal) for one in them]
             y, z = np.minimum(done, cap), np.minimum([one.before[goal.id] for one in them], cap)
             agree(observed.values.before, (g, v), z, y)
             assert observed.values.capped[g, v] == sum(amount > cap for amount in done)
@@ -228,6 +241,29 @@ def compare_values(
                 agree(observed.values.before_orders, (g, v), z, d)
             else:
                 assert observed.values.orders.n[g, v] == 0
+
+
+def compare_amounts(observed: Evidence, people: list[Person], experiment: Experiment) -> None:
+    """Compare the moments of goals with amounts, which need no other sums than those by day."""
+    assert observed.values is not None
+    for g, goal in enumerate(experiment.goals):
+        for v, variant in enumerate(experiment.variants):
+            done = [value_of(one, goal) for one in people if one.variants == {variant.id}]
+            if is_measured(goal):
+                wanted = Moments.of(np.array(done, float))
+                for name in ("n", "mean", "m2", "m3"):
+                    found = getattr(observed.values.value[g, v], name)
+                    np.testing.assert_allclose(found, getattr(wanted, name), rtol=1e-9, atol=1e-9)
+
+
+def is_measured(goal: Goal) -> bool:
+    return goal.measure != "converted"
+
+
+def value_of(person: Person, goal: Goal) -> float:
+    if is_measured(goal):
+        return float(sum(amount for _, amount in person.amounts.get(goal.id, [])))
+    return spent(person, goal) if goal.goal_type == "revenue" else float(goal.id in person.converted)
 
 
 def spent(person: Person, goal: Goal) -> float:

@@ -1,55 +1,21 @@
-"""Snapshots: whole, of one moment, and no more of them than needed."""
+"""Contents of snapshots: whole, of one moment, and no more of them than needed."""
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import pytest
-
-from engine.design.experiment import Experiment
-from engine.design.project import Project
-from pipeline.jobs.deletion import remove_deleted
 from pipeline.settings import Settings
 from pipeline.snapshots.writer import Snapshots
-from pipeline.store.catalog.errors import NotFoundError
 from tests.builders import NOW, STARTED, a_goal, variants_of
-from tests.pipeline.full_disk import no_file_larger_than
+from tests.pipeline.snapshots.counted_projects import counted, folder_of
 from tests.pipeline.snapshots_at_hand import (
     assert_whole,
     files_in,
     manifest_of,
     named_in,
     rows_of,
-    without_digests,
 )
-from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[WorkingStore]:
-    with a_working_store(tmp_path) as opened:
-        yield opened
-
-
-def counted(store: WorkingStore, **overrides: Any) -> tuple[Project, Experiment]:
-    """Two visitors of a running experiment, one of whom bought twice, on two days."""
-    project = store.add_project()
-    experiment = store.add_experiment(project, **overrides)
-    store.write(
-        project,
-        an_exposure(experiment, 0, "v1", device_type="mobile", custom='{"plan":"pro"}'),
-        an_exposure(experiment, 1, "v2", minute=1),
-        a_purchase("v1", minute=2, cents=1250),
-        a_purchase("v1", minute=60 * 24, cents=250),
-    )
-    store.rollup.refresh(project.id)
-    return project, experiment
-
-
-def folder_of(store: WorkingStore, project: Project) -> Path:
-    return store.snapshots.folder / project.id
+from tests.pipeline.working_store import WorkingStore, a_working_store, an_event, an_exposure
 
 
 def test_a_snapshot_says_what_it_holds(store: WorkingStore) -> None:
@@ -248,119 +214,6 @@ def test_a_reader_of_the_snapshot_before_goes_on(store: WorkingStore) -> None:
     store.snapshots.write(project.id)
     assert rows_of(folder, [held["experiments"][0]["visitors"]], "count(*)") == [(2,)]
     assert rows_of(folder, held["events"], "count(*)") == [(4,)]
-
-
-def test_a_full_disk_leaves_the_snapshot_before_and_nothing_else(store: WorkingStore) -> None:
-    project, experiment = counted(store)
-    folder = folder_of(store, project)
-    store.snapshots.write(project.id)
-    before, manifest = files_in(folder), (folder / "manifest.json").read_bytes()
-    store.write(
-        project,
-        *(an_exposure(experiment, 0, f"{number}-{number**9}", url="u" * number) for number in range(2000)),
-    )
-    with store.warehouse.cursor() as cursor:
-        cursor.execute("CHECKPOINT")
-    with no_file_larger_than(10_000), pytest.raises(Exception, match="the disk is full"):
-        store.snapshots.write(project.id)
-    assert (files_in(folder), (folder / "manifest.json").read_bytes()) == (before, manifest)
-    store.snapshots.write(project.id)
-    assert assert_whole(folder)["last_seq"] == 2004
-
-
-def test_what_a_killed_process_left_is_removed(store: WorkingStore) -> None:
-    project, _ = counted(store)
-    folder = folder_of(store, project)
-    store.snapshots.write(project.id)
-    for name in (
-        "events/000000000000005-000000000000009.parquet",
-        "manifest.json.part",
-        "experiments/exp_x/a.part",
-    ):
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).touch()
-    store.snapshots.write(project.id)
-    assert files_in(folder) == named_in(folder)
-
-
-@pytest.mark.parametrize("damage", ["{", '{"schema_version": 99}', "[]", ""])
-def test_a_manifest_that_cannot_be_read_is_replaced(store: WorkingStore, damage: str) -> None:
-    project, _ = counted(store)
-    folder = folder_of(store, project)
-    store.snapshots.write(project.id)
-    (folder / "manifest.json").write_text(damage)
-    store.snapshots.write(project.id)
-    assert_whole(folder)
-
-
-def test_a_file_that_was_damaged_is_written_again(store: WorkingStore) -> None:
-    project, _ = counted(store)
-    folder = folder_of(store, project)
-    path = store.snapshots.write(project.id).events[0].path
-    (folder / path).write_bytes(b"PAR1")
-    store.snapshots.write(project.id)
-    assert_whole(folder)
-
-
-def test_a_byte_that_was_changed_is_found_by_its_digest_and_written_again(
-    store: WorkingStore, caplog: pytest.LogCaptureFixture
-) -> None:
-    project, _ = counted(store)
-    folder = folder_of(store, project)
-    path = folder / store.snapshots.write(project.id).events[0].path
-    written = path.read_bytes()
-    path.write_bytes(written[:100] + bytes([written[100] ^ 1]) + written[101:])
-    store.snapshots.write(project.id)
-    assert f"{path} is damaged" in caplog.text
-    assert_whole(folder)
-
-
-def test_files_of_a_snapshot_without_digests_get_them_with_the_next_one(store: WorkingStore) -> None:
-    project, _ = counted(store)
-    folder = folder_of(store, project)
-    store.snapshots.write(project.id)
-    without_digests(folder)
-    store.snapshots.write(project.id)
-    assert_whole(folder)
-
-
-def test_a_deleted_projects_snapshot_goes_with_its_data(store: WorkingStore) -> None:
-    project, _ = counted(store)
-    kept, _ = counted(store)
-    store.snapshots.write_all()
-    store.catalog.projects.delete(project.account_id, project.id, actor="test")
-    with pytest.raises(NotFoundError):
-        store.snapshots.write(project.id)
-    remove_deleted(store.catalog, store.warehouse, store.ingest, store.rollup, store.snapshots)
-    assert store.snapshots.stored_projects() == [kept.id]
-    assert [path.name for path in store.snapshots.folder.iterdir()] == [kept.id]
-
-
-def test_a_deleted_experiment_is_in_no_snapshot_any_more(store: WorkingStore) -> None:
-    project, experiment = counted(store, status="completed")
-    store.snapshots.write(project.id)
-    store.catalog.experiments.delete(project.id, experiment.id, lambda _: None, actor="test")
-    assert store.snapshots.write(project.id).experiments == ()
-    store.snapshots.write(project.id)
-    assert not (folder_of(store, project) / "experiments").exists()
-
-
-def test_one_project_that_fails_keeps_no_other_waiting(store: WorkingStore) -> None:
-    (broken, _), (sound, _) = counted(store), counted(store)
-    with store.warehouse.transaction() as cursor:
-        cursor.execute(f'ALTER TABLE "events_{broken.id}" DROP COLUMN occurred_at')
-    with pytest.raises(ExceptionGroup) as caught:
-        store.snapshots.write_all()
-    assert [error.__notes__ for error in caught.value.exceptions] == [[f"project {broken.id}"]]
-    assert_whole(folder_of(store, sound))
-    assert files_in(folder_of(store, broken)) == set()
-
-
-def test_a_service_that_stops_gives_its_snapshot_up(store: WorkingStore) -> None:
-    project, _ = counted(store)
-    store.snapshots.close()
-    store.snapshots.write_all()
-    assert files_in(folder_of(store, project)) == set()
 
 
 def test_everything_is_the_owners_alone(store: WorkingStore) -> None:

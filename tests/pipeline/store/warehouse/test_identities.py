@@ -126,6 +126,7 @@ def test_an_export_has_a_row_of_the_person_with_the_first_visitor_id(shop: Shop,
         variants=[(variant.id, variant.name) for variant in shop.experiment.variants],
         goal_ids=[],
         segment={},
+        units={},
     )
     with shop.store.warehouse.transaction() as cursor:
         write_visitors(cursor, export, "parquet", tmp_path / "visitors.parquet")
