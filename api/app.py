@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 from api import errors
 from api.mcp.endpoint import McpEndpoint
 from api.mcp.key_in_path import PATH
-from api.middleware.outer_middleware import outer_middleware
+from api.middleware.outer_middleware import OuterMiddleware
 from api.openapi import describe
 from api.routes import (
     account,
@@ -21,8 +21,12 @@ from api.routes import (
     experiments,
     exports,
     health,
+    imports,
+    metrics,
+    programme,
     projects,
     results,
+    runs,
     sdk,
     sdk_keys,
     tools,
@@ -41,6 +45,10 @@ RESOURCES: Final[tuple[APIRouter, ...]] = (
     experiments.router,
     results.router,
     exports.router,
+    metrics.router,
+    runs.router,
+    imports.router,
+    programme.router,
     account.router,
     api_keys.router,
     capabilities.router,
@@ -68,7 +76,10 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
         # An unknown path is a 404, never a redirect.
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
-        middleware=[*outer_middleware(settings), Middleware(SdkEndpoints, routes=answered_before)],
+        middleware=[
+            Middleware(OuterMiddleware, networks=settings.trusted_networks),
+            Middleware(SdkEndpoints, routes=answered_before),
+        ],
         # Otherwise each request looks for the settings of OpenTelemetry in the environment.
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )

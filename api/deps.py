@@ -21,6 +21,7 @@ from api.services import Services
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.clock import utc_now
+from pipeline.results.nights import Nights
 from pipeline.results.results import Results
 from pipeline.store.catalog.catalog import Catalog
 
@@ -45,6 +46,10 @@ async def _results(services: ServicesDep) -> Results:
     return services.results
 
 
+async def _nights(services: ServicesDep) -> Nights:
+    return services.nights
+
+
 async def request_time() -> datetime:
     """Return the time of the request."""
     return utc_now()
@@ -52,6 +57,7 @@ async def request_time() -> datetime:
 
 CatalogDep = Annotated[Catalog, Depends(_catalog)]
 ResultsDep = Annotated[Results, Depends(_results)]
+NightsDep = Annotated[Nights, Depends(_nights)]
 Now = Annotated[datetime, Depends(request_time)]
 
 
@@ -154,4 +160,5 @@ ProjectOfWritableExperiments = Annotated[Project, Security(project_in_path, scop
 ReadableExperiment = Annotated[Experiment, Security(experiment_in_path, scopes=["experiments:read"])]
 WritableExperiment = Annotated[Experiment, Security(experiment_in_path, scopes=["experiments:write"])]
 ProjectOfReadableResults = Annotated[Project, Security(project_in_path, scopes=["results:read"])]
+ProjectOfWritableRuns = Annotated[Project, Security(project_in_path, scopes=["projects:write"])]
 ExperimentOfReadableResults = Annotated[Experiment, Security(experiment_in_path, scopes=["results:read"])]

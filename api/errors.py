@@ -17,13 +17,16 @@ from pipeline.events.batch_split import TooManyEventsError, TooMuchAroundError
 from pipeline.events.body import InvalidBodyError, MalformedBodyError
 from pipeline.ingest.errors import IngestError
 from pipeline.results.filters import InvalidFilterError
+from pipeline.runs.uploads import UploadsFullError, UploadTooLargeError
 from pipeline.store.catalog.errors import (
     CatalogBusyError,
     InvalidRecordError,
     KeyInUseError,
     KeyReusedError,
+    MetricInUseError,
     NotFoundError,
     PlanLimitError,
+    QueueFullError,
 )
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 
@@ -39,6 +42,7 @@ class ErrorCode:
 # A TransitionError brings its own code.
 ERROR_CODES: Final[Mapping[str, ErrorCode]] = {
     "invalid_json": ErrorCode(400, (MalformedBodyError,)),
+    "invalid_request": ErrorCode(400),
     "invalid_api_key": ErrorCode(401),
     "account_inactive": ErrorCode(402),
     "forbidden": ErrorCode(403),
@@ -46,7 +50,7 @@ ERROR_CODES: Final[Mapping[str, ErrorCode]] = {
     "method_not_allowed": ErrorCode(405),
     "idempotency_key_in_use": ErrorCode(409, (KeyInUseError,)),
     "idempotency_key_reused": ErrorCode(409, (KeyReusedError,)),
-    "payload_too_large": ErrorCode(413, (TooManyEventsError, TooMuchAroundError)),
+    "payload_too_large": ErrorCode(413, (TooManyEventsError, TooMuchAroundError, UploadTooLargeError)),
     "unsupported_media_type": ErrorCode(415),
     "validation_error": ErrorCode(
         422, (InvalidDesignError, InvalidRecordError, InvalidFilterError, InvalidBodyError)
@@ -58,7 +62,8 @@ ERROR_CODES: Final[Mapping[str, ErrorCode]] = {
     "experiment_locked": ErrorCode(422),
     "field_locked": ErrorCode(422),
     "not_draft": ErrorCode(422),
-    "rate_limited": ErrorCode(429),
+    "metric_in_use": ErrorCode(422, (MetricInUseError,)),
+    "rate_limited": ErrorCode(429, (QueueFullError, UploadsFullError)),
     "internal_error": ErrorCode(500),
     "unavailable": ErrorCode(503, (CatalogBusyError, IngestError, WarehouseUnavailableError, DiskFullError)),
 }
@@ -191,7 +196,7 @@ def api_error(error: Exception) -> ApiError:
     code = next(code for code, row in ERROR_CODES.items() if isinstance(error, row.errors))
     if code == "validation_error":
         return ApiError(code, INVALID, getattr(error, "problems", ()))
-    if code == "unavailable":
+    if code in {"unavailable", "rate_limited"}:
         seconds = getattr(error, "retry_after", RETRY_AFTER_SECONDS)
         return ApiError(code, str(error), headers={"Retry-After": str(seconds)})
     return ApiError(code, str(error))

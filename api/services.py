@@ -66,13 +66,15 @@ def open_services(
         pipeline.catalog.idempotency_keys.release_all()
         scheduler = Scheduler(pipeline)
         scheduler.start()
+        pipeline.runner.wake_all()
         stack.callback(scheduler.stop)
         results_threads = ResultsThreads(settings)
         stack.callback(results_threads.close)
         kept_answers = KeptAnswers(settings.kept_results_bytes)
         pipeline.rollup.publications.listen(kept_answers.forget)
-        # Closed first, so that the scheduler does not wait for a snapshot that is being written.
+        # Closed first, so that the scheduler waits neither for a snapshot that is being written nor for runs.
         stack.callback(pipeline.snapshots.close)
+        stack.callback(pipeline.runner.stop)
         first_assignments = FirstAssignments(pipeline.warehouse, pipeline.ingest, settings)
         stack.callback(first_assignments.close)
         first_assignments.open_saved(OPENING_SECONDS)
@@ -84,7 +86,9 @@ def open_services(
             ingest=pipeline.ingest,
             rollup=pipeline.rollup,
             results=pipeline.results,
+            nights=pipeline.nights,
             snapshots=pipeline.snapshots,
+            runner=pipeline.runner,
             clock=pipeline.clock,
             exports=Exports(pipeline.warehouse, pipeline.results, settings),
             scheduler=scheduler,

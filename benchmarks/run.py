@@ -7,6 +7,7 @@ machine; the ratio is what to read.
 import importlib
 import sys
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -21,6 +22,7 @@ BENCHMARKS = {
         "refresh": "refresh after new events",
         "filtered_results": "results over visitor rows",
         "disk": "disk of events with UUID ids",
+        "imports": "import of Parquet files",
     },
     "service": {
         "start": "starts of the command line and of the service",
@@ -38,22 +40,37 @@ BENCHMARKS = {
         "frames": "a DataFrame of a million visitors to a verdict",
     },
 }
+# No table is wider.
+FILE_COLUMNS = 400
 FOLDERS = {name: folder for folder, benchmarks in BENCHMARKS.items() for name in benchmarks}
 
 
 def main(names: list[str]) -> None:
     """Run the named benchmarks, or all of them, one after another."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-    console = Console()
+    console = a_console()
     for name in names or FOLDERS:
         folder = FOLDERS[name]
-        rows = importlib.import_module(f"benchmarks.{folder}.{name}").run()
-        table = Table(title=f"{name}: {BENCHMARKS[folder][name]}", title_justify="left")
-        for heading in rows[0]:
-            table.add_column(heading)
-        for row in rows:
-            table.add_row(*(str(value) for value in row.values()))
-        console.print(table)
+        benchmark = importlib.import_module(f"benchmarks.{folder}.{name}")
+        title = f"{name}: {BENCHMARKS[folder][name]}"
+        # A long one gives its rows part by part, so that one that is stopped has printed what it measured.
+        for rows in benchmark.run_in_parts() if hasattr(benchmark, "run_in_parts") else [benchmark.run()]:
+            console.print(a_table(title, rows))
+
+
+def a_console() -> Console:
+    """Print as wide as the terminal, and without a limit where the output is none, such as a file."""
+    return Console() if sys.stdout.isatty() else Console(width=FILE_COLUMNS)
+
+
+def a_table(title: str, rows: list[dict[str, Any]]) -> Table:
+    """Lay out rows, which all have the same columns."""
+    table = Table(title=title, title_justify="left")
+    for heading in rows[0]:
+        table.add_column(heading)
+    for row in rows:
+        table.add_row(*(str(value) for value in row.values()))
+    return table
 
 
 if __name__ == "__main__":

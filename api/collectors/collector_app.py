@@ -14,7 +14,7 @@ from api.collectors.forwarding import forward
 from api.collectors.owner_link import OwnerLink
 from api.collectors.remote_admission import RemoteAdmission, StaleProjectError
 from api.middleware.cors import PATHS as SDK_PATHS
-from api.middleware.outer_middleware import outer_middleware
+from api.middleware.outer_middleware import OuterMiddleware
 from api.sdk.endpoints import Endpoint, SdkEndpoints
 from api.sdk.indexed_request import IndexedRequest
 from api.sdk.track import answer_conversions, answer_events
@@ -71,7 +71,10 @@ class CollectorApp:
         router = APIRouter()
         for path, endpoint in ENDPOINTS.items():
             router.add_api_route(path, retry_when_stale(endpoint), methods=["POST"], response_model=None)
-        middleware = [*outer_middleware(services.settings), Middleware(SdkEndpoints, routes=router.routes)]
+        middleware = [
+            Middleware(OuterMiddleware, networks=services.settings.trusted_networks),
+            Middleware(SdkEndpoints, routes=router.routes),
+        ]
         self._events = Starlette(middleware=middleware)
         self._events.state.services = services
 
@@ -134,15 +137,15 @@ class RepeatableReceive:
         """Take them from the server."""
         self._receive = receive
         self._read: list[Message] = []
-        self._place = 0
+        self._next = 0
 
     async def __call__(self) -> Message:
         """Return the next message."""
-        if self._place == len(self._read):
+        if self._next == len(self._read):
             self._read.append(await self._receive())
-        self._place += 1
-        return self._read[self._place - 1]
+        self._next += 1
+        return self._read[self._next - 1]
 
     def rewind(self) -> None:
         """Begin again."""
-        self._place = 0
+        self._next = 0

@@ -1,5 +1,6 @@
 """Process of a collector: started by the owner of the store, and ended with it."""
 
+import asyncio
 import logging
 import os
 import socket
@@ -14,6 +15,7 @@ from api.collectors.owner_link import OwnerLink
 from api.logs import set_up_logging
 from api.server.config import server_config
 from api.server.garbage_collection import rare_collections
+from pipeline.events.user_agent import compile_patterns
 from pipeline.settings import Settings, read_settings
 from pipeline.store.catalog.catalog import Catalog
 
@@ -39,6 +41,8 @@ class CollectorServer(uvicorn.Server):
         await self._owner.connect(self._link_socket)
         await super().startup(sockets)
         self._owner.tell_ready()
+        # Compiled for the first visitor otherwise, who would wait for it.
+        asyncio.get_running_loop().run_in_executor(None, compile_patterns)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End all requests, and then the link."""

@@ -107,7 +107,7 @@ class EventCalls:
         except Exception as error:  # noqa: BLE001 - the collector is told
             self._refuse(answer, error)
             return
-        answer.excluded = {place: (found.code, found.reason) for place, found in excluded.items()}
+        answer.excluded = {place: (exclusion.code, exclusion.reason) for place, exclusion in excluded.items()}
         self._send(answer)
 
     def _refuse(self, answer: EventAnswer | ExposureAnswer, error: BaseException) -> None:

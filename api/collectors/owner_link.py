@@ -7,7 +7,16 @@ from itertools import count
 from typing import TypeVar
 
 from api.collectors.link import Link
-from api.collectors.messages import EventAnswer, EventCall, ExposureAnswer, ExposureCall, Message, Ready
+from api.collectors.messages import (
+    EventAnswer,
+    EventCall,
+    ExposureAnswer,
+    ExposureCall,
+    Message,
+    Ping,
+    Pong,
+    Ready,
+)
 
 Exchange = Callable[[Message], None]
 AnswerT = TypeVar("AnswerT", EventAnswer, ExposureAnswer)
@@ -80,7 +89,10 @@ class OwnerLink:
             self._lost()
 
     def _receive(self, message: Message) -> None:
-        assert not isinstance(message, Ready)  # noqa: S101 - the collector's message
+        if isinstance(message, Ping):
+            self._link.send(Pong())
+            return
+        assert not isinstance(message, Ready | Pong)  # noqa: S101 - the collector's messages
         exchange = self._exchanges.get(message.exchange_id)
         if exchange is not None:
             exchange(message)

@@ -15,7 +15,7 @@ _SIGNAL_SECONDS: Final = 0.1
 
 
 class OwnerServer(uvicorn.Server):
-    """Server without connections of its own; `failure` is why its collectors could not be started."""
+    """Server without connections of its own."""
 
     def __init__(
         self,
@@ -23,11 +23,15 @@ class OwnerServer(uvicorn.Server):
         services: Services,
         groups: Sequence[Sequence[socket.socket]],
         announce: Callable[[], None],
+        fail: Callable[[CollectorError], None],
     ) -> None:
-        """Start a collector for each group of listening sockets; `announce` is called once all are ready."""
+        """Start a collector for each group of listening sockets; `announce` is called once all are ready.
+
+        Where one cannot be started, `fail` is called, and the server ends.
+        """
         super().__init__(config)
-        self.failure: CollectorError | None = None
         self._groups = groups
+        self._fail = fail
         self._announce = announce
         self._services = services
         self._supervisor: Supervisor | None = None
@@ -44,7 +48,7 @@ class OwnerServer(uvicorn.Server):
         if not starting.done():
             starting.cancel()
         elif isinstance(error := starting.exception(), CollectorError):
-            self.failure = error
+            self._fail(error)
             self.should_exit = True
         else:
             starting.result()
@@ -52,8 +56,8 @@ class OwnerServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:  # noqa: ARG002 - collectors have them
         """Take no more connections, let the collectors end their requests, and stop the application."""
-        for one in (one for group in self._groups for one in group):
-            one.close()
+        for bound in (bound for group in self._groups for bound in group):
+            bound.close()
         if self._supervisor is not None:
             await self._supervisor.stop()
         await super().shutdown(sockets=[])

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 
 from api.collectors.event_calls import EventCalls
 from api.collectors.forwarded_requests import ForwardedRequests
+from api.collectors.heartbeat import Heartbeat
 from api.collectors.link import Link
 from api.collectors.messages import (
     BodyPart,
@@ -20,6 +21,7 @@ from api.collectors.messages import (
     ExposureCall,
     Message,
     PartSent,
+    Pong,
     Ready,
     RequestHead,
 )
@@ -47,6 +49,7 @@ class CollectorLink:
         self.ready = asyncio.Event()
         self.lost = asyncio.Event()
         self.link = Link(self._receive, self._lose)
+        self.heartbeat = Heartbeat(self.link.send)
         self._calls = EventCalls(services, tasks, self.link.send)
         self._requests = ForwardedRequests(app, tasks, self.link.send)
 
@@ -59,6 +62,8 @@ class CollectorLink:
             self._requests.begin(message)
         elif isinstance(message, ExposureCall):
             self._calls.answer_exposures(message)
+        elif isinstance(message, Pong):
+            self.heartbeat.note_answer()
         elif isinstance(message, Ready):
             self.ready.set()
 
@@ -84,6 +89,7 @@ class Supervisor:
         self._tasks = tasks
         self._stopping = asyncio.Event()
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._links: dict[int, CollectorLink] = {}
         self._supervising: list[asyncio.Task[None]] = []
 
     @property
@@ -105,12 +111,19 @@ class Supervisor:
         self._stopping.set()
         for process in self._processes.values():
             process.terminate()
+        # One that hangs does not end by itself; one that ends requests answers between them.
+        watching = [
+            asyncio.create_task(_kill_if_hung(number, self._links[number], process, is_stopping=True))
+            for number, process in self._processes.items()
+        ]
         if self._supervising:
             _, late = await asyncio.wait(self._supervising, timeout=STOP_SECONDS)
             for process in self._processes.values():
                 process.kill()
             if late:
                 await asyncio.wait(late)
+        for task in watching:
+            task.cancel()
 
     async def _run_repeatedly(self, number: int, first: "asyncio.Future[None]") -> None:
         """Run one collector after another, the `first` of which is told when it is ready."""
@@ -139,13 +152,16 @@ class Supervisor:
         """Run a collector; return its exit status, and whether it was ready."""
         collector = CollectorLink(self._app, self._services, self._tasks)
         process = await self._started(number, collector)
-        self._processes[number] = process
+        self._processes[number], self._links[number] = process, collector
         if self._stopping.is_set():
             process.terminate()
         telling = asyncio.create_task(_tell_ready(collector, first))
+        watching = asyncio.create_task(_kill_if_hung(number, collector, process))
         await collector.lost.wait()
         telling.cancel()
+        watching.cancel()
         status = await asyncio.to_thread(_wait_for, process)
+        del self._links[number]
         del self._processes[number]
         return status, collector.ready.is_set()
 
@@ -162,7 +178,7 @@ class Supervisor:
                 raise
 
     def _start(self, number: int, link_socket: socket.socket) -> "subprocess.Popen[bytes]":
-        listening = [one.fileno() for one in self._groups[number]]
+        listening = [bound.fileno() for bound in self._groups[number]]
         arguments = [self._services.settings.data_dir, len(self._groups), link_socket.fileno(), *listening]
         # Without the working directory in its search path, and without the signals of the terminal.
         command = [sys.executable, "-P", "-m", "api.collectors.collector_process", *map(str, arguments)]
@@ -175,6 +191,15 @@ async def _tell_ready(collector: CollectorLink, first: "asyncio.Future[None]") -
     await collector.ready.wait()
     if not first.done():
         first.set_result(None)
+
+
+async def _kill_if_hung(
+    number: int, collector: CollectorLink, process: "subprocess.Popen[bytes]", *, is_stopping: bool = False
+) -> None:
+    await collector.ready.wait()
+    await collector.heartbeat.wait_until_missed(is_stopping=is_stopping)
+    logger.error("collector %d hangs, and is killed", number)
+    process.kill()
 
 
 async def _wait_at_most(seconds: float, event: asyncio.Event) -> None:

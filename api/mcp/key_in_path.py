@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Scope
 
 # The endpoint itself; a client that can send headers may call it directly.
 PATH: Final = "/mcp/v2/mcp"
@@ -12,23 +12,11 @@ PATH_WITH_KEY: Final = re.compile(r"/mcp/([^/]+)/v2/mcp")
 SECRET: Final = re.compile(r"(svc(?:(?:_|%5F)[^_%/?&]+){2}(?:_|%5F))[^/?&]+", re.IGNORECASE)
 
 
-class KeyInPathMiddleware:
-    """ASGI middleware: the key in `/mcp/<API_KEY>/v2/mcp` becomes the bearer key of the request.
+def move_key(scope: Scope) -> None:
+    """Make the key in `/mcp/<API_KEY>/v2/mcp` the bearer key of the request.
 
-    It changes the scope in place, because the server writes its access log from the original scope.
+    The scope is changed in place, because the server writes its access log from the original scope.
     """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] in {"http", "websocket"}:
-            _move_key(scope)
-        await self._app(scope, receive, send)
-
-
-def _move_key(scope: Scope) -> None:
     match = PATH_WITH_KEY.fullmatch(scope["path"])
     if match:
         others = [header for header in scope["headers"] if header[0] != b"authorization"]

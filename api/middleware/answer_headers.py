@@ -1,8 +1,12 @@
 """Headers that middleware adds to answers."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from starlette.types import Message
+
+REQUEST_ID: Final = "X-Request-Id"
+_RAW_REQUEST_ID: Final = REQUEST_ID.lower().encode()
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
 
@@ -10,6 +14,11 @@ RawHeaders = Sequence[tuple[bytes, bytes]]
 def raw_headers(headers: Mapping[str, str]) -> RawHeaders:
     """Encode headers once, for every answer."""
     return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+
+
+def request_id_header(request_id: str) -> tuple[bytes, bytes]:
+    """Encode the header with the id of a request."""
+    return (_RAW_REQUEST_ID, request_id.encode())
 
 
 def set_headers(start: Message, headers: RawHeaders) -> None:

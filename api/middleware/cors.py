@@ -3,9 +3,9 @@
 from typing import Final
 
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope, Send
 
-from api.middleware.answer_headers import raw_headers, set_headers
+from api.middleware.answer_headers import raw_headers
 
 PATHS: Final = "/api/v1/sdk/"
 ANY_ORIGIN: Final = {"Access-Control-Allow-Origin": "*"}
@@ -22,25 +22,16 @@ PREFLIGHT: Final = raw_headers(
 )
 
 
-class SdkCors:
-    """ASGI middleware: answers preflights of the SDK endpoints, and opens their answers to any origin."""
+def is_preflight(scope: Scope) -> bool:
+    """Return whether a request to an SDK endpoint is a preflight."""
+    return (
+        scope["method"] == "OPTIONS"
+        and scope["path"].startswith(PATHS)
+        and "access-control-request-method" in Headers(scope=scope)
+    )
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] != "http" or not scope["path"].startswith(PATHS):
-            await self._app(scope, receive, send)
-            return
-
-        async def send_readable(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                set_headers(message, OPEN)
-            await send(message)
-
-        if scope["method"] == "OPTIONS" and "access-control-request-method" in Headers(scope=scope):
-            await send({"type": "http.response.start", "status": 204, "headers": PREFLIGHT})
-            await send({"type": "http.response.body", "body": b""})
-            return
-        await self._app(scope, receive, send_readable)
+async def answer_preflight(send: Send) -> None:
+    """Answer a preflight."""
+    await send({"type": "http.response.start", "status": 204, "headers": PREFLIGHT})
+    await send({"type": "http.response.body", "body": b""})

@@ -6,7 +6,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Final
 
 from starlette.requests import HTTPConnection
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Scope
 
 from pipeline.events.attributes import COUNTRY_HEADERS, REGION_HEADERS
 
@@ -40,18 +40,16 @@ def is_within(address: Address, networks: Iterable[Network]) -> bool:
 
 
 class TrustedProxies:
-    """ASGI middleware: believes trusted proxies, and removes their headers from every other request."""
+    """Proxies that are believed; their headers are removed from every other request."""
 
-    def __init__(self, app: ASGIApp, networks: Iterable[Network]) -> None:
+    def __init__(self, networks: Iterable[Network]) -> None:
         """Trust the addresses in `networks`."""
-        self._app = app
         self._networks = tuple(networks)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request; its scope has the client, the scheme and the headers to believe."""
-        if scope["type"] == "http" and not REPORTED.isdisjoint([name for name, _ in scope["headers"]]):
+    def read_reports(self, scope: Scope) -> None:
+        """Give the scope of a request the client, the scheme and the headers to believe."""
+        if not REPORTED.isdisjoint([name for name, _ in scope["headers"]]):
             self._read_reports(scope)
-        await self._app(scope, receive, send)
 
     def _read_reports(self, scope: Scope) -> None:
         client = scope.get("client")

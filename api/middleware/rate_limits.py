@@ -4,15 +4,14 @@ import logging
 import math
 import threading
 import time
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 from limits.errors import StorageError
 from limits.storage import Storage, storage_from_string
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.errors import ApiError
-from api.middleware.answer_headers import RawHeaders, set_headers
+from api.middleware.answer_headers import RawHeaders
 from api.middleware.local_counts import LocalCounts
 from pipeline.settings import Settings
 
@@ -25,8 +24,7 @@ RETRY_SECONDS: Final = 5.0
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(msgspec.Struct, frozen=True):
     """The state of a window after one more request; it ends in `reset_seconds`."""
 
     limit: int
@@ -81,29 +79,6 @@ class RateLimits:
         # Otherwise there were a gap between reading and counting.
         with self._counting:
             return _count(self._local, subject, limit)
-
-
-class RateLimitHeaders:
-    """ASGI middleware: adds the rate-limit headers to every answer whose request was counted."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request; its count is in `request.state.window`."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
-        async def send_with_window(message: Message) -> None:
-            window: Window | None = None
-            if message["type"] == "http.response.start":
-                window = scope.get("state", {}).get("window")
-            if window is not None:
-                set_headers(message, window.headers)
-            await send(message)
-
-        await self._app(scope, receive, send_with_window)
 
 
 def _count(storage: Storage | LocalCounts, subject: str, limit: int) -> Window:

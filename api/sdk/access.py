@@ -1,15 +1,15 @@
 """Access to the SDK endpoints: a project's public key in a browser, or an API key on a server."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
+import msgspec
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from api.auth import Caller, authenticate, require_scope, require_served
 from api.bodies.reader import content_encoding_of
-from api.errors import INVALID, ApiError
+from api.errors import ANSWERED, INVALID, ApiError
 from api.middleware.proxies import client_address
 from api.sdk.admission import Admission, SdkServices
 from engine.design.project import Project
@@ -42,8 +42,7 @@ CountBytes: TypeAlias = Callable[[int], None]
 BodyT = TypeVar("BodyT", bound=SdkBody)
 
 
-@dataclass(frozen=True, slots=True)
-class SdkRequest(Generic[BodyT]):
+class SdkRequest(msgspec.Struct, Generic[BodyT], frozen=True):
     """A request that may pass: its project and body, and what a browser's headers tell of the visitor.
 
     A server's own headers tell nothing of a visitor, so its requests have the defaults.
@@ -80,9 +79,17 @@ async def read_request(
     authorization = request.headers.get("authorization")
     if authorization is not None:
         caller = await _server_caller(authorization, services)
-        body = await read(_take_any)
-        project_id = request.query_params.get("project_id") or body.project_id
-        cached = await _project_of_server(admission, services, caller, project_id)
+        try:
+            require_served(caller)
+            require_scope(caller, SCOPE)
+            body = await read(_take_any)
+            project_id = request.query_params.get("project_id") or body.project_id
+            cached = await _project_of_server(services, caller, project_id)
+        except ANSWERED:
+            # Such a request is of no project whose limit it could use up.
+            await admission.count_without_project(caller.account.id)
+            raise
+        await admission.count_request(cached)
         return SdkRequest(cached, body, "server", admission)
     cached = await project_of_browser(request, services, admission)
     address = client_address(request)
@@ -117,17 +124,12 @@ def _declared_size(request: Request) -> int | None:
 
 async def _server_caller(authorization: str, services: SdkServices) -> Caller:
     scheme, _, token = authorization.partition(" ")
-    caller = await run_in_threadpool(
+    return await run_in_threadpool(
         authenticate, token if scheme.lower() == "bearer" else None, services.catalog, utc_now()
     )
-    require_served(caller)
-    require_scope(caller, SCOPE)
-    return caller
 
 
-async def _project_of_server(
-    admission: Admission, services: SdkServices, caller: Caller, project_id: str | None
-) -> CachedProject:
+async def _project_of_server(services: SdkServices, caller: Caller, project_id: str | None) -> CachedProject:
     if not project_id:
         problem = Problem("project_id", "is required with a bearer key, in the body or the query")
         raise ApiError("validation_error", INVALID, [problem])
@@ -138,7 +140,6 @@ async def _project_of_server(
         cached = await run_in_threadpool(services.project_cache.with_id, project_id)
     if cached.project.account_id != caller.account.id:
         raise NotFoundError("project", project_id)
-    await admission.count_request(cached)
     return cached
 
 

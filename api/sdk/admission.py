@@ -28,6 +28,9 @@ class Admission(Protocol):
     async def count_request(self, cached: CachedProject) -> None:
         """Count the request to a project, not to its account; ApiError `rate_limited`."""
 
+    async def count_without_project(self, account_id: str) -> None:
+        """Count a server's request that is refused before its project is known; ApiError `rate_limited`."""
+
     def require_room(self, address_key: int | None) -> None:
         """Require that no quota of the project's browsers or the address is used up; ApiError."""
 
@@ -87,9 +90,17 @@ class OwnAdmission:
 
     async def count_request(self, cached: CachedProject) -> None:
         """Count the request; ApiError `rate_limited`."""
-        services, self._project_id = self.services, cached.project.id
+        self._project_id = cached.project.id
+        await self._count(self._project_id)
+
+    async def count_without_project(self, account_id: str) -> None:
+        """Count the request apart from those of projects; ApiError `rate_limited`."""
+        await self._count(account_id)
+
+    async def _count(self, subject: str) -> None:
+        services = self.services
         limit = services.settings.sdk_rate_limit_per_minute
-        count = partial(services.limits.count, f"sdk/{self._project_id}", limit)
+        count = partial(services.limits.count, f"sdk/{subject}", limit)
         # Counting in memory takes less time than handing it to a worker thread.
         window = count() if services.limits.is_local else await run_in_threadpool(count)
         self.request.state.window = window

@@ -2,15 +2,20 @@
 
 import asyncio
 from enum import Enum
+from functools import partial
 from typing import Any, Final
 
+from uvicorn._types import ASGI3Application
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from api.errors import RETRY_AFTER_SECONDS, ApiError, error_response
-from api.middleware.request_ids import HEADER
+from api.middleware.answer_headers import REQUEST_ID
+from api.middleware.answer_sender import WHOLE_ANSWERS
 from api.server.connections import Connections
+from api.server.request_parser import RequestParser
+from api.server.whole_answers import write_whole
 from pipeline.store.catalog.ids import new_id
 
 HEAD_SECONDS: Final = 10.0
@@ -59,6 +64,7 @@ class BoundedProtocol(HttpToolsProtocol):
     ) -> None:
         """Take uvicorn's arguments, and the connections of which this is one."""
         super().__init__(config, server_state, app_state, _loop)
+        self.parser = RequestParser(self)
         self._open = open_connections
         self._phase = Phase.HEAD
         self._deadline: float | None = None
@@ -116,15 +122,19 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._is_in_head and self._head_bytes > MAX_HEAD_BYTES:
             self._refuse_head()
 
-    def send_400_response(self, msg: str) -> None:
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the same of every request
         """Answer what is no HTTP, unless the connection is refused already."""
         if not self.transport.is_closing():
-            super().send_400_response(msg)
+            self._refuse(
+                ApiError(
+                    "invalid_request", "what was sent is no HTTP request, or none that the service takes"
+                )
+            )
 
     @property
     def _is_in_head(self) -> bool:
         """Whether the next bytes are of a head; one may arrive while the request before is answered."""
-        return self._phase not in {Phase.BODY, Phase.REST}
+        return self._phase is not Phase.BODY and self._phase is not Phase.REST
 
     def on_message_begin(self) -> None:
         """Note that a head has begun."""
@@ -132,7 +142,10 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header."""
+        """Take a header; trailers, which follow a chunked body, are none of the head and are ignored."""
+        if not self._is_in_head:
+            self._take_part(0)
+            return
         if len(self.headers) >= MAX_HEADERS:
             self._refuse_head()
             raise RefusedError
@@ -144,27 +157,41 @@ class BoundedProtocol(HttpToolsProtocol):
         if is_large or len(self.url) > MAX_TARGET_BYTES:
             self._refuse_head()
             raise RefusedError
-        if len(self.pipeline) >= MAX_PIPELINED:
+        # A tunnel is an upgrade by its method, which stays without the header.
+        if len(self.pipeline) >= MAX_PIPELINED or self.parser.get_method() == b"CONNECT":
             raise RefusedError
+        if self.parser.should_upgrade():
+            return
         self._body_bytes = self._parts = self._body_size = 0
         self._has_begun = False
         self.expect(Phase.BODY, BODY_SECONDS)
         super().on_headers_complete()
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        """Start the request, whose answer can be taken whole."""
+        if cycle.scope["method"] != "HEAD":
+            cycle.scope["extensions"] = {WHOLE_ANSWERS: partial(write_whole, cycle)}  # type: ignore[dict-item] # an extension of our own
+        super()._start_asgi_task(cycle, app)
+
     def on_body(self, body: bytes) -> None:
         """Take a part of the body, and wait for the next as long as they are large enough."""
-        self._parts += 1
-        self._body_size += len(body)
-        if self._parts > FREE_PARTS + self._body_size / PART_BYTES:
-            raise RefusedError
+        self._take_part(len(body))
         self._body_bytes += len(body)
         if self._body_bytes >= BODY_BYTES and self._phase is Phase.BODY:
             self._body_bytes = 0
             self.expect(Phase.BODY, BODY_SECONDS)
         super().on_body(body)
 
+    def _take_part(self, size: int) -> None:
+        self._parts += 1
+        self._body_size += size
+        if self._parts > FREE_PARTS + self._body_size / PART_BYTES:
+            raise RefusedError
+
     def on_message_complete(self) -> None:
         """Let the service work on the whole request."""
+        if self.parser.should_upgrade():
+            return
         self._head_bytes = 0
         if self._phase is Phase.REST:
             self.expect(Phase.IDLE, self.timeout_keep_alive)
@@ -216,7 +243,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Answer in the envelope of all errors, and close the connection."""
         request_id = new_id("req")
         answer = error_response(error, request_id)
-        answer.headers.update({HEADER: request_id, "Connection": "close"})
+        answer.headers.update({REQUEST_ID: request_id, "Connection": "close"})
         lines = [name + b": " + value for name, value in answer.raw_headers]
         self.transport.write(
             STATUS_LINE[answer.status_code] + b"\r\n".join(lines) + b"\r\n\r\n" + bytes(answer.body)

@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import threading
 import urllib.request
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,19 +73,19 @@ class Spent:
     memory: int
 
 
-def run() -> list[dict[str, Any]]:
-    """Measure both kinds of load against their limits, and what a minute and a rollup change."""
+def run_in_parts() -> Iterator[list[dict[str, Any]]]:
+    """Measure both kinds of load against their limits, and what a minute, a rollup and collectors change."""
     if shutil.which("wrk") is None:
         raise RuntimeError("the client is wrk; install it, such as by apt-get install wrk")
     with tempfile.TemporaryDirectory() as folder:
         site = a_site(Path(folder, "ours"))
-        rows = list[dict[str, Any]]()
         with served(serve_decoder, site.experiment_id, (site.variant_id,)) as limit_port:
-            rows.extend(_compare(BATCHES, site, limit_port))
+            yield _compare(BATCHES, site, limit_port)
         with served(serve_synced_file, Path(folder)) as limit_port:
-            rows.extend(_compare(SINGLE, site, limit_port))
-            rows.append(_while_a_rollup_runs(site, limit_port))
-        return rows + [row for kind in (SINGLE, BATCHES) for row in compare_collectors(kind, site)]
+            yield _compare(SINGLE, site, limit_port)
+            yield [_while_a_rollup_runs(site, limit_port)]
+        for kind in (SINGLE, BATCHES):
+            yield compare_collectors(kind, site)
 
 
 def _compare(kind: LoadKind, site: Site, limit_port: int) -> list[dict[str, Any]]:
@@ -241,5 +242,6 @@ def _client_seconds() -> float:
 
 
 if __name__ == "__main__":
-    for line in run():
-        show(line)
+    for part in run_in_parts():
+        for line in part:
+            show(line)

@@ -100,7 +100,7 @@ def _compare(case: Case) -> dict[str, Any]:
         if experiments is not EXPERIMENTS:
             _spread(warehouse, case.experiments)
         with warehouse.cursor() as cursor:
-            published.create_table(cursor)
+            published.create_tables(cursor)
         refresh(warehouse, experiments)
         warehouse.checkpoint()
         limits, refreshes = [], []

@@ -76,7 +76,7 @@ def compare(names: Iterable[str], scale: float, *, identified: bool = False) -> 
 def rollup(warehouse: Warehouse, experiments: Sequence[Experiment] = EXPERIMENTS) -> Totals:
     """Run the rollup, by the function that the service uses."""
     with warehouse.cursor() as cursor:
-        published.create_table(cursor)
+        published.create_tables(cursor)
     rules = CountingRules.of(PROJECT)
     due = [Due(experiment=one, rules=rules, before=None) for one in experiments]
     newest = newest_seq(warehouse, PROJECT.id) or 0

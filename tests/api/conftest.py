@@ -9,6 +9,7 @@ from api.app import create_app
 from api.services import Services
 from pipeline.settings import Settings
 from tests.api.customers import Customer, a_customer, a_customer_of
+from tests.api.described_sources import describe_source
 from tests.api.shops import Shop
 
 
@@ -72,4 +73,7 @@ def unlimited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Customer]:
 def places(unlimited: Customer) -> dict[str, str]:
     project = unlimited.a_project()
     experiment = unlimited.an_experiment(project)
-    return {"project": project, "experiment": experiment, "project_id": project.rpartition("/")[2]}
+    metric = unlimited.a_metric(project)
+    project_id = project.rpartition("/")[2]
+    describe_source(unlimited.services, "described", project_id)
+    return {"project": project, "experiment": experiment, "metric": metric, "project_id": project_id}

@@ -58,6 +58,12 @@ class Customer:
         created = self.post(f"{project}/experiments", an_experiment_body(**fields))
         return f"{project}/experiments/{created.json()['data']['id']}"
 
+    def a_metric(self, project: str, **fields: Any) -> str:
+        """Create a metric; returns its path."""
+        sign_ups = {"name": "Sign-ups", "goal_type": "custom_event", "config": {"event_name": "sign_up"}}
+        created = self.post(f"{project}/metrics", {**sign_ups, **fields})
+        return f"{project}/metrics/{created.json()['data']['id']}"
+
 
 def a_customer_of(client: TestClient, name: str = "Acme") -> Customer:
     """Create an account with the scale plan in the client's service."""

@@ -9,9 +9,13 @@ from tests.api.request_bodies import an_experiment_body
 Subject = Literal["account", "keys", "listing", "creation", "project", "nothing"]
 _EXPERIMENTS = "/api/v1/projects/{project_id}/experiments"
 _EXPERIMENT = f"{_EXPERIMENTS}/{{id}}"
+_METRICS = "/api/v1/projects/{project_id}/metrics"
+_METRIC = {"name": "Orders", "goal_type": "custom_event", "config": {"event_name": "order"}}
 _NAME = {"name": "Renamed"}
 _NEW_PROJECT = {"name": "Shop", "url": "https://shop.example"}
 _NEW_KEY = {"name": "CI", "scopes": ["projects:read"]}
+_RUN = {"kind": "rollup"}
+_IMPORT = {"source": "described"}
 _GRACE = {"grace_period_hours": 1}
 
 
@@ -83,6 +87,16 @@ MORE_OPERATIONS = (
     Operation("GET", "/api/v1/projects/{id}/sdk_keys", ("projects:read",), "project"),
     Operation("POST", "/api/v1/projects/{id}/rotate_sdk_key", ("projects:write",), "project", _GRACE),
     Operation("POST", "/api/v1/projects/{id}/expire_sdk_keys", ("projects:write",), "project"),
+    Operation("GET", _METRICS, ("experiments:read",), "project"),
+    Operation("POST", _METRICS, ("experiments:write",), "project", _METRIC),
+    Operation("GET", f"{_METRICS}/{{id}}", ("experiments:read",), "project"),
+    Operation("PATCH", f"{_METRICS}/{{id}}", ("experiments:write",), "project", _NAME),
+    Operation("DELETE", f"{_METRICS}/{{id}}", ("experiments:write",), "project"),
+    Operation("GET", "/api/v1/projects/{project_id}/programme", ("results:read",), "project"),
+    Operation("GET", "/api/v1/projects/{project_id}/runs", ("results:read",), "project"),
+    Operation("GET", "/api/v1/projects/{project_id}/runs/{id}", ("results:read",), "project"),
+    Operation("POST", "/api/v1/projects/{project_id}/runs", ("projects:write",), "project", _RUN),
+    Operation("POST", "/api/v1/projects/{project_id}/imports", ("projects:write",), "project", _IMPORT),
 )
 STEPS: dict[str, tuple[str, ...]] = {
     "draft": (),

@@ -71,7 +71,8 @@ def test_an_unexpected_error_of_the_owner_is_logged_with_the_request_id(
         monkeypatch.setattr(BrowserQuotas, "require_room", fail)
         answer = service.answer(an_event_of("e1"))
         assert (answer["status"], json.loads(answer["body"])["error"]["code"]) == (500, "internal_error")
-        assert "ERROR api.middleware.request_ids: req_*: POST /api/v1/sdk/track failed" in answer["logged"]
+        failure = "ERROR api.middleware.outer_middleware: req_*: POST /api/v1/sdk/track failed"
+        assert failure in answer["logged"]
 
 
 def test_a_failed_count_of_a_shared_limit_is_answered(

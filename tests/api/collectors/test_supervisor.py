@@ -17,6 +17,8 @@ import pytest
 
 from api.app import create_app
 from api.cli.listening import bound_sockets
+from api.collectors import heartbeat
+from api.collectors import supervisor as supervisor_module
 from api.collectors.supervisor import CollectorError, Supervisor
 from api.services import open_services
 from pipeline.clock import utc_now
@@ -229,3 +231,37 @@ def test_a_collector_that_the_system_cannot_start_is_tried_again(
 
     with a_supervisor(tmp_path) as supervisor:
         asyncio.run(run(supervisor))
+
+
+def test_a_service_that_stops_does_not_wait_for_a_collector_that_hangs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    # Otherwise it would be killed in the end, and the test would be as long.
+    monkeypatch.setattr(supervisor_module, "STOP_SECONDS", 10 * PATIENCE_SECONDS)
+    monkeypatch.setattr(heartbeat, "STOPPING_PING_SECONDS", 0.2)
+
+    async def run(supervisor: Supervisor) -> None:
+        await supervisor.start()
+        os.kill(supervisor.process_ids[0], signal.SIGSTOP)
+        await asyncio.wait_for(supervisor.stop(), PATIENCE_SECONDS)
+
+    with a_supervisor(tmp_path) as supervisor:
+        asyncio.run(run(supervisor))
+    assert "collector 0 hangs, and is killed" in caplog.text
+
+
+def test_a_collector_that_hangs_is_killed_and_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(heartbeat, "PING_SECONDS", 0.2)
+
+    async def run(supervisor: Supervisor) -> None:
+        await supervisor.start()
+        hung = supervisor.process_ids
+        os.kill(hung[0], signal.SIGSTOP)
+        await wait_until_async(lambda: supervisor.process_ids not in ([], hung))
+        await supervisor.stop()
+
+    with a_supervisor(tmp_path) as supervisor:
+        asyncio.run(run(supervisor))
+    assert "collector 0 hangs, and is killed" in caplog.text

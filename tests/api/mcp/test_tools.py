@@ -52,7 +52,7 @@ def test_every_tool_says_what_it_does(tools: dict[str, Tool]) -> None:
 
 def test_what_answers_with_json_has_an_output_schema(tools: dict[str, Tool]) -> None:
     silent = {name for name, tool in tools.items() if tool.output_schema is None}
-    assert silent == {"delete_project", "delete_experiment"}
+    assert silent == {"delete_project", "delete_experiment", "delete_metric"}
 
 
 def test_arguments_are_path_query_and_body_side_by_side(tools: dict[str, Tool]) -> None:

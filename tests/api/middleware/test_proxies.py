@@ -23,14 +23,12 @@ def seen(peer: str | None, headers: dict[str, str]) -> dict[str, Any]:
     async def tell(scope: Scope, receive: Receive, send: Send) -> None:
         # A server on a socket file knows no address.
         scope["client"] = None if peer is None else scope["client"]
-        await app(scope, receive, send)
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        proxies.read_reports(scope)
         request = Request(scope)
         told = {"address": client_address(request), "scheme": scope["scheme"]}
         await JSONResponse({**told, "country": request.headers.get("cf-ipcountry")})(scope, receive, send)
 
-    app = TrustedProxies(answer, map(ip_network, TRUSTED))
+    proxies = TrustedProxies(map(ip_network, TRUSTED))
     found: dict[str, Any] = TestClient(tell, client=(peer or "", 1)).get("/", headers=headers).json()
     return found
 

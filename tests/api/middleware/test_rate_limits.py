@@ -171,3 +171,6 @@ def test_project_beyond_its_quota_is_refused_and_stores_nothing(tmp_path: Path) 
         assert shop.stored() == ["e0", "e1"]
         server = customer.call("POST", f"/sdk/init?project_id={shop.project_id}", json={})
         error_of(server, 429, "rate_limited")
+        # What is refused before its project is known is limited apart from all projects.
+        unknown = [customer.call("POST", "/sdk/init?project_id=prj_x", json={}) for _ in range(3)]
+        assert [answer.status_code for answer in unknown] == [404, 404, 429]

@@ -16,6 +16,7 @@ from pipeline.store.catalog.ids import new_id
 from tests.api.customers import Customer
 
 pytestmark = pytest.mark.slow
+schemathesis.serializer.alias("application/vnd.apache.parquet", "application/octet-stream")
 CONFIG = schemathesis.Config.from_dict(
     {
         "seed": 7,
@@ -33,10 +34,23 @@ DESCRIPTION = schemathesis.openapi.from_dict(create_app(Settings()).openapi(), c
 
 
 @DESCRIPTION.parametrize()
-@settings(max_examples=10)
+@settings(max_examples=4)
 def test_generated_request_is_answered_as_described(
     case: Case[Any], client: httpx2.Client, services: Services
 ) -> None:
+    require_a_described_answer(case, client, services)
+
+
+@pytest.mark.long
+@DESCRIPTION.parametrize()
+@settings(max_examples=30)
+def test_many_generated_requests_are_answered_as_described(
+    case: Case[Any], client: httpx2.Client, services: Services
+) -> None:
+    require_a_described_answer(case, client, services)
+
+
+def require_a_described_answer(case: Case[Any], client: httpx2.Client, services: Services) -> None:
     customer = a_tireless_customer(client, services)
     if is_sound(case, ParameterLocation.PATH):
         # Ids of things that exist: else every request would end at 404.

@@ -64,6 +64,26 @@ def test_a_project_that_the_key_does_not_reach_does_not_exist(shop: Shop, strang
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
 
 
+def test_refusals_of_a_server_report_a_limit_of_their_own(shop: Shop) -> None:
+    """Of a scope, a project or a body: neither the projects' limits nor the account's are used up."""
+    track, of_project = "/sdk/track", {"batch": [], "project_id": shop.project_id}
+    reader = shop.customer.with_key("experiments:read")
+    server = shop.customer.with_key("sdk:write")
+    before = server.call("POST", track, json=of_project).headers["ratelimit-remaining"]
+    refused = [
+        reader.call("POST", track, json=of_project),
+        server.call("POST", track, json={"batch": [], "project_id": "prj_other"}),
+        server.call("POST", track, json={"batch": []}),
+        server.call("POST", track, content=b"{"),
+    ]
+    assert [answer.status_code for answer in refused] == [403, 404, 422, 400]
+    remaining = [int(answer.headers["ratelimit-remaining"]) for answer in refused]
+    assert remaining == [remaining[0] - number for number in range(4)]
+    assert refused[0].headers["ratelimit-limit"] == str(remaining[0] + 1)
+    after = server.call("POST", track, json=of_project).headers["ratelimit-remaining"]
+    assert int(after) == int(before) - 1
+
+
 def test_a_revoked_key_stops_at_once(shop: Shop) -> None:
     server = shop.customer.with_key("sdk:write")
     body = {"batch": [], "project_id": shop.project_id}

@@ -12,13 +12,14 @@ import pytest
 from api.app import create_app
 from api.server import protocol
 from api.server.config import server_config
-from api.server.protocol import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED, MAX_TARGET_BYTES
+from api.server.protocol import FREE_PARTS, MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED, MAX_TARGET_BYTES
 from pipeline.settings import Settings
 from tests.api.customers import a_customer
 from tests.api.serving import served
 from tests.waiting import wait_until
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+HEALTH_AND_END = HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
 HALF_HEAD = b"GET /healthz HTTP/1.1\r\nHost: a\r\n"
 HALF_BODY = b"POST /api/v1/sdk/track HTTP/1.1\r\nHost: a\r\nX-SDK-Key: KEY\r\nContent-Length: 100\r\n\r\n{"
 CHUNKED = (
@@ -201,8 +202,7 @@ def test_small_parts_and_many_requests_at_once_are_refused(served_client: httpx2
 
 
 def test_a_few_requests_at_once_are_all_answered(served_client: httpx2.Client) -> None:
-    last = HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
-    with opened(served_client, HEALTH * 5 + last) as connection:
+    with opened(served_client, HEALTH * 5 + HEALTH_AND_END) as connection:
         assert answer_of(connection).count(b"HTTP/1.1 200 ") == 6
 
 
@@ -236,3 +236,76 @@ def test_a_connection_beyond_all_places_is_told_to_come_back(tmp_path: Path) -> 
         assert answer.startswith(b"HTTP/1.1 503 ")
         assert b"retry-after: 1" in answer.lower()
         assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["code"] == "unavailable"
+
+
+@pytest.mark.parametrize(
+    "framing", [b"Content-Length: %d\r\n\r\n%b", b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n"]
+)
+@pytest.mark.parametrize("connection_header", [b"Upgrade", b"close, Upgrade"])
+def test_the_body_of_a_request_with_an_upgrade_is_its_body_and_no_request(
+    served_client: httpx2.Client, monkeypatch: pytest.MonkeyPatch, framing: bytes, connection_header: bytes
+) -> None:
+    phases: list[protocol.Phase] = []
+    expect = protocol.BoundedProtocol.expect
+
+    def noting(self: protocol.BoundedProtocol, phase: protocol.Phase, seconds: float) -> None:
+        phases.append(phase)
+        expect(self, phase, seconds)
+
+    monkeypatch.setattr(protocol.BoundedProtocol, "expect", noting)
+    head, end, body = (framing % (len(HEALTH), HEALTH)).partition(b"\r\n\r\n")
+    target = HALF_BODY.partition(b"Content-Length")[0]
+    asking = b"Connection: " + connection_header + b"\r\nUpgrade: h2c\r\n"
+    with opened(served_client, target + asking + head + end) as connection:
+        # The body comes once the head is read.
+        assert wait_until(lambda: protocol.Phase.BODY in phases)
+        connection.sendall(body + HEALTH_AND_END)
+        answer = answer_of(connection)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b'"invalid_json"' in answer
+    assert answer.count(b"HTTP/1.1 ") == (1 if b"close" in connection_header else 2)
+
+
+def test_requests_with_an_upgrade_are_answered_in_their_order(served_client: httpx2.Client) -> None:
+    asking = HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+    last = HEALTH_AND_END.replace(b"healthz", b"nowhere")
+    with opened(served_client, asking * 3 + HEALTH + last) as connection:
+        statuses = [part[:3] for part in answer_of(connection).split(b"HTTP/1.1 ")]
+    assert statuses == [b"", *[b"200"] * 4, b"404"]
+
+
+@pytest.mark.parametrize(
+    "sent", [b"no HTTP at all\r\n\r\n", b"GET /healthz HTTP/1.1\r\nHost\r\n\r\n", b"\x16\x03\x01\x02\x00\x01"]
+)
+def test_what_is_no_request_is_answered_in_the_envelope_of_errors(
+    served_client: httpx2.Client, sent: bytes
+) -> None:
+    with opened(served_client, sent) as connection:
+        head, _, body = answer_of(connection).partition(b"\r\n\r\n")
+    status, *lines = head.decode().split("\r\n")
+    headers = dict(line.lower().split(": ", 1) for line in lines)
+    error = json.loads(body)["error"]
+    assert (status, error["code"]) == ("HTTP/1.1 400 Bad Request", "invalid_request")
+    assert error["request_id"] == headers["x-request-id"]
+    assert (headers["connection"], headers["content-type"]) == ("close", "application/json")
+
+
+def test_no_tunnel_is_opened(served_client: httpx2.Client) -> None:
+    with opened(served_client, b"CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n" + HEALTH) as connection:
+        answer = answer_of(connection)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
+def test_a_trailer_is_no_header(served_client: httpx2.Client) -> None:
+    without_key = CHUNKED.replace(b"X-SDK-Key: KEY\r\n", b"Connection: close\r\n")
+    with opened(served_client, without_key + b"1\r\n{\r\n0\r\nX-SDK-Key: KEY\r\n\r\n") as connection:
+        assert answer_of(connection).startswith(b"HTTP/1.1 401 ")
+
+
+def test_many_trailers_are_refused(served_client: httpx2.Client) -> None:
+    with opened(served_client, CHUNKED + b"1\r\n{\r\n0\r\n") as connection:
+        with suppress(ConnectionError):
+            connection.sendall(b"X: y\r\n" * 2 * FREE_PARTS)
+        # It would time out if the service waited for the last one.
+        answer_of(connection)

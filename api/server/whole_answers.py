@@ -1,0 +1,49 @@
+"""Whole answers: head and body in one write, and one search of all headers for what is none."""
+
+from typing import Final
+
+from uvicorn.protocols.http.httptools_impl import (
+    HEADER_RE,
+    HEADER_VALUE_RE,
+    STATUS_LINE,
+    RequestResponseCycle,
+)
+
+from api.middleware.answer_headers import RawHeaders
+
+_LENGTH: Final = b"content-length"
+
+
+async def write_whole(cycle: RequestResponseCycle, status: int, headers: RawHeaders, body: bytes) -> None:
+    """Send the answer of a request and response of uvicorn, as `cycle.send` sends it in two messages."""
+    names, values = zip(*headers, strict=True)
+    is_simple = (
+        not cycle.response_started
+        and not cycle.disconnected
+        and not cycle.flow.write_paused
+        and not cycle.access_log
+        and b"connection" not in names
+        and b"transfer-encoding" not in names
+        and dict(headers).get(_LENGTH) == b"%d" % len(body)
+        # Otherwise a value could end its header, and begin another.
+        and not HEADER_RE.search(b"".join(names))
+        and not HEADER_VALUE_RE.search(b"".join(values))
+    )
+    if not is_simple:
+        await cycle.send({"type": "http.response.start", "status": status, "headers": headers})
+        await cycle.send({"type": "http.response.body", "body": body, "more_body": False})
+        return
+    lines = [name + b": " + value for name, value in (*cycle.default_headers, *headers)]
+    if not cycle.keep_alive:
+        lines.append(b"connection: close")
+    cycle.transport.write(STATUS_LINE[status] + b"\r\n".join(lines) + b"\r\n\r\n" + body)
+    _end(cycle)
+
+
+def _end(cycle: RequestResponseCycle) -> None:
+    cycle.waiting_for_100_continue = False
+    cycle.response_started = cycle.response_complete = True
+    cycle.message_event.set()
+    if not cycle.keep_alive:
+        cycle.transport.close()
+    cycle.on_response()
