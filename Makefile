@@ -18,11 +18,11 @@ help: ## list these targets
 	  || { rm -rf .tools/uv && python3 -m pip install --quiet --target .tools/uv uv; }
 
 $(STAMP): $(filter .tools/%,$(UV))
-	@$(UV) sync --frozen --quiet --inexact --python "$$(command -v python3)"
+	@$(UV) sync --frozen --quiet --inexact --python "$$(python3 -c 'import sys; print(sys.executable)')"
 	@touch $@
 
 .venv/.dev-$(notdir $(STAMP)): $(STAMP)
-	@$(UV) sync --frozen --quiet --inexact --group dev --python "$$(command -v python3)"
+	@$(UV) sync --frozen --quiet --inexact --group dev --python "$$(python3 -c 'import sys; print(sys.executable)')"
 	@touch $@
 
 setup: $(STAMP) ## install the truelift command into .venv
@@ -50,7 +50,9 @@ QUICK_TESTS := tests/engine/test_known_mistakes.py tests/engine/analysis/report/
 check: lint ## lint, and run the quick tests
 	@$(RUN)python -m pytest -q -n 0 -m "not slow" $(QUICK_TESTS)
 
-CATALOG_TESTS := tests/api tests/pipeline/store/catalog tests/pipeline/store/ownership tests/pipeline/store/test_postgresql.py
+# Without tests of the form of requests and answers, and of kept answers, which no database changes: they take minutes.
+CATALOG_TESTS := tests/api tests/pipeline/store/catalog tests/pipeline/store/ownership tests/pipeline/store/test_postgresql.py \
+  $(addprefix --ignore=tests/api/,outside results server mcp test_validation.py)
 
 test: dev ## run the tests except those marked long, and tests of the catalog on PostgreSQL too
 	@$(RUN)python -m pytest -n auto -m "not long"
@@ -65,5 +67,5 @@ format: dev ## format the code and fix what the linter can
 	@$(RUN)ruff check --fix --quiet .
 
 bench: dev ## run the benchmarks and print their ratios
-	@$(UV) sync --frozen --quiet --inexact --group dev --group bench --python "$$(command -v python3)"
+	@$(UV) sync --frozen --quiet --inexact --group dev --group bench --python "$$(python3 -c 'import sys; print(sys.executable)')"
 	@UV=$(UV) $(RUN)python benchmarks/run.py

@@ -1,7 +1,7 @@
 """Settings of every test run: repeatable examples, the catalog's database, and no skips in CI."""
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from typing import Any, TypeVar
 
@@ -97,6 +97,17 @@ def new_catalog_url(pytestconfig: pytest.Config) -> Callable[[], str | None]:
         return postgresql.new_database(os.environ[_SOCKET])
 
     return new_url
+
+
+@pytest.fixture(scope="session")
+def new_database() -> Iterator[Callable[[], str]]:
+    """Return a function that makes an empty PostgreSQL database and returns its URL."""
+    with ExitStack() as stack:
+        try:
+            socket = os.environ.get(_SOCKET) or stack.enter_context(postgresql.served())
+        except postgresql.MissingServerError:
+            pytest.skip("needs PostgreSQL: apt-get install postgresql")
+        yield lambda: postgresql.new_database(socket)
 
 
 @pytest.fixture(autouse=True)

@@ -27,13 +27,17 @@ SHARED_NAMES = {
     "analyze": "the entry point that makes a report, from evidence, a DataFrame or a file",
     "app": "the application object of an entry point",
     "bandits": "experiments whose weights move",
+    "covariates": "values of visitors from before the first exposure",
     "effects": "lift, interval and p value as arrays",
     "epochs": "periods of constant weights",
     "errors": "errors of the package, and their codes",
     "events": "raw events",
     "evidence": "counts and moments of an experiment",
     "exports": "counted visitors as a file",
+    "funnels": "ordered steps of visitors",
     "lifecycle": "start, pause, completion",
+    "metrics": "metrics of goals, and of a project",
+    "programme": "the past tests of a project together",
     "quantiles": "quantiles of a metric",
     "reader": "the one reader of a format",
     "recorded_looks": "results at the looks that decide",
@@ -53,11 +57,24 @@ SHARED_NAMES = {
 # Folders whose modules need no test files of their own, and why.
 TESTED_TOGETHER = {
     "api/schemas/": "the tests of the routes check every field that is sent",
+    "engine/frames/lazy/": "test_lazy_tables compares every report with that of the same rows",
+    "engine/frames/sums/": "test_sum_tables compares every report with that of the same rows",
     "engine/analysis/report/messages/": "the golden file has the sentences of every situation",
     "pipeline/store/catalog/migrations/": "test_migrate runs them all",
 }
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
+    "api/server/request_parser.py": "tests/api/server/test_protocol.py",
+    "pipeline/results/nights.py": "tests/api/routes/test_results_as_of.py",
+    "engine/frames/column_errors.py": "tests/engine/frames/lazy/test_lazy_tables.py",
+    "engine/frames/observations.py": "tests/engine/frames/lazy/test_lazy_tables.py",
+    "engine/frames/seen.py": "tests/engine/frames/test_analyze.py",
+    "engine/frames/goal_columns.py": "tests/engine/frames/test_measures.py",
+    "engine/frames/visitors.py": "tests/engine/frames/test_counts.py",
+    "pipeline/store/catalog/metrics/project_metrics.py": (
+        "tests/pipeline/store/catalog/metrics/test_metric_repository.py"
+    ),
+    "pipeline/store/catalog/runs/run_record.py": ("tests/pipeline/store/catalog/runs/test_run_repository.py"),
     "engine/analysis/evidence/senders.py": "tests/pipeline/results/test_senders.py",
     "engine/analysis/evidence/visitor_values.py": "tests/engine/analysis/comparison/test_metrics.py",
     "engine/analysis/comparison/enough_data.py": "tests/engine/analysis/comparison/test_significance.py",
@@ -92,7 +109,6 @@ TESTED_BY = {
     "api/collectors/owner_link.py": "tests/api/collectors/test_collector_app.py",
     "api/collectors/owner_server.py": "tests/api/collectors/test_supervisor.py",
     "api/collectors/forwarded_requests.py": "tests/api/collectors/test_forwarding.py",
-    "api/middleware/outer_middleware.py": "tests/api/sdk/test_recorded_answers.py",
     "api/sdk/admission.py": "tests/api/sdk/test_recorded_answers.py",
     "pipeline/events/batch_split.py": "tests/pipeline/events/test_body.py",
     "pipeline/results/observation.py": "tests/pipeline/results/test_evidence.py",
@@ -104,6 +120,24 @@ TESTED_BY = {
     "pipeline/store/warehouse/visitor_export.py": "tests/api/routes/test_exports.py",
     "pipeline/ingest/errors.py": "tests/pipeline/ingest/test_ingest.py",
     "pipeline/ingest/event_commits.py": "tests/pipeline/ingest/test_loader.py",
+    "pipeline/imports/exposed_experiments.py": "tests/pipeline/imports/test_source_import.py",
+    "pipeline/imports/source_check.py": "tests/api/cli/imports/test_sources.py",
+    "pipeline/imports/source_rows.py": "tests/pipeline/imports/test_source_import.py",
+    "pipeline/imports/watermarks.py": "tests/pipeline/imports/test_source_import.py",
+    "pipeline/runs/command_imports.py": "tests/api/cli/imports/test_service_imports.py",
+    "pipeline/runs/described_sources.py": "tests/api/routes/test_imports.py",
+    "pipeline/imports/derived_columns.py": "tests/pipeline/imports/test_plain_events.py",
+    "pipeline/runs/run_ends.py": "tests/pipeline/runs/test_runner.py",
+    "pipeline/runs/import_stores.py": "tests/pipeline/runs/test_import_work.py",
+    "pipeline/requests/imports.py": "tests/api/routes/test_imports.py",
+    "api/bodies/import_body.py": "tests/api/routes/test_imports.py",
+    "api/bodies/import_query.py": "tests/api/routes/test_imports.py",
+    "api/cli/imports/import_report.py": "tests/api/cli/imports/test_importing.py",
+    "pipeline/sources/csv_rows.py": "tests/pipeline/sources/test_disk_files.py",
+    "pipeline/sources/databases.py": "tests/pipeline/sources/test_locations.py",
+    "pipeline/sources/tables.py": "tests/pipeline/sources/test_disk_files.py",
+    "pipeline/store/source_databases/duckdb_file.py": "tests/pipeline/sources/test_locations.py",
+    "pipeline/store/source_databases/queries.py": "tests/pipeline/sources/test_locations.py",
     "pipeline/ingest/submissions.py": "tests/pipeline/ingest/test_ingest.py",
 }
 
@@ -219,3 +253,21 @@ if __name__ == "__main__":
     # Prints the table of folders: paste it under "Folders".
     print("| folder | content |\n|---|---|")  # noqa: T201 - a script's output
     print("\n".join(f"| `{folder}` | {sentence} |" for folder, sentence in folders().items()))  # noqa: T201 - same
+
+
+def test_types_are_described_to_msgspec_by_one_thread_at_a_time() -> None:
+    def describes_a_type(call: ast.Call) -> bool:
+        name = ast.unparse(call.func)
+        return name == "msgspec.convert" or (
+            name.startswith("msgspec.")
+            and name.endswith("decode")
+            and any(one.arg == "type" for one in call.keywords)
+        )
+
+    found = {
+        path.as_posix()
+        for path in modules()
+        for node in ast.walk(ast.parse((ROOT / path).read_text()))
+        if isinstance(node, ast.Call) and describes_a_type(node)
+    }
+    assert found == {"engine/typed_records.py"}, "use engine.typed_records, or a decoder made at import"

@@ -50,7 +50,7 @@ def _warehouse_parts(warehouse: Warehouse) -> dict[str, Any]:
         for (table,) in cursor.execute("SELECT table_name FROM duckdb_tables()").fetchall():
             parts[f"table {table}"] = True
         # A store that was not opened to its end lacks it.
-        published.create_table(cursor)
+        published.create_tables(cursor)
         parts["last night"] = published.find_last_night(cursor, "UTC")
     results = published.list_experiments(warehouse)
     with warehouse.transaction() as cursor:

@@ -13,6 +13,7 @@ import pytest
 
 from engine.design import lifecycle
 from engine.local_days import local_day
+from pipeline.jobs.jobs import write_snapshots
 from pipeline.store.warehouse import published
 from tests.builders import NOW, a_project, an_experiment
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
@@ -31,7 +32,7 @@ def a_busy_store(data_dir: Path) -> str:
         account, _, token = store.catalog.accounts.create("Acme", "owner@acme.example", "scale")
         for project_id in PROJECTS:
             _fill(store, account.id, project_id)
-        store.snapshots.write_all()
+        write_snapshots(store)
         with store.warehouse.transaction() as cursor:
             published.record_night(cursor, "UTC", local_day(NOW, "UTC"))
     return token

@@ -23,7 +23,7 @@ from types import FrameType
 from typing import Any, Final
 
 import api.cli.app
-import api.cli.importing
+import api.cli.imports.importing
 import api.cli.report_table
 import pipeline.imports.importer  # noqa: F401  # imported before the fork
 from pipeline.ingest import loader
