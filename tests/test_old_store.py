@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from tests import old_store, stored_answers
+from tests import old_store, old_store_answers, stored_answers
 from tests.stored_answers import Answers
 
 # The test starts the command line on a folder, whose catalog is the SQLite file in it.
@@ -60,7 +60,7 @@ def assert_same(name: str, now: Answers) -> None:
 def assert_same_after_recount(client: TestClient, *keys: str) -> None:
     """Compare results, segments and the export, without sentences."""
     for key in keys:
-        now = old_store.recounted_answers(client, key)
+        now = old_store_answers.recounted_answers(client, key)
         assert len(now) == (4 if key == "checkout" else 3)
         stored = stored_answers.stored_answers(key)
         then = {query: stored[query] for query in now}
@@ -86,8 +86,8 @@ def assert_equal(then: object, now: object) -> None:
 
 def test_every_answer_is_the_same(tmp_path: Path) -> None:
     with old_store.served(old_store.unpack(tmp_path)) as client:
-        assert_same("service", old_store.service_answers(client))
-        now = old_store.experiment_answers(client)
+        assert_same("service", old_store_answers.service_answers(client))
+        now = old_store_answers.experiment_answers(client)
     assert tuple(now) == EXPERIMENTS
     for key in EXPERIMENTS:
         assert_same(key, now[key])
@@ -103,7 +103,7 @@ def test_a_recount_changes_no_result(tmp_path: Path) -> None:
         assert_same_after_recount(client, *(key for key in COUNTED if key not in OVER))
         # Experiments that are over are counted again in another timezone only.
         move_project(client, "Asia/Kolkata")
-        moved = stored_answers.without_sentences(old_store.read_results(client, "banner"))
+        moved = stored_answers.without_sentences(old_store_answers.read_results(client, "banner"))
         assert list(stored_answers.differences(stored_answers.stored_answers("banner")["/results"], moved))
         move_project(client, "America/New_York")
         assert_same_after_recount(client, *OVER)
@@ -117,26 +117,29 @@ def move_project(client: TestClient, timezone: str) -> None:
 
 def test_visitors_see_the_variants_that_they_saw(tmp_path: Path) -> None:
     with old_store.served(old_store.unpack(tmp_path)) as client:
-        now = old_store.assignment_answers(client)
+        now = old_store_answers.assignment_answers(client)
     assert_same("assignments", now)
 
 
 def test_a_kept_answer_is_opened_with_the_key_in_the_folder(tmp_path: Path) -> None:
     with old_store.served(old_store.unpack(tmp_path)) as client:
-        now = old_store.repeated_answer(client)
+        now = old_store_answers.repeated_answer(client)
     assert now["replayed"] == "true"
     assert_same("repeated_request", now)
 
 
 def test_the_old_snapshot_is_read_as_before(tmp_path: Path) -> None:
-    now = old_store.snapshot_answers(old_store.unpack(tmp_path) / "snapshots")
+    now = old_store_answers.snapshot_answers(old_store.unpack(tmp_path) / "snapshots")
     assert_same("snapshot", now)
 
 
 def test_a_new_snapshot_of_the_store_holds_the_same(tmp_path: Path) -> None:
     data_dir = old_store.unpack(tmp_path)
     old_store.truelift("snapshot", "--data-dir", data_dir, "--out", tmp_path / "new")
-    then, now = stored_answers.stored_answers("snapshot"), old_store.snapshot_answers(tmp_path / "new")
+    then, now = (
+        stored_answers.stored_answers("snapshot"),
+        old_store_answers.snapshot_answers(tmp_path / "new"),
+    )
     assert then.keys() == now.keys()
     assert_equal(rows_of(then), rows_of(now))
 
@@ -160,7 +163,7 @@ def rows_of(answers: Answers) -> Answers:
 
 
 def test_the_command_line_prints_the_same_verdicts() -> None:
-    assert_same("command_line", old_store.command_answers())
+    assert_same("command_line", old_store_answers.command_answers())
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ from fastapi.testclient import TestClient
 
 from api.app import create_app
 from pipeline.settings import Settings
-from tests import old_store, stored_answers
+from tests import old_store, old_store_answers, stored_answers
 from tests.data.shop_traffic import Clock, Shop, run_experiments
 
 SEED: Final = 2026
@@ -65,7 +65,7 @@ def keep_an_answer(shop: Shop) -> None:
     token = shop.call("POST", "/account/api_keys", name)["token"]
     shop.clock.now = KEPT_AT
     headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": IDEMPOTENCY_KEY}
-    shop.call("POST", "/tools/sample_size", old_store.REPEATED_REQUEST, **headers)
+    shop.call("POST", "/tools/sample_size", old_store_answers.REPEATED_REQUEST, **headers)
     shop.clock.now = old_store.NOW
 
 
@@ -157,7 +157,7 @@ def make_table() -> pl.DataFrame:
 
 def write_answers(*, only_sentences: bool = False) -> None:
     """Read everything from the packed store, and write the answers and their sentences."""
-    for name, answers in old_store.all_answers().items():
+    for name, answers in old_store_answers.all_answers().items():
         write_json(stored_answers.SENTENCES / f"{name}.json", stored_answers.sentences(answers))
         if not only_sentences:
             write_json(stored_answers.ANSWERS / f"{name}.json", stored_answers.without_sentences(answers))
