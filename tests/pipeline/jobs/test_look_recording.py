@@ -1,93 +1,34 @@
-"""Recorded looks through a real store: days, restarts, pauses, late events and several readers at once."""
+"""Recorded looks through a real store: late events, outages, completion and several readers at once."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
-from pathlib import Path
 from threading import Barrier
 from typing import Any
 
 import pytest
 
-from engine.analysis.analyze import analyze
 from engine.analysis.evidence.recorded_looks import RecordedLook, plan_look
 from engine.analysis.results.report import Report
 from engine.design import lifecycle
 from engine.design.analysis_settings import Statistics
-from engine.design.experiment import Experiment, StopConditions
+from engine.design.experiment import StopConditions
 from engine.design.project import Project
 from pipeline.jobs.jobs import JOBS
 from pipeline.results import results
 from pipeline.results.filters import SegmentFilters
 from pipeline.results.recorded_analysis import analyze_and_record
-from pipeline.store.warehouse.events import EventRow
 from pipeline.store.warehouse.visitors import result_table
 from tests.builders import STARTED
+from tests.pipeline.restartable_service import RECORD_LOOKS, RestartableService
 from tests.pipeline.simulated_days import DAY, GOALS, SimulatedDays
-from tests.pipeline.working_store import WorkingStore, a_working_store
 
-RECORD_LOOKS = next(job for job in JOBS if job.name == "record_due_looks")
 STOP_AT_WINNERS = next(job for job in JOBS if job.name == "complete_with_a_winner")
 # Needs about 660 visitors at a rate of 30%: eleven days of sixty.
 LARGE_EFFECTS = Statistics(minimum_effect_percent=40)
-GROUP_SEQUENTIAL = Statistics(planned_sample=600, sequential="group_sequential")
-ALWAYS_VALID = Statistics(planned_sample=600, sequential="always_valid")
-LAST_DAY = 22
-
-
-@dataclass
-class Service:
-    """A service on one folder that can be restarted; its clock stands where a test sets it."""
-
-    folder: Path
-    now: datetime = STARTED
-    store: WorkingStore = field(init=False)
-    _open: ExitStack = field(default_factory=ExitStack)
-
-    def start(self) -> None:
-        self.store = self._open.enter_context(a_working_store(self.folder, clock=lambda: self.now))
-
-    def restart(self) -> None:
-        self.stop()
-        self.start()
-
-    def stop(self) -> None:
-        self._open.close()
-
-    def run_at(self, now: datetime, *rows: EventRow, project: Project) -> None:
-        """Receive events, and let the job run."""
-        self.now = now
-        if rows:
-            self.store.write(project, *rows)
-        RECORD_LOOKS.run(self.store)
-
-    def current(self, experiment: Experiment) -> Experiment:
-        return self.store.catalog.experiments.get(experiment.project_id, experiment.id)
-
-    def report(self, experiment: Experiment, project: Project) -> Report:
-        return self.store.results.report(self.current(experiment), project, now=self.now)
-
-    def looks(self, experiment: Experiment) -> tuple[RecordedLook, ...]:
-        return self.store.catalog.recorded_looks.of(experiment.id)
-
-    def change(self, experiment: Experiment, transition: Any) -> None:
-        decide = partial(transition, now=self.now)
-        self.store.catalog.experiments.change(experiment.project_id, experiment.id, decide, actor="test")
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    opened = Service(tmp_path)
-    opened.start()
-    yield opened
-    opened.stop()
-
-
-@pytest.fixture
-def project(service: Service) -> Project:
+def project(service: RestartableService) -> Project:
     return service.store.add_project()
 
 
@@ -96,101 +37,8 @@ def action(report: Report) -> tuple[str, str | None]:
     return report.primary.decision.recommendation, report.primary.decision.reason
 
 
-def judged(report: Report) -> tuple[Any, ...]:
-    """What is said of an experiment: the action on every goal, and the plan."""
-    decisions = [
-        (one.decision.recommendation, one.decision.reason, one.decision.variant_name) for one in report.goals
-    ]
-    plan = report.plan
-    facts = (plan.source, plan.is_reached, plan.reached_at, plan.required_visitors, plan.days_left)
-    return decisions, facts, [variant.status for one in report.goals for variant in one.variants]
-
-
-def recorded(looks: tuple[RecordedLook, ...]) -> list[tuple[Any, ...]]:
-    """What was recorded, without the numbers that two ways of adding round differently."""
-    return [
-        (
-            *(look.taken_at, look.is_at_plan, look.running_days, look.visitors),
-            *(look.recommendation, look.reason, look.variant_id, look.plan.required_visitors),
-            look.earlier_visitors,
-            [
-                (goal, variant, one.n, one.wins, one.loses, one.is_equivalent, one.is_broken)
-                for goal, variants in look.comparisons.items()
-                for variant, one in variants.items()
-            ],
-        )
-        for look in looks
-    ]
-
-
-def days_of_a_life(service: Service, project: Project, days: SimulatedDays) -> Iterator[None]:
-    """Live through 22 days with a pause, restarts, an outage and late events, and yield each evening.
-
-    Days 4 to 6 are a pause. On days 9 and 10 the service is down, and their events arrive on day 11. After
-    the plan come conversions, and refunds, of visitors who were there before.
-    """
-    experiment = days.experiment
-    for day in range(LAST_DAY):
-        evening = STARTED + (day + 1) * DAY
-        if day == 4:
-            service.now = STARTED + day * DAY
-            service.change(experiment, lifecycle.pause)
-        if day == 7:
-            service.now = STARTED + day * DAY
-            service.change(experiment, lifecycle.resume)
-        if day in {2, 12, 18}:
-            service.restart()
-        if day in {9, 10}:
-            continue
-        rows = []
-        if day == 11:
-            rows += [row for missed in (9, 10) for row in days.arrive(missed, received=evening)]
-        if not 4 <= day < 7:
-            rows += days.arrive(day)
-        if day in {17, 19}:
-            losers = days.among(day % 4 // 2, bought=False)[:40]
-            rows += [days.buy(one, at=STARTED + 10 * DAY, received=evening) for one in losers]
-            rows += [days.refund(one, at=evening) for one in days.among(1, bought=True)[day : day + 9]]
-        service.run_at(evening, *rows, project=project)
-        yield
-
-
-@pytest.mark.parametrize(
-    ("rates", "fields"),
-    [
-        pytest.param((0.30, 0.30), {}, id="no effect", marks=pytest.mark.long),
-        pytest.param((0.30, 0.43), {}, id="winner"),
-        pytest.param((0.45, 0.28), {}, id="loser", marks=pytest.mark.long),
-        pytest.param((0.30, 0.43), {"analysis_method": "bayesian"}, id="bayesian"),
-        pytest.param((0.30, 0.38), {"statistics": Statistics(planned_sample=600)}, id="given"),
-        pytest.param((0.30, 0.40), {"statistics": GROUP_SEQUENTIAL}, id="group sequential"),
-        pytest.param((0.30, 0.45), {"statistics": ALWAYS_VALID}, id="always valid"),
-    ],
-)
-def test_store_judges_every_day_as_the_engine_does_in_memory(
-    service: Service, project: Project, rates: tuple[float, float], fields: dict[str, Any]
-) -> None:
-    experiment = service.store.add_experiment(project, goals=GOALS, **{"statistics": LARGE_EFFECTS, **fields})
-    days = SimulatedDays(experiment, rates)
-    looks: tuple[RecordedLook, ...] = ()
-    seen = []
-    for _ in days_of_a_life(service, project, days):
-        ask = partial(analyze, service.current(experiment), days.evidence(now=service.now), now=service.now)
-        due = ask(looks=looks).due_look
-        looks = (*looks, due) if due else looks
-        # The job has recorded its look before this first read of the day.
-        others = [look for look in looks if not look.is_at_plan]
-        telling = tuple(look for look in looks if look.is_at_plan or look == others[-1])
-        assert recorded(service.looks(experiment)) == recorded(telling)
-        assert judged(service.report(experiment, project)) == judged(ask(looks=looks))
-        seen.append(ask(looks=looks).plan.is_reached)
-    assert len(seen) == LAST_DAY - 2
-    assert seen.index(True) in range(7, 16)
-    assert sum(look.is_at_plan for look in looks) == 1
-
-
 def test_look_at_the_plan_is_recorded_unread_and_outlives_late_events(
-    service: Service, project: Project
+    service: RestartableService, project: Project
 ) -> None:
     experiment = service.store.add_experiment(project, goals=GOALS, statistics=LARGE_EFFECTS)
     days = SimulatedDays(experiment, (0.30, 0.38), seed=4)
@@ -220,7 +68,7 @@ def test_look_at_the_plan_is_recorded_unread_and_outlives_late_events(
     assert report.plan.reached_at == at_plan.taken_at
 
 
-def test_days_without_the_service_give_one_look(service: Service, project: Project) -> None:
+def test_days_without_the_service_give_one_look(service: RestartableService, project: Project) -> None:
     experiment = service.store.add_experiment(project, goals=GOALS, statistics=LARGE_EFFECTS)
     days = SimulatedDays(experiment, (0.30, 0.30))
     service.run_at(STARTED + DAY, *days.arrive(0), project=project)
@@ -232,7 +80,9 @@ def test_days_without_the_service_give_one_look(service: Service, project: Proje
     assert (look.running_days, look.earlier_visitors) == (9.5, (60,))
 
 
-def test_readers_and_the_job_at_once_record_one_look_at_the_plan(service: Service, project: Project) -> None:
+def test_readers_and_the_job_at_once_record_one_look_at_the_plan(
+    service: RestartableService, project: Project
+) -> None:
     experiment = service.store.add_experiment(project, goals=GOALS, statistics=LARGE_EFFECTS)
     days = SimulatedDays(experiment, (0.30, 0.42), seed=4)
     service.now = STARTED + 12 * DAY
@@ -257,7 +107,9 @@ def test_readers_and_the_job_at_once_record_one_look_at_the_plan(service: Servic
         assert action(report) == (look.recommendation, look.reason)
 
 
-def test_experiment_ended_by_hand_before_its_plan_is_a_hint(service: Service, project: Project) -> None:
+def test_experiment_ended_by_hand_before_its_plan_is_a_hint(
+    service: RestartableService, project: Project
+) -> None:
     experiment = service.store.add_experiment(project, goals=GOALS, statistics=LARGE_EFFECTS)
     days = SimulatedDays(experiment, (0.30, 0.42), seed=4)
     for day in range(5):
@@ -274,7 +126,9 @@ def test_experiment_ended_by_hand_before_its_plan_is_a_hint(service: Service, pr
     assert plan_look(service.looks(experiment)) is None
 
 
-def test_plan_reached_at_completion_is_judged_once_afterwards(service: Service, project: Project) -> None:
+def test_plan_reached_at_completion_is_judged_once_afterwards(
+    service: RestartableService, project: Project
+) -> None:
     experiment = service.store.add_experiment(project, goals=GOALS, statistics=LARGE_EFFECTS)
     days = SimulatedDays(experiment, (0.30, 0.42), seed=4)
     service.now = STARTED + 12 * DAY
@@ -289,7 +143,7 @@ def test_plan_reached_at_completion_is_judged_once_afterwards(service: Service, 
 
 @pytest.mark.parametrize(("rates", "is_stopped"), [((0.30, 0.40), False), ((0.30, 0.60), True)])
 def test_bayesian_auto_stop_follows_the_sequence_and_records_its_look(
-    service: Service, project: Project, rates: tuple[float, float], *, is_stopped: bool
+    service: RestartableService, project: Project, rates: tuple[float, float], *, is_stopped: bool
 ) -> None:
     experiment = service.store.add_experiment(
         project,
@@ -310,7 +164,7 @@ def test_bayesian_auto_stop_follows_the_sequence_and_records_its_look(
     assert action(report)[0] == ("ship" if is_stopped else "keep_running")
 
 
-def test_segment_is_exploratory_and_records_nothing(service: Service, project: Project) -> None:
+def test_segment_is_exploratory_and_records_nothing(service: RestartableService, project: Project) -> None:
     experiment = service.store.add_experiment(project, goals=GOALS, statistics=LARGE_EFFECTS)
     days = SimulatedDays(experiment, (0.20, 0.60))
     service.now = STARTED + 12 * DAY
@@ -328,7 +182,7 @@ def test_segment_is_exploratory_and_records_nothing(service: Service, project: P
     assert action(service.report(experiment, project)) == ("ship", None)
 
 
-def test_experiment_that_fails_hides_no_other(service: Service, project: Project) -> None:
+def test_experiment_that_fails_hides_no_other(service: RestartableService, project: Project) -> None:
     broken, sound = (service.store.add_experiment(project, goals=GOALS) for _ in range(2))
     for experiment in (broken, sound):
         service.store.write(project, *SimulatedDays(experiment, (0.3, 0.3)).arrive(0))
@@ -343,7 +197,7 @@ def test_experiment_that_fails_hides_no_other(service: Service, project: Project
 
 
 def test_experiment_is_analyzed_only_after_something_changed(
-    service: Service, project: Project, monkeypatch: pytest.MonkeyPatch
+    service: RestartableService, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     analyzed: list[datetime] = []
 
