@@ -15,7 +15,10 @@ from tests.api.serving import served
 
 @pytest.fixture(scope="session")
 def app(tmp_path_factory: pytest.TempPathFactory, new_catalog_url: Callable[[], str | None]) -> FastAPI:
-    return create_app(Settings(data_dir=tmp_path_factory.mktemp("store"), catalog_url=new_catalog_url()))
+    settings = Settings(
+        data_dir=tmp_path_factory.mktemp("store"), catalog_url=new_catalog_url(), fresh_read_seconds=60
+    )
+    return create_app(settings)
 
 
 @pytest.fixture(scope="session")
