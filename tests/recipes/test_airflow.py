@@ -1,7 +1,6 @@
 """The DAG for Airflow, run by `airflow dags test` in an environment of its own against a service."""
 
 import os
-import shutil
 import subprocess
 import sys
 from contextlib import closing
@@ -15,8 +14,8 @@ from api.app import create_app
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
 from tests.api.serving import served
+from tests.recipes.environments import ROOT, installed
 
-ROOT = Path(__file__).parents[2]
 SOURCES = {
     "1-exposures": """
 kind = "exposures"
@@ -66,17 +65,6 @@ def fill(store: Path) -> None:
     orders.write_parquet(store / "orders.parquet")
 
 
-def installed(folder: Path) -> Path:
-    """Install Airflow into an environment of its own; returns the folder of its programs."""
-    uv = shutil.which("uv") or next(map(str, (ROOT / ".tools").rglob("bin/uv")))
-    subprocess.run([uv, "venv", "-q", "--python", sys.executable, folder], check=True)
-    subprocess.run(
-        [uv, "pip", "install", "-q", "--python", folder / "bin" / "python", "apache-airflow>=3.3,<4"],
-        check=True,
-    )
-    return folder / "bin"
-
-
 def first_import(store: Path) -> dict[str, str]:
     """Import the exposures, which creates the experiment; returns the variables of the DAG."""
     truelift = Path(sys.prefix) / "bin" / "truelift"
@@ -95,7 +83,7 @@ def first_import(store: Path) -> dict[str, str]:
 
 @pytest.mark.long
 def test_the_dag_imports_waits_reads_the_verdict_and_branches(tmp_path: Path) -> None:
-    programs, store = installed(tmp_path / "airflow"), tmp_path / "store"
+    programs, store = installed(tmp_path / "airflow", "apache-airflow>=3.3,<4"), tmp_path / "store"
     fill(store)
     variables = first_import(store)
     settings = Settings(data_dir=store)
