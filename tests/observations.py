@@ -80,6 +80,7 @@ def observed_by_epoch(
         settled=n if settled is None else np.array(settled, np.int64),
         conversions=hits,
         revenue=revenue,
+        values=revenue,
     )
     return observed(
         n.sum(axis=0), hits.sum(axis=0), cents=revenue.sum_over(0), **{"epochs": epochs, **overrides}

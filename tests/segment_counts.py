@@ -18,7 +18,8 @@ def counts_of(visitors: Any, conversions: Any, cents: Moments | None = None) -> 
     shape = hits.shape
     none = np.zeros(shape)
     everybody = np.broadcast_to(n[..., None, :], shape).astype(np.float64)
-    return Counts(visitors=n, conversions=hits, revenue=cents or Moments(everybody, none, none))
+    revenue = cents or Moments(everybody, none, none)
+    return Counts(visitors=n, conversions=hits, revenue=revenue, values=revenue)
 
 
 def segmented(tree: Tree, *, unknown: tuple[Sequence[int], Sequence[Any]] | None = None) -> SegmentEvidence:

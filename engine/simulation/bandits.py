@@ -46,6 +46,7 @@ def evidence_of(run: SimulatedBandits, number: int, *, started_at: datetime, eve
             settled=visitors,
             conversions=hits,
             revenue=money,
+            values=money,
         ),
     )
 

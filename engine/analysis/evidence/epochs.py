@@ -1,11 +1,10 @@
 """Evidence by weight epoch."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import numpy as np
 
-from engine.analysis.evidence.visitor_values import not_given
 from engine.errors import InvalidEvidenceError
 from engine.stats.arrays import FloatArray, IntArray
 from engine.stats.moments import Moments
@@ -22,7 +21,7 @@ class EpochEvidence:
     `weights[e, v]` split new visitors from `started_at[e]` on, until the next epoch began. `visitors[e, v]`,
     `conversions[e, g, v]` and `revenue[e, g, v]` are as in Evidence, and add up over e to what is there.
     `settled[e, v]` of the visitors came at least SETTLING after the change; in the first epoch, all.
-    `values[e, g, v]` are the moments of each goal's metric where that is a mean: of cents unless given.
+    `values[e, g, v]` are the moments of each goal's metric where that is a mean: for revenue, those of cents.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 
@@ -32,11 +31,9 @@ class EpochEvidence:
     settled: IntArray
     conversions: IntArray
     revenue: Moments
-    values: Moments = field(default_factory=not_given)
+    values: Moments
 
     def __post_init__(self) -> None:
-        if self.values.n.shape == ():
-            object.__setattr__(self, "values", self.revenue)
         epochs, goals, variants = self.conversions.shape
         shape = (epochs, variants)
         counts = (len(self.started_at), variants), self.visitors.shape, self.settled.shape, self.weights.shape

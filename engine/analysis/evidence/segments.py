@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.analysis.evidence.visitor_values import not_given
 from engine.errors import InvalidEvidenceError
 from engine.stats.arrays import ArrayRecord, IntArray
 from engine.stats.contingency import moments_without
@@ -29,24 +28,23 @@ class Segment(NamedTuple):
 class Counts(ArrayRecord):
     """Visitors (…, V), conversions (…, G, V) and moments of cents per visitor (…, G, V), as in Evidence.
 
-    `values` are the moments of each goal's metric where that is a mean: of cents unless given.
+    `values` are the moments of each goal's metric where that is a mean: for revenue, those of cents.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 
     visitors: IntArray
     conversions: IntArray
     revenue: Moments
-    values: Moments = field(default_factory=not_given)
+    values: Moments
 
     def __post_init__(self) -> None:
-        if self.values.n.shape == () != self.revenue.n.shape:
-            object.__setattr__(self, "values", self.revenue)
         goals = self.conversions.shape[-2]
         shape = (*self.visitors.shape[:-1], goals, self.visitors.shape[-1])
-        if not self.conversions.shape == self.revenue.n.shape == shape:
+        if not self.conversions.shape == self.revenue.n.shape == self.values.n.shape == shape:
             raise InvalidEvidenceError(
-                f"visitors {self.visitors.shape}, conversions {self.conversions.shape} and revenue "
-                f"{self.revenue.n.shape} are not of the same segments, goals and variants"
+                f"visitors {self.visitors.shape}, conversions {self.conversions.shape}, revenue "
+                f"{self.revenue.n.shape} and values {self.values.n.shape} are not of the same segments, "
+                "goals and variants"
             )
         most = self.visitors[..., None, :]
         if (self.visitors < 0).any() or ((self.conversions < 0) | (self.conversions > most)).any():

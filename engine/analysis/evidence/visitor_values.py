@@ -83,11 +83,6 @@ class VisitorValues(ArrayRecord):
         )
 
 
-def not_given() -> Moments:
-    """Return moments without a shape, which stand for those of revenue."""
-    return Moments.full((), 0.0)
-
-
 def no_pairs(shape: tuple[int, ...]) -> PairedMoments:
     """Return moments of no pairs."""
     return PairedMoments.full(shape, 0.0)

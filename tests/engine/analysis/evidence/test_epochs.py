@@ -33,6 +33,7 @@ def test_shares_are_weights_over_their_sum_and_nothing_of_nothing() -> None:
     [
         ({"started_at": (START,)}, "must be of 2 epochs, 1 goals and 2 variants"),
         ({"weights": np.ones((2, 3))}, "must be of 2 epochs"),
+        ({"values": Moments.full((2, 1, 3), 0.0)}, "must be of 2 epochs"),
         ({"settled": np.array([[11, 0], [0, 0]])}, "settled visitors must lie between"),
         ({"settled": np.array([[-1, 0], [0, 0]])}, "settled visitors must lie between"),
         ({"conversions": np.array([[[11, 0]], [[0, 0]]])}, "conversions must lie between"),

@@ -46,6 +46,8 @@ def test_more_than_everyone_is_refused() -> None:
 def test_numbers_that_do_not_belong_together_are_refused() -> None:
     with pytest.raises(InvalidEvidenceError, match="not of the same"):
         counts_of([1, 2], [[0, 0]], Moments.full((2, 2), 0.0))
+    with pytest.raises(InvalidEvidenceError, match=r"values \(2, 2\) are not of the same"):
+        replace(counts_of([1, 2], [[0, 0]]), values=Moments.full((2, 2), 0.0))
     with pytest.raises(InvalidEvidenceError, match="between 0 and"):
         counts_of([1, 2], [[2, 0]])
     with pytest.raises(InvalidEvidenceError, match="must have the shape"):

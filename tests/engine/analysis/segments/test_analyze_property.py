@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.analysis.evidence.segments import Counts, Segment, SegmentEvidence
+from engine.analysis.evidence.segments import Segment, SegmentEvidence
 from engine.analysis.results.segment_report import SegmentVariant
 from engine.analysis.segments.analyze import analyze_segments
 from engine.stats.moments import Moments
@@ -35,7 +35,7 @@ def evidence(draw: st.DrawFn) -> SegmentEvidence:
     spread = np.array([draw(spreads) for _ in range(hits.size)]).reshape(shape)
     parts = counts_of(n, hits, Moments(everybody, mean, spread**2 * np.maximum(everybody - 1, 0)))
     known = np.arange(len(n) - 1)
-    whole = Counts(visitors=n.sum(axis=0), conversions=hits.sum(axis=0), revenue=parts.revenue.sum_over(0))
+    whole = counts_of(n.sum(axis=0), hits.sum(axis=0), parts.revenue.sum_over(0))
     segments = tuple(Segment("os", str(row)) for row in known.tolist())
     return SegmentEvidence(segments=segments, counts=parts[known], everyone=whole)
 
