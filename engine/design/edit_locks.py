@@ -19,8 +19,8 @@ LOCKED_WHILE_PAUSED = (
     "analysis_method",
     "traffic_strategy",
 )
-# Keys of a goal's config that decide its verdict, and not what it counts.
-LOCKED_OF_GOALS = ("direction", "guardrail_margin_percent", "minimum_effect_percent")
+# Keys of every goal's config that decide its verdict, whichever events it counts.
+LOCKED_OF_GOALS = ("direction", "guardrail_margin_percent", "minimum_effect_percent", "window")
 _REFUSALS = {
     "running": ("experiment_running", "'{name}' is running; pause it before you change it"),
     "completed": ("experiment_locked", "'{name}' is completed: its results are frozen; copy it to go on"),

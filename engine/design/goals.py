@@ -34,9 +34,11 @@ _OF_AMOUNTS: tuple[Measure, ...] = ("count", "value")
 _LARGEST_CENTS = 10**12
 _EVENT_NAME = text(255)
 _SELECTOR = text(1024)
-# Keys of every goal type. A guardrail must not get worse by more than its margin.
+# Keys of every goal type. A guardrail must not get worse by more than its margin. Events count for a goal in
+# the `window` of so many days after the first exposure.
 _COMMON: dict[str, Check] = {
     "direction": choice(words(Direction)),
+    "window": whole(1, 365),
     "guardrail_margin_percent": number(0, 99),
     "minimum_effect_percent": number(0.1, 1000),
 }
@@ -79,7 +81,9 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 def _config_description() -> str:
     by_type = "; ".join(f"{goal_type} `{{{_own_keys(goal_type)}}}`" for goal_type in CONFIG_KEYS)
     return (
-        f"By goal type: {by_type}. All types take `direction`, `increase` or `decrease`, and "
+        f"By goal type: {by_type}. All types take `direction`, `increase` or `decrease`; `window`, the days "
+        "after a visitor's first exposure in which events count for the goal, 1 to 365, within the project's "
+        "`attribution_window_days`; and "
         "`minimum_effect_percent`, the smallest relevant lift in percent of the control. All goals but "
         "the primary one take `guardrail_margin_percent`: the acceptable loss, in percent of the control. "
         "All but revenue take `measure`: `converted` (default), the share of visitors with an event; "

@@ -97,7 +97,7 @@ def sum_outcomes(
     `goals` has the rows of `goal_rows` for each `match` of `hits`; `repeated_orders` (`rule`, `seq`) do not
     count.
     """
-    events = _of_exposed(hits, exposed, goals, repeated_orders, rules)
+    events = _of_exposed(hits, exposed, goals, repeated_orders)
     before = pl.col("before")
     firsts = (
         events.lazy()
@@ -142,7 +142,6 @@ def _of_exposed(
     exposed: pl.DataFrame,
     goals: pl.DataFrame,
     repeated_orders: pl.DataFrame,
-    rules: CountingRules,
 ) -> pl.DataFrame:
     """List the events that count for a visitor and a goal, with what each adds to the outcome.
 
@@ -160,7 +159,7 @@ def _of_exposed(
         hits.lazy()
         .join(visitors, on="visitor_key")
         .join(goals.lazy(), on=["match", "experiment"])
-        .filter(since.is_between(0, rules.window_us) | since.is_between(-pl.col("before_us"), -1))
+        .filter(since.is_between(0, pl.col("window_us")) | since.is_between(-pl.col("before_us"), -1))
         .with_columns(pl.col("cents").alias("units"))
     ).join(repeated_orders.lazy(), on=["rule", "seq"], how="anti")
     events = in_time.select(

@@ -136,9 +136,10 @@ def goal_rows(
 
     A revenue goal counts only orders of its currency within its bounds. Every other goal counts each of its
     events, and the revenue of those in the project's currency. `before_us` is the length of the pre-period,
-    `value_path` the JSON pointer of the attribute with the money of an event, null for the event's value.
-    `minor_units` are those in 1 of a tracked event's money, or VALUE_UNIT; `units_of_cent` are those of a
-    value in a minor unit of the project's currency, null for other measures.
+    `window_us` that of the time since the first exposure in which events count: the goal's window or the
+    project's, whichever is shorter. `value_path` is the JSON pointer of the attribute with the money of an
+    event, null for the event's value. `minor_units` are those in 1 of a tracked event's money, or VALUE_UNIT;
+    `units_of_cent` are those of a value in a minor unit of the project's currency, null for other measures.
     `trusts_servers_only` holds where a browser's money does not count, and `has_amounts` where the goal's
     measure sums up amounts. Goals with one of the `rule_numbers` differ in `experiment`, `goal` and
     `before_us` only.
@@ -147,7 +148,7 @@ def goal_rows(
         [
             (
                 *(number, position, *_revenue_rules(goal, rules), pre_period_us(experiment)),
-                *(rules.trusted_revenue, unit_of_amounts(goal) is not None),
+                *(_window_us(goal, rules), rules.trusted_revenue, unit_of_amounts(goal) is not None),
                 units_of_cent(goal, minor_units(rules.currency)),
             )
             for number, experiment in enumerate(experiments)
@@ -164,12 +165,18 @@ def goal_rows(
             "min_cents": pl.Int64,
             "max_cents": pl.Int64,
             "before_us": pl.Int64,
+            "window_us": pl.Int64,
             "trusts_servers_only": pl.Boolean,
             "has_amounts": pl.Boolean,
             "units_of_cent": pl.Int64,
         },
         orient="row",
     ).with_columns(pl.Series("rule", rule_numbers, pl.UInt32))
+
+
+def _window_us(goal: Goal, rules: CountingRules) -> int:
+    days = goal.tracking.get("window")
+    return rules.window_us if days is None else min(rules.window_us, days * DAY_US)
 
 
 def _revenue_rules(goal: Goal, rules: CountingRules) -> tuple[bool, bool, str | None, str, int, int, int]:

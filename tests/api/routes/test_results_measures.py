@@ -1,5 +1,6 @@
 """Results of goals measured by counts and values, over HTTP."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.api.customers import Customer
@@ -35,6 +36,44 @@ def test_mean_amounts_and_segments_of_a_measure(customer: Customer, project: str
     segments = customer.get(f"{path}/results/segments", dimension="country").json()["data"]["goals"]
     (us,) = segments[0]["segments"]
     assert (us["control"]["mean"], us["variants"][0]["mean"]) == (0.0, 3.0)
+
+
+def ago(days: float) -> str:
+    return (datetime.now(UTC) - timedelta(days=days)).isoformat()
+
+
+def test_events_count_within_the_window_of_a_goal(customer: Customer, project: str) -> None:
+    windows: list[dict[str, Any]] = [
+        {"name": "Views", "goal_type": "custom_event", "config": {"event_name": "view", **config}}
+        for config in ({"window": 2}, {"measure": "count", "window": 3}, {"measure": "value"})
+    ]
+    path = customer.an_experiment(project, goals=windows)
+    started = customer.post(f"{path}/start").json()["data"]
+    control, treatment = (variant["id"] for variant in started["variants"])
+    shown = {"type": "exposure", "experiment_id": path.rpartition("/")[2]}
+    viewed = {"type": "custom_event", "event_name": "view", "value": 1.5}
+    batch = [
+        event(1, "a", **shown, variant_id=control, timestamp=ago(9)),
+        event(2, "b", **shown, variant_id=treatment, timestamp=ago(9)),
+        event(3, "a", **viewed, timestamp=ago(6.5)),
+        *(event(number, "b", **viewed, timestamp=ago(days)) for number, days in ((4, 8), (5, 6.5), (6, 1))),
+    ]
+    body = {"project_id": project.rpartition("/")[2], "batch": batch}
+    assert customer.post("/sdk/track", body).json()["rejected"] == 0
+
+    variants = customer.get(f"{path}/results").json()["data"]["variants"]
+    converted, counted, summed = (variants[goal["id"]] for goal in started["goals"])
+    assert [one["conversions"] for one in converted] == [0, 1]
+    assert [one["mean"] for one in counted] == [1.0, 2.0]
+    assert [one["mean"] for one in summed] == [1.5, 4.5]
+
+    customer.post(f"{path}/pause")
+    goals = [{"id": goal["id"]} for goal in started["goals"]]
+    goals[1]["config"] = {**windows[1]["config"], "window": 9}
+    refused = customer.patch(path, {"goals": goals})
+    assert fields_of(error_of(refused, 422, "field_locked")) == ["goals[1].config.window"]
+    paused = customer.get(f"{path}/results").json()["data"]["variants"]
+    assert [one["mean"] for one in paused[started["goals"][1]["id"]]] == [1.0, 2.0]
 
 
 def test_what_is_not_measured_yet_is_refused(customer: Customer, project: str) -> None:

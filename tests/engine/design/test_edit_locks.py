@@ -171,6 +171,8 @@ def test_everything_locked_and_everything_wrong_is_reported_at_once() -> None:
         ("guardrail_margin_percent", 2, 5),
         ("guardrail_margin_percent", 2, None),
         ("guardrail_margin_percent", None, 2),
+        ("window", 7, 14),
+        ("window", None, 7),
     ],
 )
 def test_a_secondary_goal_keeps_what_its_verdict_depends_on(key: str, before: object, after: object) -> None:

@@ -181,6 +181,60 @@ def test_amounts_where_weights_changed_and_in_segments_are_those_of_a_data_frame
     assert evidence.epochs.values.sum_over(0).mean == pytest.approx(evidence.values.value.mean)
 
 
+def test_events_after_the_window_of_a_goal_are_not_in_a_data_frame_either(store: WorkingStore) -> None:
+    rng = np.random.default_rng(13)
+    log = pl.DataFrame(
+        {
+            "who": rng.integers(0, 200, 900),
+            "hours": rng.integers(1, 24 * 6, 900),
+            "value": rng.normal(2, 3, 900).round(4),
+        }
+    ).with_columns(cents=(pl.col("value").abs() * 100).round().cast(pl.Int64))
+    windows = {"done": 1, "spent": 4, "views": 2, "score": 3}
+    configs = {"done": {}, "spent": {}, "views": {"measure": "count"}, "score": {"measure": "value"}}
+    spans = tuple(
+        Goal(
+            id=f"goal_{name}",
+            name=name,
+            goal_type="revenue" if name == "spent" else "custom_event",
+            is_primary=name == "done",
+            config={"event_name": "spent" if name == "spent" else "view", "window": days, **configs[name]},
+        )
+        for name, days in windows.items()
+    )
+    project = store.add_project()
+    experiment = store.add_experiment(project, goals=spans)
+    shown = (an_exposure(experiment, who % 2, f"v{who}", country="DE") for who in range(200))
+    tracked = (
+        event
+        for who, hours, value, cents in log.iter_rows()
+        for event in (
+            an_event("custom_event", f"v{who}", event_name="view", value=value, minute=hours * HOUR),
+            a_purchase(f"v{who}", event_name="spent", cents=cents, minute=hours * HOUR),
+        )
+    )
+    store.write(project, *shown, *tracked)
+
+    in_time = {name: pl.col("hours") <= 24 * days for name, days in windows.items()}
+    of_visitors = log.group_by("who").agg(
+        in_time["done"].any().cast(pl.Int64).alias("done"),
+        pl.col("cents").filter(in_time["spent"]).sum().alias("spent") / 100,
+        in_time["views"].sum().cast(pl.Int64).alias("views"),
+        pl.col("value").filter(in_time["score"]).sum().alias("score"),
+    )
+    everyone = pl.DataFrame({"who": range(200)}).join(of_visitors, on="who", how="left").fill_null(0)
+    frame = everyone.with_columns(
+        variant=pl.when(pl.col("who") % 2 == 0).then(pl.lit("Control")).otherwise(pl.lit("Treatment"))
+    )
+    kinds: dict[str, ColumnKind] = {**KINDS, "done": "converted", "spent": "revenue"}
+    wanted = analyze_frame(frame, control="Control", goals={name: kinds[name] for name in windows})
+    alike(store.results.report(experiment, project, now=NOW, is_finished=True), wanted)
+    found = store.results.segments(experiment, project, now=NOW, dimension="country")
+    for ours, theirs in zip(found.goals, wanted.goals, strict=True):
+        (german,) = ours.segments
+        assert german.variants[0].improvement == pytest.approx(theirs.variants[1].improvement, rel=1e-9)
+
+
 def test_a_snapshot_has_the_amounts_of_each_visitor(store: WorkingStore, readers: pl.DataFrame) -> None:
     project, experiment = served(store, readers, goals=goals(cap_percentile=95))
     report = store.results.report(experiment, project, now=NOW)

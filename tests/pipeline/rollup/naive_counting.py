@@ -154,7 +154,7 @@ def _convert(
 ) -> None:
     goal, experiment, project = counting
     transactions = set()
-    window = project.attribution_window_days
+    windows = [days for days in (project.attribution_window_days, goal.config.get("window")) if days]
     of_goal = [
         row
         for row in once
@@ -179,7 +179,7 @@ def _convert(
         if row.occurred_at < person.first.occurred_at:
             _remember(counting, person, row, cents)
             continue
-        if window is not None and row.occurred_at > person.first.occurred_at + window * 86_400_000_000:
+        if any(row.occurred_at > person.first.occurred_at + days * 86_400_000_000 for days in windows):
             continue
         moment = _moment(row.occurred_at)
         person.orders[goal.id].append((moment, -cents if row.is_refund else cents))

@@ -1,5 +1,6 @@
 """Each rule of what counts, on events written by hand."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -73,6 +74,61 @@ def test_conversion_counts_from_the_first_exposure_to_the_end_of_the_window(
         project, an_exposure(experiment), a_purchase(minute=minute, received_at=epoch_microseconds(STARTED))
     )
     assert store.observe(experiment, project).conversions.tolist() == [[converts, 0]]
+
+
+@pytest.mark.parametrize(
+    ("of_project", "of_goal", "counted"),
+    [(None, 2, 2), (3, 2, 2), (1, 2, 1), (None, None, 3)],
+    ids=["goal", "goal-is-shorter", "project-is-shorter", "neither"],
+)
+def test_goal_counts_events_within_its_window_and_that_of_the_project(
+    store: WorkingStore, of_project: int | None, of_goal: int | None, counted: int
+) -> None:
+    project = store.add_project(settings={"attribution_window_days": of_project})
+    window = {"window": of_goal}
+    kinds: list[tuple[Any, dict[str, Any]]] = [
+        ("revenue", {}),
+        ("custom_event", {"event_name": "view", "measure": "count"}),
+        ("custom_event", {"event_name": "view", "measure": "value"}),
+        ("custom_event", {"event_name": "late"}),
+    ]
+    goals = tuple(
+        Goal(id=f"goal_{place}", name=str(place), goal_type=kind, config={**config, **window})
+        for place, (kind, config) in enumerate(kinds)
+    )
+    experiment = store.add_experiment(project, goals=(replace(goals[0], is_primary=True), *goals[1:]))
+    moments = (DAY, 2 * DAY, 2 * DAY + 0.01)
+    store.write(
+        project,
+        an_exposure(experiment),
+        *(a_purchase(minute=minute, cents=100) for minute in moments),
+        *(an_event("custom_event", event_name="view", minute=minute, value=1.5) for minute in moments),
+        an_event("custom_event", event_name="late", minute=2 * DAY + 0.01),
+    )
+    evidence = store.observe(experiment, project, now=STARTED + timedelta(days=4))
+    assert evidence.values is not None
+    assert evidence.revenue.total[0, 0] == 100 * counted
+    assert evidence.values.value.total[1:3, 0].tolist() == [counted, 1.5 * counted]
+    assert evidence.conversions[:, 0].tolist() == [1, 1, 1, int(counted == 3)]
+    assert evidence.daily.revenue_cents[:, 0, 0].sum() == 100 * counted
+
+
+def test_earlier_exposure_that_arrives_late_moves_the_window(store: WorkingStore, project: Project) -> None:
+    goal = a_goal(config={"event_name": "purchase", "window": 2})
+    experiment = store.add_experiment(project, goals=(goal,))
+    idle = [an_exposure(experiment, 0, f"idle{number}") for number in range(30)]
+    shown = an_exposure(experiment, 1, minute=3 * DAY)
+    store.write(project, *idle, shown, a_purchase(minute=4 * DAY))
+    assert store.observe(experiment, project).conversions.tolist() == [[0, 1]]
+
+    store.write(project, an_exposure(experiment, 1, minute=1))
+    assert store.observe(experiment, project).conversions.tolist() == [[0, 0]]
+
+    # An event of the window that arrives after it counts.
+    received = epoch_microseconds(STARTED + timedelta(days=9))
+    store.write(project, a_purchase(minute=2 * DAY, received_at=received))
+    assert store.observe(experiment, project).conversions.tolist() == [[0, 1]]
+    assert store.rollup.rebuild(project.id).drifted == ()
 
 
 def test_repeated_event_id_counts_once_however_late_and_whoever_says_it(

@@ -47,11 +47,11 @@ QUESTIONS: tuple[tuple[dict[str, str], Callable[[EventRow], bool]], ...] = (
 def goals(prefix: str, value_param: str, **of_revenue: Any) -> tuple[Goal, ...]:
     kinds: list[tuple[Any, dict[str, Any]]] = [
         ("revenue", {"min_cents": 200, **of_revenue}),
-        ("custom_event", {"event_name": "purchase"}),
+        ("custom_event", {"event_name": "purchase", "window": 3}),
         ("pageview", {"url": "https://shop.example/thanks"}),
         ("click", {"selector": "#buy"}),
         ("ga4_event", {"event_name": "purchase", "value_param": value_param}),
-        ("custom_event", {"event_name": "purchase", "measure": "count"}),
+        ("custom_event", {"event_name": "purchase", "measure": "count", "window": 1}),
         ("ga4_event", {"event_name": "purchase", "measure": "value", "value_param": value_param}),
     ]
     return tuple(
@@ -94,7 +94,7 @@ def check(
             goals=goals("g3", "tax/net", cap_percentile=80, per="order"),
             statistics=Statistics(cuped=True, pre_period_days=1),
         ),
-        store.add_experiment(project, goals=goals("g4", "tax/net", currency="EUR", max_cents=4000)),
+        store.add_experiment(project, goals=goals("g4", "tax/net", currency="EUR", max_cents=4000, window=1)),
     ]
     # Most visitors never come back: else everybody is touched by each batch, and counting anew is quicker.
     idle = [an_exposure(experiments[0], number % 2, f"idle{number}") for number in range(200)]
