@@ -31,7 +31,7 @@ from pipeline.runs.command_imports import (
 )
 from pipeline.runs.described_sources import find_source
 from pipeline.runs.import_stores import RunStores
-from pipeline.runs.run_ends import RunStoppedError
+from pipeline.runs.run_ends import NO_FAILURES, RunStoppedError
 from pipeline.runs.runner import ReportProgress
 from pipeline.runs.uploads import remove_left_uploads, remove_upload, uploaded_file
 from pipeline.settings import Settings
@@ -197,10 +197,11 @@ def _import_left(store: RunStores, project: Project, file: str, report: ReportPr
     for defined in sources:
         try:
             done.append(import_described(store, project, defined, _progress_of(defined.tables(), report)))
-        except RunStoppedError:
+        except (RunStoppedError, *NO_FAILURES):
             # The service ends: neither is there time to count, nor a command that is answered.
             raise
-        except Exception as error:
+        # A panic of a library in Rust is no Exception.
+        except BaseException as error:
             is_refused = isinstance(error, REFUSALS)
             write(CommandOutcome(sources=tuple(done), failed_source=defined.name, is_refused=is_refused))
             if done:

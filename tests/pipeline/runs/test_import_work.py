@@ -94,9 +94,13 @@ variant = "page"
 """
 
 
-@pytest.mark.parametrize("error", [DiskFullError("the disk is full"), RunStoppedError()])
+class PanicError(BaseException):
+    """What a library in Rust raises where it gives up."""
+
+
+@pytest.mark.parametrize("error", [DiskFullError("the disk is full"), PanicError(), RunStoppedError()])
 def test_a_source_that_fails_while_its_rows_are_stored_is_not_refused_and_a_stop_counts_nothing(
-    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     definitions = []
     for name in ("first", "second"):
