@@ -17,7 +17,6 @@ from pipeline.rollup.run import Rollup
 from pipeline.runs.import_work import import_run, remove_import_files, remove_left_imports
 from pipeline.runs.run_work import run_work
 from pipeline.runs.runner import Runner
-from pipeline.runs.uploads import remove_uploads
 from pipeline.settings import Settings
 from pipeline.snapshots.writer import Snapshots
 from pipeline.store.catalog.catalog import Catalog
@@ -71,7 +70,6 @@ def open_pipeline(
         rmtree(settings.staged_imports_path, ignore_errors=True)
         ingest = Ingest(warehouse, settings)
         ingest.listen_forget(partial(remove_watermarks, settings.data_dir))
-        ingest.listen_forget(partial(remove_uploads, settings))
         ingest.start()
         stack.callback(ingest.stop)
         rollup = Rollup(

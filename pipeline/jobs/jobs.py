@@ -126,7 +126,7 @@ def move_bandit_weights(services: PipelineServices) -> None:
 
 def remove_deleted_projects(services: PipelineServices) -> None:
     """Remove the stored data of deleted projects and experiments."""
-    remove_deleted(services.catalog, services.warehouse, services.ingest, services.rollup, services.snapshots)
+    remove_deleted(services)
 
 
 def write_snapshots(services: PipelineServices) -> None:

@@ -109,6 +109,16 @@ def read_import_left(settings: Settings, file: str) -> CommandImport:
         raise UnreadableSourceError(f"{file} is no import left by a command, or not a whole one") from error
 
 
+def project_of_imports_left(settings: Settings) -> dict[str, str]:
+    """Return the id of the project of each whole import that a command left, by the name of its file."""
+    found = {}
+    for path in settings.command_imports_path.glob("*"):
+        # Outcomes, and files that are being written, are no imports.
+        with suppress(UnreadableSourceError):
+            found[path.name] = read_import_left(settings, path.name).project_id
+    return found
+
+
 def write_outcome(settings: Settings, file: str, outcome: CommandOutcome) -> None:
     """Write the outcome beside what was asked for; OSError."""
     _write(settings.command_imports_path / f"{file}{_OUTCOME}", outcome)

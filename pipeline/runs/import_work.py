@@ -24,6 +24,7 @@ from pipeline.runs.command_imports import (
     CommandOutcome,
     FilesToImport,
     ReportedExperiment,
+    project_of_imports_left,
     read_import_left,
     remove_import_left,
     remove_old_imports_left,
@@ -33,7 +34,13 @@ from pipeline.runs.described_sources import find_source
 from pipeline.runs.import_stores import RunStores
 from pipeline.runs.run_ends import NO_FAILURES, RunStoppedError
 from pipeline.runs.runner import ReportProgress
-from pipeline.runs.uploads import remove_left_uploads, remove_upload, uploaded_file
+from pipeline.runs.uploads import (
+    projects_with_uploads,
+    remove_left_uploads,
+    remove_upload,
+    remove_uploads,
+    uploaded_file,
+)
 from pipeline.settings import Settings
 from pipeline.sources.definition import Source
 from pipeline.sources.definition_files import DefinedSource
@@ -61,6 +68,19 @@ def remove_left_imports(settings: Settings, queued: Iterable[Run]) -> None:
     imports = [run for run in queued if run.kind == "import"]
     remove_left_uploads(settings, {run.id for run in imports})
     remove_old_imports_left(settings, {str(run.parameters.get("command_file")) for run in imports})
+
+
+def projects_with_imports(settings: Settings) -> set[str]:
+    """Return the ids of projects of which there are uploaded files, or imports that commands left."""
+    return projects_with_uploads(settings) | set(project_of_imports_left(settings).values())
+
+
+def remove_imports_of(settings: Settings, project_id: str) -> None:
+    """Remove the uploaded files of a project, and what commands left for it."""
+    remove_uploads(settings, project_id)
+    for file, owner in project_of_imports_left(settings).items():
+        if owner == project_id:
+            remove_import_left(settings, file)
 
 
 def import_run(store: RunStores, run: Run, report: ReportProgress) -> RunResult:

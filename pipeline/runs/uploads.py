@@ -157,6 +157,11 @@ def remove_upload(settings: Settings, project_id: str, run_id: str) -> None:
         path.unlink(missing_ok=True)
 
 
+def projects_with_uploads(settings: Settings) -> set[str]:
+    """Return the ids of projects that have a folder of uploaded files."""
+    return {path.name for path in settings.uploads_path.glob("*") if path.is_dir()}
+
+
 def remove_uploads(settings: Settings, project_id: str) -> None:
     """Remove the files of a project."""
     rmtree(_folder(settings, project_id), ignore_errors=True)

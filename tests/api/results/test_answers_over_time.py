@@ -200,7 +200,7 @@ def test_a_deleted_experiment_leaves_no_answers(reader: Reader) -> None:
     assert reader.kept.bytes_kept > 0
     store = reader.store
     store.catalog.projects.delete(reader.project.account_id, reader.project.id, actor="test")
-    remove_deleted(store.catalog, store.warehouse, store.ingest, store.rollup, store.snapshots)
+    remove_deleted(store)
     assert reader.kept.bytes_kept == 0
 
 

@@ -7,6 +7,9 @@ import pytest
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.jobs.deletion import remove_deleted
+from pipeline.runs.command_imports import CommandImport, leave_import
+from pipeline.runs.import_work import projects_with_imports
+from pipeline.runs.uploads import Upload
 from pipeline.store.warehouse.events import stored_projects
 from pipeline.store.warehouse.published import list_experiments
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_event, an_exposure
@@ -31,7 +34,7 @@ def delete(store: WorkingStore, project: Project) -> None:
 
 
 def sweep(store: WorkingStore) -> None:
-    remove_deleted(store.catalog, store.warehouse, store.ingest, store.rollup, store.snapshots)
+    remove_deleted(store)
 
 
 def stored(store: WorkingStore) -> tuple[list[str], list[str]]:
@@ -64,6 +67,28 @@ def test_events_that_wait_in_the_spool_are_removed_at_once(store: WorkingStore) 
     sweep(store)
     assert store.ingest.load()
     assert stored(store) == ([], [])
+
+
+def wait_for_imports(store: WorkingStore, project: Project) -> None:
+    """Leave an uploaded file and an import of a command, of which no run has begun."""
+    upload = Upload(store.settings, project.id)
+    upload.write(b"a,b\n")
+    upload.place(f"run_of_{project.id}", ".csv")
+    upload.keep()
+    upload.close()
+    leave_import(store.settings, f"import_of_{project.id}", CommandImport(project_id=project.id))
+
+
+def test_imports_that_wait_of_a_project_without_events_are_removed(store: WorkingStore) -> None:
+    deleted, kept = store.add_project(), store.add_project()
+    for project in (deleted, kept):
+        wait_for_imports(store, project)
+    assert stored(store) == ([], [])
+    delete(store, deleted)
+    sweep(store)
+    assert projects_with_imports(store.settings) == {kept.id}
+    assert [path.name for path in store.settings.uploads_path.iterdir()] == [kept.id]
+    assert [path.name for path in store.settings.command_imports_path.iterdir()] == [f"import_of_{kept.id}"]
 
 
 def test_sequence_numbers_go_on_after_a_removal(store: WorkingStore) -> None:

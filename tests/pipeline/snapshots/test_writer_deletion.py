@@ -16,7 +16,7 @@ def test_a_deleted_projects_snapshot_goes_with_its_data(store: WorkingStore) -> 
     store.catalog.projects.delete(project.account_id, project.id, actor="test")
     with pytest.raises(NotFoundError):
         store.snapshots.write(project.id)
-    remove_deleted(store.catalog, store.warehouse, store.ingest, store.rollup, store.snapshots)
+    remove_deleted(store)
     assert store.snapshots.stored_projects() == [kept.id]
     assert [path.name for path in store.snapshots.folder.iterdir()] == [kept.id]
 
