@@ -123,7 +123,6 @@ TESTED_BY = {
     "pipeline/imports/exposed_experiments.py": "tests/pipeline/imports/test_source_import.py",
     "pipeline/imports/source_check.py": "tests/api/cli/imports/test_sources.py",
     "pipeline/imports/source_rows.py": "tests/pipeline/imports/test_source_import.py",
-    "pipeline/imports/watermarks.py": "tests/pipeline/imports/test_source_import.py",
     "pipeline/runs/command_imports.py": "tests/api/cli/imports/test_service_imports.py",
     "pipeline/runs/described_sources.py": "tests/api/routes/test_imports.py",
     "pipeline/imports/derived_columns.py": "tests/pipeline/imports/test_plain_events.py",

@@ -1,6 +1,6 @@
 """Import of a described source: its rows are read, judged as a whole, and stored."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -26,10 +26,10 @@ from pipeline.imports.importer import import_visitors
 from pipeline.imports.source_rows import event_fields
 from pipeline.imports.staged_rows import StagedChunk, StagedRows, staged_rows
 from pipeline.imports.visitor_rows import VisitorColumns, VisitorTables
-from pipeline.imports.watermarks import Watermark, write_watermark
+from pipeline.imports.watermarks import Watermark, read_watermarks, write_watermark
 from pipeline.sources.definition import Source
 from pipeline.sources.definition_files import DefinedSource
-from pipeline.sources.tables import Chunk, read_tables, require_columns
+from pipeline.sources.tables import Chunk, Table, read_tables, require_columns
 
 _GOAL_TYPES: Final = {"conversion": "custom_event", "revenue": "revenue"}
 
@@ -62,15 +62,19 @@ def import_source(
             that is over are left out instead, so that a table of several can be imported every night.
         InvalidDesignError: an experiment cannot be as the source describes it.
     """
+    before = read_watermarks(store.settings.data_dir, project.id).get(defined.name)
+    newest_before = None if before is None else before.newest_at
     if defined.source.kind == "visitors":
         imported = import_visitors(visitor_tables(defined), project, store=store, on_progress=on_progress)
         experiments = tuple(one for one in (imported.experiment,) if one is not None)
         newest_us = imported.newest_us
     else:
-        imported, experiments, newest_us = _import_events(defined, project, store, on_progress)
+        tables = defined.tables(newest_at=newest_before)
+        imported, experiments, newest_us = _import_events(defined, tables, project, store, on_progress)
+    newest = None if newest_us is None else from_epoch_microseconds(newest_us)
     watermark = Watermark(
         imported_at=utc_now(),
-        newest_at=None if newest_us is None else from_epoch_microseconds(newest_us),
+        newest_at=max(filter(None, (newest, newest_before)), default=None),
         rows=imported.rows + imported.known_rows,
         new_rows=imported.rows,
         rejected=imported.rejected,
@@ -125,13 +129,23 @@ def _as_named(rows: pl.DataFrame) -> ProjectIds:
 
 
 def _import_events(
-    defined: DefinedSource, project: Project, store: ImportStores, on_progress: OnProgress
+    defined: DefinedSource,
+    tables: Sequence[Table],
+    project: Project,
+    store: ImportStores,
+    on_progress: OnProgress,
 ) -> tuple[Imported, tuple[Experiment, ...], int | None]:
     now = utc_now()
     seen = SeenExposures()
     with staged_rows(store) as staged:
         read, newest_us = _stage(
-            defined, project, staged, seen, now_us=epoch_microseconds(now), on_progress=on_progress
+            read_tables(tables),
+            defined.source,
+            project,
+            staged,
+            seen,
+            now_us=epoch_microseconds(now),
+            on_progress=on_progress,
         )
         experiments = find_or_draft(store, project, defined.source, seen, now=now)
         for experiment, last in _last_visits(store, experiments.values()):
@@ -154,7 +168,8 @@ def _import_events(
 
 
 def _stage(  # noqa: PLR0913 - each is a fact of the import
-    defined: DefinedSource,
+    chunks: Iterable[Chunk],
+    source: Source,
     project: Project,
     staged: StagedRows,
     seen: SeenExposures,
@@ -163,10 +178,9 @@ def _stage(  # noqa: PLR0913 - each is a fact of the import
     on_progress: OnProgress,
 ) -> tuple[Imported, int | None]:
     """Read every row to the disk; return the rejected rows, and the newest time."""
-    source, tables = defined.source, defined.tables()
     imported, usable = Imported(), 0
     newest: list[int] = []
-    for chunk in read_tables(tables):
+    for chunk in chunks:
         read = read_source_events(chunk, source, project, now_us=now_us)
         staged.add(StagedChunk(chunk.table, read.events, chunk.done))
         imported = imported.with_rejected(read.bad_rows)

@@ -1,6 +1,7 @@
 """Watermarks of sources: how far each was imported, for people and programs to see.
 
-They decide nothing: each import compares every row with the stored ones, so that late rows are found too.
+They decide nothing but where a source with `lookback_days` begins to read: each import compares every row
+that it reads with the stored ones, so that late rows are found too.
 """
 
 from datetime import datetime
@@ -16,7 +17,7 @@ _FOLDER: Final = "import-watermarks"
 
 
 class Watermark(msgspec.Struct, frozen=True, kw_only=True):
-    """State after the last import of a source: its time, the newest time of a row, and numbers of rows."""
+    """State after the last import of a source: its time, the newest time of any row, and the rows it read."""
 
     imported_at: datetime
     newest_at: datetime | None

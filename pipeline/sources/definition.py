@@ -1,6 +1,7 @@
 """Definition of a source: where its rows are, and what its columns mean."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
@@ -8,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from engine.time_zones import all_zones, is_timezone
-from pipeline.store.source_databases.queries import Query
+from pipeline.store.source_databases.queries import SINCE, Query
 
 Kind: TypeAlias = Literal["visitors", "exposures", "events"]
 _Text = Annotated[str, Field(min_length=1)]
@@ -88,7 +89,8 @@ class Source(_Part):
     """A source: its kind, its location, its columns, and what they mean; a source that is wrong is not built.
 
     Locations are relative to the folder of the file that describes it. `max_bad_share` is the largest share
-    of unusable rows with which the others are imported.
+    of unusable rows with which the others are imported. With `lookback_days` a query reads no rows older than
+    so many days before the newest that was imported.
     """
 
     kind: Kind
@@ -99,6 +101,8 @@ class Source(_Part):
     project: _Text | None = None
     time_zone: str = "UTC"
     max_bad_share: float = Field(default=0.001, ge=0, le=1)
+    # At least the difference between two time zones.
+    lookback_days: int | None = Field(default=None, ge=1, le=36_500)
     columns: Columns
     # Of visitors.
     name: _Text | None = None
@@ -116,11 +120,22 @@ class Source(_Part):
         """Locations of the tables, which are read as one."""
         return (self.location,) if isinstance(self.location, str) else self.location
 
-    def query(self, base: Path) -> Query | None:
-        """Return the query of a database, with the text of `sql_file`; OSError where it cannot be read."""
-        if self.sql_file is not None:
-            return Query(sql=(base / self.sql_file).read_text(encoding="utf-8"))
-        return None if self.table is None and self.sql is None else Query(table=self.table, sql=self.sql)
+    def query(self, base: Path, *, newest_at: datetime | None = None) -> Query | None:
+        """Return the query of a database, which reads rows since the lookback before `newest_at`.
+
+        Raises:
+            OSError: `sql_file` cannot be read.
+            ValueError: `lookback_days` has no place in the query, or the query a place without them.
+        """
+        if self.table is None and self.sql is None and self.sql_file is None:
+            return None
+        text = self.sql if self.sql_file is None else (base / self.sql_file).read_text(encoding="utf-8")
+        query = Query(table=self.table, sql=text)
+        if query.has_since != (self.lookback_days is not None):
+            raise ValueError(f"lookback_days and {SINCE} in the query need one another")
+        if self.lookback_days is None:
+            return query
+        return query.since(newest_at and newest_at - timedelta(days=self.lookback_days))
 
     @property
     def experiment_of_all(self) -> str | None:
@@ -147,6 +162,11 @@ class Source(_Part):
         given = [key for key in ("table", "sql", "sql_file") if getattr(self, key) is not None]
         if len(given) > 1:
             yield f"{' and '.join(given)} exclude one another"
+        if self.lookback_days is not None:
+            if self.kind == "visitors":
+                yield "lookback_days is for kind = 'exposures' and 'events'"
+            if not {"sql", "sql_file"} & {*given}:
+                yield f"lookback_days needs sql or sql_file, with {SINCE} where the time is compared"
 
     def _column_problems(self) -> Iterator[str]:
         given, taken = self.columns.given, (*_NEEDED[self.kind], *_TAKEN[self.kind])

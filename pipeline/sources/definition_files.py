@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -34,12 +35,14 @@ class DefinedSource:
         locations = tuple(with_variables(one) for one in self.source.locations)
         return replace(self, source=self.source.model_copy(update={"location": locations}))
 
-    def tables(self) -> list[Table]:
-        """Find its tables as they are now; UnreadableSourceError."""
+    def tables(self, *, newest_at: datetime | None = None) -> list[Table]:
+        """Find its tables as they are now, after an import up to `newest_at`; UnreadableSourceError."""
         try:
-            query = self.source.query(self.folder)
+            query = self.source.query(self.folder, newest_at=newest_at)
         except (OSError, UnicodeDecodeError) as error:
             raise UnreadableSourceError(f"{self.source.sql_file} cannot be read: {error}") from error
+        except ValueError as error:
+            raise UnreadableSourceError(f"{self.name}: {error}") from error
         return find_tables(self.source.locations, query=query, base=self.folder)
 
 

@@ -1,6 +1,12 @@
 """Queries of the databases that imports read: a table, or the text of a SELECT."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+# Stands in a query for the time from which on rows are read again.
+SINCE: Final = "{since}"
+_EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class SourceDatabaseError(Exception):
@@ -21,3 +27,13 @@ class Query:
             parts = (part.replace('"', '""') for part in self.table.split("."))
             return "SELECT * FROM " + ".".join(f'"{part}"' for part in parts)
         return (self.sql or "").strip().removesuffix(";")
+
+    @property
+    def has_since(self) -> bool:
+        """Tell whether the text has a place for a time."""
+        return SINCE in (self.sql or "")
+
+    def since(self, time: datetime | None) -> "Query":
+        """Put a time in its place; without one, a time before every row."""
+        literal = f"TIMESTAMPTZ '{(time or _EVER).astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}+00'"
+        return Query(table=self.table, sql=self.sql and self.sql.replace(SINCE, literal))

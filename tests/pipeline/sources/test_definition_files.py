@@ -49,6 +49,8 @@ def test_sources_of_the_data_folder_are_read_exposures_first(tmp_path: Path) -> 
         ("[columns]", 'table = "a"\nsql = "b"\n[columns]', "table and sql exclude one another"),
         ("[columns]", 'event = "order"\n[columns]', "event is for kind = 'events'"),
         ('name = "Checkout"\n', "", "experiments.0.name is missing"),
+        ("[columns]", 'table = "a"\nlookback_days = 2\n[columns]', "lookback_days needs sql or sql_file"),
+        ("[columns]", 'sql = "a"\nlookback_days = 0\n[columns]', "lookback_days: Input should be greater"),
         ('arm"', 'arm"\nexperiment = "test"', None),
     ],
 )

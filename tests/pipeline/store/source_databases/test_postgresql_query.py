@@ -73,3 +73,16 @@ def test_no_message_has_the_password(address: str) -> None:
     with pytest.raises(SourceDatabaseError) as raised:
         list(read_postgresql(f"postgresql://me:s3cr3t@{address}", Query(table="orders"), rows=10))
     assert "s3cr3t" not in str(raised.value)
+
+
+def test_rows_since_a_time_are_those_of_either_type(new_database: Callable[[], str]) -> None:
+    url = new_database()
+    query = Query(
+        sql="""SELECT at, at AT TIME ZONE 'UTC' AS local
+          FROM generate_series(timestamptz '2026-01-03 00:00+00', '2026-01-12 00:00+00', '1 day') AS days (at)
+          WHERE at >= {since} AND at AT TIME ZONE 'UTC' >= {since}"""
+    )
+    (found,) = read_postgresql(url, query.since(datetime(2026, 1, 5, tzinfo=UTC)), rows=100)
+    (every,) = read_postgresql(url, query.since(None), rows=100)
+    assert (found.height, every.height) == (8, 10)
+    assert found["at"].min() == datetime(2026, 1, 5, tzinfo=UTC)
