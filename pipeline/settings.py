@@ -11,6 +11,9 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 _PREFIX: Final = "TRUELIFT_"
+# Ratio of difflib from which on a variable is a misspelled setting. "catalog" is like "catalog_url" by 0.78,
+# "sdk_key" like "secrets_key" by 0.56.
+_LIKENESS: Final = 0.6
 
 
 class Settings(BaseSettings):
@@ -149,8 +152,9 @@ class Settings(BaseSettings):
         return _networks(self.trusted_proxies)
 
     @model_validator(mode="after")
-    def _refuse_unknown_variables(self) -> Self:
-        if problems := [_unknown(name) for name in os.environ if _is_unknown(name)]:
+    def _refuse_misspelled_variables(self) -> Self:
+        nearest = {name: _nearest(name) for name in _unknown_variables()}
+        if problems := [_misspelled(name, setting) for name, setting in nearest.items() if setting]:
             raise ValueError("; ".join(problems))
         return self
 
@@ -223,6 +227,15 @@ def read_settings(**given: Path | int) -> Settings:
         raise SettingsError("; ".join(problems)) from None
 
 
+def ignored_variables() -> list[str]:
+    """List the variables of the environment with the prefix of settings that are not like any of them.
+
+    Programs have such variables of their own, and Kubernetes sets TRUELIFT_PORT and others for a service
+    named truelift.
+    """
+    return [name for name in _unknown_variables() if _nearest(name) is None]
+
+
 def _sentence(problem: ErrorDetails) -> str:
     message = problem["msg"].removeprefix("Value error, ")
     if not problem["loc"]:
@@ -230,12 +243,21 @@ def _sentence(problem: ErrorDetails) -> str:
     return f"{_PREFIX}{str(problem['loc'][0]).upper()}={problem['input']}: {message}"
 
 
-def _is_unknown(name: str) -> bool:
-    return name.upper().startswith(_PREFIX) and _field(name) not in Settings.model_fields
+def _unknown_variables() -> list[str]:
+    return [
+        name
+        for name in sorted(os.environ)
+        if name.upper().startswith(_PREFIX) and _field(name) not in Settings.model_fields
+    ]
 
 
-def _unknown(name: str) -> str:
-    nearest = get_close_matches(_field(name), Settings.model_fields, n=1, cutoff=0.0)[0]
+def _nearest(name: str) -> str | None:
+    """Return the setting that a variable is likely to mean; None where it is like none of them."""
+    found = get_close_matches(_field(name), Settings.model_fields, n=1, cutoff=_LIKENESS)
+    return found[0] if found else None
+
+
+def _misspelled(name: str, nearest: str) -> str:
     return f"there is no setting {name}; the nearest one is {_PREFIX}{nearest.upper()}"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.console import CommandError, out
+from api.cli.console import CommandError, err, out
 from api.cli.listening import bound_sockets, listen, shared_sockets
 from api.cli.options import DataDir
 from api.cli.stores import settings_for
@@ -42,7 +42,11 @@ def serve(
     ] = False,
 ) -> None:
     """Serve the API until Ctrl-C; one process owns the store."""
+    from pipeline.settings import ignored_variables
+
     settings = settings_for(data_dir, **({} if collectors is None else {"collectors": collectors}))
+    if ignored := ignored_variables():
+        err.print(f"Ignored, as they are no settings: {', '.join(ignored)}", soft_wrap=True, highlight=False)
     with locked_for_service(settings, host, port) as (lock, sockets):
         run_service(settings, lock, sockets, announce=_announce, accept_loss=accept_loss)
 

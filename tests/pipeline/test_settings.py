@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from pipeline.settings import Settings, SettingsError, read_settings
+from pipeline.settings import Settings, SettingsError, ignored_variables, read_settings
 
 
 def test_the_environment_overrides_a_default(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,15 +52,35 @@ def test_trusted_proxies_are_networks_or_addresses() -> None:
         ("TRUELIFT_REFRESH_SECOND", "TRUELIFT_REFRESH_SECONDS"),
         ("truelift_catalog", "TRUELIFT_CATALOG_URL"),
         ("TRUELIFT_DATADIR", "TRUELIFT_DATA_DIR"),
+        ("TRUELIFT_MEMORY_LIMIT", "TRUELIFT_DUCKDB_MEMORY_LIMIT"),
+        ("TRUELIFT_RATE_LIMIT", "TRUELIFT_RATE_LIMIT_URL"),
     ],
 )
-def test_an_unknown_variable_is_refused_with_the_nearest_setting(
+def test_a_misspelled_variable_is_refused_with_the_nearest_setting(
     monkeypatch: pytest.MonkeyPatch, name: str, nearest: str
 ) -> None:
     monkeypatch.setenv(name, "1")
     with pytest.raises(SettingsError) as refused:
         read_settings()
     assert str(refused.value) == f"there is no setting {name}; the nearest one is {nearest}"
+
+
+# Variables of programs that call the service, and what Kubernetes sets for a service named truelift.
+OTHERS = (
+    *("TRUELIFT_KEY", "TRUELIFT_TOKEN", "TRUELIFT_API_KEY", "TRUELIFT_SDK_KEY", "TRUELIFT_PROJECT"),
+    *("TRUELIFT_URL", "TRUELIFT_PORT", "TRUELIFT_SERVICE_HOST", "TRUELIFT_SERVICE_PORT"),
+    *("TRUELIFT_PORT_8000_TCP", "TRUELIFT_PORT_8000_TCP_ADDR", "TRUELIFT_PORT_8000_TCP_PROTO"),
+)
+
+
+def test_variables_that_are_like_no_setting_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = read_settings()
+    assert ignored_variables() == []
+    for name in OTHERS:
+        monkeypatch.setenv(name, "tl_secret")
+    monkeypatch.setenv("TRUELIFT_REFRESH_SECONDS", "7")
+    assert ignored_variables() == sorted(OTHERS)
+    assert read_settings() == before.model_copy(update={"refresh_seconds": 7})
 
 
 def test_a_wrong_value_is_named_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The service as a command: it serves until it is interrupted."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -62,7 +63,11 @@ def test_serve_answers_until_it_is_interrupted(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
     command = [sys.executable, "-c", SERVE, "serve", "--data-dir", str(tmp_path), "--port", str(port)]
-    with subprocess.Popen(command) as server:
+    environment = {**os.environ, "TRUELIFT_TOKEN": "tl_secret"}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as server:
         assert wait_until(lambda: status_of(f"http://127.0.0.1:{port}/healthz")) == 200
         server.send_signal(signal.SIGINT)
-        assert server.wait(timeout=60) in {0, 130}
+        errors = server.communicate(timeout=60)[1]
+    assert server.returncode in {0, 130}
+    assert "Ignored, as they are no settings: TRUELIFT_TOKEN\n" in errors
+    assert "tl_secret" not in errors
