@@ -95,6 +95,14 @@ def test_what_was_read_can_be_sent_back_and_copied() -> None:
     assert (copied.tracking["event_name"], copied.metric_version) == ("paid", 2)
 
 
+def test_a_copy_of_an_older_version_keeps_the_minimum_effect_that_is_sent() -> None:
+    (goal,) = drafted({"metric_id": "met_1"}).goals
+    read = asdict(goal)
+    assert drafted(read, metric=PAID).goals[0].config == {**PAID.config, "minimum_effect_percent": 5}
+    without = {key: value for key, value in read["config"].items() if key != "minimum_effect_percent"}
+    assert drafted({**read, "config": without}, metric=PAID).goals[0].config == PAID.config
+
+
 def test_a_goal_is_attached_and_detached() -> None:
     own = {"name": "Clicks", "goal_type": "click", "config": {"selector": "#buy"}}
     experiment = drafted(own)
