@@ -35,7 +35,7 @@ from benchmarks.service.serving import served
 from engine.design import lifecycle
 from engine.design.experiment import Experiment
 from engine.design.project import draft_project
-from pipeline.events.hashing import visitor_keys
+from pipeline.events.text_hashes import hash_texts
 from pipeline.requests.experiments import create_draft
 from pipeline.services import PipelineServices, open_pipeline
 from pipeline.settings import Settings
@@ -240,7 +240,7 @@ def fill(store: PipelineServices, experiments: list[Experiment]) -> None:
                 "event_key": pl.Series(numbers, dtype=pl.UInt64),
                 "type": ["pageview" if one is None else "exposure" for one in shown],
                 "visitor_id": visitors,
-                "visitor_key": pl.Series(visitor_keys(visitors), dtype=pl.UInt64),
+                "visitor_key": hash_texts(pl.Series(visitors, dtype=pl.String)),
                 "experiment_id": [None if one is None else one.id for one in shown],
                 "variant_id": [None if one is None else one.variants[0].id for one in shown],
                 "is_refund": False,

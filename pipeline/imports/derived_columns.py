@@ -48,8 +48,10 @@ def with_derived(rows: pl.DataFrame, cells: Mapping[str, str], attributes_of: At
             known = {**segments, "visitor_identity": identity}
             found.append((*(known[name] for name in _DERIVED), places))
     kinds = {name: EVENT_SCHEMA[name] for name in _DERIVED}
-    derived = pl.DataFrame(found, schema={**kinds, "row": pl.List(pl.UInt32)}, orient="row").explode("row")
-    whole = rows.drop(_DERIVED, strict=False).with_row_index("row").join(derived, on="row")
+    derived = pl.DataFrame(found, schema={**kinds, "row": pl.List(pl.UInt32)}, orient="row")
+    places = derived.select("row").with_row_index("group").explode("row", empty_as_null=False).sort("row")
+    kept = rows if places.height == rows.height else rows[places["row"]]
+    whole = kept.with_columns(derived.drop("row")[places["group"]])
     missing = [
         pl.lit(None, kind).alias(name) for name, kind in EVENT_SCHEMA.items() if name not in whole.columns
     ]
@@ -58,9 +60,14 @@ def with_derived(rows: pl.DataFrame, cells: Mapping[str, str], attributes_of: At
     )
 
 
+def has_texts_only(kind: pl.Struct) -> bool:
+    """Tell whether every field of a struct is text."""
+    return all(field.dtype == pl.String for field in kind.fields)
+
+
 def _exact_keys(name: str, kind: pl.DataType) -> Iterator[pl.Expr]:
     """Build what else tells values apart that group as one: 0.0 and -0.0."""
     if kind.is_float():
         yield 1 / pl.col(name) < 0
-    elif isinstance(kind, pl.Struct):
+    elif isinstance(kind, pl.Struct) and not has_texts_only(kind):
         yield pl.col(name).struct.json_encode()

@@ -78,12 +78,14 @@ def store_events(
         counts = ContentCounts(cursor, "events_read")
         for chunk in staged:
             events = number_events(chunk.rows, counts)
-            batch = events.unique("event_key", keep="first", maintain_order=True)
+            batch = events.filter(events["event_key"].is_first_distinct())
             stored = find_stored_events(cursor, project_id, batch["event_key"])
-            batch = batch.filter(~pl.col("event_key").is_in(stored.implode()))
-            known = events.height - batch.height
-            of_over = pl.col("experiment_id").is_in(list(over)).fill_null(value=False)
-            left_out, batch = batch.filter(of_over).height, batch.filter(~of_over)
+            if len(stored):
+                batch = batch.filter(~pl.col("event_key").is_in(stored.implode()))
+            known, left_out = events.height - batch.height, 0
+            if over:
+                of_over = pl.col("experiment_id").is_in(list(over)).fill_null(value=False)
+                left_out, batch = batch.filter(of_over).height, batch.filter(~of_over)
             store.ingest.write_now(project_id, batch)
             imported = imported.plus(
                 Imported(

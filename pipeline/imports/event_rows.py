@@ -16,10 +16,10 @@ from pipeline.events.decode import (
     decode_tracked,
 )
 from pipeline.events.schema import CONVERSION, ConvertEvent, TrackEvent
+from pipeline.events.text_hashes import hash_texts
 from pipeline.events.timestamps import microseconds
 from pipeline.imports.event_contents import CLAIMED_AT, HAS_ID
 from pipeline.imports.plain_events import WITHOUT_ID, decode_plain
-from pipeline.imports.row_contents import keys_of
 from pipeline.sources.tables import LINE, BadRow, Chunk
 from pipeline.sources.times import is_in_calendar
 from pipeline.store.warehouse.events import EVENT_SCHEMA, EventRow, to_batch
@@ -183,7 +183,7 @@ def event_batch(frame: pl.DataFrame, *, received_at: int | None = None) -> pl.Da
     """
     for text, key in KEYED_COLUMNS.items():
         if text in frame.columns:
-            frame = frame.with_columns(keys_of(frame[text]).alias(key))
+            frame = frame.with_columns(hash_texts(frame[text]).alias(key))
     arrival = pl.col("occurred_at") if received_at is None else pl.lit(received_at)
     frame = frame.with_columns(arrival.cast(pl.Int64).alias("received_at"))
     flags = [pl.lit(False).alias(name) for name in ("is_refund", "is_bot") if name not in frame.columns]

@@ -10,8 +10,9 @@ import polars as pl
 from engine.currencies import minor_units
 from engine.design.experiment import Experiment
 from pipeline.events.hashing import hash64
+from pipeline.events.text_hashes import hash_texts
 from pipeline.imports.anonymous_rows import NewRange, StoredSeries, Sums, cumulative_sums, find_new_range
-from pipeline.imports.row_contents import hash_rows, hash_texts, number_rows, numbered_ids
+from pipeline.imports.row_contents import hash_rows, number_rows, numbered_ids
 from pipeline.imports.visitor_rows import CONTENT_UNITS, VisitorColumns
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.imports.content_counts import ContentCounts

@@ -4,6 +4,7 @@ Whatever is unusual (a wrong or rare value, an id that is not ASCII) is left to 
 row, so that what is accepted and every sentence stay those of the API.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import and_
@@ -26,10 +27,10 @@ from pipeline.events.schema import (
     MAX_URL_LENGTH,
     MAX_VALUE,
 )
+from pipeline.events.text_hashes import hash_texts
 from pipeline.events.timestamps import MAX_AHEAD_US, MAX_MILLISECONDS
-from pipeline.imports.derived_columns import AttributesOf, with_derived
+from pipeline.imports.derived_columns import AttributesOf, has_texts_only, with_derived
 from pipeline.imports.event_contents import CLAIMED_AT, HAS_ID
-from pipeline.imports.row_contents import keys_of
 from pipeline.sources.tables import LINE
 from pipeline.store.warehouse.events import EVENT_SCHEMA
 
@@ -150,23 +151,32 @@ def _numbers(rows: pl.DataFrame) -> Iterator[pl.Expr]:
 
 def _checks(rows: pl.DataFrame, attributes: Sequence[str]) -> Iterator[pl.Expr]:
     """Build the checks that rows of both kinds have to pass."""
-    for name in _IDS:
+    filled = [column.name for column in rows if column.null_count() < len(column)]
+    for name in filter(filled.__contains__, _IDS):
         is_id = pl.col(name).str.contains(_ID) & (pl.col(name).str.len_bytes() <= MAX_ID_LENGTH)
         yield pl.col(name).is_null() | (is_id & ~pl.col(name).is_in(list(JUNK_IDS)))
-    for name, limit in _TEXTS.items():
-        is_text = pl.col(name).str.contains(_ASCII) & (pl.col(name).str.len_bytes() <= limit)
+    for name in filter(filled.__contains__, _TEXTS):
+        is_text = pl.col(name).str.contains(_ASCII) & (pl.col(name).str.len_bytes() <= _TEXTS[name])
         yield pl.col(name).is_null() | is_text
     yield pl.col("(has time)")
-    texts = [name for name in rows.columns if rows.schema[name] == pl.String]
-    sizes = [pl.col(name).str.len_bytes().fill_null(0) for name in texts]
-    nested = [
-        pl.col(name).struct.json_encode().str.len_bytes().fill_null(0)
-        for name in attributes
-        if isinstance(rows.schema[name], pl.Struct)
-    ]
+    texts = [name for name in filled if rows.schema[name] == pl.String]
+    nested = itertools.chain.from_iterable(_texts_of(rows.schema[name], name) for name in attributes)
+    sizes = [text.str.len_bytes().fill_null(0) for text in (*(pl.col(name) for name in texts), *nested)]
     room = (MAX_EVENT_BYTES - _JSON_FRAME_BYTES) // _JSON_GROWTH - 40 * rows.width
     room -= sum(len(name.encode()) for name in rows.columns)
-    yield pl.sum_horizontal(*sizes, *nested) <= room
+    yield pl.sum_horizontal(pl.lit(0), *sizes) <= room
+
+
+def _texts_of(kind: pl.DataType, name: str) -> Iterator[pl.Expr]:
+    """Build the texts whose bytes are those of an attribute of several values."""
+    if not isinstance(kind, pl.Struct):
+        return
+    if not has_texts_only(kind):
+        yield pl.col(name).struct.json_encode()
+        return
+    for field in kind.fields:
+        yield pl.col(name).struct.field(field.name)
+        yield pl.lit(f'"{field.name}":null,')
 
 
 def _is_tracked(context: RequestContext) -> pl.Expr:
@@ -220,6 +230,6 @@ def _completed(rows: pl.DataFrame, context: RequestContext) -> pl.DataFrame:
     )
     keyed = kept["visitor_id"].fill_null(kept["user_id"])
     return kept.with_columns(
-        keys_of(keyed).alias("visitor_key"),
-        *(keys_of(kept[f"{name}_id"]).alias(f"{name}_key") for name in ("event", "user", "transaction")),
+        hash_texts(keyed).alias("visitor_key"),
+        *(hash_texts(kept[f"{name}_id"]).alias(f"{name}_key") for name in ("event", "user", "transaction")),
     )

@@ -1,10 +1,12 @@
 """Contents of rows: hashes by which a row is known again, whatever its line and its file."""
 
 from collections.abc import Sequence
+from functools import cache
 
+import numpy as np
 import polars as pl
 
-from pipeline.events.hashing import visitor_keys
+from pipeline.events.text_hashes import hash_texts
 from pipeline.store.warehouse.imports.content_counts import ContentCounts
 
 
@@ -26,26 +28,29 @@ def hash_rows(rows: pl.DataFrame, goals: Sequence[str], *, has_visitors: bool, h
     return hash_texts(rows.select(whole).to_series())
 
 
-def hash_texts(texts: pl.Series) -> pl.Series:
-    """Hash each text (UInt64), in order."""
-    return pl.Series(visitor_keys(texts.to_list()), dtype=pl.UInt64)
-
-
-def keys_of(texts: pl.Series) -> pl.Series:
-    """Hash each text (UInt64), once for each distinct one; null for null."""
-    distinct = texts.drop_nulls().unique()
-    return texts.replace_strict(distinct, hash_texts(distinct), return_dtype=pl.UInt64, default=None)
-
-
 def number_rows(contents: pl.Series, counts: ContentCounts) -> pl.Series:
     """Number each row among the equal ones of this import, from 0; those counted before come first."""
-    within = pl.int_range(pl.len(), dtype=pl.UInt64).over("content")
-    numbers = contents.alias("content").to_frame().select(within).to_series() + counts.count(contents)
+    numbers = counts.count(contents)
     counts.add(contents)
+    is_repeated = contents.is_duplicated()
+    if is_repeated.any():
+        within = pl.int_range(pl.len(), dtype=pl.UInt64).over("content")
+        repeated = contents.alias("content").to_frame().filter(is_repeated).select(within).to_series()
+        numbers = numbers.scatter(is_repeated.arg_true(), numbers.filter(is_repeated) + repeated)
     return numbers
 
 
 def numbered_ids(contents: pl.Series, numbers: pl.Series) -> pl.Series:
     """Build the id `<content>-<number>` of each row, with the hash in 16 hexadecimal digits."""
-    pairs = zip(contents.to_list(), numbers.to_list(), strict=True)
-    return pl.Series([f"{content:016x}-{number}" for content, number in pairs], dtype=pl.String)
+    # Four digits at a time, the first ones first.
+    groups = contents.to_numpy().astype(">u8").view(">u2").reshape(-1, 4).astype(np.uint32)
+    digits = _four_digits()
+    parts = [digits.gather(pl.Series(groups[:, place])).alias(f"digits {place}") for place in range(4)]
+    ids = pl.concat_str(*(part.name for part in parts), pl.lit("-"), pl.col("number").cast(pl.String))
+    return pl.DataFrame([*parts, numbers.alias("number")]).select(ids).to_series()
+
+
+@cache
+def _four_digits() -> pl.Series:
+    """Return the texts of 0 to 65,535 in hexadecimal."""
+    return pl.Series([f"{number:04x}" for number in range(2**16)])

@@ -16,7 +16,6 @@ from pipeline.sources.times import EXAMPLE, utc_microseconds
 _FAULT: Final = "(fault)"
 _AT: Final = "(time)"
 _CENTS: Final = "(cents)"
-_ISO: Final = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
 
 def event_fields(chunk: Chunk, source: Source, *, now_us: int, currency: str) -> Chunk:
@@ -47,7 +46,7 @@ def _fields(source: Source) -> Iterator[pl.Expr]:
         "url": columns.url,
     }
     yield from (_text(name).alias(field) for field, name in texts.items() if name is not None)
-    yield pl.from_epoch(pl.col(_AT), time_unit="us").dt.strftime(_ISO).alias("timestamp")
+    yield pl.from_epoch(pl.col(_AT), time_unit="us").dt.replace_time_zone("UTC").alias("timestamp")
     if source.kind == "exposures":
         named = columns.experiment
         yield pl.lit("exposure").alias("type")

@@ -31,18 +31,30 @@ class StagedRows:
         """Begin with an empty folder on the disk of the warehouse."""
         self._folder = folder
         self._warehouse = warehouse
-        self._chunks: list[tuple[str, int]] = []
+        # Without their rows.
+        self._chunks: list[StagedChunk] = []
 
     def add(self, chunk: StagedChunk) -> None:
         """Write a chunk; DiskFullError where the disk has no room for it."""
         self._warehouse.require_space(more_bytes=int(chunk.rows.estimated_size()))
-        chunk.rows.write_ipc(self._path(len(self._chunks)), compression="lz4")
-        self._chunks.append((chunk.table, chunk.done))
+        # Most columns of events are null in all rows of a chunk; the first one keeps the number of rows.
+        filled = [
+            column.name
+            for place, column in enumerate(chunk.rows)
+            if place == 0 or column.null_count() < len(column)
+        ]
+        chunk.rows.select(filled).write_ipc(self._path(len(self._chunks)), compression="lz4")
+        self._chunks.append(chunk._replace(rows=chunk.rows.clear()))
 
     def __iter__(self) -> Iterator[StagedChunk]:
         """Read the chunks in the order in which they were added."""
-        for number, (table, done) in enumerate(self._chunks):
-            yield StagedChunk(table, pl.read_ipc(self._path(number)), done)
+        for number, chunk in enumerate(self._chunks):
+            filled = pl.read_ipc(self._path(number))
+            schema = chunk.rows.schema
+            nulls = [
+                pl.lit(None, kind).alias(name) for name, kind in schema.items() if name not in filled.columns
+            ]
+            yield chunk._replace(rows=filled.with_columns(nulls).select(*schema))
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{number}.arrow"

@@ -1,18 +1,9 @@
 import mmh3
 
-from pipeline.events.hashing import hash64, visitor_keys
+from pipeline.events.hashing import hash64
 
 
 def test_a_hash_is_the_first_half_of_murmur3_x64_128() -> None:
     # From the 16 bytes of the algorithm, little-endian.
     digest = mmh3.mmh3_x64_128_digest(b"visitor-1", 0)
     assert hash64("visitor-1") == int.from_bytes(digest[:8], "little")
-
-
-def test_keys_keep_the_order_of_ids() -> None:
-    assert visitor_keys(["visitor-1", "é", "visitor-1"]) == [
-        hash64("visitor-1"),
-        hash64("é"),
-        hash64("visitor-1"),
-    ]
-    assert visitor_keys([]) == []

@@ -49,5 +49,6 @@ def test_equal_rows_are_numbered_through_all_chunks(tmp_path: Path) -> None:
 
 
 def test_an_id_has_the_hash_in_sixteen_digits() -> None:
-    ids = numbered_ids(pl.Series([255], dtype=pl.UInt64), pl.Series([3], dtype=pl.UInt64))
-    assert ids.to_list() == ["00000000000000ff-3"]
+    contents = [255, 0x0123456789ABCDEF, 2**64 - 1]
+    ids = numbered_ids(pl.Series(contents, dtype=pl.UInt64), pl.Series([3, 12, 0], dtype=pl.UInt64))
+    assert ids.to_list() == ["00000000000000ff-3", "0123456789abcdef-12", "ffffffffffffffff-0"]

@@ -20,6 +20,16 @@ def test_chunks_come_back_in_order_and_are_removed_at_the_end(store: WorkingStor
     assert list((store.settings.staged_imports_path).iterdir()) == []
 
 
+def test_columns_without_values_keep_their_types(store: WorkingStore) -> None:
+    schema = pl.Schema([("id", pl.Int64), ("at", pl.Datetime("us", "UTC")), ("url", pl.String)])
+    frames = [pl.DataFrame(rows, schema, orient="row") for rows in ([(1, None, "/")], [(None,) * 3] * 2, [])]
+    with staged_rows(store) as staged:
+        for frame in frames:
+            staged.add(StagedChunk("a.csv", frame, 1))
+        read = [chunk.rows for chunk in staged]
+    assert [(one.schema, one.rows()) for one in read] == [(one.schema, one.rows()) for one in frames]
+
+
 def test_a_full_disk_refuses_more_rows(store: WorkingStore, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*, more_bytes: int) -> None:
         raise DiskFullError(f"no room for {more_bytes} bytes")
