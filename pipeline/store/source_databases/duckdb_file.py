@@ -40,7 +40,8 @@ def read_duckdb_file(path: Path, query: Query, *, rows: int) -> Iterator[pl.Data
             yield pl.DataFrame(reader.schema.empty_table())
             for batch in reader:
                 yield pl.DataFrame(batch)
-        except duckdb.Error as error:
+        except (duckdb.Error, OSError, ValueError) as error:
+            # An error in the middle of the rows comes from Arrow's reader, as one of these.
             raise SourceDatabaseError(_sentence(error)) from error
 
 
@@ -58,5 +59,5 @@ def _qualified(connection: duckdb.DuckDBPyConnection, query: Query) -> Query:
     return Query(table=f"{schema}.{schema}.{table}") if same else query
 
 
-def _sentence(error: duckdb.Error) -> str:
+def _sentence(error: Exception) -> str:
     return str(error).partition("\n")[0]

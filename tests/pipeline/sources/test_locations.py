@@ -84,6 +84,25 @@ def test_a_schema_with_the_name_of_its_file_is_read(tmp_path: Path) -> None:
             connection.execute("CREATE OR REPLACE TABLE shop.shop.orders AS SELECT 2 AS id")
 
 
+@pytest.mark.parametrize("how", ["replaced", "overwritten", "truncated"])
+def test_a_duckdb_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, how: str) -> None:
+    path, other = tmp_path / "shop.duckdb", tmp_path / "other.duckdb"
+    for file, rows in ((path, 300_000), (other, 310_000)):
+        with duckdb.connect(str(file)) as connection:
+            connection.execute("CREATE TABLE orders AS SELECT hash(range) AS id FROM range(?)", [rows])
+    chunks = read_tables(find_tables([str(path)], query=ORDERS))
+    read = [next(chunks), next(chunks)]
+    if how == "replaced":
+        other.replace(path)
+    else:
+        path.write_bytes(other.read_bytes() if how == "overwritten" else b"")
+    with pytest.raises(
+        UnreadableSourceError, match=r"^shop\.duckdb changed while it was read; import it again"
+    ):
+        list(chunks)
+    assert [chunk.rows.height for chunk in read] == [0, 50_000]
+
+
 def test_databases_on_two_ports_are_two_tables() -> None:
     urls = [f"postgresql://me:pw@host:{port}/db" for port in (5432, 5433)]
     assert [table.name for table in find_tables(urls, query=ORDERS)] == [
