@@ -95,12 +95,12 @@ def import_run(store: RunStores, run: Run, report: ReportProgress) -> RunResult:
         defined = find_source(store, project, run.parameters["source"])
         found = import_described(store, project, defined, _progress_of(defined.tables(), report))
         experiments, is_running = found.experiments, is_still_running(defined.source)
-        result = _result(project, found.imported, experiments)
+        result = result_of(project, found.imported, experiments)
         result["watermark"] = msgspec.to_builtins(found.watermark)
     else:
         imported, is_running = _import_upload(store, project, run, report)
         experiments = experiments_of(imported)
-        result = _result(project, imported, experiments)
+        result = result_of(project, imported, experiments)
     store.rollup.refresh(project.id)
     judge(store, project, experiments, running=is_running)
     return RunResult(events=result["events"]["new"], result=result)
@@ -210,7 +210,7 @@ def _import_left(store: RunStores, project: Project, file: str, report: ReportPr
             for one in experiments
         ]
         write(CommandOutcome(files=imported, reported=tuple(reported)))
-        result = _result(project, imported, experiments)
+        result = result_of(project, imported, experiments)
         return RunResult(events=imported.events, result=result)
     done: list[ImportedSource] = []
     sources = [one.defined for one in left.sources]
@@ -233,7 +233,7 @@ def _import_left(store: RunStores, project: Project, file: str, report: ReportPr
         for one, defined in zip(done, sources, strict=True)
     ]
     write(CommandOutcome(sources=tuple(done), reported=tuple(one for part in judged for one in part)))
-    results = [_result(project, one.imported, one.experiments) for one in done]
+    results = [result_of(project, one.imported, one.experiments) for one in done]
     named = [{"source": one.name, **result} for one, result in zip(done, results, strict=True)]
     return RunResult(events=sum(one.imported.events for one in done), result={"sources": named})
 
@@ -244,7 +244,7 @@ def _progress_of(tables: Sequence[Table], report: ReportProgress) -> OnProgress:
     return lambda stage, done: report({"stage": stage, "done": done, "total": total})
 
 
-def _result(project: Project, imported: Imported, experiments: Iterable[Experiment]) -> dict[str, Any]:
+def result_of(project: Project, imported: Imported, experiments: Iterable[Experiment]) -> dict[str, Any]:
     """Describe an import for its record."""
     return {
         "project_id": project.id,

@@ -75,13 +75,13 @@ class Runner:
                 self._workers.submit(self._take_turn, project_id)
                 self._woken.add(project_id)
 
-    def carry_out(self, run: Run) -> Ended:
+    def carry_out(self, run: Run, work: Work | None = None) -> Ended:
         """Record a new run and carry it out in this thread, after the one of its project under way.
 
-        NotFoundError for an unknown project.
+        It does `work`, or that of its kind. NotFoundError for an unknown project.
         """
         with self._turns.wait(run.project_id):
-            return self._carry_out(self._catalog.runs.add(run))
+            return self._carry_out(self._catalog.runs.add(run), work)
 
     def refresh(self, project_id: str) -> None:
         """Count a project's new events as scheduled, unless a run of it is under way.
@@ -94,7 +94,7 @@ class Runner:
                 return
             now = self._clock()
             run = Run(project_id=project_id, kind="rollup", trigger="schedule", created_at=now)
-            ended = self._attempt(run.started(now=now), lambda _progress: None)
+            ended = self._attempt(run.started(now=now), self._work[run.kind], lambda _progress: None)
             if self._is_news(ended.run):
                 self._catalog.runs.add(ended.run)
         if ended.error is not None:
@@ -137,7 +137,7 @@ class Runner:
             logger.error("run %s (%s) failed: %s", run.id, run.kind, ended.run.error, exc_info=ended.error)
         return True
 
-    def _carry_out(self, run: Run) -> Ended:
+    def _carry_out(self, run: Run, work: Work | None = None) -> Ended:
         running = self._catalog.runs.save(run.started(now=self._clock()))
         saved_at = -PROGRESS_SECONDS
 
@@ -150,7 +150,7 @@ class Runner:
                 with suppress(CatalogBusyError):
                     self._catalog.runs.save(replace(running, progress=progress))
 
-        ended = self._attempt(running, report)
+        ended = self._attempt(running, work or self._work[run.kind], report)
         # What a stop interrupts goes on, or is marked, at the next start.
         is_stopped = isinstance(ended.error, STOPPED)
         if not is_stopped and (ended.error is None or not self._stopping.is_set()):
@@ -166,7 +166,7 @@ class Runner:
         except Exception:
             logger.exception("files of run %s (%s) could not be removed", ended.id, ended.kind)
 
-    def _attempt(self, running: Run, report: ReportProgress) -> Ended:
+    def _attempt(self, running: Run, work: Work, report: ReportProgress) -> Ended:
         """Do the work of a run; its last progress stays in its record."""
         noted: dict[str, Any] = {}
 
@@ -175,7 +175,7 @@ class Runner:
             report(dict(noted))
 
         try:
-            found = self._work[running.kind](running, note)
+            found = work(running, note)
         except NO_FAILURES:
             raise
         except BaseException as raised:  # noqa: BLE001 - recorded, and logged or raised by the callers

@@ -150,7 +150,8 @@ class _Printed:
 
 def _import_here(printed: _Printed, named: "NamedProject", tables: "Sequence[Table]") -> None:
     """Import in this process, which owns the store meanwhile."""
-    from pipeline.runs.import_work import import_files, report_of
+    from pipeline.runs.import_work import report_of
+    from pipeline.runs.own_imports import import_own_files
 
     asked = printed.asked
     with opened_store(printed.data_dir) as store:
@@ -158,7 +159,7 @@ def _import_here(printed: _Printed, named: "NamedProject", tables: "Sequence[Tab
         with progress() as bar:
             size = sum(table.size for table in tables)
             task = bar.add_task(_description(tables), total=size or None)
-            imported = import_files(store, target, tables, asked, partial(show_storing, bar, task))
+            imported = import_own_files(store, target, tables, asked, partial(show_storing, bar, task))
         printed.numbers(imported, target)
         store.rollup.refresh(target.id)
         if imported.experiment is not None:

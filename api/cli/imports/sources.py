@@ -161,14 +161,15 @@ def _refresh(store: "PipelineServices", done: "Sequence[Done]") -> None:
 
 
 def _import_one(store: "PipelineServices", defined: "DefinedSource", target_of: "TargetOf") -> "Done":
-    from pipeline.runs.import_work import REFUSALS, import_described
+    from pipeline.runs.import_work import REFUSALS
+    from pipeline.runs.own_imports import import_own_source
 
     target = target_of(defined, store.catalog)
     try:
         with progress() as bar:
             size = sum(table.size for table in defined.tables())
             task = bar.add_task(defined.name, total=size or None)
-            return target, import_described(store, target, defined, partial(show_storing, bar, task))
+            return target, import_own_source(store, target, defined, partial(show_storing, bar, task))
     except REFUSALS as error:
         raise CommandError(f"nothing of the source {defined.name} was imported: {error}") from error
 

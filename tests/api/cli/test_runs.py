@@ -45,6 +45,13 @@ def break_events(data_dir: Path, project_id: str) -> None:
         warehouse.execute(f'ALTER TABLE "events_{project_id}" DROP COLUMN occurred_at')
 
 
+def test_an_import_is_listed(run: Run, tmp_path: Path, experiment: str) -> None:
+    (imported,) = run("runs", "--data-dir", tmp_path, "--kind", "import", "--json").json["runs"]
+    assert (imported["trigger"], imported["status"]) == ("command_line", "done")
+    assert imported["source"] == "visits.csv"
+    assert imported["result"]["experiment_ids"] == [experiment]
+
+
 def test_a_rollup_ends_with_0_done_3_drift_and_4_failed(run: Run, tmp_path: Path, experiment: str) -> None:
     done = run("rollup", "--data-dir", tmp_path)
     assert (done.status, "visits" in done.out, "up to date already" in done.out) == (0, True, True)
@@ -59,7 +66,7 @@ def test_a_rollup_ends_with_0_done_3_drift_and_4_failed(run: Run, tmp_path: Path
     failed = run("rollup", "--data-dir", tmp_path, "--full")
     assert (failed.status, "failed: " in failed.out) == (FAILED, True)
     listed = run("runs", "--data-dir", tmp_path, "--json").json["runs"]
-    assert [one["status"] for one in listed] == ["failed", "done", "drift", "done"]
+    assert [one["status"] for one in listed] == ["failed", "done", "drift", "done", "done"]
     assert {one["trigger"] for one in listed} == {"command_line"}
     assert failed.out.count("\n") == 1
 
