@@ -10,7 +10,7 @@ from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.warehouse import events, published
 
 
-def remove_deleted(services: PipelineServices) -> None:
+def remove_deleted_projects(services: PipelineServices) -> None:
     """Remove the stored data of deleted projects and experiments; ExceptionGroup of the failures.
 
     The catalog loses a project first, so that no reader finds a project without its data; where the process

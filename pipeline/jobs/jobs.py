@@ -12,7 +12,7 @@ from engine.design.project import Project
 from engine.local_days import local_day
 from pipeline.disk_space import DiskFullError
 from pipeline.jobs.bandits import move_weights
-from pipeline.jobs.deletion import remove_deleted
+from pipeline.jobs.deletion import remove_deleted_projects
 from pipeline.jobs.lifecycle import (
     CONVERSION_LIMIT,
     VISITOR_LIMIT,
@@ -122,11 +122,6 @@ def record_due_looks(services: PipelineServices) -> None:
 def move_bandit_weights(services: PipelineServices) -> None:
     """Update the traffic weights of running bandits."""
     move_weights(services.catalog, services.results, clock=services.clock)
-
-
-def remove_deleted_projects(services: PipelineServices) -> None:
-    """Remove the stored data of deleted projects and experiments."""
-    remove_deleted(services)
 
 
 def write_snapshots(services: PipelineServices) -> None:

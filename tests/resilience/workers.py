@@ -28,6 +28,7 @@ import api.cli.report_table
 import pipeline.imports.importer  # noqa: F401  # imported before the fork
 from pipeline.ingest import loader
 from pipeline.jobs import jobs
+from pipeline.jobs.deletion import remove_deleted_projects
 from pipeline.services import PipelineServices, open_pipeline
 from pipeline.settings import Settings
 from pipeline.store.catalog.errors import NotFoundError
@@ -165,7 +166,7 @@ def delete_project(services: PipelineServices) -> None:
     gone = "prj_gone"
     with suppress(NotFoundError):
         services.catalog.projects.delete(services.catalog.projects.find(gone).account_id, gone, actor="test")
-    jobs.remove_deleted_projects(services)
+    remove_deleted_projects(services)
 
 
 def move_by_schedule(services: PipelineServices) -> None:

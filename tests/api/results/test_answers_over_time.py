@@ -14,7 +14,7 @@ from api.results.kept_answers import LONGEST, EncodedAnswer
 from engine.design import lifecycle
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
-from pipeline.jobs.deletion import remove_deleted
+from pipeline.jobs.deletion import remove_deleted_projects
 from pipeline.store.catalog.catalog import Catalog
 from tests.api.results.reads import VIEWS, Reader, data_of
 from tests.builders import STARTED
@@ -200,7 +200,7 @@ def test_a_deleted_experiment_leaves_no_answers(reader: Reader) -> None:
     assert reader.kept.bytes_kept > 0
     store = reader.store
     store.catalog.projects.delete(reader.project.account_id, reader.project.id, actor="test")
-    remove_deleted(store)
+    remove_deleted_projects(store)
     assert reader.kept.bytes_kept == 0
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
-from pipeline.jobs.deletion import remove_deleted
+from pipeline.jobs.deletion import remove_deleted_projects
 from pipeline.runs.command_imports import CommandImport, leave_import
 from pipeline.runs.import_work import projects_with_imports
 from pipeline.runs.uploads import Upload
@@ -34,7 +34,7 @@ def delete(store: WorkingStore, project: Project) -> None:
 
 
 def sweep(store: WorkingStore) -> None:
-    remove_deleted(store)
+    remove_deleted_projects(store)
 
 
 def stored(store: WorkingStore) -> tuple[list[str], list[str]]:

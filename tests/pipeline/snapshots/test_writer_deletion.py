@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.jobs.deletion import remove_deleted
+from pipeline.jobs.deletion import remove_deleted_projects
 from pipeline.jobs.jobs import write_snapshots
 from pipeline.store.catalog.errors import NotFoundError
 from tests.pipeline.snapshots.counted_projects import counted, folder_of
@@ -16,7 +16,7 @@ def test_a_deleted_projects_snapshot_goes_with_its_data(store: WorkingStore) -> 
     store.catalog.projects.delete(project.account_id, project.id, actor="test")
     with pytest.raises(NotFoundError):
         store.snapshots.write(project.id)
-    remove_deleted(store)
+    remove_deleted_projects(store)
     assert store.snapshots.stored_projects() == [kept.id]
     assert [path.name for path in store.snapshots.folder.iterdir()] == [kept.id]
 
