@@ -85,7 +85,7 @@ def open_pipeline(
         stack.callback(snapshots.close)
         # Runs that are under way by their records were those of a process that has ended.
         catalog.runs.recover(now=clock())
-        remove_left_imports(settings, catalog.runs.all_queued())
+        remove_left_imports(settings, catalog.runs.all_unended())
         runner = Runner(catalog, run_work(catalog, warehouse, rollup, snapshots), clock=clock)
         stack.callback(runner.close)
         results = Results(warehouse, rollup, catalog.recorded_looks, settings)

@@ -24,6 +24,7 @@ from pipeline.jobs.lifecycle import (
 )
 from pipeline.jobs.look_recording import record_looks
 from pipeline.run_each import run_each
+from pipeline.runs.import_work import LEFT_FILES_KEPT_FOR, remove_left_imports
 from pipeline.services import PipelineServices
 from pipeline.settings import Settings
 from pipeline.snapshots.writer import SnapshotStoppedError
@@ -144,6 +145,12 @@ def forget_old_runs(services: PipelineServices) -> None:
     services.catalog.runs.delete_old(now=services.clock())
 
 
+def remove_left_import_files(services: PipelineServices) -> None:
+    """Remove files of imports that no run and no command awaits any more."""
+    before = services.clock() - LEFT_FILES_KEPT_FOR
+    remove_left_imports(services.settings, services.catalog.runs.all_unended(), before=before)
+
+
 def forget_expired_replies(services: PipelineServices) -> None:
     """Delete stored replies that have expired."""
     services.catalog.idempotency_keys.delete_expired(now=services.clock())
@@ -168,6 +175,7 @@ JOBS: Final = (
     Job("forget_expired_replies", lambda _: 60 * _MINUTE, forget_expired_replies),
     Job("start_queued_runs", lambda _: _MINUTE, start_queued_runs),
     Job("forget_old_runs", lambda _: 60 * _MINUTE, forget_old_runs),
+    Job("remove_left_import_files", lambda _: 60 * _MINUTE, remove_left_import_files),
 )
 
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -19,7 +20,7 @@ from pipeline.settings import Settings
 from pipeline.sources.definition import Source
 from pipeline.sources.definition_files import DefinedSource
 from pipeline.sources.tables import UnreadableSourceError
-from pipeline.store.private_files import OWNERS_FILE, make_private_folder, write_for_owner
+from pipeline.store.private_files import OWNERS_FILE, make_private_folder, remove_files, write_for_owner
 from pipeline.store.source_databases.queries import Query
 
 _OUTCOME: Final = ".outcome"
@@ -142,11 +143,15 @@ def remove_outcome(settings: Settings, file: str) -> None:
     (settings.command_imports_path / f"{file}{_OUTCOME}").unlink(missing_ok=True)
 
 
-def remove_old_imports_left(settings: Settings, awaited: Collection[str]) -> None:
-    """Remove files of imports that are not awaited any more, such as those of commands that were killed."""
-    for path in settings.command_imports_path.glob("*"):
-        if path.name.removesuffix(_OUTCOME) not in awaited:
-            path.unlink(missing_ok=True)
+def remove_old_imports_left(
+    settings: Settings, awaited: Collection[str], *, before: datetime | None = None
+) -> None:
+    """Remove files of imports that are not awaited any more, such as those of commands that were killed.
+
+    Where commands may wait for their outcomes, only those last written `before` a time.
+    """
+    files = settings.command_imports_path.glob("*")
+    remove_files((path for path in files if path.name.removesuffix(_OUTCOME) not in awaited), before=before)
 
 
 def _write(path: Path, content: CommandImport | CommandOutcome) -> None:

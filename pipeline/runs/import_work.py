@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import PurePath
 from typing import Any, Final
@@ -49,6 +50,8 @@ from pipeline.sources.locations import find_tables
 from pipeline.sources.tables import Table, UnreadableSourceError
 from pipeline.store.catalog.runs.run_record import Run, RunResult
 
+# A command that was killed, or stopped waiting, reads no outcome.
+LEFT_FILES_KEPT_FOR: Final = timedelta(days=1)
 # Rejected rows that a run's result names; further ones are counted.
 ROWS_NAMED: Final = 100
 OnProgress = Callable[[Stage, int], None]
@@ -63,11 +66,18 @@ def remove_import_files(settings: Settings, ended: Run) -> None:
         remove_import_left(settings, file)
 
 
-def remove_left_imports(settings: Settings, queued: Iterable[Run]) -> None:
-    """Remove uploaded files, and what commands left, of imports that will not be carried out any more."""
-    imports = [run for run in queued if run.kind == "import"]
-    remove_left_uploads(settings, {run.id for run in imports})
-    remove_old_imports_left(settings, {str(run.parameters.get("command_file")) for run in imports})
+def remove_left_imports(
+    settings: Settings, unended: Iterable[Run], *, before: datetime | None = None
+) -> None:
+    """Remove uploaded files, what commands left, and outcomes, of all imports but the `unended` ones.
+
+    While the service runs, only those last written `before` a time: uploads may be under way, and commands
+    about to read their outcomes.
+    """
+    imports = [run for run in unended if run.kind == "import"]
+    remove_left_uploads(settings, {run.id for run in imports}, before=before)
+    files = {str(run.parameters.get("command_file")) for run in imports}
+    remove_old_imports_left(settings, files, before=before)
 
 
 def projects_with_imports(settings: Settings) -> set[str]:

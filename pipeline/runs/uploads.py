@@ -4,6 +4,7 @@ import hashlib
 import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from shutil import rmtree
 from typing import IO, Final
@@ -12,7 +13,7 @@ from pipeline.disk_space import disk_full_errors, require_space
 from pipeline.settings import Settings
 from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.catalog.ids import new_id
-from pipeline.store.private_files import OWNERS_FILE, make_private_folder, sync_folder
+from pipeline.store.private_files import OWNERS_FILE, make_private_folder, remove_files, sync_folder
 
 _PART: Final = ".part"
 # Files that wait for their imports take at most so many times the limit of one: of a project, of an account.
@@ -167,11 +168,15 @@ def remove_uploads(settings: Settings, project_id: str) -> None:
     rmtree(_folder(settings, project_id), ignore_errors=True)
 
 
-def remove_left_uploads(settings: Settings, awaited: Collection[str]) -> None:
-    """Remove files of which a killed process left a part, and those of runs that are not awaited any more."""
-    for path in settings.uploads_path.glob("*/*"):
-        if path.stem not in awaited:
-            path.unlink(missing_ok=True)
+def remove_left_uploads(
+    settings: Settings, awaited: Collection[str], *, before: datetime | None = None
+) -> None:
+    """Remove files of which a killed process left a part, and those of runs that are not awaited any more.
+
+    Where uploads may be under way, only those last written `before` a time.
+    """
+    files = settings.uploads_path.glob("*/*")
+    remove_files((path for path in files if path.stem not in awaited), before=before)
 
 
 def _folder(settings: Settings, project_id: str) -> Path:

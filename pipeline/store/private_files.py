@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -63,6 +64,14 @@ def write_for_owner(folder: Path, name: str, content: bytes) -> None:
         os.rename(draft, name, src_dir_fd=opened, dst_dir_fd=opened)
     finally:
         os.close(opened)
+
+
+def remove_files(paths: Iterable[Path], *, before: datetime | None = None) -> None:
+    """Remove files, or only those that were last written `before` a time; OSError."""
+    for path in paths:
+        with suppress(FileNotFoundError):
+            if before is None or path.stat().st_mtime < before.timestamp():
+                path.unlink()
 
 
 def sync_folder(folder: Path) -> None:

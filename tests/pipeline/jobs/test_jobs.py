@@ -1,4 +1,5 @@
 import logging
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,6 +12,7 @@ from pipeline.jobs.jobs import (
     forget_old_runs,
     rebuild_after_midnight,
     refresh_results,
+    remove_left_import_files,
     start_queued_runs,
     write_snapshots,
 )
@@ -146,6 +148,28 @@ def test_nights_and_snapshots_are_recorded_as_runs(store: WorkingStore) -> None:
     }
     forget_old_runs(a_services(store, STARTED + timedelta(days=3650)))
     assert store.catalog.runs.page(project.id).total == 0
+
+
+def test_files_of_imports_that_nothing_awaits_are_removed_after_a_day(store: WorkingStore) -> None:
+    project = store.add_project()
+    parameters = {"command_file": "import_queued"}
+    run = Run(project_id=project.id, kind="import", trigger="api", parameters=parameters, created_at=STARTED)
+    store.catalog.runs.add(run)
+    settings = store.settings
+    left = [
+        settings.command_imports_path / name for name in ("import_queued", "import_a", "import_b.outcome")
+    ]
+    uploads = [settings.uploads_path / project.id / name for name in (f"{run.id}.csv", "upload_c.part")]
+    for path in (*left, *uploads):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        os.utime(path, (STARTED.timestamp(), STARTED.timestamp()))
+    remove_left_import_files(a_services(store, STARTED + timedelta(days=1)))
+    assert [path.exists() for path in (*left, *uploads)] == [True] * 5
+    for status in ("queued", "running"):
+        store.catalog.runs.save(replace(run, status=status))
+        remove_left_import_files(a_services(store, STARTED + timedelta(days=1, seconds=1)))
+        assert [path.exists() for path in (*left, *uploads)] == [True, False, False, True, False]
 
 
 def test_runs_that_are_still_queued_are_carried_out(store: WorkingStore) -> None:

@@ -104,10 +104,11 @@ class Runs:
             row = connection.execute(query).mappings().one_or_none()
         return None if row is None else _run_from(row)
 
-    def all_queued(self) -> list[Run]:
-        """List the queued runs of all projects."""
+    def all_unended(self) -> list[Run]:
+        """List the runs of all projects that are queued or under way."""
+        query = select(runs).where(runs.c.status.in_(("queued", "running")))
         with self._database.read() as connection:
-            rows = connection.execute(select(runs).where(runs.c.status == "queued")).mappings().all()
+            rows = connection.execute(query).mappings().all()
         return [_run_from(row) for row in rows]
 
     def projects_with_queued(self) -> list[str]:
