@@ -24,6 +24,8 @@ CHAIN = 3
 ATTEMPTS = 20
 # The file that an import reads, beside the store.
 IMPORTED = "visitors.csv"
+# The files that describe sources, beside the store.
+SOURCES = ("seen.toml", "orders.toml")
 # The file in which a worker notes the requests that were answered, beside the store.
 ACKNOWLEDGED = "acknowledged"
 State = dict[str, Any]

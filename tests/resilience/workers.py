@@ -24,8 +24,10 @@ from typing import Any, Final
 
 import api.cli.app
 import api.cli.imports.importing
+import api.cli.imports.sources
 import api.cli.report_table
-import pipeline.imports.importer  # noqa: F401  # imported before the fork
+import pipeline.imports.importer
+import pipeline.imports.source_import  # noqa: F401  # imported before the fork
 from pipeline.ingest import loader
 from pipeline.jobs import jobs
 from pipeline.jobs.deletion import remove_deleted_projects
@@ -35,7 +37,7 @@ from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.spool import spool
 from tests.builders import NOW
 from tests.pipeline.working_store import a_purchase, a_working_store, an_event, an_exposure
-from tests.resilience.kills import ACKNOWLEDGED, IMPORTED
+from tests.resilience.kills import ACKNOWLEDGED, IMPORTED, SOURCES
 
 # The next day: a night has passed, and every scheduled window.
 LATER: Final = NOW + timedelta(days=1)
@@ -183,6 +185,15 @@ def import_file(data_dir: Path, points: Points) -> None:
         api.cli.app.main()
 
 
+def import_sources(data_dir: Path, points: Points) -> None:
+    points.begin()
+    sys.argv = ["truelift", "import", "--data-dir", str(data_dir)]
+    for name in SOURCES:
+        sys.argv += ["--source", str(data_dir.parent / name)]
+    with suppress(SystemExit):
+        api.cli.app.main()
+
+
 WORK: Final[dict[str, Work]] = {
     "append": append_and_die,
     "publication": on_services(jobs.refresh_results),
@@ -193,6 +204,7 @@ WORK: Final[dict[str, Work]] = {
     "schedule": on_services(move_by_schedule),
     "opening": open_services,
     "import": import_file,
+    "source import": import_sources,
     "ingest": acknowledge_and_load,
 }
 
