@@ -44,7 +44,7 @@ def hash_texts(texts: pl.Series) -> pl.Series:
 def _words_at_each_byte(texts: pl.Series) -> _Words:
     """Lay the texts out one after the other; element i is the word of the 8 bytes from byte i on."""
     # The last text is read as if a block followed it.
-    joined = bytearray(texts.str.join("").item().encode()) + bytes(_BLOCK_BYTES)
+    joined = (texts.str.join("").item() + "\0" * _BLOCK_BYTES).encode()
     return np.ndarray((len(joined) - _WORD_BYTES + 1,), "<u8", joined, strides=(1,))
 
 

@@ -1,6 +1,6 @@
 """Import of tables of events into the store."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final, Literal
 
 import polars as pl
@@ -13,6 +13,7 @@ from pipeline.imports.event_rows import read_event_rows
 from pipeline.imports.import_result import Imported, ImportStores, require_few_bad_rows
 from pipeline.imports.staged_rows import StagedChunk, staged_rows
 from pipeline.sources.tables import Table, read_tables
+from pipeline.store.warehouse.events import ROW_GROUP_ROWS
 from pipeline.store.warehouse.imports.content_counts import ContentCounts
 from pipeline.store.warehouse.imports.stored_rows import find_stored_events
 
@@ -68,15 +69,16 @@ def store_events(
     over: Collection[str] = (),
     on_progress: OnProgress = NO_PROGRESS,
 ) -> Imported:
-    """Store the new ones of staged events: each chunk is compared with the store and committed.
+    """Store the new ones of staged events, as many at once as a row group of the store has.
 
-    New exposures of the experiments with an id in `over` are left out.
+    Each such chunk is compared with the store and committed. New exposures of the experiments with an id in
+    `over` are left out.
     """
     imported = Imported()
     store.ingest.load()
     with store.warehouse.cursor() as cursor:
         counts = ContentCounts(cursor, "events_read")
-        for chunk in staged:
+        for chunk in _in_row_groups(staged):
             events = number_events(chunk.rows, counts)
             batch = events.filter(events["event_key"].is_first_distinct())
             stored = find_stored_events(cursor, project_id, batch["event_key"])
@@ -98,3 +100,15 @@ def store_events(
             )
             on_progress("storing", chunk.done)
     return imported
+
+
+def _in_row_groups(chunks: Iterable[StagedChunk]) -> Iterator[StagedChunk]:
+    """Yield the rows of chunks again, in order, as chunks of ROW_GROUP_ROWS and a last one."""
+    waiting: StagedChunk | None = None
+    for chunk in chunks:
+        waiting = chunk if waiting is None else chunk._replace(rows=pl.concat([waiting.rows, chunk.rows]))
+        while waiting.rows.height >= ROW_GROUP_ROWS:
+            yield waiting._replace(rows=waiting.rows[:ROW_GROUP_ROWS].rechunk())
+            waiting = waiting._replace(rows=waiting.rows[ROW_GROUP_ROWS:])
+    if waiting is not None:
+        yield waiting._replace(rows=waiting.rows.rechunk())

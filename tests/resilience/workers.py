@@ -28,6 +28,7 @@ import api.cli.imports.sources
 import api.cli.report_table
 import pipeline.imports.importer
 import pipeline.imports.source_import  # noqa: F401  # imported before the fork
+from pipeline.imports import event_import
 from pipeline.ingest import loader
 from pipeline.jobs import jobs
 from pipeline.jobs.deletion import remove_deleted_projects
@@ -186,6 +187,8 @@ def import_file(data_dir: Path, points: Points) -> None:
 
 
 def import_sources(data_dir: Path, points: Points) -> None:
+    # Several commits.
+    vars(event_import)["ROW_GROUP_ROWS"] = 20_000
     points.begin()
     sys.argv = ["truelift", "import", "--data-dir", str(data_dir)]
     for name in SOURCES:

@@ -1,9 +1,14 @@
 """Files of events, imported once and again."""
 
+from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from engine.design.project import Project
-from pipeline.imports.event_import import import_events
+from pipeline.imports import event_import
+from pipeline.imports.event_import import Stage, import_events
+from pipeline.sources import tables
 from pipeline.sources.locations import find_tables
 from pipeline.store.warehouse import events
 from tests.pipeline.working_store import WorkingStore
@@ -54,3 +59,22 @@ def test_equal_events_without_ids_count_within_a_command_and_are_repeats_in_a_la
     # Read as one, the files have one event of each kind more.
     assert imported(store, project, two, one) == (2, 3)
     assert imported(store, project, one, two) == (0, 5)
+
+
+def test_events_are_stored_a_row_group_at_a_time_in_their_order(
+    tmp_path: Path, store: WorkingStore, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "CHUNK_ROWS", 2)
+    monkeypatch.setattr(event_import, "ROW_GROUP_ROWS", 3)
+    names = ["e1", "e2", "e3", "e4", "e1", "e5", "e6"]
+    path = a_file(tmp_path, *(f"{name},{PAGE}" for name in names))
+    stages: list[Stage] = []
+    result = import_events(
+        find_tables([str(path)]), project, store=store, on_progress=lambda stage, _done: stages.append(stage)
+    )
+    assert (result.events, result.known_events) == (6, 1)
+    # The file has four chunks of at most two rows, and three groups.
+    assert Counter(stages) == {"reading": 4, "storing": 3}
+    with store.warehouse.cursor() as cursor:
+        query = f'SELECT event_id FROM "{events.table_name(project.id)}" ORDER BY seq'  # noqa: S608
+        assert [name for (name,) in cursor.execute(query).fetchall()] == list(dict.fromkeys(names))
