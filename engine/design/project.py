@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from engine.design import project_settings
+from engine.design.validation.input_records import read_record
 from engine.design.validation.parsing import fields_of, merged, unknown_fields
 from engine.design.validation.record_fields import ASSIGNED, INTERNAL, assigned, writable
 from engine.design.validation.records import RecordRule, problems_in, records_of, validate
@@ -178,12 +179,7 @@ def rotate_sdk_key(project: Project, fields: Mapping[str, Any], *, new_key: str,
 
     Raises InvalidDesignError for a wrong grace period, or where too many earlier keys still work.
     """
-    given = fields_of(fields, "a rotation")
-    problems = problems_in(given, SdkKeyRotation)
-    problems += unknown_fields(given, writable(SdkKeyRotation), (), "a rotation")
-    if problems:
-        raise InvalidDesignError(problems)
-    until = now + timedelta(hours=record_of(given, SdkKeyRotation).grace_period_hours)
+    until = now + timedelta(hours=read_record(fields, SdkKeyRotation, "a rotation").grace_period_hours)
     current = PreviousSdkKey(sdk_key=project.sdk_key, valid_until=until)
     earlier = (
         replace(key, valid_until=min(key.valid_until, until)) for key in project.valid_previous_keys(now)

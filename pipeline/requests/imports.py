@@ -10,15 +10,12 @@ from typing import Annotated, Any, ClassVar, Final
 import msgspec
 
 from engine.design.validation.check import Check, check_with
-from engine.design.validation.parsing import fields_of, unknown_fields
-from engine.design.validation.record_fields import writable
-from engine.design.validation.records import Record, RecordRule, problems_in, validate
+from engine.design.validation.input_records import read_record
+from engine.design.validation.records import Record, RecordRule, validate
 from engine.design.validation.values import optional, shown
 from engine.errors import InvalidDesignError, Problem
-from engine.typed_records import record_of
 from pipeline.store.catalog.runs.run_record import Run, Trigger
 
-_WHAT: Final = "an import"
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
@@ -105,12 +102,7 @@ def source_import(
     project_id: str, fields: Mapping[str, Any], *, run_key: str | None, trigger: Trigger, now: datetime
 ) -> Run:
     """Build the queued run of a source from JSON-like input; InvalidDesignError with every problem."""
-    given = fields_of(fields, _WHAT)
-    problems = problems_in(given, ImportRequest)
-    problems += unknown_fields(given, writable(ImportRequest), (), _WHAT)
-    if problems:
-        raise InvalidDesignError(problems)
-    asked = record_of(given, ImportRequest)
+    asked = read_record(fields, ImportRequest, "an import")
     origin = {"source": asked.source} if asked.source is not None else {"command_file": asked.command_file}
     return Run(
         project_id=project_id,

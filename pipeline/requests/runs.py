@@ -6,18 +6,16 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar, Final
 
 from engine.design.validation.check import Check, check_with
-from engine.design.validation.parsing import fields_of, unknown_fields
-from engine.design.validation.record_fields import writable
-from engine.design.validation.records import Record, RecordRule, keys_of, problems_in, validate
+from engine.design.validation.input_records import read_record
+from engine.design.validation.records import Record, RecordRule, keys_of, validate
 from engine.design.validation.values import choice, optional, shown, text
-from engine.errors import InvalidDesignError, Problem
+from engine.errors import Problem
 from engine.local_days import read_day
 from engine.typed_records import record_of
 from pipeline.store.catalog.runs.run_record import Run
 
 KINDS: Final = ("rollup", "rebuild", "snapshot")
 TRIGGERS: Final = ("api", "command_line")
-_WHAT: Final = "a run"
 
 
 @check_with(type="string", format="date")
@@ -88,12 +86,7 @@ class RunRequest:
 
 def read_run(project_id: str, fields: Mapping[str, Any], *, now: datetime) -> Run:
     """Build the queued run of a project from JSON-like input; InvalidDesignError with every problem."""
-    given = fields_of(fields, _WHAT)
-    problems = problems_in(given, RunRequest)
-    problems += unknown_fields(given, writable(RunRequest), (), _WHAT)
-    if problems:
-        raise InvalidDesignError(problems)
-    asked = record_of(given, RunRequest)
+    asked = read_record(fields, RunRequest, "a run")
     return record_of(
         {
             "project_id": project_id,
