@@ -10,6 +10,7 @@ from api.services import Services
 from pipeline.store.catalog.accounts import Account
 from pipeline.store.catalog.keys import SCOPES
 from tests.api.request_bodies import an_experiment_body
+from tests.waiting import wait_until
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,17 @@ class Customer:
         """Create a project; returns its path."""
         created = self.post("/projects", {"name": "Shop", "url": "https://shop.example", **fields})
         return f"/projects/{created.json()['data']['id']}"
+
+    def ended_run(self, project: str, run: dict[str, Any]) -> dict[str, Any]:
+        """Wait for the end of a run of a project, given by its path; returns the run."""
+
+        def find() -> dict[str, Any] | None:
+            found = self.data_of(f"{project}/runs/{run['id']}")
+            return found if found["ended_at"] else None
+
+        ended = wait_until(find)
+        assert ended is not None
+        return ended
 
     def an_experiment(self, project: str, **fields: Any) -> str:
         """Create a draft that could start; returns its path."""

@@ -5,6 +5,7 @@ import json
 import random
 import subprocess
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -49,12 +50,17 @@ def post(connection: http.client.HTTPConnection, batch: list[dict[str, str]]) ->
     return answer.status
 
 
-def send_until_killed(port: int, name: str, sent: Sent) -> None:
-    """Post batches of one to two hundred events, one after another, until the server is gone."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+def batches(name: str) -> Iterator[list[str]]:
+    """Yield ids of events, one to two hundred at once, without end."""
     sizes = random.Random(name)  # noqa: S311 (moments, not secrets)
     for number in count():
-        ids = [f"{name}-{number}-{event}" for event in range(sizes.choice((1, 1, 1, 20, 200)))]
+        yield [f"{name}-{number}-{event}" for event in range(sizes.choice((1, 1, 1, 20, 200)))]
+
+
+def send_until_killed(port: int, name: str, sent: Sent) -> None:
+    """Post batches, one after another, until the server is gone."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    for ids in batches(name):
         try:
             status = post(connection, [an_exposure(event_id) for event_id in ids])
         except (OSError, http.client.HTTPException):

@@ -5,23 +5,20 @@ import os
 import random
 import signal
 import threading
-from itertools import count
 from pathlib import Path
 
 import pytest
 
 from tests.api.collectors.served_collectors import COLLECTORS, collectors_of, kill_and_wait
 from tests.resilience.services import a_service
-from tests.resilience.test_kill import SENDERS, Sent, a_shop_in, an_exposure, post, stored_in
+from tests.resilience.test_kill import SENDERS, Sent, a_shop_in, an_exposure, batches, post, stored_in
 from tests.waiting import wait_until
 
 
 def send_until(is_over: threading.Event, port: int, name: str, sent: Sent) -> None:
     """Post batches, and others on a new connection where one is not answered."""
-    sizes = random.Random(name)  # noqa: S311 (moments, not secrets)
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    for number in count():
-        ids = [f"{name}-{number}-{event}" for event in range(sizes.choice((1, 1, 1, 20, 200)))]
+    for ids in batches(name):
         if is_over.is_set():
             break
         try:

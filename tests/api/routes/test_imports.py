@@ -19,16 +19,6 @@ from tests.waiting import wait_until
 VISITORS = {"variant": "page", "control": "A", "goals": "bought,spend:revenue", "visitor": "id"}
 
 
-def ended(customer: Customer, project: str, run: dict[str, Any]) -> dict[str, Any]:
-    def find() -> dict[str, Any] | None:
-        found = customer.data_of(f"{project}/runs/{run['id']}")
-        return found if found["ended_at"] else None
-
-    found = wait_until(find)
-    assert found is not None
-    return found
-
-
 def wrong_fields(answer: httpx2.Response) -> set[str]:
     return {one["field"] for one in error_of(answer, 422, "validation_error")["details"]}
 
@@ -62,7 +52,7 @@ def send(customer: Customer, project: str, content: bytes, kind: str = "csv", **
         headers={"Content-Type": media_type},
     )
     assert answer.status_code == 202, answer.text
-    return ended(customer, project, answer.json()["data"])
+    return customer.ended_run(project, answer.json()["data"])
 
 
 def uploads(services: Services, project: str) -> list[Path]:
@@ -127,7 +117,7 @@ def test_a_file_that_is_refused_imports_nothing_and_says_why(
 def test_events_of_any_age_are_imported(customer: Customer, project: str) -> None:
     text = "type,visitor_id,event_name,timestamp\ncustom_event,v1,order,1999-01-01T00:00:00Z\n"
     answer = customer.call("POST", f"{project}/imports", content=text, headers={"Content-Type": "text/csv"})
-    run = ended(customer, project, answer.json()["data"])
+    run = customer.ended_run(project, answer.json()["data"])
     assert (run["status"], run["result"]["events"]) == ("done", {"new": 1, "already_there": 0})
 
 
@@ -163,7 +153,7 @@ def test_the_same_request_again_is_the_same_run(customer: Customer, project: str
     content = content_of(rows_of(10))
     first, again = ask(content).json()["data"], ask(content).json()["data"]
     assert first["id"] == again["id"]
-    ended(customer, project, first)
+    customer.ended_run(project, first)
     error_of(ask(content + b"v99,A,1,2\n"), 409, "idempotency_key_reused")
     replayed = [ask(content, **{"Idempotency-Key": "k"}) for _ in range(2)]
     assert replayed[1].headers["Idempotent-Replayed"] == "true"
@@ -176,7 +166,8 @@ def test_a_described_source_is_imported_by_its_name(
 ) -> None:
     rows_of(30).write_parquet(tmp_path / "visits.parquet")
     describe_source(services, "visits", project.rpartition("/")[2], tmp_path / "visits.parquet")
-    run = ended(customer, project, customer.post(f"{project}/imports", {"source": "visits"}).json()["data"])
+    answer = customer.post(f"{project}/imports", {"source": "visits"})
+    run = customer.ended_run(project, answer.json()["data"])
     assert (run["status"], run["source"], run["result"]["rows"]["new"]) == ("done", "visits", 30)
     assert run["result"]["watermark"]["rows"] == 30
     theirs = stranger.a_project()

@@ -7,7 +7,6 @@ import pytest
 from tests.api.customers import Customer
 from tests.api.request_bodies import error_of, fields_of
 from tests.api.shops import Shop
-from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -18,24 +17,15 @@ def shop(customer: Customer, project: str, experiment: str) -> Shop:
     return shop
 
 
-def ended(customer: Customer, project: str, run: dict[str, Any]) -> dict[str, Any]:
-    def find() -> dict[str, Any] | None:
-        found = customer.data_of(f"{project}/runs/{run['id']}")
-        return found if found["ended_at"] else None
-
-    found = wait_until(find)
-    assert found is not None
-    return found
-
-
 def test_a_run_is_carried_out_and_says_what_it_counted(customer: Customer, project: str, shop: Shop) -> None:
     answer = customer.post(f"{project}/runs", {"kind": "rebuild"})
     assert answer.status_code == 202
-    run = ended(customer, project, answer.json()["data"])
+    run = customer.ended_run(project, answer.json()["data"])
     assert (run["status"], run["trigger"], run["attempts"], run["error"]) == ("done", "api", 1, None)
     assert (run["events"], run["visitors"], run["drift"]) == (3, 3, [])
     assert run["result"] == {"recounted": [shop.experiment["id"]]}
-    written = ended(customer, project, customer.post(f"{project}/runs", {"kind": "snapshot"}).json()["data"])
+    answer = customer.post(f"{project}/runs", {"kind": "snapshot"})
+    written = customer.ended_run(project, answer.json()["data"])
     assert (written["status"], written["events"]) == ("done", 3)
 
 
@@ -58,7 +48,7 @@ def test_runs_are_paged_and_narrowed(customer: Customer, project: str) -> None:
         customer.post(f"{project}/runs", {"kind": kind}).json()["data"] for kind in ("rollup", "snapshot")
     ]
     for run in started:
-        ended(customer, project, run)
+        customer.ended_run(project, run)
     listed = customer.get(f"{project}/runs", per_page=1).json()
     assert ([run["id"] for run in listed["data"]], listed["meta"]["total"]) == ([started[1]["id"]], 2)
     narrowed = customer.get(f"{project}/runs", kind="rollup", status="done").json()["data"]
