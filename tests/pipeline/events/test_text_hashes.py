@@ -24,6 +24,13 @@ def test_every_length_of_a_last_block_is_hashed() -> None:
     assert hashes.name == "id"
 
 
+def test_many_texts_keep_their_order() -> None:
+    texts: list[str | None] = [
+        None if number % 1000 == 7 else f"visitor-{number}" for number in range(10_000)
+    ]
+    assert hash_texts(pl.Series(texts)).to_list() == expected(texts)
+
+
 def test_nothing_and_nulls_alone_have_no_hashes() -> None:
     assert hash_texts(pl.Series([], dtype=pl.String)).to_list() == []
     assert hash_texts(pl.Series([None, None], dtype=pl.String)).to_list() == [None, None]
