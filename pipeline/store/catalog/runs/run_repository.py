@@ -4,7 +4,7 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import Connection, RowMapping, and_, func, or_, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, func, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from pipeline.store.catalog.database import Database
@@ -31,7 +31,7 @@ class Runs:
         self._database = database
 
     def add(self, run: Run) -> Run:
-        """Save a new run, or return the one with its idempotency key.
+        """Save a new run, or return the one with its idempotency key; old runs of its project are deleted.
 
         NotFoundError for an unknown project; KeyReusedError where the key is that of another kind of run or
         of other parameters.
@@ -50,6 +50,9 @@ class Runs:
                     account_id = _account_of(connection, run.project_id)
                     if is_limited:
                         _require_short_queue(connection, run.project_id, account_id)
+                    # Stores that only commands use have no job that deletes them.
+                    of_project = runs.c.project_id == run.project_id
+                    connection.execute(runs.delete().where(of_project, _is_old(run.created_at)))
                     connection.execute(runs.insert().values(asdict(run)))
         except IntegrityError:
             # PostgreSQL lets two transactions look at once; the second insert fails.
@@ -143,13 +146,16 @@ class Runs:
 
     def delete_old(self, *, now: datetime) -> int:
         """Delete runs that ended long ago, and return their number."""
-        is_scheduled_rollup = and_(runs.c.kind == "rollup", runs.c.trigger == "schedule")
-        is_old = or_(
-            runs.c.ended_at < now - KEPT_FOR,
-            and_(is_scheduled_rollup, runs.c.ended_at < now - SCHEDULED_ROLLUPS_KEPT_FOR),
-        )
         with self._database.write() as connection:
-            return connection.execute(runs.delete().where(is_old)).rowcount
+            return connection.execute(runs.delete().where(_is_old(now))).rowcount
+
+
+def _is_old(now: datetime) -> ColumnElement[bool]:
+    is_scheduled_rollup = and_(runs.c.kind == "rollup", runs.c.trigger == "schedule")
+    return or_(
+        runs.c.ended_at < now - KEPT_FOR,
+        and_(is_scheduled_rollup, runs.c.ended_at < now - SCHEDULED_ROLLUPS_KEPT_FOR),
+    )
 
 
 def _by_key(connection: Connection, run: Run) -> Run | None:

@@ -7,7 +7,7 @@ from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import KeyReusedError, NotFoundError
 from pipeline.store.catalog.runs.run_record import Run, RunResult
 from pipeline.store.catalog.runs.run_repository import KEPT_FOR, MOST_ATTEMPTS, SCHEDULED_ROLLUPS_KEPT_FOR
-from tests.builders import NOW
+from tests.builders import NOW, a_project
 
 
 def a_run(project_id: str, **overrides: Any) -> Run:
@@ -69,7 +69,7 @@ def test_old_runs_are_deleted_and_those_that_come_every_minute_sooner(
     catalog: Catalog, project_id: str
 ) -> None:
     def ended_before(age: timedelta, **overrides: Any) -> str:
-        run = a_run(project_id, **overrides).started(now=NOW - age)
+        run = a_run(project_id, created_at=NOW - age, **overrides).started(now=NOW - age)
         return catalog.runs.add(run.finished(RunResult(), now=NOW - age)).id
 
     hour = timedelta(hours=1)
@@ -82,6 +82,24 @@ def test_old_runs_are_deleted_and_those_that_come_every_minute_sooner(
     }
     assert catalog.runs.delete_old(now=NOW) == len(old)
     assert {run.id for run in catalog.runs.page(project_id).items} == kept
+
+
+def test_a_new_run_deletes_the_old_ones_of_its_project(catalog: Catalog, project_id: str) -> None:
+    account_id = catalog.projects.find(project_id).account_id
+    other = a_project(id="prj_other", account_id=account_id, sdk_key="pk_other")
+    other_id = catalog.projects.create(other, actor="test").id
+    ended_at = NOW - KEPT_FOR
+    for project, time in (
+        (project_id, ended_at - timedelta(seconds=1)),
+        (project_id, ended_at),
+        (other_id, ended_at - KEPT_FOR),
+    ):
+        run = a_run(project, created_at=time).started(now=time)
+        catalog.runs.add(run.finished(RunResult(), now=time))
+    new = catalog.runs.add(a_run(project_id, created_at=NOW))
+    kept = catalog.runs.page(project_id).items
+    assert [(run.id == new.id, run.ended_at) for run in kept] == [(True, None), (False, ended_at)]
+    assert catalog.runs.page(other_id).total == 1
 
 
 def test_runs_are_deleted_with_their_project(catalog: Catalog, project_id: str) -> None:
