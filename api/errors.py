@@ -204,7 +204,7 @@ def api_error(error: Exception) -> ApiError:
 
 def _query_problem(error: Mapping[str, Any]) -> Problem:
     # The first step of the path is the place of the value, such as "query".
-    return Problem(".".join(map(str, error["loc"][1:])), error["msg"])
+    return Problem(".".join(map(str, error["loc"][1:])), error["msg"].removeprefix("Value error, "))
 
 
 def allowed_methods(request: Request) -> str:

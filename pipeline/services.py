@@ -9,7 +9,6 @@ from pathlib import Path
 from shutil import rmtree
 
 from pipeline.clock import utc_now
-from pipeline.imports.watermarks import remove_watermarks
 from pipeline.ingest.ingest import Ingest
 from pipeline.results.nights import Nights
 from pipeline.results.results import Results
@@ -19,6 +18,7 @@ from pipeline.runs.run_work import run_work
 from pipeline.runs.runner import Runner
 from pipeline.settings import Settings
 from pipeline.snapshots.writer import Snapshots
+from pipeline.sources.watermarks import remove_watermarks
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.ownership.opening import opened_store
 from pipeline.store.ownership.store_lock import StoreLock, locked_store

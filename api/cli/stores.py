@@ -77,7 +77,10 @@ def target_project(
     projects = [one for one in catalog.projects.all() if account_id in {None, one.account_id}]
     if len(projects) > 1:
         listed = ", ".join(f"{project.id} ({project.name})" for project in projects)
-        raise CommandError(f"this store has several projects; name one with --project: {listed}")
+        raise CommandError(
+            "this store has several projects; name one with --project, or by `project` in the file that "
+            f"describes a source: {listed}"
+        )
     if projects:
         return projects[0]
     fields: dict[str, object] = {"name": name_of_new, "url": "https://example.com"}

@@ -13,9 +13,9 @@ from engine.local_days import epoch_microseconds
 from pipeline.imports.import_result import Imported, require_few_bad_rows
 from pipeline.imports.source_import import read_source_events, visitor_columns
 from pipeline.imports.visitor_rows import read_visitors
-from pipeline.imports.watermarks import Watermark, all_watermarks
 from pipeline.sources.definition_files import DefinedSource
 from pipeline.sources.tables import BadRow, Chunk, UnreadableSourceError, read_tables, require_columns
+from pipeline.sources.watermarks import Watermark, all_watermarks
 
 ROWS_SHOWN: Final = 10
 _EVENT_COLUMNS: Final = (

@@ -1,11 +1,12 @@
 """Import of a described source: its rows are read, judged as a whole, and stored."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 import polars as pl
+from msgspec.structs import replace
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
@@ -26,12 +27,15 @@ from pipeline.imports.importer import import_visitors
 from pipeline.imports.source_rows import event_fields
 from pipeline.imports.staged_rows import StagedChunk, StagedRows, staged_rows
 from pipeline.imports.visitor_rows import VisitorColumns, VisitorTables
-from pipeline.imports.watermarks import Watermark, read_watermarks, write_watermark
 from pipeline.sources.definition import Source
-from pipeline.sources.definition_files import DefinedSource
-from pipeline.sources.tables import Chunk, Table, read_tables, require_columns
+from pipeline.sources.definition_files import DefinedSource, event_sources_beside
+from pipeline.sources.tables import Chunk, read_tables, require_columns
+from pipeline.sources.watermarks import Watermark, read_watermarks, write_watermark
 
 _GOAL_TYPES: Final = {"conversion": "custom_event", "revenue": "revenue"}
+_NEVER: Final = Watermark(
+    imported_at=from_epoch_microseconds(0), newest_at=None, rows=0, new_rows=0, rejected=0
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,22 +66,22 @@ def import_source(
             that is over are left out instead, so that a table of several can be imported every night.
         InvalidDesignError: an experiment cannot be as the source describes it.
     """
-    before = read_watermarks(store.settings.data_dir, project.id).get(defined.name)
-    newest_before = None if before is None else before.newest_at
+    before = read_watermarks(store.settings.data_dir, project.id).get(defined.name, _NEVER)
     if defined.source.kind == "visitors":
         imported = import_visitors(visitor_tables(defined), project, store=store, on_progress=on_progress)
         experiments = tuple(one for one in (imported.experiment,) if one is not None)
         newest_us = imported.newest_us
     else:
-        tables = defined.tables(newest_at=newest_before)
-        imported, experiments, newest_us = _import_events(defined, tables, project, store, on_progress)
+        imported, experiments, newest_us = _import_events(defined, before, project, store, on_progress)
     newest = None if newest_us is None else from_epoch_microseconds(newest_us)
     watermark = Watermark(
         imported_at=utc_now(),
-        newest_at=max(filter(None, (newest, newest_before)), default=None),
+        newest_at=max(filter(None, (newest, before.newest_at)), default=None),
         rows=imported.rows + imported.known_rows,
         new_rows=imported.rows,
         rejected=imported.rejected,
+        experiments=tuple(one.id for one in experiments) if defined.source.kind == "exposures" else (),
+        awaits=_awaited(defined, project, store) if imported.rows else before.awaits,
     )
     write_watermark(store.settings.data_dir, project.id, defined.name, watermark)
     return ImportedSource(name=defined.name, imported=imported, experiments=experiments, watermark=watermark)
@@ -130,7 +134,7 @@ def _as_named(rows: pl.DataFrame) -> ProjectIds:
 
 def _import_events(
     defined: DefinedSource,
-    tables: Sequence[Table],
+    before: Watermark,
     project: Project,
     store: ImportStores,
     on_progress: OnProgress,
@@ -139,7 +143,7 @@ def _import_events(
     seen = SeenExposures()
     with staged_rows(store) as staged:
         read, newest_us = _stage(
-            read_tables(tables),
+            read_tables(defined.tables(newest_at=before.newest_at)),
             defined.source,
             project,
             staged,
@@ -151,6 +155,11 @@ def _import_events(
         for experiment, last in _last_visits(store, experiments.values()):
             # Whatever ends this import, the time since the rows of earlier ones is not counted by then.
             pause_since_last_visitor(store.catalog, experiment, last=last, now=utc_now())
+        if experiments:
+            # Nor is any of them judged by exposures whose events are not imported yet.
+            ids = tuple(experiment.id for experiment in experiments.values())
+            waiting = replace(before, experiments=ids, awaits=_awaited(defined, project, store))
+            write_watermark(store.settings.data_dir, project.id, defined.name, waiting)
         stored = store_events(
             _identified(staged, experiments),
             project.id,
@@ -165,6 +174,18 @@ def _import_events(
         for first, (experiment, last) in zip(firsts, lasts, strict=True)
     )
     return read.plus(stored), started, newest_us
+
+
+def _awaited(defined: DefinedSource, project: Project, store: ImportStores) -> tuple[str, ...]:
+    """Name the sources of events that belong to new exposures."""
+    if defined.source.kind != "exposures":
+        return ()
+    found = event_sources_beside(defined, project.id)
+    if len(store.catalog.projects.all()) > 1:
+        # Those without a project may be of another one.
+        known = read_watermarks(store.settings.data_dir, project.id)
+        found = [name for name in found if name in known]
+    return tuple(found)
 
 
 def _stage(  # noqa: PLR0913 - each is a fact of the import

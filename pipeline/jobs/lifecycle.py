@@ -95,7 +95,11 @@ def complete_at(limit: Limit, catalog: Catalog, results: Results, *, now: dateti
 
     def complete(experiment: Experiment) -> None:
         project = catalog.projects.find(experiment.project_id)
-        count = limit.count(experiment, results.evidence(experiment, project, now=now))
+        evidence = results.evidence(experiment, project, now=now)
+        if evidence.missing_sources:
+            # They would never count.
+            return
+        count = limit.count(experiment, evidence)
         trigger = partial(lifecycle.complete, now=now)
         _change_if_due(catalog, lambda one: limit.is_reached(one, count), [(limit.name, trigger)], experiment)
 
@@ -110,8 +114,9 @@ def complete_at_plan(catalog: Catalog, results: Results, *, now: datetime) -> No
 
     def complete(experiment: Experiment) -> None:
         project = catalog.projects.find(experiment.project_id)
-        visitors = _visitors(experiment, results.evidence(experiment, project, now=now))
-        if not planned_end_is_reached(experiment, visitors):
+        evidence = results.evidence(experiment, project, now=now)
+        visitors = _visitors(experiment, evidence)
+        if evidence.missing_sources or not planned_end_is_reached(experiment, visitors):
             return
         report = results.report(experiment, project, now=now)
         if report.plan.is_reached and report.due_look is None:

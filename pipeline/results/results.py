@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from engine.analysis.results.report import Report
 from engine.analysis.results.segment_report import SegmentReport
 from engine.analysis.segments.analyze import analyze_segments
 from engine.design.experiment import Experiment
+from engine.design.lifecycle import OPEN
 from engine.design.project import Project
 from engine.design.running_time import running_days
 from engine.local_days import epoch_microseconds, local_day
@@ -30,6 +32,7 @@ from pipeline.rollup.due import is_over
 from pipeline.rollup.run import Rollup
 from pipeline.rollup.segment_values import segment_choices
 from pipeline.settings import Settings
+from pipeline.sources.watermarks import missing_sources
 from pipeline.store.catalog.recorded_looks import RecordedLooks
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse import published as published_rollups
@@ -62,6 +65,7 @@ class Results:
         self._warehouse = warehouse
         self._rollup = rollup
         self._looks = looks
+        self._data_dir = settings.data_dir
         self._fresh_read_seconds = settings.fresh_read_seconds
         # By experiment, the state in which `record_due_look` analyzed it.
         self._looked_at: dict[str, tuple[object, ...]] = {}
@@ -100,7 +104,11 @@ class Results:
         if published is None:
             return
         day = int(running_days(experiment, until=now))
-        state = (experiment.status, experiment.updated_at, published.fingerprint, published.covered_seq, day)
+        missing = self._missing_sources(experiment)
+        state = (
+            *(experiment.status, experiment.updated_at, published.fingerprint, published.covered_seq),
+            *(day, missing),
+        )
         if self._looked_at.get(experiment.id) == state:
             return
         evidence = self.evidence(experiment, project, now=now)
@@ -121,10 +129,15 @@ class Results:
         `as_of` is the time up to which every event is counted; None before the first rollup.
         """
         days = days_of(experiment, project.timezone, now)
+        missing = self._missing_sources(experiment)
         with self._observing(experiment, project, now) as observation:
             if observation is None:
                 return evidence_of(experiment, aggregates.no_cells(), days)
-            return observation.of_visitors(filters.segment, days=days, timezone=project.timezone)
+            found = observation.of_visitors(filters.segment, days=days, timezone=project.timezone)
+            # Also of an import that began or ended while these were counted.
+            counted_until = None if observation.as_of == now else observation.as_of
+            missing += self._missing_sources(experiment, counted_until)
+        return replace(found, missing_sources=tuple(sorted({*missing})))
 
     def segments(
         self,
@@ -188,6 +201,7 @@ class Results:
             local_day=local_day(now, project.timezone),
             running_days=int(running_days(experiment, until=now)),
             is_over=is_over(experiment, now),
+            missing_sources=self._missing_sources(experiment),
         )
 
     def is_fresh(self, experiment: Experiment, project: Project) -> bool:
@@ -198,6 +212,16 @@ class Results:
         """Count newer events, within a limited time; return whether every event is counted."""
         return self._rollup.is_fresh(experiment, project) or self._rollup.refresh_within(
             project.id, self._fresh_read_seconds
+        )
+
+    def _missing_sources(
+        self, experiment: Experiment, counted_until: datetime | None = None
+    ) -> tuple[str, ...]:
+        """Name the sources that an open experiment waits for."""
+        if experiment.status not in OPEN:
+            return ()
+        return missing_sources(
+            self._data_dir, experiment.project_id, experiment.id, counted_until=counted_until
         )
 
     @contextmanager

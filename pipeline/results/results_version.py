@@ -13,6 +13,7 @@ class ResultsVersion:
 
     `newest_seq` is the number of the project's newest acknowledged event, 0 where later ones do not count;
     `publication` and `looks` differ after each replacement of the published results and each recorded look.
+    `missing_sources` are those whose rows are to be imported and counted first.
     `running_days` are whole, as those at which plans are reached; `is_over` where an end is final.
     """
 
@@ -24,3 +25,4 @@ class ResultsVersion:
     local_day: date
     running_days: int
     is_over: bool
+    missing_sources: tuple[str, ...] = ()

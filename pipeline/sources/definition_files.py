@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -75,6 +76,18 @@ def read_definitions(paths: Sequence[Path], data_dir: Path) -> list[DefinedSourc
         raise InvalidSourceError("two of the sources have one name; rename a file")
     # Exposures first, as they create the experiments; the results are the same in any order.
     return sorted(definitions, key=lambda one: one.source.kind == "events")
+
+
+def event_sources_beside(defined: DefinedSource, project_id: str) -> list[str]:
+    """Name the sources of events that the folder of a source describes for the project, or for any."""
+    found = []
+    for path in sorted(defined.folder.glob("*.toml")):
+        # One that is wrong is told where it is imported.
+        with suppress(InvalidSourceError):
+            source = read_definition(path).source
+            if source.kind == "events" and source.project in {None, project_id}:
+                found.append(path.stem)
+    return found
 
 
 def _sentence(problem: ErrorDetails) -> str:

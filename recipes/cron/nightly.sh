@@ -9,7 +9,7 @@ report=$(mktemp) || exit 4
 trap 'rm -f "$report"' EXIT
 
 if ! truelift import --data-dir "$data_dir" >"$report" 2>&1; then
-  echo "A source was not imported, and nothing was counted:"
+  echo "A source was not imported; verdicts that need it wait:"
   cat "$report"
   exit 4
 fi

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.imports.watermarks import read_watermarks
 from pipeline.settings import Settings
+from pipeline.sources.watermarks import read_watermarks
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.warehouse import events, published
 from pipeline.store.warehouse.connection import Warehouse

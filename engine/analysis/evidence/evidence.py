@@ -70,6 +70,7 @@ class Evidence:
     `senders` are known where the service has counted their events by kind.
     `observed[g, v]` visitors have a known outcome of the goal, where some do not have one yet; None where all
     have. `funnels` have the steps of goals that are funnels, by the goal's row.
+    `missing_sources` are imports without whose events the outcomes of imported visitors are not known.
     `is_table` where the rows or sums of a table are counted, and no events of a service.
     `follow_up` is of the primary goal; None where it is not known when visitors converted after exposure.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
@@ -93,6 +94,7 @@ class Evidence:
     observed: IntArray | None = None
     funnels: Mapping[int, FunnelEvidence] = field(default_factory=dict)
     is_table: bool = False
+    missing_sources: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         goals, variants = self.conversions.shape

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.health.check_result import CheckInput, CheckResult
-from engine.analysis.health.events import bots, freshness, goals_fire
+from engine.analysis.health.events import bots, freshness, goals_fire, sources_imported
 from engine.analysis.health.identity_conflicts import identity_conflicts
 from engine.analysis.health.implausible_lift import implausible_lift
 from engine.analysis.health.novelty import novelty
@@ -44,6 +44,7 @@ CHECKS: tuple[Callable[[CheckInput], CheckResult], ...] = (
     bursts,
     visitors_by_address,
     custom_dimension_keys,
+    sources_imported,
 )
 
 

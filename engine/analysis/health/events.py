@@ -51,6 +51,18 @@ def freshness(check_input: CheckInput) -> CheckResult:
     return CheckResult("ok", "Visitors are coming in." if last else "Waiting for the first visitor.", details)
 
 
+def sources_imported(check_input: CheckInput) -> CheckResult:
+    """Alarm where visitors are imported, and events that belong to them are not."""
+    if check_input.evidence.is_table:
+        return CheckResult("not_applicable", "A table has all of its events.", {})
+    missing = check_input.evidence.missing_sources
+    details = {"sources": list(missing)}
+    if not missing:
+        return CheckResult("ok", "No import of events is missing.", details)
+    message = f"Exposures were imported, and the newest events of {', '.join(missing)} are not counted yet."
+    return CheckResult("alarm", message, details)
+
+
 def goals_fire(check_input: CheckInput) -> CheckResult:
     """Warn where a goal that had conversions has stopped having any while visitors still come."""
     days = check_input.evidence.daily.days

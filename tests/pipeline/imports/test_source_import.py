@@ -15,11 +15,11 @@ from engine.errors import InvalidDesignError
 from pipeline.clock import utc_now
 from pipeline.imports.imported_experiment import ImportRefusedError
 from pipeline.imports.source_check import check_source
-from pipeline.imports.watermarks import read_watermarks
 from pipeline.requests.experiments import create_draft
 from pipeline.sources import disk_files
 from pipeline.sources.definition_files import read_definition
 from pipeline.sources.tables import UnreadableSourceError
+from pipeline.sources.watermarks import read_watermarks
 from pipeline.store.warehouse import events
 from tests.pipeline.imports.described_sources import EXPOSURES, ORDERS, describe, import_described, shop_rows
 from tests.pipeline.imports.visitor_files import totals

@@ -115,6 +115,8 @@ def fix_data(context: DecisionContext) -> Message:
 
 def _fix(evidence: Evidence) -> str:
     """Advise by where the visitors came from: no page has assigned and counted those of a table."""
+    if evidence.missing_sources:
+        return f"Import {', '.join(evidence.missing_sources)}: the verdict follows."
     if evidence.is_table:
         return f"{CAUSE_IN_TABLE}, then analyze the corrected rows."
     if evidence.is_imported:

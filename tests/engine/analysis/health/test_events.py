@@ -68,3 +68,10 @@ def test_split_has_a_p_that_is_safe_to_watch() -> None:
     assert check.details["p_value"] < 0.001 < check.details["always_valid_p_value"]
     broken = found("sample_ratio", observed([10_600, 9_400], [1, 1]))
     assert broken.details["always_valid_p_value"] < 0.001
+
+
+def test_imported_visitors_without_their_events_are_an_alarm() -> None:
+    check = found("sources_imported", observed([500, 500], [50, 50], missing_sources=("calls", "orders")))
+    assert (check.status, check.details) == ("alarm", {"sources": ["calls", "orders"]})
+    assert "the newest events of calls, orders are not counted yet" in check.message
+    assert found("sources_imported", observed([500, 500], [50, 50])).status == "ok"

@@ -5,10 +5,17 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from msgspec.structs import replace
 
 from engine.design.project import Project
-from pipeline.imports.watermarks import Watermark, all_watermarks, read_watermarks, write_watermark
 from pipeline.sources.tables import UnreadableSourceError
+from pipeline.sources.watermarks import (
+    Watermark,
+    all_watermarks,
+    missing_sources,
+    read_watermarks,
+    write_watermark,
+)
 from pipeline.store.warehouse import events
 from tests.pipeline.imports.described_sources import ORDERS, describe, import_described
 from tests.pipeline.working_store import WorkingStore
@@ -39,6 +46,19 @@ def test_watermarks_are_kept_by_project_and_source(tmp_path: Path) -> None:
     write_watermark(tmp_path, "prj_2", "orders", MARK)
     assert read_watermarks(tmp_path, "prj_1") == {"orders": MARK, "exposures": MARK}
     assert all_watermarks(tmp_path, "exposures") == {"prj_1": MARK}
+
+
+def test_an_experiment_waits_for_sources_that_are_not_imported_or_not_counted(tmp_path: Path) -> None:
+    seen = replace(MARK, experiments=("exp_1",), awaits=("calls", "orders"))
+    write_watermark(tmp_path, "prj_1", "seen", seen)
+    assert missing_sources(tmp_path, "prj_1", "exp_1") == ("calls", "orders")
+    assert missing_sources(tmp_path, "prj_1", "exp_2") == missing_sources(tmp_path, "prj_2", "exp_1") == ()
+    write_watermark(tmp_path, "prj_1", "orders", replace(MARK, imported_at=NOON + timedelta(hours=1)))
+    assert missing_sources(tmp_path, "prj_1", "exp_1") == ("calls",)
+    write_watermark(tmp_path, "prj_1", "calls", MARK)
+    assert missing_sources(tmp_path, "prj_1", "exp_1") == ()
+    assert missing_sources(tmp_path, "prj_1", "exp_1", counted_until=NOON) == ("orders",)
+    assert missing_sources(tmp_path, "prj_1", "exp_2", counted_until=NOON) == ()
 
 
 @pytest.mark.parametrize("column", ["ordered", "local"])
