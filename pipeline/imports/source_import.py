@@ -18,6 +18,7 @@ from pipeline.imports.event_rows import ReadEvents, read_event_rows
 from pipeline.imports.exposed_experiments import SeenExposures, find_or_draft, with_ids
 from pipeline.imports.import_result import Imported, ImportStores, require_few_bad_rows
 from pipeline.imports.imported_experiment import (
+    ImportRefusedError,
     find_last_visit,
     is_over,
     pause_since_last_visitor,
@@ -67,6 +68,13 @@ def import_source(
         InvalidDesignError: an experiment cannot be as the source describes it.
     """
     before = read_watermarks(store.settings.data_dir, project.id).get(defined.name, _NEVER)
+    meaning = defined.source.meaning
+    if before.meaning not in {None, meaning}:
+        raise ImportRefusedError(
+            f"the description of {defined.name} changed since its last import, by which its rows are known "
+            f"({before.meaning}): each would count once more. Change it back, or describe other rows in a "
+            "file of another name"
+        )
     if defined.source.kind == "visitors":
         imported = import_visitors(visitor_tables(defined), project, store=store, on_progress=on_progress)
         experiments = tuple(one for one in (imported.experiment,) if one is not None)
@@ -80,6 +88,7 @@ def import_source(
         rows=imported.rows + imported.known_rows,
         new_rows=imported.rows,
         rejected=imported.rejected,
+        meaning=meaning,
         experiments=tuple(one.id for one in experiments) if defined.source.kind == "exposures" else (),
         awaits=_awaited(defined, project, store) if imported.rows else before.awaits,
     )

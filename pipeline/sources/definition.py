@@ -138,6 +138,20 @@ class Source(_Part):
         return query.since(newest_at and newest_at - timedelta(days=self.lookback_days))
 
     @property
+    def meaning(self) -> str | None:
+        """What the events of its rows are known by; None where one that is stored twice counts once.
+
+        That holds for exposures, of which the first counts, and for orders, by their transactions.
+        """
+        columns = self.columns
+        if self.kind != "events" or columns.transaction is not None:
+            return None
+        if columns.event_id is not None:
+            return f"event_id {columns.event_id}"
+        parts = {"time_zone": self.time_zone, "event": self.event, **columns.given}
+        return ", ".join(f"{name} {part}" for name, part in sorted(parts.items()) if part is not None)
+
+    @property
     def experiment_of_all(self) -> str | None:
         """Name or id of the experiment of every row, None where a column has it."""
         if self.columns.experiment is not None:

@@ -23,8 +23,8 @@ _FOLDER: Final = "import-watermarks"
 class Watermark(msgspec.Struct, frozen=True, kw_only=True):
     """State after the last import of a source: its time, the newest time of any row, and the rows it read.
 
-    A source of exposures has the ids of their `experiments`, and `awaits` the sources of events that were not
-    imported since it brought new ones.
+    `meaning` is that of its description. A source of exposures has the ids of their `experiments`, and
+    `awaits` the sources of events that were not imported since it brought new ones.
     """
 
     imported_at: datetime
@@ -32,6 +32,7 @@ class Watermark(msgspec.Struct, frozen=True, kw_only=True):
     rows: int
     new_rows: int
     rejected: int
+    meaning: str | None = None
     experiments: tuple[str, ...] = ()
     awaits: tuple[str, ...] = ()
 

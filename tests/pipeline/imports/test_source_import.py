@@ -81,6 +81,23 @@ def test_rows_without_event_ids_are_known_by_their_content(tmp_path: Path, store
     ]
 
 
+def test_a_description_that_changes_what_rows_are_known_by_is_refused(
+    tmp_path: Path, store: WorkingStore, project: Project
+) -> None:
+    plain = {'revenue = "paid"\ntransaction = "order_number"\nevent_id = "id"\n': 'value = "paid"\n'}
+    write(tmp_path / "orders.parquet", ORDERED)
+    import_described(store, project, describe(tmp_path, "orders", ORDERS, plain))
+    for changed in ('event = "order"\ntime_zone = "Europe/Berlin"', 'event = "sale"'):
+        path = describe(tmp_path, "orders", ORDERS, {**plain, 'event = "order"': changed})
+        with pytest.raises(ImportRefusedError, match=r"changed since .*event order.*value paid"):
+            import_described(store, project, path)
+    # Segments are no part of what a row is known by, and another name is another source.
+    wider = {'value = "paid"': 'value = "paid"\nsegments = ["order_number"]'}
+    (same,) = import_described(store, project, describe(tmp_path, "orders", ORDERS, {**plain, **wider}))
+    assert same.imported.rows == 0
+    import_described(store, project, describe(tmp_path, "corrected", ORDERS, plain))
+
+
 def test_a_source_of_visitors_has_its_columns_in_the_file(tmp_path: Path, store: WorkingStore) -> None:
     project = store.add_project()
     (tmp_path / "visitors.csv").write_text(
