@@ -1,34 +1,25 @@
 """The README runs as it stands: its commands, and its Python."""
 
 import json
-import os
 import re
 import shutil
-import signal
-import socket
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+from tests import pasted_lines
+from tests.pasted_lines import ROOT, free_port, run
+
 WRITTEN_PORT = "8000"
 
 
 def blocks(language: str) -> list[str]:
     """Every fenced block of that language, in order."""
-    found = [code for of, code in BLOCK.findall((ROOT / "README.md").read_text()) if of == language]
+    found = [code for of, code in pasted_lines.blocks(ROOT / "README.md") if of == language]
     assert found
     return found
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 @pytest.fixture
@@ -37,29 +28,6 @@ def checkout(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "data" / "sample", tmp_path / "data" / "sample")
     (tmp_path / ".venv").symlink_to(sys.prefix)
     return tmp_path
-
-
-def run(command: list[str], folder: Path) -> str:
-    """What a command prints; whatever it left running ends with it."""
-    environment = os.environ | {"COLUMNS": "120"}
-    printed = folder / "printed.txt"
-    # A file, not a pipe: a service in the background would keep a pipe open.
-    with printed.open("wb") as output:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            status = process.wait(timeout=300)
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-    assert status == 0, printed.read_text()
-    return printed.read_text()
 
 
 def test_make_knows_the_targets_of_the_readme() -> None:
