@@ -64,6 +64,7 @@ TESTED_TOGETHER = {
 }
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
+    "pipeline/store/header_fields.py": "tests/pipeline/events/test_attributes.py",
     "api/server/request_parser.py": "tests/api/server/test_protocol.py",
     "pipeline/results/nights.py": "tests/api/routes/test_results_as_of.py",
     "engine/frames/column_errors.py": "tests/engine/frames/lazy/test_lazy_tables.py",

@@ -10,7 +10,8 @@ from pipeline.assignment.first_assignments import KnownAssignments
 from pipeline.assignment.targeting_attributes import Visitor
 from pipeline.events.attributes import identity_of, segments_of
 from pipeline.events.hashing import hash64
-from pipeline.store.warehouse.events import HEADER_BITS, EventRow, Sender
+from pipeline.store.header_fields import HEADER_BITS
+from pipeline.store.warehouse.events import EventRow, Sender
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
 
 ASSIGNMENT: Final = "assignment"

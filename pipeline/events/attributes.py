@@ -12,7 +12,7 @@ import msgspec
 from engine.design.vocabulary import SEGMENT_VALUES, VisitorIdentity
 from pipeline.events.traffic_source import traffic_source
 from pipeline.events.user_agent import MAX_LENGTH, UNKNOWN_DEVICE, Device, device_of
-from pipeline.store.warehouse.events import HEADER_BITS
+from pipeline.store.header_fields import HEADER_BITS
 
 MAX_TEXT: Final = 256
 MAX_CUSTOM_DIMENSIONS: Final = 50

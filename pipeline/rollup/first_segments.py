@@ -7,8 +7,9 @@ import polars as pl
 
 from engine.design.vocabulary import VisitorIdentity, VisitorType
 from pipeline.rollup.count_visitors import VISITOR
+from pipeline.store.header_fields import HEADER_BITS
 from pipeline.store.warehouse.event_reader import SEGMENT_COLUMNS
-from pipeline.store.warehouse.events import HEADER_BITS, SENDER_BITS
+from pipeline.store.warehouse.events import SENDER_BITS
 from pipeline.store.warehouse.segment_dimensions import CUSTOM
 
 # A visitor seen longer than this before the first exposure returns: the usual length of a session.

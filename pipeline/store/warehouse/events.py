@@ -28,10 +28,6 @@ TRUSTED_BITS: Final = SENDER_BITS["server"] | SENDER_BITS["import"]
 IS_TRUSTED: Final = "(e.sender IN ('server', 'import')) IS TRUE"
 _CASES: Final = " ".join(f"WHEN '{name}' THEN {bit}" for name, bit in SENDER_BITS.items())
 SENDER_BIT: Final = f"CASE e.sender {_CASES} ELSE {SENDER_BITS['unknown']} END::UTINYINT"
-# One bit a segment that request headers can give.
-HEADER_BITS: Final[Mapping[str, int]] = {
-    name: 1 << place for place, name in enumerate(("device_type", "os", "country", "region", "browser"))
-}
 
 
 class EventRow(NamedTuple):

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pipeline.store.header_fields import HEADER_BITS
 from pipeline.store.warehouse.connection import Warehouse, fetch_frame, registered
 from pipeline.store.warehouse.event_reader import Bucket, Chunk, EventReader
-from pipeline.store.warehouse.events import HEADER_BITS, has_table, table_name
+from pipeline.store.warehouse.events import has_table, table_name
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS, normalized
 
 # Segments of an `init` that are taken as they are; the last one that is known counts.

@@ -10,7 +10,7 @@ from pipeline.events.attributes import (
     identity_of,
     segments_of,
 )
-from pipeline.store.warehouse.events import HEADER_BITS
+from pipeline.store.header_fields import HEADER_BITS
 
 PHONE = (
     "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) "

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pipeline.store.warehouse.events import HEADER_BITS, EventRow
+from pipeline.store.header_fields import HEADER_BITS
+from pipeline.store.warehouse.events import EventRow
 
 HALF_AN_HOUR_US = 30 * 60 * 1_000_000
 PLAIN = ("traffic_source", "visitor_type", "utm_source", "utm_medium", "utm_campaign")
