@@ -14,6 +14,7 @@ from api.results.answers import ResultsAnswers
 from api.results.kept_answers import KeptAnswers
 from api.results.threads import ResultsThreads
 from api.sdk.admission import OwnAdmission
+from api.sdk.encoded_bodies import EncodedBodies
 from api.sdk.quotas import BrowserQuotas
 from api.timed_checks import TimedChecks
 from pipeline.assignment.exposure_filter import ExposureFilter
@@ -50,6 +51,7 @@ class Services(PipelineServices):
     address_key: AddressKey
     cipher: Fernet
     turns: Turns
+    encoded_bodies: EncodedBodies
 
     def admission(self, request: Request) -> OwnAdmission:
         """Begin the admission of a request to the SDK endpoints."""
@@ -104,4 +106,5 @@ def open_services(
             address_key=address_keys(derive_secret(settings, b"address_key")),
             cipher=open_cipher(settings),
             turns=Turns(),
+            encoded_bodies=EncodedBodies(),
         )

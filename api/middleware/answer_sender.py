@@ -35,7 +35,7 @@ class AnswerSender:
         self._state: dict[str, Any] = scope["state"]
         self._is_bare = False
         self._is_private = scope["path"].startswith(PRIVATE)
-        self._is_open = scope["path"].startswith(cors.PATHS)
+        self._is_open = scope["path"].startswith(cors.OPEN_PATHS)
         extensions = scope.get("extensions")
         self._whole: WriteWhole | None = extensions and extensions.get(WHOLE_ANSWERS)
         # The head, which waits for the first part of the body.

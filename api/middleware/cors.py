@@ -1,4 +1,4 @@
-"""CORS of the SDK endpoints: any origin, without credentials."""
+"""CORS of the SDK endpoints and the snippet: any origin, without credentials."""
 
 from typing import Final
 
@@ -8,14 +8,25 @@ from starlette.types import Scope, Send
 from api.middleware.answer_headers import raw_headers
 
 PATHS: Final = "/api/v1/sdk/"
+# Where browsers load the snippet.
+SCRIPTS: Final = "/sdk/v1/"
+OPEN_PATHS: Final = (PATHS, SCRIPTS)
 ANY_ORIGIN: Final = {"Access-Control-Allow-Origin": "*"}
-READABLE: Final = ("X-Request-Id", "Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+READABLE: Final = (
+    "ETag",
+    "X-Request-Id",
+    "Retry-After",
+    "RateLimit-Limit",
+    "RateLimit-Remaining",
+    "RateLimit-Reset",
+)
+SENT: Final = ("Authorization", "Content-Encoding", "Content-Type", "If-None-Match", "X-SDK-Key")
 OPEN: Final = raw_headers({**ANY_ORIGIN, "Access-Control-Expose-Headers": ", ".join(READABLE)})
 PREFLIGHT: Final = raw_headers(
     {
         **ANY_ORIGIN,
         "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
-        "Access-Control-Allow-Headers": "Authorization, Content-Encoding, Content-Type, X-SDK-Key",
+        "Access-Control-Allow-Headers": ", ".join(SENT),
         # A day in seconds; browsers cap it.
         "Access-Control-Max-Age": "86400",
     }
@@ -26,7 +37,7 @@ def is_preflight(scope: Scope) -> bool:
     """Return whether a request to an SDK endpoint is a preflight."""
     return (
         scope["method"] == "OPTIONS"
-        and scope["path"].startswith(PATHS)
+        and scope["path"].startswith(OPEN_PATHS)
         and "access-control-request-method" in Headers(scope=scope)
     )
 

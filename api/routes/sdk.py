@@ -12,6 +12,7 @@ from api.openapi import taking
 from api.schemas.inputs import CONVERSION_BATCH, TRACK_BATCH, VISIT
 from api.schemas.sdk import EventResults, VisitAnswer
 from api.sdk.access import OPEN_TO_BROWSERS
+from api.sdk.config_answer import CONFIG_PARAMETERS, CONFIG_RESPONSES, answer_config
 from api.sdk.init import answer_init
 from api.sdk.track import answer_conversions, answer_events
 
@@ -35,6 +36,18 @@ async def track_events(request: Request) -> Response:
 async def track_conversions(request: Request) -> Response:
     """Store conversions, orders and refunds, one or a batch: answered once they are on disk."""
     return await answer_conversions(request)
+
+
+@router.get("/config", responses=CONFIG_RESPONSES, openapi_extra=OPEN_TO_BROWSERS | CONFIG_PARAMETERS)
+async def get_sdk_config(request: Request) -> Response:
+    """Get what assigns visitors of the running and paused experiments, for SDKs that decide themselves."""
+    return await answer_config(request)
+
+
+@router.head("/config", include_in_schema=False)
+async def head_sdk_config(request: Request) -> Response:
+    """Get the headers alone."""
+    return await answer_config(request)
 
 
 @router.post("/init", responses={200: {"model": VisitAnswer}}, openapi_extra=taking(VISIT) | OPEN_TO_BROWSERS)

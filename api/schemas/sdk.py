@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.events.rejections import CODES, NOT_COUNTED
 
@@ -71,3 +71,27 @@ class VisitAnswer(BaseModel):
     visitor_id: str
     assignments: list[ShownExperiment]
     goals: list[ShownGoal]
+
+
+class SdkConfig(BaseModel):
+    """What assigns visitors in the running and paused experiments of a project."""
+
+    model_config = ConfigDict(json_schema_extra={"additionalProperties": True})
+
+    version: int = Field(alias="schema", description="Version of this form.")
+    project_id: str
+    sdk_key: str
+    hosts: list[str] = Field(description="Hosts of the project's pages; `*.` stands for all subdomains.")
+    time_zone: str
+    settings: dict[str, Any] = Field(description="Settings of the project that browsers follow.")
+    integrations: dict[str, Any]
+    facts: dict[str, Any] | None = Field(
+        description="What the headers of the request say about the visitor, where an experiment targets it."
+    )
+    clicks: list[str] = Field(description="CSS selectors of click goals.")
+    ga4_events: list[dict[str, Any]] = Field(description="Events of GA4 goals.")
+    automata: list[Any] = Field(description="Compiled regular expressions, which the experiments refer to.")
+    experiments: list[dict[str, Any]] = Field(
+        description="Thresholds, pages, targeting and changes; with an API key `definition`, too: the "
+        "experiment as it is stored."
+    )

@@ -12,6 +12,7 @@ from api.bodies.reader import content_encoding_of
 from api.errors import ANSWERED, INVALID, ApiError
 from api.middleware.proxies import client_address
 from api.sdk.admission import Admission, SdkServices
+from api.sdk.sending_page import page_of
 from engine.design.project import Project
 from engine.design.validation.values import shown
 from engine.errors import Problem
@@ -58,8 +59,8 @@ class SdkRequest(msgspec.Struct, Generic[BodyT], frozen=True):
     address_key: int | None = None
     # Whether the project stores nothing from the visitor's network address.
     is_excluded: bool = False
-    # The site of the page that sent the request.
-    origin: str | None = None
+    # The site or address of the page that sent the request.
+    page: str | None = None
 
 
 async def read_request(
@@ -106,7 +107,7 @@ async def read_request(
         address,
         address_key,
         cached.excludes(address),
-        request.headers.get("origin"),
+        page_of(request),
     )
 
 
@@ -143,20 +144,29 @@ async def _project_of_server(services: SdkServices, caller: Caller, project_id: 
     return cached
 
 
-async def project_of_browser(request: Request, services: SdkServices, admission: Admission) -> CachedProject:
-    """Find the project of a public key, and count the request to it: 401, 429, 402."""
-    sdk_key = request.headers.get(KEY_HEADER) or request.query_params.get(KEY_PARAMETER) or ""
+def sdk_key_of(request: Request) -> str:
+    """Return the public key that a browser sends; empty where it sends none."""
+    return request.headers.get(KEY_HEADER) or request.query_params.get(KEY_PARAMETER) or ""
+
+
+async def project_of_key(services: SdkServices, sdk_key: str) -> CachedProject:
+    """Find the project of a public key; NotFoundError."""
     cached = services.project_cache.fresh("key", sdk_key)
     if cached is None:
-        try:
-            cached = await run_in_threadpool(services.project_cache.with_key, sdk_key)
-        except NotFoundError:
-            raise ApiError(
-                "invalid_api_key",
-                "send the project's public key as X-SDK-Key or ?key=, or a bearer key with the scope "
-                "sdk:write",
-                headers={"WWW-Authenticate": "Bearer"},
-            ) from None
+        cached = await run_in_threadpool(services.project_cache.with_key, sdk_key)
+    return cached
+
+
+async def project_of_browser(request: Request, services: SdkServices, admission: Admission) -> CachedProject:
+    """Find the project of a public key, and count the request to it: 401, 429, 402."""
+    try:
+        cached = await project_of_key(services, sdk_key_of(request))
+    except NotFoundError:
+        raise ApiError(
+            "invalid_api_key",
+            "send the project's public key as X-SDK-Key or ?key=, or a bearer key with the scope sdk:write",
+            headers={"WWW-Authenticate": "Bearer"},
+        ) from None
     await admission.count_request(cached)
     if not cached.account.is_served:
         raise ApiError("account_inactive", "the subscription of the project's account has ended")
@@ -165,14 +175,10 @@ async def project_of_browser(request: Request, services: SdkServices, admission:
 
 
 def _require_own_page(request: Request, project: Project) -> None:
-    """Require a page on the project's hosts where only these are allowed; ApiError `forbidden`.
-
-    Browsers send Origin with every POST, beacons included; it is `null` where the page hides its address.
-    """
+    """Require a page on the project's hosts where only these are allowed; ApiError `forbidden`."""
     if not project.allowed_hosts_only:
         return
-    origin = request.headers.get("origin", "null")
-    page = request.headers.get("referer") if origin == "null" else origin
+    page = page_of(request)
     if not is_own_page(project, page):
         raise ApiError(
             "forbidden",

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from api.bodies.event_body import VISIT, read_event_body
 from api.bodies.json_body import off_loop
 from api.sdk.access import CountBytes, SdkRequest, read_request
+from api.sdk.snippet_verification import verify_snippet
 from api.sdk.visit_answer import encode_answer
 from api.services import Services
 from pipeline.assignment.decide import AssignmentRequest, VariantDecision, decide
@@ -18,7 +19,6 @@ from pipeline.assignment.first_assignments import KnownAssignments
 from pipeline.assignment.link_index import UserClaim
 from pipeline.assignment.project_cache import CachedProject
 from pipeline.assignment.request import InitBody, decode_init
-from pipeline.assignment.snippet import is_own_page, verified
 from pipeline.assignment.targeting_attributes import Visitor, targeting_attributes
 from pipeline.assignment.visits import assignment_rows, has_news, visit_row
 from pipeline.clock import utc_now, utc_now_us
@@ -50,7 +50,7 @@ async def answer_init(request: Request) -> Response:
         known, decisions = await run_in_threadpool(_decide, services, received, visitor)
     if not received.is_excluded:
         await _store(services, received, visitor, decisions, known)
-    await _verify_snippet(services, received.cached, received.origin)
+    await verify_snippet(services, received.cached, received.page)
     answer = encode_answer(received.cached, visitor.visitor_id, decisions)
     return Response(answer, media_type="application/json")
 
@@ -108,14 +108,3 @@ def _decide(
     forced = received.body.assignments or {}
     visit = AssignmentRequest(visitor=visitor, attributes=attributes, forced=forced)
     return known, decide(visit, cached.experiments, cached.targeting_of, known.variant_ids)
-
-
-async def _verify_snippet(services: Services, cached: CachedProject, origin: str | None) -> None:
-    """Mark the snippet as verified at the first request from one of the project's own pages."""
-    project = cached.project
-    if project.snippet_verified or not is_own_page(project, origin):
-        return
-    verify = partial(verified, now=utc_now())
-    await run_in_threadpool(
-        services.catalog.projects.change, project.account_id, project.id, verify, actor="snippet"
-    )

@@ -21,6 +21,7 @@ from engine.typed_records import record_of
 _MERGED = ("integrations", "settings")
 MOST_PREVIOUS_KEYS = 50
 DEFAULT_KEEP_NIGHTS = 30
+DEFAULT_ANTI_FLICKER_TIMEOUT_MS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +122,12 @@ class Project:
     def bot_filtering(self) -> bool:
         """Whether results exclude visitors flagged as bots."""
         return self.settings.get("bot_filtering") is not False
+
+    @property
+    def anti_flicker_timeout_ms(self) -> int:
+        """Milliseconds for which a page waits for the snippet before it is shown."""
+        timeout = self.settings.get("anti_flicker_timeout_ms")
+        return DEFAULT_ANTI_FLICKER_TIMEOUT_MS if timeout is None else timeout
 
     @property
     def trusted_revenue(self) -> bool:

@@ -64,7 +64,9 @@ SETTINGS: dict[str, Check] = {
     "excluded_ips": list_of(in_turn(text(50), _ip_range), at_most=200).described(
         "IP addresses and ranges from which events are rejected."
     ),
-    "anti_flicker_timeout_ms": whole(0, 10_000),
+    "anti_flicker_timeout_ms": whole(0, 10_000).described(
+        "Milliseconds for which a page waits for the snippet before it is shown; 1000 by default."
+    ),
     "revenue_currency": currency.described("ISO 4217 currency code; `USD` by default."),
     "attribution_window_days": whole(1, 365).described(
         "Days after the first exposure in which a conversion counts; by default as long as the test runs."

@@ -1,0 +1,92 @@
+"""Cacheable answers: conditional, compressed, and with a project's configuration built once a version."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import msgspec
+from fastapi import Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from api.results.entity_tags import is_none_match, weak_tag
+from api.sdk.encoded_bodies import EncodedBodies, chosen_coding
+from pipeline.assignment.browser_config import browser_config, facts_of, needs_facts
+from pipeline.assignment.project_cache import CachedProject
+from pipeline.events.attributes import Client
+
+PUBLIC: Final = "public, max-age=60, stale-while-revalidate=60"
+# With facts of the request, which no shared cache may give to others.
+PRIVATE: Final = "private, max-age=60"
+# Of facts that differ, so that an address that invents User-Agents takes no memory.
+_MOST_FACTS: Final = 256
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The configuration of a project as JSON, by the facts of a request where it needs these."""
+
+    content: dict[str, Any]
+    is_private: bool
+    _encoded: dict[tuple[Any, ...], bytes] = field(default_factory=dict)
+
+    @property
+    def cache_control(self) -> str:
+        """The caches that may keep an answer with it."""
+        return PRIVATE if self.is_private else PUBLIC
+
+    def encoded(self, client: Client) -> bytes:
+        """Return the JSON for a client."""
+        facts = facts_of(client) if self.is_private else None
+        key = tuple(facts.values()) if facts else ()
+        if key not in self._encoded:
+            if len(self._encoded) >= _MOST_FACTS:
+                self._encoded.clear()
+            self._encoded[key] = _encode({**self.content, "facts": facts})
+        return self._encoded[key]
+
+
+# By public key and form, as long as the version of the project is in use.
+_configurations: Final[WeakKeyDictionary[CachedProject, dict[tuple[str, bool], Configuration]]] = (
+    WeakKeyDictionary()
+)
+
+
+async def configuration_of(
+    cached: CachedProject, sdk_key: str, *, with_definitions: bool = False
+) -> Configuration:
+    """Return the configuration of a project for the holders of a key."""
+    known = _configurations.setdefault(cached, {})
+    key = (sdk_key, with_definitions)
+    if key not in known:
+        known[key] = await run_in_threadpool(_configuration, cached, sdk_key, with_definitions)
+    return known[key]
+
+
+def _configuration(cached: CachedProject, sdk_key: str, with_definitions: bool) -> Configuration:  # noqa: FBT001 - called by place
+    content = browser_config(
+        cached.project, cached.experiments, sdk_key=sdk_key, with_definitions=with_definitions
+    )
+    return Configuration(content, needs_facts(content))
+
+
+async def cacheable(
+    request: Request, content: bytes, bodies: EncodedBodies, *, media_type: str, headers: Mapping[str, str]
+) -> Response:
+    """Answer GET and HEAD with a content, or 304 where the client has it.
+
+    The tag is weak, and so the same for each coding of a content. `headers` are added to both answers.
+    """
+    tag = weak_tag(content)
+    headers = {"Vary": "Accept-Encoding", **headers, "ETag": tag}
+    if not is_none_match(tag, request.headers.get("if-none-match", "")):
+        return Response(status_code=304, headers=headers)
+    coding = chosen_coding(request.headers.get("accept-encoding", ""))
+    body = await bodies.encoded(content, coding)
+    if coding != "identity":
+        headers["Content-Encoding"] = coding
+    if request.method == "HEAD":
+        return Response(headers={**headers, "Content-Length": str(len(body))}, media_type=media_type)
+    return Response(body, headers=headers, media_type=media_type)

@@ -1,0 +1,182 @@
+"""Configuration of a project for its browsers: what assigns visitors and changes pages, and no names.
+
+Everybody can read it.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+
+from engine.design.assignment import traffic_threshold, variant_thresholds
+from engine.design.experiment import Experiment
+from engine.design.project import Project
+from engine.design.variants import Variant
+from pipeline.assignment.decide import SERVED
+from pipeline.events.attributes import Client
+
+SCHEMA: Final = 1
+# Targeting fields that the server derives from a request, and a script cannot, or not alike.
+FACTS: Final = ("country", "region", "device_type", "browser", "os")
+
+
+def browser_config(
+    project: Project, experiments: Iterable[Experiment], *, sdk_key: str, with_definitions: bool = False
+) -> dict[str, Any]:
+    """Build the configuration of a project's running and paused experiments, in the order of their creation.
+
+    `with_definitions` adds each experiment as it is stored, for servers; what is of the team alone is left
+    out. `facts` are None: they are of a request.
+    """
+    live = [experiment for experiment in experiments if experiment.status in SERVED]
+    return {
+        "schema": SCHEMA,
+        "project_id": project.id,
+        "sdk_key": sdk_key,
+        "hosts": sorted(project.hostnames),
+        "time_zone": project.timezone,
+        "settings": _settings_of(project),
+        "integrations": _integrations_of(project),
+        "facts": None,
+        "clicks": sorted({goal["selector"] for goal in _tracked(live, "click")}),
+        "ga4_events": _ga4_events_of(live),
+        "automata": [],
+        "experiments": [
+            {**_described(experiment), "definition": _definition(experiment)}
+            if with_definitions
+            else _described(experiment)
+            for experiment in live
+        ],
+    }
+
+
+def facts_of(client: Client) -> dict[str, Any]:
+    """Collect what the headers of a request say about its visitor; None where unknown."""
+    device = client.device
+    return {
+        "country": client.country,
+        "region": client.region,
+        "device_type": device.device_type,
+        "browser": device.browser,
+        "os": device.os,
+        "is_bot": device.is_bot,
+    }
+
+
+def needs_facts(config: Mapping[str, Any]) -> bool:
+    """Return whether an experiment of a configuration is targeted by facts of a request."""
+    rules = [experiment["targeting"] for experiment in config["experiments"]]
+    return any(condition["field"] in FACTS for root in rules if root for condition in _conditions_of(root))
+
+
+def custom_script_path(experiment: Experiment) -> str | None:
+    """Return the address of an experiment's own script, beside that of the project; None without one."""
+    if not experiment.custom_js:
+        return None
+    return f"{experiment.id}.js?v={custom_script_version(experiment.custom_js)}"
+
+
+def custom_script_version(code: str) -> str:
+    """Return the version of a script: equal for equal code, so that a cache may keep it for ever."""
+    return hashlib.blake2b(code.encode(), digest_size=8).hexdigest()
+
+
+def _settings_of(project: Project) -> dict[str, Any]:
+    return {
+        "cookie_domain": project.settings.get("cookie_domain"),
+        "respect_dnt": project.settings.get("respect_dnt") is True,
+        "respect_gpc": project.settings.get("respect_gpc") is True,
+        "require_consent": project.settings.get("require_consent") is True,
+        "bot_filtering": project.bot_filtering,
+        "anti_flicker_timeout_ms": project.anti_flicker_timeout_ms,
+        "revenue_currency": project.revenue_currency,
+    }
+
+
+def _integrations_of(project: Project) -> dict[str, Any]:
+    ga4, gtm = project.integrations["ga4"], project.integrations["gtm"]
+    return {"ga4": ga4["measurement_id"] if ga4["enabled"] else None, "gtm": gtm["enabled"]}
+
+
+def _tracked(experiments: Iterable[Experiment], goal_type: str) -> Iterator[Mapping[str, Any]]:
+    """Yield what each goal of a type tracks."""
+    goals = (goal for experiment in experiments for goal in experiment.goals)
+    return (goal.tracking for goal in goals if goal.goal_type == goal_type)
+
+
+def _ga4_events_of(experiments: Iterable[Experiment]) -> list[dict[str, Any]]:
+    events = {(goal["event_name"], goal.get("value_param")) for goal in _tracked(experiments, "ga4_event")}
+    return [
+        {"event_name": name, "value_param": parameter}
+        for name, parameter in sorted(events, key=lambda event: (event[0], event[1] or ""))
+    ]
+
+
+def _described(experiment: Experiment) -> dict[str, Any]:
+    by_server = _has_patterns(experiment)
+    return {
+        "id": experiment.id,
+        "test_key": experiment.test_key,
+        "type": experiment.type,
+        "status": experiment.status,
+        "salt": experiment.salt,
+        "bucketing_version": experiment.bucketing_version,
+        "traffic": traffic_threshold(experiment.traffic_allocation),
+        "thresholds": variant_thresholds(tuple(variant.weight for variant in experiment.variants)),
+        "decided_by_server": by_server,
+        "pages": None if by_server else _pages_of(experiment),
+        "targeting": None if by_server else _targeting_of(experiment),
+        "trigger": experiment.trigger,
+        "trigger_selector": experiment.trigger_selector,
+        "relay_params": experiment.relay_params,
+        "page_url": experiment.url,
+        "custom_css": experiment.custom_css or None,
+        "custom_js": custom_script_path(experiment),
+        "variants": [_variant(variant) for variant in experiment.variants],
+    }
+
+
+def _has_patterns(experiment: Experiment) -> bool:
+    """Return whether a regular expression is part of the decision; no browser runs one of a user."""
+    match_types = {experiment.url_match_type, *(rule.match_type for rule in experiment.url_rules)}
+    conditions = _conditions_of(experiment.targeting_rules["root"])
+    return "regex" in match_types or any(condition["operator"] == "regex" for condition in conditions)
+
+
+def _pages_of(experiment: Experiment) -> dict[str, list[dict[str, str]]]:
+    pages: dict[str, list[dict[str, str]]] = {
+        "include": [{"match_type": experiment.url_match_type, "value": experiment.url}],
+        "exclude": [],
+    }
+    for rule in experiment.url_rules:
+        pages[rule.type].append({"match_type": rule.match_type, "value": rule.value})
+    return pages
+
+
+def _targeting_of(experiment: Experiment) -> Mapping[str, Any] | None:
+    root: Mapping[str, Any] = experiment.targeting_rules["root"]
+    return root if root["children"] else None
+
+
+def _conditions_of(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield every condition of a group of targeting rules, at any depth."""
+    if "children" not in node:
+        yield node
+        return
+    for child in node["children"]:
+        yield from _conditions_of(child)
+
+
+def _variant(variant: Variant) -> dict[str, Any]:
+    changes = [
+        {"selector": change.selector, "action": change.action, "value": change.value}
+        for change in variant.changes
+    ]
+    return {"id": variant.id, "is_control": variant.is_control, "changes": changes}
+
+
+def _definition(experiment: Experiment) -> Any:  # noqa: ANN401 - JSON of any form
+    """Return an experiment as plain data, of which `record_of` builds one that assigns alike."""
+    return msgspec.to_builtins(replace(experiment, hypothesis=None, assigned_user_ids=()))

@@ -1,0 +1,220 @@
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.design.assignment import bucket_variant, visitor_hash
+from engine.design.experiment import Experiment, UrlRule
+from engine.design.variants import Change
+from engine.typed_records import record_of
+from pipeline.assignment.browser_config import (
+    browser_config,
+    custom_script_path,
+    custom_script_version,
+    facts_of,
+    needs_facts,
+)
+from pipeline.events.attributes import Client
+from tests.builders import STARTED, a_goal, a_project, an_experiment, variants_of
+
+PROJECT = a_project(settings={"domains": ["*.shop.example"], "require_consent": True})
+
+
+def experiments_in(*experiments: Experiment, **options: Any) -> list[dict[str, Any]]:
+    config = browser_config(PROJECT, experiments, sdk_key="pk_old", **options)
+    found: list[dict[str, Any]] = msgspec.json.decode(msgspec.json.encode(config))["experiments"]
+    return found
+
+
+def a_live(**fields: Any) -> Experiment:
+    return an_experiment(**{"status": "running", **fields})
+
+
+def targeted(field: str, operator: str = "equals", *values: str) -> dict[str, Any]:
+    condition = {"field": field, "operator": operator, "values": list(values)}
+    return {
+        "version": 2,
+        "root": {"operator": "and", "children": [{"operator": "not", "children": [condition]}]},
+    }
+
+
+def test_only_running_and_paused_experiments_are_told() -> None:
+    every = [an_experiment(id=f"exp_{status}", status=status) for status in STATUSES]
+    assert [one["id"] for one in experiments_in(*every)] == ["exp_running", "exp_paused"]
+
+
+STATUSES = ("draft", "scheduled", "running", "paused", "completed", "archived")
+
+
+def test_project_is_told_by_the_key_that_was_asked_with() -> None:
+    config = browser_config(PROJECT, [], sdk_key="pk_old")
+    assert (config["sdk_key"], config["project_id"]) == ("pk_old", "prj_1")
+    assert config["hosts"] == ["*.shop.example", "shop.example"]
+    assert config["settings"] == {
+        "cookie_domain": None,
+        "respect_dnt": False,
+        "respect_gpc": False,
+        "require_consent": True,
+        "bot_filtering": True,
+        "anti_flicker_timeout_ms": 1000,
+        "revenue_currency": "USD",
+    }
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_only_integrations_that_are_on_are_told(*, is_enabled: bool) -> None:
+    ga4 = {"enabled": is_enabled, "measurement_id": "G-1"}
+    project = a_project(integrations={"ga4": ga4, "gtm": {"enabled": is_enabled}})
+    told = browser_config(project, [], sdk_key="pk")["integrations"]
+    assert told == {"ga4": "G-1" if is_enabled else None, "gtm": is_enabled}
+
+
+@given(
+    visitor=st.text(max_size=20), allocation=st.integers(0, 100), weights=st.sampled_from([(1, 1), (1, 0, 3)])
+)
+def test_thresholds_assign_as_the_server_does(
+    visitor: str, allocation: int, weights: tuple[int, ...]
+) -> None:
+    experiment = a_live(weights=weights, traffic_allocation=allocation)
+    (told,) = experiments_in(experiment)
+    is_in = visitor_hash(experiment, "t", visitor) < told["traffic"]
+    share = visitor_hash(experiment, "v", visitor)
+    index = next(place for place, end in enumerate(told["thresholds"]) if share < end) if is_in else None
+    assert index == bucket_variant(experiment, visitor)
+
+
+def test_pages_are_the_url_and_the_rules() -> None:
+    rules = (
+        UrlRule(type="include", match_type="contains", value="/sale"),
+        UrlRule(type="exclude", match_type="ends_with", value="/admin"),
+    )
+    (told,) = experiments_in(a_live(url_rules=rules))
+    assert told["pages"] == {
+        "include": [
+            {"match_type": "exact", "value": "https://shop.example/checkout"},
+            {"match_type": "contains", "value": "/sale"},
+        ],
+        "exclude": [{"match_type": "ends_with", "value": "/admin"}],
+    }
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"url": "/a+", "url_match_type": "regex"},
+        {"url_rules": (UrlRule(type="exclude", match_type="regex", value="(a+)+$"),)},
+        {"targeting_rules": targeted("url", "regex", "x$")},
+    ],
+)
+def test_regular_expression_of_a_user_is_left_to_the_server(fields: dict[str, Any]) -> None:
+    (told,) = experiments_in(a_live(**fields))
+    assert told["decided_by_server"] is True
+    assert (told["pages"], told["targeting"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("field", "needed"), [("country", True), ("browser", True), ("language", False), ("utm_source", False)]
+)
+def test_facts_are_needed_where_an_experiment_is_targeted_by_them(field: str, *, needed: bool) -> None:
+    config = browser_config(PROJECT, [a_live(targeting_rules=targeted(field, "equals", "x"))], sdk_key="pk")
+    assert needs_facts(config) is needed
+
+
+def test_facts_are_those_of_the_headers() -> None:
+    agent = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Version/17.0 Mobile Safari/604.1"
+    facts = facts_of(Client.of_headers({"user-agent": agent, "cf-ipcountry": "de"}))
+    assert (facts["country"], facts["region"], facts["device_type"]) == ("DE", None, "mobile")
+    assert facts["is_bot"] is False
+
+
+def test_script_of_an_experiment_has_the_version_of_its_code() -> None:
+    assert custom_script_path(a_live()) is None
+    first, second = (custom_script_path(a_live(custom_js=code)) for code in ("a()", "b()"))
+    assert first == f"exp_1.js?v={custom_script_version('a()')}"
+    assert first != second
+    (told,) = experiments_in(a_live(custom_js="secret()"))
+    assert told["custom_js"] == custom_script_path(a_live(custom_js="secret()"))
+
+
+def test_selectors_and_events_of_goals_are_told_once() -> None:
+    goals = (
+        a_goal(id="g1", goal_type="click", config={"selector": "#buy"}),
+        a_goal(id="g2", is_primary=False, goal_type="click", config={"selector": "#buy"}),
+        a_goal(id="g3", is_primary=False, goal_type="ga4_event", config={"event_name": "purchase"}),
+        a_goal(
+            id="g4",
+            is_primary=False,
+            goal_type="ga4_event",
+            config={"event_name": "purchase", "value_param": "value"},
+        ),
+    )
+    config = browser_config(PROJECT, [a_live(goals=goals)], sdk_key="pk")
+    assert config["clicks"] == ["#buy"]
+    assert config["ga4_events"] == [
+        {"event_name": "purchase", "value_param": None},
+        {"event_name": "purchase", "value_param": "value"},
+    ]
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from texts_in(one)
+    elif isinstance(value, str):
+        yield value
+
+
+NAMES = st.text("abcdefghij ", min_size=1).map(lambda text: f"only for us: {text}.")
+
+
+@given(data=st.data())
+def test_nothing_of_the_team_is_told(data: st.DataObject) -> None:
+    def a_secret() -> str:
+        secret = data.draw(NAMES)
+        secrets.append(secret)
+        return secret
+
+    secrets: list[str] = []
+    experiments = []
+    for number, status in enumerate(data.draw(st.lists(st.sampled_from(STATUSES), min_size=1, max_size=4))):
+        variants = variants_of((1, 1))
+        change = Change(id="chg", selector="h1", action="modify_text", value="Hello")
+        if status not in {"running", "paused"}:
+            change = replace(change, value=a_secret())
+        variants = (
+            replace(variants[0], name=a_secret()),
+            replace(variants[1], name=f"{a_secret()}{number}", changes=(change,)),
+        )
+        experiments.append(
+            an_experiment(
+                id=f"exp_{number}",
+                status=status,
+                name=a_secret(),
+                hypothesis=a_secret(),
+                assigned_user_ids=(a_secret(),),
+                variants=variants,
+                goals=(a_goal(name=a_secret()),),
+                custom_js=a_secret(),
+            )
+        )
+    project = a_project(name=a_secret(), settings={"excluded_ips": ["203.0.113.7"]})
+    told = [*texts_in(browser_config(project, experiments, sdk_key="pk"))]
+    assert "prj_1" in told
+    assert [secret for secret in secrets if any(secret in text for text in told)] == []
+    assert not any("203.0.113" in text for text in told)
+
+
+def test_server_gets_experiments_that_assign_as_the_stored_ones() -> None:
+    experiment = a_live(
+        hypothesis="ours", assigned_user_ids=("mem_1",), scheduled_end_at=STARTED + timedelta(days=99)
+    )
+    (told,) = experiments_in(experiment, with_definitions=True)
+    kept = replace(experiment, hypothesis=None, assigned_user_ids=())
+    assert record_of(told["definition"], Experiment) == kept
