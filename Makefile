@@ -7,7 +7,7 @@ RUN := .venv/bin/
 # The environment is made again only when what it is made from changes.
 STAMP := .venv/.setup-$(shell cat pyproject.toml uv.lock 2>/dev/null | cksum | cut -d' ' -f1)
 
-.PHONY: help setup dev demo serve lint check test test-all bench format
+.PHONY: help setup dev demo serve lint check test test-all bench format snippet snippet-tools snippet-lint
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,24 @@ setup: $(STAMP) ## install the truelift command into .venv
 
 dev: .venv/.dev-$(notdir $(STAMP)) ## setup, and install what tests and checks need
 
+# Node comes from PyPI with the other tools; the packages of the browser script are those of its lock file.
+SNIPPET := api/sdk/browser
+WITH_NODE := PATH="$(CURDIR)/.venv/bin:$$PATH"
+NPM_STAMP := $(SNIPPET)/node_modules/.package-lock.json
+
+$(NPM_STAMP): $(SNIPPET)/package.json $(SNIPPET)/package-lock.json | dev
+	@cd $(SNIPPET) && $(WITH_NODE) npm ci --ignore-scripts --silent
+	@touch $@
+
+snippet-tools: $(NPM_STAMP) ## install what builds and checks the browser script
+
+snippet: snippet-tools ## build the browser script into api/sdk/browser/dist
+	@$(WITH_NODE) node $(SNIPPET)/build.mjs
+
+snippet-lint: snippet-tools ## check the types, format and lint rules of the browser script
+	@cd $(SNIPPET) && $(WITH_NODE) node_modules/.bin/tsc --project .
+	@cd $(SNIPPET) && node_modules/@biomejs/cli-*/biome check --error-on-warnings .
+
 demo: setup ## generate a shop, roll it up, print the verdicts and serve them
 	@$(RUN)truelift demo
 
@@ -36,7 +54,7 @@ serve: setup ## serve the store in data/store on port 8000
 	@$(RUN)truelift serve --data-dir data/store --host 127.0.0.1 --port 8000
 
 # Not with mypy's --num-workers: it is experimental, and has ended with an internal error.
-lint: dev ## check the format, lint rules, types and import rules
+lint: dev snippet-lint ## check the format, lint rules, types and import rules
 	@$(RUN)ruff format --check --quiet . || { echo "run 'make format'"; exit 1; }
 	@$(RUN)ruff check --quiet .
 	@$(RUN)mypy
@@ -54,15 +72,16 @@ check: lint ## lint, and run the quick tests
 CATALOG_TESTS := tests/api tests/pipeline/store/catalog tests/pipeline/store/ownership tests/pipeline/store/test_postgresql.py \
   $(addprefix --ignore=tests/api/,outside results server mcp test_validation.py)
 
-test: dev ## run the tests except those marked long, and tests of the catalog on PostgreSQL too
+test: dev snippet-tools ## run the tests except those marked long, and tests of the catalog on PostgreSQL too
 	@$(RUN)python -m pytest -n auto -m "not long"
 	@$(RUN)python -m pytest -n auto -m "not long" --catalog=postgresql $(CATALOG_TESTS)
 
-test-all: dev ## run every test, and tests of the catalog on PostgreSQL too
+test-all: dev snippet-tools ## run every test, and tests of the catalog on PostgreSQL too
 	@$(RUN)python -m pytest -n auto
 	@$(RUN)python -m pytest -n auto --catalog=postgresql $(CATALOG_TESTS)
 
-format: dev ## format the code and fix what the linter can
+format: dev snippet-tools ## format the code and fix what the linter can
+	@cd $(SNIPPET) && node_modules/@biomejs/cli-*/biome check --write .
 	@$(RUN)ruff format --quiet .
 	@$(RUN)ruff check --fix --quiet .
 

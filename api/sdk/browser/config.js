@@ -1,0 +1,68 @@
+// Types of the project's config, as the server writes it.
+
+/**
+ * @typedef {object} Change
+ * @property {string} selector
+ * @property {string} action
+ * @property {string} value
+ */
+
+/**
+ * @typedef {object} Variant
+ * @property {string} id
+ * @property {boolean} is_control
+ * @property {Change[]} changes
+ */
+
+/** @typedef {{ match_type: string, value: string } | { match_type: "regex", automaton: number }} PageRule */
+
+/**
+ * @typedef {object} Experiment
+ * @property {string} id
+ * @property {string} test_key
+ * @property {"visual" | "redirect" | "personalization"} type
+ * @property {"running" | "paused"} status
+ * @property {string} salt
+ * @property {number} bucketing_version
+ * @property {number} traffic first hash outside the traffic that takes part, at most 2^32
+ * @property {number[]} thresholds first hash beyond each variant's share, at most 2^32
+ * @property {boolean} decided_by_server
+ * @property {{ include: PageRule[], exclude: PageRule[] } | null} pages
+ * @property {unknown} targeting
+ * @property {"direct" | "manual" | "element_visible" | "click" | "url_change" | "callback"} trigger
+ * @property {string | null} trigger_selector
+ * @property {boolean} relay_params
+ * @property {string} page_url
+ * @property {string | null} custom_css
+ * @property {string | null} custom_js address, relative to that of the project's files
+ * @property {Variant[]} variants
+ */
+
+/**
+ * @typedef {object} Settings
+ * @property {string | null} cookie_domain
+ * @property {boolean} respect_dnt
+ * @property {boolean} respect_gpc
+ * @property {boolean} require_consent
+ * @property {boolean} bot_filtering
+ * @property {number} anti_flicker_timeout_ms
+ * @property {string} revenue_currency
+ */
+
+/**
+ * @typedef {object} Config
+ * @property {number} schema
+ * @property {string} project_id
+ * @property {string} sdk_key
+ * @property {string[]} hosts
+ * @property {string} time_zone
+ * @property {Settings} settings
+ * @property {{ ga4: string | null, gtm: boolean }} integrations
+ * @property {Record<string, unknown> & { is_bot?: boolean } | null} facts
+ * @property {string[]} clicks selectors of click goals
+ * @property {{ event_name: string, value_param: string | null }[]} ga4_events
+ * @property {unknown[]} automata
+ * @property {Experiment[]} experiments
+ */
+
+export {};

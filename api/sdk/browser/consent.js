@@ -1,0 +1,23 @@
+// Consent: what the visitor, the browser's signals and the project's settings allow.
+
+import { isPreview } from "./preview_mode.js";
+import { local } from "./storage.js";
+
+/** @typedef {"granted" | "denied" | "pending"} Consent */
+
+/** @type {() => Consent} */
+export const readConsent = () => {
+  const { respect_dnt, respect_gpc, require_consent, bot_filtering } = CONFIG.settings;
+  const isRefused =
+    isPreview() ||
+    (respect_dnt && navigator.doNotTrack === "1") ||
+    (respect_gpc && navigator.globalPrivacyControl) ||
+    (bot_filtering && (navigator.webdriver || CONFIG.facts?.is_bot));
+  if (isRefused) return "denied";
+  const stored = local.get("consent");
+  if (stored === "granted" || stored === "denied") return stored;
+  return require_consent ? "pending" : "granted";
+};
+
+/** @type {(isGranted: boolean) => void} */
+export const keepConsent = (isGranted) => local.set("consent", isGranted ? "granted" : "denied");

@@ -1,0 +1,33 @@
+// Events: what is recorded of a visit, each with an id of its own.
+
+import { whenActive } from "./lifetime.js";
+import { keep } from "./outbox.js";
+import { newId, userId, visitorId } from "./visitor.js";
+
+const LONGEST_URL = 2_048;
+
+/** @type {() => string} */
+export const pageUrl = () => location.href.slice(0, LONGEST_URL);
+
+/**
+ * Record an event of this moment.
+ *
+ * @param {string} type
+ * @param {Record<string, unknown>} fields
+ */
+export const record = (type, fields) => {
+  const event_id = newId();
+  const timestamp = new Date().toISOString();
+  const url = pageUrl();
+  whenActive(() =>
+    keep(event_id, {
+      event_id,
+      type,
+      visitor_id: visitorId(),
+      ...(userId() ? { user_id: userId() } : {}),
+      timestamp,
+      url,
+      ...fields,
+    }),
+  );
+};

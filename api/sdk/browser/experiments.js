@@ -1,0 +1,146 @@
+// Experiments of a page: started by their triggers, exposed, shown, and undone when the page is left.
+
+import { makeChanges } from "./changes.js";
+import { record } from "./events.js";
+import { whenActive } from "./lifetime.js";
+import { tell } from "./notices.js";
+import { sendByBeacon } from "./outbox.js";
+import { decidedByServer, decideHere, knownAttributes } from "./page_decisions.js";
+import { parts } from "./parts.js";
+import { hide, leave, mayRedirect } from "./redirect_guard.js";
+import { base, nonce } from "./script.js";
+import { arm, disarm } from "./triggers.js";
+import { loadScript } from "./trusted.js";
+import { keepVariant, visitorId } from "./visitor.js";
+
+/** @typedef {import("./page_decisions.js").Current} Current */
+
+/** By experiment id. */
+/** @type {Map<string, Current>} */
+let current = new Map();
+let generation = 0;
+const exposed = new Set();
+const loaded = new Set();
+
+/** @type {(one: Current) => void} */
+const expose = ({ experiment, variant, index }) => {
+  const { id, test_key } = experiment;
+  const key = `${visitorId()} ${id} ${variant.id}`;
+  if (exposed.has(key)) return;
+  exposed.add(key);
+  record("exposure", { experiment_id: id, variant_id: variant.id, attributes: knownAttributes() });
+  whenActive(() => {
+    keepVariant(id, variant.id);
+    parts.reportExperience?.(id, variant.id);
+  });
+  tell("exposure", { experiment_id: id, test_key, variant_id: variant.id, index });
+};
+
+/** @type {(one: Current) => void} */
+const show = (one) => {
+  const { experiment, variant } = one;
+  if (one.undo) return;
+  const isChanged = !variant.is_control;
+  const css = (isChanged && experiment.custom_css) || "";
+  one.undo = makeChanges(css, variant.changes, (error, change) =>
+    tell("error", { experiment_id: experiment.id, change, message: `${error}` }),
+  );
+  if (isChanged && experiment.custom_js && !loaded.has(experiment.id)) {
+    loaded.add(experiment.id);
+    loadScript(`${base}/sdk/v1/${CONFIG.sdk_key}/${experiment.custom_js}`, nonce);
+  }
+};
+
+/** @type {(redirects: Current[], between: (isLeaving: boolean) => void) => void} */
+const follow = (redirects, between) => {
+  redirects.forEach(expose);
+  const away = redirects.find(
+    ({ experiment, target }) => target && mayRedirect(experiment.id, target),
+  );
+  if (away) hide();
+  between(Boolean(away));
+  if (!redirects.length) return;
+  whenActive(() => {
+    // In every arm alike, before the page may end.
+    sendByBeacon();
+    if (away) leave(away.experiment.id, /** @type {string} */ (away.target));
+  });
+};
+
+/** @type {(one: Current) => void} */
+const start = (one) => {
+  if (one.experiment.type === "redirect") {
+    follow([one], () => {});
+  } else {
+    expose(one);
+    show(one);
+  }
+};
+
+/** @type {(one: Current) => void} */
+const withdraw = (one) => {
+  disarm(one.experiment.id);
+  one.undo?.();
+};
+
+/** @type {(found: Current[], isNavigation: boolean, view: () => void) => void} */
+const settle = (found, isNavigation, view) => {
+  for (const [id, one] of current) {
+    const again = found.find(({ experiment }) => experiment.id === id);
+    if (again?.variant === one.variant && one.undo) again.undo = one.undo;
+    else withdraw(one);
+  }
+  current = new Map(found.map((one) => [one.experiment.id, one]));
+  /** @type {(one: Current) => boolean} */
+  const leads = ({ experiment }) =>
+    experiment.type === "redirect" && experiment.trigger === "direct";
+  follow(found.filter(leads), (isLeaving) => {
+    if (!isLeaving) {
+      for (const one of found) if (!leads(one)) arm(one.experiment, isNavigation, () => start(one));
+    }
+    view();
+  });
+};
+
+/**
+ * Decide anew for the address, and start, keep or undo experiments.
+ *
+ * @param {boolean} isNavigation whether the address has changed within the page
+ * @param {boolean} isLate whether the page was shown before the script came: then it stays as it is
+ * @param {() => void} view records the page view, after exposures
+ */
+export const evaluate = (isNavigation, isLate, view) => {
+  const mine = ++generation;
+  if (isLate && !isNavigation) {
+    settle([], false, view);
+    return;
+  }
+  const found = decideHere();
+  settle(found, isNavigation, view);
+  decidedByServer().then((more) => {
+    if (more.length && mine === generation) settle([...found, ...more], isNavigation, () => {});
+  });
+};
+
+/** Show the original page. */
+export const withdrawAll = () => {
+  generation++;
+  for (const one of current.values()) withdraw(one);
+  current = new Map();
+};
+
+/**
+ * Start an experiment for code of the page that shows its variants itself.
+ *
+ * @param {string} testKey
+ * @returns {{ id: string, index: number, is_control: boolean } | null} null where the visitor takes no part here
+ */
+export const variantOf = (testKey) => {
+  const one = [...current.values()].find(({ experiment }) => experiment.test_key === testKey);
+  if (!one) return null;
+  disarm(one.experiment.id);
+  if (one.experiment.type === "redirect") expose(one);
+  else start(one);
+  const { variant, index } = one;
+  return { id: variant.id, index, is_control: variant.is_control };
+};

@@ -1,0 +1,104 @@
+// The script of a page: decides, shows and reports the experiments of a project.
+
+import { isWithin, onClick } from "./click_listeners.js";
+import { installCommands } from "./commands.js";
+import { keepConsent, readConsent } from "./consent.js";
+import { record } from "./events.js";
+import { evaluate, withdrawAll } from "./experiments.js";
+import { onHidden, onRestored, whenActive } from "./lifetime.js";
+import { onNavigation } from "./navigation.js";
+import { tell } from "./notices.js";
+import { drain, sendByBeacon } from "./outbox.js";
+import { parts } from "./parts.js";
+import { isPreview, loadPreview } from "./preview_mode.js";
+import { allowRedirects } from "./redirect_guard.js";
+import { listenForTriggers } from "./triggers.js";
+import { forgetVisitor, handOver, keepVisitor, recallVisitor, tidyAddress } from "./visitor.js";
+
+/** @typedef {{ (...command: any[]): void, q?: ArrayLike<any>[], late?: boolean, reveal?: () => void, loaded?: boolean }} Stub */
+
+const page = /** @type {{ truelift?: Stub }} */ (/** @type {unknown} */ (window));
+
+const begin = () => {
+  const stub = page.truelift;
+  /** @type {import("./consent.js").Consent} */
+  let consent = "pending";
+  let isBegun = false;
+  let viewed = "";
+
+  /** @type {(isNavigation: boolean) => void} */
+  const look = (isNavigation) =>
+    evaluate(isNavigation, Boolean(stub?.late), () => {
+      const [address = ""] = location.href.split(/#(?![!/])/);
+      if (address !== viewed) record("pageview", {});
+      viewed = address;
+    });
+
+  const listen = () => {
+    onNavigation(() => {
+      if (consent === "granted") look(true);
+    });
+    onHidden(() => {
+      if (consent === "granted") sendByBeacon();
+    });
+    listenForTriggers();
+    onClick((path) => {
+      if (consent !== "granted") return;
+      allowRedirects();
+      for (const selector of CONFIG.clicks)
+        if (isWithin(path, selector)) record("click", { selector });
+      const link = path.find((element) => element instanceof HTMLAnchorElement);
+      if (link?.href) {
+        const address = handOver(link.href);
+        if (address !== link.href) link.href = address;
+      }
+    });
+    parts.watchDataLayer?.((event_name, value) => {
+      if (consent === "granted") record("ga4_event", { event_name, value });
+    });
+  };
+
+  const proceed = () => {
+    recallVisitor();
+    whenActive(() => {
+      keepVisitor();
+      tidyAddress();
+    });
+    look(false);
+    if (!isBegun) listen();
+    isBegun = true;
+    whenActive(drain);
+  };
+
+  const settleConsent = () => {
+    const before = consent;
+    consent = readConsent();
+    if (consent === "granted" && (before !== "granted" || !isBegun)) proceed();
+    if (consent === "denied" && before === "granted") withdrawAll();
+    commands.setConsent(consent);
+  };
+
+  const commands = installCommands(page, (isGranted) => {
+    keepConsent(isGranted);
+    settleConsent();
+    if (!isGranted) forgetVisitor();
+  });
+  settleConsent();
+  if (isPreview()) loadPreview();
+  commands.replay(stub?.q ?? []);
+  onRestored(() => {
+    settleConsent();
+    viewed = "";
+    if (consent === "granted") look(true);
+  });
+  stub?.reveal?.();
+};
+
+if (!page.truelift?.loaded) {
+  try {
+    begin();
+  } catch (error) {
+    page.truelift?.reveal?.();
+    tell("error", { message: `${error}` });
+  }
+}

@@ -1,0 +1,30 @@
+// Navigation within a page: the Navigation API, else history's methods.
+
+/**
+ * Call back in a task after the address has changed.
+ *
+ * @param {() => void} callback
+ */
+export const onNavigation = (callback) => {
+  let last = location.href;
+  // Not within pushState: a framework may be in the middle of its own change.
+  const later = () =>
+    setTimeout(() => {
+      if (location.href === last) return;
+      last = location.href;
+      callback();
+    });
+  if (window.navigation) {
+    window.navigation.addEventListener("currententrychange", later);
+    return;
+  }
+  for (const method of /** @type {const} */ (["pushState", "replaceState"])) {
+    const original = history[method];
+    history[method] = function (...given) {
+      original.apply(this, given);
+      later();
+    };
+  }
+  addEventListener("popstate", later);
+  addEventListener("hashchange", later);
+};

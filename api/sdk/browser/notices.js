@@ -1,0 +1,37 @@
+// What the page is told through `truelift.on`.
+
+/** @type {{ name: string, detail: unknown }[]} */
+const past = [];
+/** @type {{ name: string, callback: (detail: unknown) => void }[]} */
+const listeners = [];
+
+/** @type {(callback: (detail: unknown) => void, detail: unknown) => void} */
+const call = (callback, detail) => {
+  try {
+    callback(detail);
+  } catch (error) {
+    console.error(error);
+  }
+};
+
+/**
+ * Tell listeners, also those that come later.
+ *
+ * @param {string} name `exposure` or `error`
+ * @param {unknown} detail
+ */
+export const tell = (name, detail) => {
+  past.push({ name, detail });
+  for (const one of listeners) if (one.name === name) call(one.callback, detail);
+};
+
+/**
+ * Listen, to what has happened too.
+ *
+ * @param {string} name
+ * @param {(detail: unknown) => void} callback
+ */
+export const on = (name, callback) => {
+  for (const one of past) if (one.name === name) call(callback, one.detail);
+  listeners.push({ name, callback });
+};

@@ -1,0 +1,194 @@
+// Outbox: events wait in localStorage, one key each, until the server has given its verdict on them.
+
+import { base } from "./script.js";
+import { local } from "./storage.js";
+
+const MOST_EVENTS = 200;
+const MOST_BYTES = 100_000;
+const MOST_AGE_MS = 7 * 24 * 3600 * 1000;
+// Of requests that may outlive the page: browsers allow 64 KiB in flight.
+const BATCH_BYTES = 50_000;
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 300_000;
+const TIMEOUT_MS = 30_000;
+const PREFIX = `q.${CONFIG.sdk_key}.`;
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** @typedef {{ name: string, id: string, text: string }} Entry name of the key, and id and JSON of the event */
+
+let isSending = false;
+let isPlanned = false;
+let failures = 0;
+/** Time before which nothing is sent, in ms: what the server asked for holds on the next page too. */
+let pausedUntil = Number(local.get("retry")) || 0;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer;
+/** Events that a beacon is to take when the page ends: neither with a request or beacon already, nor done. */
+/** @type {Set<string>} */
+const unsent = new Set();
+
+const address = () =>
+  `${base}/api/v1/sdk/track?key=${CONFIG.sdk_key}${CONFIG.settings.require_consent ? "&consent=granted" : ""}`;
+
+/** @type {() => Entry[]} */
+const entries = () => {
+  const found = [];
+  for (const name of local
+    .names()
+    .filter((one) => one.startsWith(PREFIX))
+    .sort()) {
+    const [time = "", id = ""] = name.slice(PREFIX.length).split(".");
+    const text = local.get(name);
+    const age = Date.now() - Number.parseInt(time, 36);
+    if (text && age < MOST_AGE_MS) found.push({ name, id, text });
+    else local.remove(name);
+  }
+  return found;
+};
+
+/** Remove the oldest events beyond the limits, views and clicks first. */
+const trim = () => {
+  let kept = entries();
+  let size = kept.reduce((sum, entry) => sum + entry.text.length, 0);
+  while (kept.length > MOST_EVENTS || size > MOST_BYTES) {
+    const oldest = kept.find(({ text }) => /"type":"(pageview|click)"/.test(text)) ?? kept[0];
+    if (!oldest) return;
+    local.remove(oldest.name);
+    size -= oldest.text.length;
+    kept = kept.filter((entry) => entry !== oldest);
+  }
+};
+
+/** @type {(events: Entry[]) => string} */
+const bodyOf = (events) =>
+  `{"sent_at":"${new Date().toISOString()}","batch":[${events.map((event) => event.text).join()}]}`;
+
+/** @type {(events: Entry[]) => Entry[]} */
+const firstBatch = (events) => {
+  let size = 0;
+  return events.filter((event, index) => {
+    // Characters may take three bytes.
+    size += new Blob([event.text]).size + 1;
+    return index === 0 || size < BATCH_BYTES;
+  });
+};
+
+/** @type {(body: string) => Promise<Response>} */
+const post = (body) => {
+  const abort = new AbortController();
+  const limit = setTimeout(() => abort.abort(), TIMEOUT_MS);
+  return fetch(address(), {
+    method: "POST",
+    body,
+    headers: { "Content-Type": "text/plain" },
+    keepalive: true,
+    credentials: "omit",
+    signal: abort.signal,
+  }).finally(() => clearTimeout(limit));
+};
+
+/** @type {(ms: number) => void} */
+const pause = (ms) => {
+  pausedUntil = Date.now() + ms;
+  local.set("retry", `${pausedUntil}`);
+  plan(ms);
+};
+
+const backOff = () => {
+  const wait = Math.min(FIRST_WAIT_MS * 2 ** failures++, LONGEST_WAIT_MS);
+  pause(wait * (0.5 + Math.random() / 2));
+};
+
+/** @type {(ms: number) => void} */
+const plan = (ms) => {
+  clearTimeout(timer);
+  timer = setTimeout(drain, ms);
+};
+
+/** @type {(events: Entry[]) => Promise<boolean>} whether to go on at once */
+const send = async (events) => {
+  for (const { id } of events) unsent.delete(id);
+  try {
+    const answer = await post(bodyOf(events));
+    if (answer.ok) {
+      /** @type {{ results: { event_id: string | null }[] }} */
+      const { results } = await answer.json();
+      // In the order of the request, also where the id itself is what was refused.
+      for (const [index] of results.entries()) local.remove(events[index]?.name ?? "");
+      failures = 0;
+      return results.length > 0;
+    }
+    const { status } = answer;
+    if (status === 413) {
+      if (events.length > 1) return send(events.slice(0, events.length >> 1));
+      local.remove(events[0]?.name ?? "");
+      return true;
+    }
+    const seconds = Number(answer.headers.get("Retry-After"));
+    if (status < 500 && status !== 429 && status !== 408) pausedUntil = NEVER;
+    else if (seconds) pause(seconds * 1000);
+    else backOff();
+  } catch {
+    backOff();
+  }
+  for (const { id } of events) unsent.add(id);
+  return false;
+};
+
+const sendAll = async () => {
+  for (;;) {
+    const waiting = entries();
+    if (!waiting.length || Date.now() < pausedUntil || !(await send(firstBatch(waiting)))) return;
+  }
+};
+
+/** Send what waits, in one tab at a time. */
+export const drain = async () => {
+  isPlanned = false;
+  if (isSending) return;
+  if (Date.now() < pausedUntil) {
+    if (pausedUntil < NEVER) plan(pausedUntil - Date.now());
+    return;
+  }
+  isSending = true;
+  try {
+    if (!navigator.locks) await sendAll();
+    else
+      await navigator.locks.request(PREFIX, { ifAvailable: true }, (lock) => {
+        if (lock) return sendAll();
+        // The other tab may have looked before this one wrote.
+        plan(FIRST_WAIT_MS);
+      });
+  } finally {
+    isSending = false;
+  }
+};
+
+/**
+ * Keep an event until the server has it, and send it with what else this task adds.
+ *
+ * @param {string} id
+ * @param {Record<string, unknown>} event
+ */
+export const keep = (id, event) => {
+  unsent.add(id);
+  local.set(`${PREFIX}${Date.now().toString(36)}.${id}`, JSON.stringify(event));
+  trim();
+  if (!isPlanned) {
+    isPlanned = true;
+    queueMicrotask(drain);
+  }
+};
+
+/** Hand the events of this page to beacons, since it may end now; they stay until a verdict is known. */
+export const sendByBeacon = () => {
+  if (pausedUntil === NEVER) return;
+  let waiting = entries().filter(({ id }) => unsent.has(id));
+  while (waiting.length) {
+    const batch = firstBatch(waiting);
+    const body = bodyOf(batch);
+    if (!navigator.sendBeacon?.(address(), body)) post(body).catch(() => {});
+    for (const { id } of batch) unsent.delete(id);
+    waiting = waiting.slice(batch.length);
+  }
+};

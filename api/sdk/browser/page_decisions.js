@@ -1,0 +1,72 @@
+// Decisions for a page: the variants of the visitor in the experiments that cover it.
+
+import { assignVariant } from "./assignment.js";
+import { pageUrl } from "./events.js";
+import { coversPage } from "./pages.js";
+import { parts } from "./parts.js";
+import { referrer } from "./redirect_guard.js";
+import { redirectUrl } from "./redirects.js";
+import { customDimensions, storedVariants, userId, visitorId, visitorType } from "./visitor.js";
+
+/** @typedef {import("./config.js").Experiment} Experiment */
+/** @typedef {import("./config.js").Variant} Variant */
+
+/**
+ * A variant that the visitor has on this page.
+ *
+ * @typedef {object} Current
+ * @property {Experiment} experiment
+ * @property {Variant} variant
+ * @property {number} index of the variant
+ * @property {string | null} target of a redirect
+ * @property {() => void} [undo] once it is shown
+ */
+
+/** @type {() => Record<string, unknown>} */
+export const knownAttributes = () => ({
+  visitor_type: visitorType(),
+  referrer: referrer(),
+  language: navigator.language,
+  ...customDimensions(),
+});
+
+/** @type {() => import("./parts.js").Visit} */
+const visit = () => ({
+  visitor_id: visitorId(),
+  user_id: userId(),
+  url: pageUrl(),
+  attributes: knownAttributes(),
+});
+
+/**
+ * Variants of the visitor in the experiments that cover this page.
+ *
+ * A first assignment stays whatever has changed since, but is shown on the pages of the experiment alone.
+ *
+ * @returns {Current[]}
+ */
+export const decideHere = () => {
+  const here = visit();
+  const stored = storedVariants();
+  return CONFIG.experiments.flatMap((experiment) => {
+    const { id, targeting, variants, decided_by_server } = experiment;
+    if (decided_by_server || !coversPage(experiment, here.url, parts.matchesAutomaton)) return [];
+    const index = assignVariant(experiment, here.visitor_id, stored[id]);
+    const variant = variants[index ?? -1];
+    const isEligible = stored[id] || !targeting || parts.isEligible?.(experiment, here);
+    if (index === null || !variant || !isEligible) return [];
+    return [{ experiment, variant, index, target: redirectUrl(experiment, variant, here.url) }];
+  });
+};
+
+/** @type {() => Promise<Current[]>} */
+export const decidedByServer = async () => {
+  const answers = (await parts.askServer?.(visit())) ?? [];
+  return answers.flatMap(({ experiment_id, variant_id, covers_page, redirect_url }) => {
+    const experiment = CONFIG.experiments.find(({ id }) => id === experiment_id);
+    const index = experiment?.variants.findIndex(({ id }) => id === variant_id) ?? -1;
+    const variant = experiment?.variants[index];
+    if (!experiment?.decided_by_server || !variant || !covers_page) return [];
+    return [{ experiment, variant, index, target: redirect_url }];
+  });
+};

@@ -1,0 +1,102 @@
+// Storage that never throws: what the browser refuses is kept in memory until the page ends.
+
+/** @typedef {{ get(name: string): string | null, set(name: string, value: string): void, remove(name: string): void, names(): string[] }} Store */
+
+const PREFIX = "truelift_";
+const COOKIE_SECONDS = 34_560_000;
+
+/** @type {(open: () => Storage) => Store} */
+const guarded = (open) => {
+  /** @type {Map<string, string>} */
+  const memory = new Map();
+  /** @type {<T>(use: (storage: Storage) => T, otherwise: T) => T} */
+  const attempt = (use, otherwise) => {
+    try {
+      return use(open());
+    } catch {
+      return otherwise;
+    }
+  };
+  return {
+    get: (name) => memory.get(name) ?? attempt((storage) => storage.getItem(PREFIX + name), null),
+    set: (name, value) => {
+      const isKept = attempt((storage) => {
+        storage.setItem(PREFIX + name, value);
+        return true;
+      }, false);
+      if (isKept) memory.delete(name);
+      else memory.set(name, value);
+    },
+    remove: (name) => {
+      memory.delete(name);
+      attempt((storage) => storage.removeItem(PREFIX + name), undefined);
+    },
+    names: () => [
+      ...memory.keys(),
+      ...attempt((storage) => Object.keys(storage), [])
+        .filter((name) => name.startsWith(PREFIX))
+        .map((name) => name.slice(PREFIX.length)),
+    ],
+  };
+};
+
+export const local = guarded(() => localStorage);
+export const session = guarded(() => sessionStorage);
+
+/** @type {(name: string) => string | null} */
+const readCookie = (name) => {
+  const found = new RegExp(`(?:^|; )${PREFIX}${name}=([^;]*)`).exec(document.cookie);
+  return found ? /** @type {string} */ (found[1]) : null;
+};
+
+/** @type {(name: string, value: string, domain: string, seconds: number) => void} */
+const setCookie = (name, value, domain, seconds) => {
+  const attributes = `${domain && `;domain=${domain}`};path=/;max-age=${seconds};samesite=lax`;
+  // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is asynchronous, and not everywhere.
+  document.cookie = `${PREFIX}${name}=${value}${attributes}${location.protocol === "https:" ? ";secure" : ""}`;
+};
+
+/** @type {string | undefined} */
+let found;
+
+/**
+ * The widest domain on which a cookie stays: the project's setting, else found by trying; "" for the host only.
+ *
+ * @returns {string}
+ */
+export const cookieDomain = () => {
+  if (found !== undefined) return found;
+  const labels = location.hostname.split(".");
+  const candidates = labels.map((_, index) => labels.slice(-index - 1).join("."));
+  const setting = CONFIG.settings.cookie_domain;
+  if (setting) candidates.unshift(setting.replace(/^\*?\./, ""));
+  found =
+    candidates.find((domain) => {
+      setCookie("probe", "1", domain, 9);
+      const stays = readCookie("probe");
+      setCookie("probe", "", domain, 0);
+      return stays;
+    }) ?? "";
+  return found;
+};
+
+/**
+ * Read a value that is kept in a cookie and in localStorage.
+ *
+ * @param {string} name
+ */
+export const readBoth = (name) => readCookie(name) || local.get(name);
+
+/**
+ * Write a value to a cookie and to localStorage, and expire a cookie of the host alone that would hide it.
+ *
+ * @param {string} name
+ * @param {string} value an empty one erases both
+ */
+export const writeBoth = (name, value) => {
+  const domain = cookieDomain();
+  if (domain || !value) setCookie(name, "", "", 0);
+  setCookie(name, value, domain, value ? COOKIE_SECONDS : 0);
+  if (value) local.set(name, value);
+  else local.remove(name);
+};

@@ -1,0 +1,48 @@
+// Changes that are style rules: they hold before the elements exist, and conflict with no framework.
+
+/** @typedef {import("./config.js").Change} Change */
+
+/** @type {(text: string) => [CSSStyleSheet, () => void]} */
+const adopt = (text) => {
+  try {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(text);
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+    return [
+      sheet,
+      () => {
+        document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== sheet);
+      },
+    ];
+  } catch {
+    // Browsers before 2023.
+    const style = document.createElement("style");
+    style.textContent = text;
+    document.documentElement.append(style);
+    return [/** @type {CSSStyleSheet} */ (style.sheet), () => style.remove()];
+  }
+};
+
+/**
+ * Add rules to the page.
+ *
+ * @param {string} css
+ * @param {Change[]} changes of style, and removals
+ * @param {(error: unknown, change: Change) => void} onError
+ * @returns {() => void} removes them
+ */
+export const addStyles = (css, changes, onError) => {
+  const [sheet, remove] = adopt(css);
+  for (const change of changes) {
+    try {
+      const declarations = change.action === "remove" ? "display:none" : change.value;
+      const index = sheet.insertRule(`${change.selector}{${declarations}}`, sheet.cssRules.length);
+      const { style } = /** @type {CSSStyleRule} */ (sheet.cssRules[index]);
+      for (const name of [...style])
+        style.setProperty(name, style.getPropertyValue(name), "important");
+    } catch (error) {
+      onError(error, change);
+    }
+  }
+  return remove;
+};

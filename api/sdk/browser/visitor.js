@@ -1,0 +1,155 @@
+// The visitor: id, user, first variants, and what is known of the visit.
+
+import { cookieDomain, local, readBoth, session, writeBoth } from "./storage.js";
+
+const MOST_ASSIGNMENTS = 60;
+const HANDED_OVER = /[?&]_tl=([\w-]{8,64})\.([0-9a-z]+)/;
+const VALID_SECONDS = 60;
+
+/** A random UUID, also where crypto.randomUUID is not: on pages without HTTPS. */
+export const newId = () => {
+  const url = URL.createObjectURL(new Blob());
+  URL.revokeObjectURL(url);
+  return url.slice(-36);
+};
+
+/** @type {() => number} */
+const seconds = () => Math.floor(Date.now() / 1000);
+
+/** @type {(host: string) => boolean} */
+export const isOwnHost = (host) =>
+  CONFIG.hosts.some((own) => (own.startsWith("*.") ? host.endsWith(own.slice(1)) : host === own));
+
+/** @type {(address: string) => string} */
+const hostOf = (address) => {
+  try {
+    return new URL(address).hostname;
+  } catch {
+    return "";
+  }
+};
+
+/** @type {string} */
+let id = "";
+/** @type {string | null} */
+let user = null;
+/** @type {Record<string, unknown>} */
+let dimensions = {};
+
+export const visitorId = () => id;
+export const userId = () => user;
+export const customDimensions = () => dimensions;
+
+/** Take the id of this browser, or one that another domain of the project handed over, or a new one. */
+export const recallVisitor = () => {
+  const handed = HANDED_OVER.exec(location.search);
+  const isFresh =
+    handed &&
+    isOwnHost(hostOf(document.referrer)) &&
+    Math.abs(seconds() - Number.parseInt(/** @type {string} */ (handed[2]), 36)) < VALID_SECONDS;
+  const stored = readBoth("visitor");
+  const known = stored && /^[\w-]{8,64}$/.test(stored) ? stored : null;
+  id = (isFresh && handed[1]) || known || id || newId();
+  user = local.get("user");
+  if (!known) session.set("new", "1");
+};
+
+/** Remove a handed over id from the address bar. */
+export const tidyAddress = () => {
+  if (HANDED_OVER.test(location.search)) {
+    const query = location.search.replace(HANDED_OVER, "").replace(/^&/, "?");
+    history.replaceState(history.state, "", location.pathname + query + location.hash);
+  }
+};
+
+/** Keep the id, also longer than before. */
+export const keepVisitor = () => writeBoth("visitor", id);
+
+/** @type {() => "new" | "returning"} */
+export const visitorType = () => (session.get("new") ? "new" : "returning");
+
+/**
+ * Remember who the visitor is.
+ *
+ * @param {string | null | undefined} newUser
+ * @param {Record<string, unknown> | undefined} attributes
+ */
+export const setUser = (newUser, attributes) => {
+  if (newUser !== undefined) {
+    user = newUser;
+    if (newUser) local.set("user", newUser);
+    else local.remove("user");
+  }
+  dimensions = { ...dimensions, ...attributes };
+};
+
+/** @type {(id: string) => string} */
+const short = (id) => id.slice(-6);
+
+/** @type {() => Map<string, string>} */
+const assignments = () =>
+  new Map(
+    /** @type {[string, string][]} */ (
+      (readBoth("assigned") ?? "")
+        .split(".")
+        .filter(Boolean)
+        .map((pair) => pair.split(":"))
+    ),
+  );
+
+/**
+ * The variant that the visitor was given first, by experiment id.
+ *
+ * @returns {Record<string, string>}
+ */
+export const storedVariants = () => {
+  const stored = assignments();
+  /** @type {Record<string, string>} */
+  const variants = {};
+  for (const experiment of CONFIG.experiments) {
+    const end = stored.get(short(experiment.id));
+    const variant = experiment.variants.find((one) => short(one.id) === end);
+    if (variant) variants[experiment.id] = variant.id;
+  }
+  return variants;
+};
+
+/**
+ * Keep a variant as the first one of the visitor, in six letters of each id.
+ *
+ * @param {string} experimentId
+ * @param {string} variantId
+ */
+export const keepVariant = (experimentId, variantId) => {
+  const stored = assignments();
+  if (stored.get(short(experimentId)) === short(variantId)) return;
+  stored.set(short(experimentId), short(variantId));
+  const pairs = [...stored].slice(-MOST_ASSIGNMENTS).map((pair) => pair.join(":"));
+  writeBoth("assigned", pairs.join("."));
+};
+
+/** Erase everything that identifies the visitor. */
+export const forgetVisitor = () => {
+  for (const name of ["visitor", "assigned"]) writeBoth(name, "");
+  for (const store of [local, session]) {
+    for (const name of store.names()) if (name !== "consent") store.remove(name);
+  }
+  id = "";
+  user = null;
+  dimensions = {};
+};
+
+/**
+ * An address that hands the visitor's id over, where it leads to another domain of the project.
+ *
+ * @param {string} address absolute
+ */
+export const handOver = (address) => {
+  const host = hostOf(address);
+  const domain = cookieDomain();
+  const sharesCookies = host === location.hostname || (domain && `.${host}`.endsWith(`.${domain}`));
+  if (sharesCookies || !isOwnHost(host)) return address;
+  const url = new URL(address);
+  url.search += `${url.search ? "&" : "?"}_tl=${id}.${seconds().toString(36)}`;
+  return url.href;
+};

@@ -1,0 +1,54 @@
+"""Chromium, and a site that is served once for a module and reset for each test."""
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.api.sdk.browser.site import Site, served_site
+
+# One of a person: headless browsers and automation are bots.
+USER_AGENT = (
+    "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
+)
+ARGUMENTS = ("--disable-blink-features=AutomationControlled",)
+
+
+def chromium_path() -> str:
+    path = shutil.which("chromium")
+    assert path, "needs Chromium: apt-get install chromium"
+    return path
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium_path(),
+            args=list(ARGUMENTS),
+            ignore_default_args=["--disable-back-forward-cache"],
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Site]:
+    with served_site() as site:
+        yield site
+
+
+@pytest.fixture
+def site(served: Site) -> Iterator[Site]:
+    served.reset()
+    yield served
+    served.reset()
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    """A page of a new visitor."""
+    context = chromium.new_context(user_agent=USER_AGENT)
+    yield context.new_page()
+    context.close()
