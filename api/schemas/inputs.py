@@ -15,7 +15,7 @@ from engine.design.validation.check import DEFINITIONS, NULL, Schema, object_sch
 from engine.design.validation.record_fields import input_definitions, input_schema
 from pipeline.assignment.request import InitBody
 from pipeline.events.batch_split import MAX_EVENTS
-from pipeline.events.schema import ConvertEvent, EventField, TrackEvent, fields_of
+from pipeline.events.schema import CONVERSION_FIELDS, ConvertEvent, EventField, TrackEvent, fields_of
 from pipeline.events.timestamps import Timestamp
 from pipeline.requests.imports import ImportRequest
 from pipeline.requests.runs import RunRequest
@@ -98,6 +98,22 @@ def _event(name: str, event: type[TrackEvent | ConvertEvent]) -> Schema:
     return object_schema(name, event.__doc__ or "", properties, required, is_open=True)
 
 
+def _tracked_event() -> Schema:
+    """Describe a tracked event, which may be a conversion."""
+    event = _event("TrackedEvent", TrackEvent)
+    conversion = _event("Conversion", ConvertEvent)["properties"]
+    own = {
+        name: {**conversion[name], "description": _of_conversion(conversion[name])}
+        for name in CONVERSION_FIELDS
+    }
+    about = "A tracked event; one of the type `conversion` is taken as `convert` takes it."
+    return {**event, "description": about, "properties": {**event["properties"], **own}}
+
+
+def _of_conversion(described: Schema) -> str:
+    return f"Of a conversion. {described.get('description', '')}".rstrip()
+
+
 def _event_property(json_type: Any, field: EventField) -> dict[str, Any]:  # noqa: ANN401  # an annotation
     bounds = {"enum": list(field.choices) or None, "minimum": field.minimum, "maximum": field.maximum}
     limits = {key: bound for key, bound in bounds.items() if bound is not None}
@@ -143,7 +159,7 @@ TRACK_BATCH: Final = Body(
     "TrackBatch",
     {
         "TrackBatch": _batch("TrackBatch", "TrackedEvent", "Events of one project."),
-        "TrackedEvent": _event("TrackedEvent", TrackEvent),
+        "TrackedEvent": _tracked_event(),
     },
 )
 CONVERSION_BATCH: Final = Body(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Final, TypeVar
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -31,6 +31,7 @@ from pipeline.events.schema import (
     MAX_NAME_LENGTH,
     MAX_SELECTOR_LENGTH,
     MAX_URL_LENGTH,
+    TRACKED_TYPES,
     ConvertEvent,
     TrackEvent,
 )
@@ -99,17 +100,27 @@ class DecodedEvents(msgspec.Struct, frozen=True):
 
 
 def decode_tracked(body: EventBody, context: RequestContext) -> DecodedEvents:
-    """Decode the events of a `track` request; a bad event is rejected without the others."""
-    return _decode_each(body, context, _parse_tracked, _tracked_row)
+    """Decode the events of a `track` request; a bad event is rejected without the others.
+
+    One of the type `conversion` is decoded as `convert` does.
+    """
+    return _decode_each(body, context, _parse_tracked)
 
 
 def decode_conversions(body: EventBody, context: RequestContext) -> DecodedEvents:
     """Decode the conversions of a `convert` request; a bad one is rejected without the others."""
-    return _decode_each(body, context, _parse_conversion, _conversion_row)
+    return _decode_each(body, context, _parse_conversion)
 
 
-Event = TypeVar("Event", TrackEvent, ConvertEvent)
-_parse_tracked: Final = msgspec.json.Decoder(TrackEvent).decode
+Event: TypeAlias = TrackEvent | ConvertEvent
+
+
+class _Type(msgspec.Struct):
+    type: Any = None
+
+
+_decode_tracked: Final = msgspec.json.Decoder(TrackEvent).decode
+_decode_type: Final = msgspec.json.Decoder(_Type).decode
 _parse_conversion: Final = msgspec.json.Decoder(ConvertEvent).decode
 # From `is_bot` to `utm_campaign`, as in EventRow.
 _segment_columns: Final = itemgetter(
@@ -121,7 +132,6 @@ def _decode_each(
     body: EventBody,
     context: RequestContext,
     parse: Callable[[msgspec.Raw], Event],
-    row_of: Callable[[Event, RequestContext, int | None], EventRow],
 ) -> DecodedEvents:
     parsed = _parse_each(body, context, parse)
     # Asked of all at once, and of each only where one of them may be to blame.
@@ -135,13 +145,24 @@ def _decode_each(
         try:
             if not is_unique:
                 require_unique_in_event(bytes(raw), event)
-            row = row_of(event, context, body.sent_us)
+            row = _row_of(event, context, body.sent_us)
         except (ValueError, RecursionError) as error:
             results.append(rejection(raw, error))
         else:
             rows.append(row)
             results.append(EventResult(row.event_id, "ok"))
     return DecodedEvents(rows, results)
+
+
+def _parse_tracked(raw: msgspec.Raw) -> Event:
+    try:
+        event = _decode_tracked(raw)
+    except msgspec.ValidationError:
+        # A field that only other events have is nothing to a conversion.
+        if _decode_type(raw).type != CONVERSION:
+            raise
+        return _parse_conversion(raw)
+    return _parse_conversion(raw) if event.type == CONVERSION else event
 
 
 def _parse_each(
@@ -167,6 +188,12 @@ def _are_unique(texts: Iterable[msgspec.Raw], parsed: Iterable[Event | EventResu
     pairs = zip(texts, parsed, strict=True)
     read = [(text, event) for text, event in pairs if not isinstance(event, EventResult)]
     return repeat_no_member([text for text, _ in read], [event for _, event in read])
+
+
+def _row_of(event: Event, context: RequestContext, sent_us: int | None) -> EventRow:
+    if isinstance(event, TrackEvent):
+        return _tracked_row(event, context, sent_us)
+    return _conversion_row(event, context, sent_us)
 
 
 def _tracked_row(event: TrackEvent, context: RequestContext, sent_us: int | None) -> EventRow:
@@ -226,7 +253,7 @@ def _occurred_at(event: TrackEvent | ConvertEvent, context: RequestContext, sent
 def _checked_type(event: TrackEvent) -> str:
     event_type = EVENT_TYPES.get(event.type or "")
     if event.type is None or event_type is None:
-        raise RejectedError("invalid_type", f"type {event.type!r} is none of {', '.join(EVENT_TYPES)}")
+        raise RejectedError("invalid_type", f"type {event.type!r} is none of {', '.join(TRACKED_TYPES)}")
     for field in event_type.required:
         if not getattr(event, field):
             raise RejectedError("invalid_event", f"an event of type {event.type} needs {field}")

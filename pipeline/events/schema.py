@@ -47,8 +47,9 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     ),
     "identify": EventType(required=("user_id",)),
 }
-# The type under which `convert` stores its events; any goal may count them.
+# The type under which `convert` stores its events, and `track` takes them; any goal may count them.
 CONVERSION: Final = "conversion"
+TRACKED_TYPES: Final = (*EVENT_TYPES, CONVERSION)
 CONVERSION_KINDS: Final = ("conversion", "refund")
 # The fields that tell events of a type apart, of the types that goals count.
 MATCHED_BY: Final[Mapping[str, tuple[str, ...]]] = {
@@ -88,12 +89,12 @@ _Time = Annotated[
 
 
 class TrackEvent(msgspec.Struct, omit_defaults=True):
-    """A tracked event."""
+    """A tracked event; of a conversion, the fields are those of ConvertEvent."""
 
     event_id: _EventId = None
-    type: Annotated[
-        str | None, EventField(code="invalid_type", is_required=True, choices=tuple(EVENT_TYPES))
-    ] = None
+    type: Annotated[str | None, EventField(code="invalid_type", is_required=True, choices=TRACKED_TYPES)] = (
+        None
+    )
     visitor_id: Annotated[str | None, EventField(code="invalid_visitor_id", is_required=True)] = None
     user_id: Annotated[
         str | None, EventField(description="Required for identify.", code="invalid_user_id")
@@ -142,6 +143,11 @@ class ConvertEvent(msgspec.Struct, omit_defaults=True):
     kind: Annotated[str, EventField(code="invalid_type", choices=CONVERSION_KINDS)] = CONVERSION
     timestamp: _Time = None
     attributes: Annotated[dict[str, Any] | None, EventField(code="invalid_attributes")] = None
+
+
+CONVERSION_FIELDS: Final = tuple(
+    name for name in ConvertEvent.__struct_fields__ if name not in TrackEvent.__struct_fields__
+)
 
 
 def fields_of(event: type[TrackEvent | ConvertEvent]) -> dict[str, tuple[Any, EventField]]:

@@ -69,17 +69,22 @@ def test_an_answer_has_every_field_of_a_component_that_bodies_share(record: type
 
 def test_bodies_of_events_have_every_field_that_is_decoded() -> None:
     for struct, component in (
-        (TrackEvent, TRACK_BATCH.components["TrackedEvent"]),
         (ConvertEvent, CONVERSION_BATCH.components["Conversion"]),
         (InitBody, VISIT.components["Visit"]),
     ):
         assert tuple(component["properties"]) == struct.__struct_fields__
+    tracked = dict.fromkeys((*TrackEvent.__struct_fields__, *ConvertEvent.__struct_fields__))
+    assert tuple(TRACK_BATCH.components["TrackedEvent"]["properties"]) == tuple(tracked)
 
 
 def test_required_fields_and_words_of_events_are_those_of_the_event_table() -> None:
     event = TRACK_BATCH.components["TrackedEvent"]
     assert event["required"] == ["event_id", "type", "visitor_id"]
-    assert event["properties"]["type"] == {"type": "string", "enum": list(EVENT_TYPES), "title": "Type"}
+    assert event["properties"]["type"] == {
+        "type": "string",
+        "enum": [*EVENT_TYPES, "conversion"],
+        "title": "Type",
+    }
     assert event["properties"]["timestamp"]["anyOf"] == [
         {"type": "string"},
         {"type": "number"},

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from pipeline.events.attributes import Client
 from pipeline.events.body import read_body
+from pipeline.events.browser_money import BrowserMoney
 from pipeline.events.decode import (
     DecodedEvents,
     ProjectIds,
@@ -18,6 +19,7 @@ from pipeline.events.decode import (
 from pipeline.events.field_checks import JUNK_IDS
 from pipeline.events.hashing import hash64
 from pipeline.events.rejections import CODES
+from pipeline.store.warehouse.events import Sender
 from tests.builders import an_experiment
 
 # 2026-03-01T09:30:00Z.
@@ -313,3 +315,55 @@ def test_each_field_of_a_conversion_is_in_its_column() -> None:
         "transaction_key": hash64("t1"),
         "is_refund": True,
     }
+
+
+CONVERSION_VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "event_id": st.sampled_from(["e1", "undefined", "", None, 7]),
+    "visitor_id": st.sampled_from(["v1", "null", None, 7]),
+    "user_id": st.sampled_from(["u1", "undefined", None]),
+    "goal_id": st.sampled_from(["goal_1", "goal_9", None]),
+    "event_name": st.sampled_from(["purchase", "x" * 300, None, 7]),
+    "revenue_cents": st.sampled_from([0, 1999, -1, 10**18, 1.5, "12", None]),
+    "currency": st.sampled_from(["EUR", "euro", None, 7]),
+    "transaction_id": st.sampled_from(["t1", "undefined", None, 7]),
+    "kind": st.sampled_from(["conversion", "refund", "gift", None]),
+    "timestamp": st.sampled_from(["2026-03-01T09:29:00Z", "yesterday", 1_772_357_000_000, None]),
+    "attributes": st.sampled_from([{"country": "US", "plan": "pro"}, {"a": {}}, None, 7]),
+    # Of other events alone.
+    "url": st.sampled_from(["/cart", 7]),
+    "value": st.sampled_from([1.5, "much"]),
+    "experiment_id": st.sampled_from(["exp_1", 7]),
+}
+
+
+@given(
+    events=st.lists(st.fixed_dictionaries({}, optional=CONVERSION_VALUES), min_size=1, max_size=3),
+    sender=st.sampled_from(["server", "browser"]),
+    is_trusted=st.booleans(),
+)
+def test_a_conversion_is_decoded_by_track_as_by_convert(
+    events: list[dict[str, Any]], sender: Sender, *, is_trusted: bool
+) -> None:
+    money = BrowserMoney(100_000, "USD", is_refused=is_trusted) if sender == "browser" else None
+    context = RequestContext(RECEIVED, RECEPTION.project_ids, sender, browser_money=money)
+    by_convert = decode_conversions(read_body(json.dumps({"batch": events}).encode()), context)
+    typed = [{**event, "type": "conversion"} for event in events]
+    assert tracked(*typed, reception=context) == by_convert
+
+
+def test_a_conversion_stands_among_other_events() -> None:
+    read = tracked(
+        exposure(), order(event_id="e2", type="conversion", revenue_cents=500), exposure(event_id="e3")
+    )
+    assert [(row.event_id, row.type, row.revenue_cents) for row in read.rows] == [
+        ("e1", "exposure", None),
+        ("e2", "conversion", 500),
+        ("e3", "exposure", None),
+    ]
+
+
+def test_a_conversion_that_names_a_member_twice_is_rejected_alone() -> None:
+    twice = b'{"event_id":"e2","type":"conversion","visitor_id":"v1","goal_id":"goal_1","goal_id":"goal_1"}'
+    body = b'{"batch":[' + json.dumps(order(type="conversion")).encode() + b"," + twice + b"]}"
+    read = decode_tracked(read_body(body), RECEPTION)
+    assert [result.code for result in read.results] == [None, "invalid_event"]
