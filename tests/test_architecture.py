@@ -64,6 +64,8 @@ TESTED_TOGETHER = {
 }
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
+    "truelift/client/service_connection.py": "tests/truelift/client/test_client.py",
+    "truelift/client/visitor_calls.py": "tests/truelift/client/test_client.py",
     "pipeline/store/header_fields.py": "tests/pipeline/events/test_attributes.py",
     "api/server/request_parser.py": "tests/api/server/test_protocol.py",
     "pipeline/results/nights.py": "tests/api/routes/test_results_as_of.py",

@@ -1,4 +1,4 @@
-"""The public Python API: analysis, planning, simulation, charts and snapshots, loaded on first use."""
+"""The public Python API: analysis, planning, charts, snapshots and the client, loaded on first use."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -46,15 +46,25 @@ if TYPE_CHECKING:
     from engine.frames.segments import analyze_frame_segments as analyze_segments
     from engine.simulation.bandits import simulate_bandits
     from engine.stats.bayesian.sampling import Sampling
+    from pipeline.events.attributes import InvalidAttributesError
     from pipeline.snapshots.manifest import UnreadableSnapshotError
     from pipeline.snapshots.reader import Snapshot, open_snapshot
+    from truelift.client.async_client import AsyncClient
+    from truelift.client.client import Client
+    from truelift.client.openfeature import TrueliftProvider
+    from truelift.client.visitor_calls import Change, Decision
+    from truelift.client.visitor_cookie import VisitorCookie
     from truelift.planning import sample_size
     from truelift.simulation import simulate
 
 __all__ = [
     "CALIBRATION_CASES",
     "CALIBRATION_METHODS",
+    "AsyncClient",
+    "Change",
+    "Client",
     "DayResult",
+    "Decision",
     "DecisionSummary",
     "EngineError",
     "ErrorRates",
@@ -65,6 +75,7 @@ __all__ = [
     "GoalSummary",
     "HealthCheck",
     "Interval",
+    "InvalidAttributesError",
     "InvalidDesignError",
     "InvalidEvidenceError",
     "MissingChartsError",
@@ -82,9 +93,11 @@ __all__ = [
     "Setting",
     "Snapshot",
     "Statistics",
+    "TrueliftProvider",
     "Unadjusted",
     "UnreadableSnapshotError",
     "VariantResult",
+    "VisitorCookie",
     "analyze",
     "analyze_quantiles",
     "analyze_segments",
@@ -104,9 +117,14 @@ __all__ = [
 _SOURCES = {
     "CALIBRATION_CASES": ("engine.calibration.error_rates", "DEFAULT_SETTINGS"),
     "CALIBRATION_METHODS": ("engine.calibration.methods", "METHODS"),
+    "AsyncClient": ("truelift.client.async_client", "AsyncClient"),
+    "Change": ("truelift.client.visitor_calls", "Change"),
+    "Client": ("truelift.client.client", "Client"),
     "DayResult": ("engine.analysis.results.report", "DayResult"),
+    "Decision": ("truelift.client.visitor_calls", "Decision"),
     "DecisionSummary": ("engine.analysis.results.report", "DecisionSummary"),
     "EngineError": ("engine.errors", "EngineError"),
+    "ErrorRates": ("engine.calibration.error_rates", "ErrorRates"),
     "Funnel": ("engine.frames.kinds", "Funnel"),
     "FunnelStep": ("engine.analysis.results.report", "FunnelStep"),
     "GoalReport": ("engine.analysis.results.report", "GoalReport"),
@@ -114,6 +132,7 @@ _SOURCES = {
     "GoalSummary": ("engine.analysis.results.report", "GoalSummary"),
     "HealthCheck": ("engine.analysis.results.report", "HealthCheck"),
     "Interval": ("engine.analysis.results.report", "Interval"),
+    "InvalidAttributesError": ("pipeline.events.attributes", "InvalidAttributesError"),
     "InvalidDesignError": ("engine.errors", "InvalidDesignError"),
     "InvalidEvidenceError": ("engine.errors", "InvalidEvidenceError"),
     "MissingChartsError": ("engine.errors", "MissingChartsError"),
@@ -125,16 +144,17 @@ _SOURCES = {
     "SampleAnswer": ("engine.design.planning.calculator", "SampleAnswer"),
     "Sampling": ("engine.stats.bayesian.sampling", "Sampling"),
     "SamplingError": ("engine.errors", "SamplingError"),
-    "ErrorRates": ("engine.calibration.error_rates", "ErrorRates"),
     "SegmentReport": ("engine.analysis.results.segment_report", "SegmentReport"),
     "SegmentResult": ("engine.analysis.results.segment_report", "SegmentResult"),
     "SegmentVariant": ("engine.analysis.results.segment_report", "SegmentVariant"),
     "Setting": ("engine.calibration.trials", "Setting"),
     "Snapshot": ("pipeline.snapshots.reader", "Snapshot"),
     "Statistics": ("engine.design.analysis_settings", "Statistics"),
+    "TrueliftProvider": ("truelift.client.openfeature", "TrueliftProvider"),
     "Unadjusted": ("engine.analysis.results.report", "Unadjusted"),
     "UnreadableSnapshotError": ("pipeline.snapshots.manifest", "UnreadableSnapshotError"),
     "VariantResult": ("engine.analysis.results.report", "VariantResult"),
+    "VisitorCookie": ("truelift.client.visitor_cookie", "VisitorCookie"),
     "analyze": ("engine.frames.analyze", "analyze_frame"),
     "analyze_quantiles": ("engine.frames.quantiles", "analyze_frame_quantiles"),
     "analyze_segments": ("engine.frames.segments", "analyze_frame_segments"),

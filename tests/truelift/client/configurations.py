@@ -1,0 +1,28 @@
+"""Configurations as the service answers them to a server."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from engine.design.experiment import Experiment
+from pipeline.store.documents import document_of
+from truelift.client.exchanges import Answer
+
+
+def a_configuration(*experiments: Experiment, settings: Mapping[str, Any] | None = None) -> bytes:
+    """Encode a configuration with the definitions of some experiments."""
+    return msgspec.json.encode(
+        {
+            "schema": 1,
+            "project_id": "prj_1",
+            "time_zone": "UTC",
+            "settings": settings or {"require_consent": False},
+            "experiments": [{"id": one.id, "definition": document_of(one)} for one in experiments],
+        }
+    )
+
+
+def an_answer(content: bytes, status: int = 200, **headers: str) -> Answer:
+    """Build an answer of the service."""
+    return Answer(status, headers, content)

@@ -1,0 +1,256 @@
+"""The client of a server against a real service: it decides as the service does, and loses nothing."""
+
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.truelift.client.conftest import PAGE, RunningExperiment
+from tests.waiting import wait_until
+from truelift.client.client import Client
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def client(experiment: RunningExperiment) -> Iterator[Client]:
+    with Client(experiment.url, **experiment.connection, poll_seconds=0.05) as opened:
+        assert opened.wait_until_ready(60)
+        yield opened
+
+
+class Relay:
+    """A proxy before the service that answers with a failure as long as `status` says one."""
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+        self.status: int | None = None
+        self.requests: Counter[str] = Counter()
+        relay = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                relay.pass_on(self)
+
+            def do_POST(self) -> None:
+                relay.pass_on(self)
+
+            def log_message(self, *_: object) -> None:
+                """Print nothing."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def pass_on(self, handler: BaseHTTPRequestHandler) -> None:
+        content = handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
+        self.requests[handler.command] += 1
+        names = ("Authorization", "Content-Type", "If-None-Match")
+        headers = {name: handler.headers[name] for name in names if name in handler.headers}
+        if self.status is None:
+            answer = httpx2.request(
+                handler.command, f"{self.target}{handler.path}", content=content, headers=headers, timeout=60
+            )
+            status, body, tag = answer.status_code, answer.content, answer.headers.get("etag")
+        else:
+            status, body, tag = self.status, b"", None
+        handler.send_response(status)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.send_header("Retry-After", "0")
+        if tag is not None:
+            handler.send_header("ETag", tag)
+        handler.end_headers()
+        handler.wfile.write(body)
+
+
+@contextmanager
+def relayed(url: str) -> Iterator[Relay]:
+    relay = Relay(url)
+    thread = threading.Thread(target=relay.server.serve_forever)
+    thread.start()
+    yield relay
+    relay.server.shutdown()
+    thread.join()
+    relay.server.server_close()
+
+
+def test_decisions_are_those_of_the_service(client: Client, experiment: RunningExperiment) -> None:
+    for number in range(40):
+        visitor_id = f"visitor-{number}"
+        body = {"visitor_id": visitor_id, "url": PAGE, "project_id": experiment.project_id}
+        asked = experiment.customer.with_key("sdk:write").post("/sdk/init", body).json()["assignments"][0]
+        decision = client.decide(experiment.test_key, visitor_id, url=PAGE)
+        assert decision.variant == asked["variant_name"]
+        assert decision.variant_id == asked["variant_id"]
+        assert [one.value for one in decision.changes] == [one["value"] for one in asked["changes"]]
+
+
+def test_exposures_and_conversions_are_counted_once(client: Client, experiment: RunningExperiment) -> None:
+    shown: Counter[str | None] = Counter()
+    for number in range(60):
+        visitor_id = f"visitor-{number}"
+        shown[client.variant(experiment.test_key, visitor_id)] += 1
+        client.variant(experiment.test_key, visitor_id)
+        if number % 3 == 0:
+            client.track(visitor_id, "purchase")
+    assert client.unsent <= 60 + 20
+    assert client.flush(60)
+    assert experiment.counted() == dict(shown)
+    assert sum(experiment.counted("conversions").values()) == 20
+
+
+def test_orders_are_money_and_one_that_is_repeated_counts_once(
+    client: Client, experiment: RunningExperiment
+) -> None:
+    for _ in range(2):
+        client.variant(experiment.test_key, "v1")
+        client.revenue("v1", 4999, currency="USD", transaction_id="1001")
+    client.revenue("v1", 1000, transaction_id="1001-back", is_refund=True)
+    with pytest.raises(ValueError, match="a visitor_id or a user_id"):
+        client.revenue(None, 100)
+    assert client.flush(60)
+    assert sum(experiment.counted("conversions").values()) == 1
+
+
+def test_a_change_of_the_experiment_arrives(client: Client, experiment: RunningExperiment) -> None:
+    assert client.decide(experiment.test_key, "v1").variant is not None
+    experiment.customer.post(f"{experiment.path}/pause")
+    # Each time another one, since who was assigned before the pause stays.
+    visitors = map(str, count())
+    wait_until(lambda: client.decide(experiment.test_key, next(visitors)).status == "excluded")
+    assert client.decide(experiment.test_key, "v1").status == "existing"
+    experiment.customer.post(f"{experiment.path}/complete")
+    wait_until(lambda: not client.has_experiment(experiment.test_key))
+    assert "no running or paused experiment" in client.decide(experiment.test_key, "v1").reason
+
+
+def test_a_preview_counts_nobody(client: Client, experiment: RunningExperiment) -> None:
+    for name in ("Control", "Treatment"):
+        assert client.variant(experiment.test_key, "v1", forced=name) == name
+    assert client.unsent == 0
+
+
+def test_the_variant_that_a_visitor_was_given_before_stays(
+    client: Client, experiment: RunningExperiment
+) -> None:
+    first = client.decide(experiment.test_key, "v1")
+    other = client.decide(
+        experiment.test_key, "v1", forced="Control" if not first.is_control else "Treatment"
+    )
+    assert first.experiment_id is not None
+    assert other.variant_id is not None
+    given = {first.experiment_id: other.variant_id}
+    assert client.decide(experiment.test_key, "v1", assigned=given).variant == other.variant
+
+
+def test_events_survive_a_service_that_fails(experiment: RunningExperiment) -> None:
+    with relayed(experiment.url) as relay, Client(relay.url, **experiment.connection) as client:
+        assert client.wait_until_ready(60)
+        relay.status = 503
+        client.variant(experiment.test_key, "v1")
+        client.track("v1", "purchase")
+        wait_until(lambda: relay.requests["POST"] > 0)
+        assert client.unsent == 2
+        relay.status = None
+        assert client.flush(60)
+        assert sum(experiment.counted().values()) == 1
+        assert sum(experiment.counted("conversions").values()) == 1
+
+
+def test_decisions_go_on_while_the_service_fails(experiment: RunningExperiment) -> None:
+    with relayed(experiment.url) as relay:
+        client = Client(relay.url, **experiment.connection, poll_seconds=0.05)
+        assert client.wait_until_ready(60)
+        relay.status = 500
+        before = relay.requests["GET"]
+        wait_until(lambda: relay.requests["GET"] > before)
+        assert client.decide(experiment.test_key, "v1").variant is not None
+        assert client.close()
+
+
+def test_without_a_service_visitors_see_the_original_and_nothing_waits_for_it(
+    experiment: RunningExperiment,
+) -> None:
+    with Client("http://127.0.0.1:9", **experiment.connection) as client:
+        decision = client.decide(experiment.test_key, "v1")
+        assert (decision.variant, decision.status, decision.is_control) == (None, "excluded", True)
+        assert not client.wait_until_ready(0.01)
+        client.track("v1", "purchase")
+        assert not client.close(0.01)
+
+
+def test_a_key_that_is_refused_is_told_and_keeps_the_events(
+    experiment: RunningExperiment, caplog: pytest.LogCaptureFixture
+) -> None:
+    connection = {**experiment.connection, "api_key": "tl_wrong"}
+    with Client(experiment.url, **connection) as client:
+        client.track("v1", "purchase")
+        wait_until(lambda: "the service refuses the client: 401" in caplog.text)
+        assert client.unsent == 1
+        client.close(0.01)
+
+
+def test_a_closed_client_takes_no_events_and_closes_twice(experiment: RunningExperiment) -> None:
+    client = Client(experiment.url, **experiment.connection)
+    assert client.close()
+    assert client.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        client.track("v1", "purchase")
+
+
+def test_a_full_outbox_loses_nothing_that_it_holds(experiment: RunningExperiment) -> None:
+    with relayed(experiment.url) as relay:
+        relay.status = 503
+        client = Client(relay.url, **experiment.connection, capacity=2)
+        for number in range(4):
+            client.track(f"v{number}", "purchase")
+        assert (client.unsent, client.refused) == (2, 2)
+        relay.status = None
+        assert client.close(60)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"url": "ab.shop.example"}, "url must be the address"),
+        ({"api_key": "pk_1"}, "must be a secret key"),
+        ({"project_id": ""}, "project_id is missing"),
+        ({"poll_seconds": 0}, "poll_seconds must be above 0"),
+        ({"capacity": 0}, "capacity must be at least 1"),
+    ],
+)
+def test_arguments_that_cannot_be_right_are_errors(arguments: dict[str, object], message: str) -> None:
+    correct = {"url": "http://127.0.0.1:9", "api_key": "tl_1", "project_id": "prj_1"}
+    with pytest.raises(ValueError, match=message):
+        Client(**{**correct, **arguments})  # type: ignore[arg-type] # wrong on purpose
+
+
+END = """
+import os, sys, truelift
+url, key, project, test_key = sys.argv[1:]
+client = truelift.Client(url, api_key=key, project_id=project)
+assert client.wait_until_ready(60)
+client.variant(test_key, "parent")
+if {forks}:
+    child = os.fork()
+    if child == 0:
+        assert client.unsent == 0
+        client.variant(test_key, "child")
+        sys.exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.parametrize("forks", [False, True])
+def test_what_waits_at_the_end_of_a_process_is_sent(experiment: RunningExperiment, *, forks: bool) -> None:
+    arguments = (experiment.url, experiment.key, experiment.project_id, experiment.test_key)
+    script = END.format(forks=forks)
+    subprocess.run([sys.executable, "-c", script, *arguments], check=True, cwd=ROOT, timeout=120)
+    assert sum(experiment.counted().values()) == 1 + forks

@@ -1,0 +1,98 @@
+"""The OpenFeature provider, through the official SDK."""
+
+from collections.abc import Iterator
+
+import pytest
+from openfeature import api
+from openfeature.client import OpenFeatureClient
+from openfeature.evaluation_context import EvaluationContext
+from openfeature.exception import ErrorCode, ProviderNotReadyError
+from openfeature.flag_evaluation import Reason
+from openfeature.track import TrackingEventDetails
+
+from tests.truelift.client.conftest import RunningExperiment
+from truelift.client.client import Client
+from truelift.client.openfeature import TrueliftProvider
+
+
+@pytest.fixture
+def client(experiment: RunningExperiment) -> Iterator[Client]:
+    client = Client(experiment.url, **experiment.connection)
+    api.set_provider_and_wait(TrueliftProvider(client, start_seconds=60))
+    yield client
+    api.clear_providers()
+
+
+@pytest.fixture
+def flags(client: Client) -> OpenFeatureClient:
+    assert client.is_ready
+    return api.get_client()
+
+
+def of(visitor_id: str, **attributes: str) -> EvaluationContext:
+    return EvaluationContext(visitor_id, attributes)
+
+
+def test_a_flag_is_the_variant_in_each_type(
+    flags: OpenFeatureClient, client: Client, experiment: RunningExperiment
+) -> None:
+    names = set()
+    for number in range(20):
+        visitor = of(f"visitor-{number}")
+        decision = client.decide(experiment.test_key, f"visitor-{number}")
+        name = flags.get_string_value(experiment.test_key, "none", visitor)
+        assert name == decision.variant
+        assert flags.get_boolean_value(experiment.test_key, False, visitor) is (name == "Treatment")
+        shown = flags.get_object_value(experiment.test_key, {}, visitor)
+        assert isinstance(shown, dict)
+        assert shown["variant"] == name
+        assert bool(shown["changes"]) is (name == "Treatment")
+        names.add(name)
+    assert names == {"Control", "Treatment"}
+
+
+def test_an_evaluation_is_one_exposure_and_track_is_an_event(
+    flags: OpenFeatureClient, client: Client, experiment: RunningExperiment
+) -> None:
+    for _ in range(3):
+        flags.get_boolean_value(experiment.test_key, False, of("v1"))
+    flags.track("purchase", of("v1"), TrackingEventDetails(value=3.5, attributes={"plan": "pro"}))
+    flags.track("purchase", EvaluationContext())
+    assert client.flush(60)
+    assert sum(experiment.counted().values()) == 1
+    assert sum(experiment.counted("conversions").values()) == 1
+
+
+def test_reasons_say_why(flags: OpenFeatureClient, client: Client, experiment: RunningExperiment) -> None:
+    first = flags.get_string_details(experiment.test_key, "none", of("v1"))
+    again = flags.get_string_details(experiment.test_key, "none", of("v1"))
+    elsewhere = of("v2", url="https://shop.example/other")
+    outside = flags.get_string_details(experiment.test_key, "none", elsewhere)
+    assert first.reason == again.reason == Reason.SPLIT
+    assert (outside.reason, outside.value, outside.error_code) == (Reason.DEFAULT, "none", None)
+    assert outside.flag_metadata["explanation"] == "the experiment is not on this page"
+    assert client.unsent <= 1
+
+
+def test_errors_are_those_of_the_standard(flags: OpenFeatureClient, experiment: RunningExperiment) -> None:
+    key = experiment.test_key
+    nested = EvaluationContext("v1", {"cart": {"items": 3}})
+    for details, code in (
+        (flags.get_boolean_details("unknown", True, of("v1")), ErrorCode.FLAG_NOT_FOUND),
+        (flags.get_boolean_details(key, True), ErrorCode.TARGETING_KEY_MISSING),
+        (flags.get_boolean_details(key, True, nested), ErrorCode.INVALID_CONTEXT),
+    ):
+        assert (details.error_code, details.value, details.reason) == (code, True, Reason.ERROR)
+    assert flags.get_integer_details(key, 7, of("v1")).error_code == ErrorCode.TYPE_MISMATCH
+    assert flags.get_float_details(key, 0.5, of("v1")).value == 0.5
+
+
+def test_a_provider_without_a_service_is_not_ready(experiment: RunningExperiment) -> None:
+    provider = TrueliftProvider(Client("http://127.0.0.1:9", **experiment.connection), start_seconds=0.01)
+    try:
+        with pytest.raises(ProviderNotReadyError, match="no experiments within"):
+            api.set_provider_and_wait(provider)
+        details = api.get_client().get_boolean_details(experiment.test_key, True, of("v1"))
+        assert (details.error_code, details.value) == (ErrorCode.PROVIDER_NOT_READY, True)
+    finally:
+        api.clear_providers()

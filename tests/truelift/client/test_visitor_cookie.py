@@ -1,0 +1,121 @@
+"""The visitor's cookie: given once, kept alive, and not against the visitor's will or into shared caches."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http.cookies import SimpleCookie
+from typing import Any
+
+import httpx2
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from truelift.client.visitor_cookie import COOKIE, MAX_AGE_SECONDS, VisitorCookie
+
+KNOWN = {"Cookie": f"other=1; {COOKIE}=0d6ff5f0-59b8-4f4e-8a3c-2f1c4a4f9d11"}
+
+
+@dataclass
+class Settings:
+    settings: Mapping[str, Any] = field(default_factory=lambda: {"require_consent": False})
+
+
+async def show(request: Request) -> Response:
+    headers = {"cache-control": value} if (value := request.query_params.get("caching")) else None
+    return Response(str(request.state.truelift_visitor), media_type="text/html", headers=headers)
+
+
+async def data(_: Request) -> Response:
+    return JSONResponse({})
+
+
+def get(
+    path: str = "/",
+    *,
+    headers: Mapping[str, str] | None = None,
+    base_url: str = "https://shop.example",
+    settings: Mapping[str, Any] | None = None,
+) -> httpx2.Response:
+    app = Starlette(routes=[Route("/", show), Route("/data", data)])
+    wrapped = VisitorCookie(app, Settings(settings or {"require_consent": False}))
+
+    async def request() -> httpx2.Response:
+        transport = httpx2.ASGITransport(wrapped)
+        async with httpx2.AsyncClient(transport=transport, base_url=base_url) as client:
+            return await client.get(path, headers=headers)
+
+    return asyncio.run(request())
+
+
+def test_a_new_visitor_gets_an_id_which_the_page_knows() -> None:
+    answer = get(settings={"cookie_domain": "shop.example"})
+    cookie = SimpleCookie(answer.headers["set-cookie"])[COOKIE]
+    assert cookie.value == answer.text
+    assert cookie["domain"] == "shop.example"
+    assert int(cookie["max-age"]) == MAX_AGE_SECONDS
+    assert (cookie["path"], cookie["samesite"], cookie["secure"]) == ("/", "Lax", True)
+    assert answer.headers["cache-control"] == "private"
+    assert get().text != answer.text
+
+
+def test_a_known_visitor_keeps_the_id_and_the_cookie_is_kept_alive() -> None:
+    answer = get(headers=KNOWN)
+    assert answer.text == "0d6ff5f0-59b8-4f4e-8a3c-2f1c4a4f9d11"
+    assert SimpleCookie(answer.headers["set-cookie"])[COOKIE].value == answer.text
+
+
+@pytest.mark.parametrize("cookie", ["", "<script>", "a b", "x" * 65, "short"])
+def test_what_is_no_id_is_replaced(cookie: str) -> None:
+    answer = get(headers={"Cookie": f'{COOKIE}="{cookie}"'})
+    assert len(answer.text) == 36
+
+
+def test_without_consent_there_is_no_id() -> None:
+    assert get(settings={"require_consent": True}).text == "None"
+    assert "set-cookie" not in get(settings={"require_consent": True}).headers
+    # The script sets the cookie once the visitor has consented.
+    assert "set-cookie" in get(headers=KNOWN, settings={"require_consent": True}).headers
+
+
+@pytest.mark.parametrize(("setting", "signal"), [("respect_gpc", "Sec-GPC"), ("respect_dnt", "DNT")])
+def test_signals_of_the_browser_hold_where_the_project_respects_them(setting: str, signal: str) -> None:
+    headers = {**KNOWN, signal: "1"}
+    refused = get(headers=headers, settings={setting: True})
+    assert refused.text == "None"
+    assert "set-cookie" not in refused.headers
+    assert "set-cookie" in get(headers=headers, settings={setting: False}).headers
+    assert "set-cookie" in get(headers=KNOWN, settings={setting: True}).headers
+
+
+def test_until_the_settings_are_known_nobody_gets_an_id() -> None:
+    app = VisitorCookie(Starlette(routes=[Route("/", show)]), Settings({}))
+
+    async def request() -> str:
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://shop") as client:
+            return (await client.get("/")).text
+
+    assert asyncio.run(request()) == "None"
+
+
+@pytest.mark.parametrize("caching", ["public, max-age=60", "s-maxage=60"])
+def test_an_answer_that_a_shared_cache_may_keep_has_no_cookie(caching: str) -> None:
+    answer = get(f"/?caching={caching}")
+    assert "set-cookie" not in answer.headers
+    assert answer.headers["cache-control"] == caching
+
+
+def test_caching_that_the_page_states_stays() -> None:
+    answer = get("/?caching=no-store")
+    assert "set-cookie" in answer.headers
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_data_carry_no_cookie() -> None:
+    assert "set-cookie" not in get("/data").headers
+
+
+def test_without_https_the_cookie_is_not_secure() -> None:
+    assert "secure" not in get(base_url="http://shop.example").headers["set-cookie"].lower()

@@ -1,0 +1,1 @@
+"""Client for servers: decisions without a request, and events sent in the background."""

@@ -1,0 +1,152 @@
+"""Client for servers on asyncio: two tasks read the experiments and send the events."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Final, Self
+
+import httpx2
+
+from truelift.client.client import CLOSE_SECONDS, GATHER_SECONDS, PAUSE_SECONDS
+from truelift.client.outbox import CAPACITY, MAX_BATCH
+from truelift.client.service_connection import Connection, answer_of
+from truelift.client.visitor_calls import VisitorCalls, timestamp_now
+
+logger: Final = logging.getLogger("truelift.client")
+
+
+class AsyncClient(VisitorCalls):
+    """The same as `Client` in an event loop: `async with`, or `start` and `close`.
+
+    Decisions and events are plain calls, since they wait for nothing; threads may make them, too.
+    """
+
+    def __init__(  # noqa: PLR0913  # as `Client`
+        self,
+        url: str,
+        *,
+        api_key: str,
+        project_id: str,
+        poll_seconds: float = 30.0,
+        capacity: int = CAPACITY,
+        timeout_seconds: float = 5.0,
+        on_rejected: Callable[[Mapping[str, Any]], None] | None = None,
+    ) -> None:
+        """Check the arguments; ValueError for one that cannot be right."""
+        super().__init__(poll_seconds=poll_seconds, capacity=capacity, on_rejected=on_rejected)
+        self._connection = Connection(url, api_key, project_id, timeout_seconds)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_closed = False
+
+    async def start(self) -> None:
+        """Begin to read the experiments and to send events."""
+        if self._loop is not None:
+            return
+        self._loop = asyncio.get_running_loop()
+        self._http = self._connection.async_client()
+        self._has_polled, self._has_sent, self._has_events = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._is_flushing = asyncio.Event()
+        self._tasks = [
+            asyncio.create_task(self._repeat(self._poll), name="truelift-client-poll"),
+            asyncio.create_task(self._repeat(self._send_waiting), name="truelift-client-send"),
+        ]
+
+    async def wait_until_ready(self, timeout_seconds: float = 5.0) -> bool:
+        """Wait until the experiments are known, and return whether they are."""
+        return await self._wait_for(lambda: self.is_ready, self._has_polled, timeout_seconds)
+
+    async def flush(self, timeout_seconds: float = CLOSE_SECONDS) -> bool:
+        """Wait until the service has told the verdict of every event; return whether it has in time."""
+        self._is_flushing.set()
+        self._has_events.set()
+        try:
+            return await self._wait_for(lambda: self.unsent == 0, self._has_sent, timeout_seconds)
+        finally:
+            self._is_flushing.clear()
+
+    async def close(self, timeout_seconds: float = CLOSE_SECONDS) -> bool:
+        """Send what waits and end the tasks; return whether the service has taken every event."""
+        if self._loop is not None and not self._is_closed:
+            await self.flush(timeout_seconds)
+            self._is_closed = True
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._http.aclose()
+            if self.unsent:
+                logger.error("%d events are lost, the service did not take them in time", self.unsent)
+        return self.unsent == 0
+
+    async def __aenter__(self) -> Self:
+        """Start the client."""
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the client."""
+        await self.close()
+
+    def _wake(self) -> None:
+        if self._is_closed:
+            raise RuntimeError("the client is closed, and sends nothing any more")
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._has_events.set)
+
+    async def _repeat(self, work: Callable[[], Any]) -> None:
+        while True:
+            try:
+                await work()
+            except Exception:
+                logger.exception("the client failed, and goes on")
+                await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _poll(self) -> None:
+        try:
+            response = await self._http.get(self._connection.config_path, headers=self._polling.headers())
+        except httpx2.HTTPError as error:
+            pause = self._polling.fail(f"{type(error).__name__}: {error}")
+        else:
+            pause = self._polling.take(answer_of(response))
+        self._has_polled.set()
+        await asyncio.sleep(pause)
+
+    async def _send_waiting(self) -> None:
+        """Wait for events, and for more of them to share a request, and send them."""
+        await self._has_events.wait()
+        if not self._is_flushing.is_set() and self.unsent < MAX_BATCH:
+            await self._gather()
+        self._has_events.clear()
+        body = self._delivery.body(timestamp_now())
+        while body is not None:
+            try:
+                response = await self._http.post(self._connection.events_path, content=body)
+            except httpx2.HTTPError as error:
+                pause = self._delivery.fail(f"{type(error).__name__}: {error}")
+            else:
+                pause = self._delivery.take(answer_of(response))
+            self._has_sent.set()
+            await asyncio.sleep(pause)
+            body = self._delivery.body(timestamp_now())
+
+    async def _gather(self) -> None:
+        try:
+            await asyncio.wait_for(self._is_flushing.wait(), GATHER_SECONDS)
+        except TimeoutError:
+            return
+
+    async def _wait_for(
+        self, is_done: Callable[[], bool], happened: asyncio.Event, timeout_seconds: float
+    ) -> bool:
+        deadline = time.monotonic() + timeout_seconds
+        while not is_done():
+            happened.clear()
+            try:
+                await asyncio.wait_for(happened.wait(), max(0.0, deadline - time.monotonic()))
+            except TimeoutError:
+                break
+        return is_done()

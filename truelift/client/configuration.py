@@ -1,0 +1,97 @@
+"""Configuration of a project: its experiments as the service last gave them, and decisions by them."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from engine.design.experiment import Experiment
+from engine.design.targeting.evaluation import Targeting, compile_targeting
+from engine.errors import InvalidDesignError
+from engine.typed_records import record_of
+from pipeline.assignment.decide import AssignmentRequest, VariantDecision, decide
+from pipeline.assignment.targeting_attributes import Visitor, targeting_attributes
+
+logger: Final = logging.getLogger(__name__)
+
+
+class UnreadableConfigurationError(ValueError):
+    """An answer that is no configuration of a project."""
+
+
+class _Sent(msgspec.Struct):
+    """The part of `GET /api/v1/sdk/config` that a server needs."""
+
+    project_id: str
+    time_zone: str
+    settings: dict[str, Any]
+    experiments: list[dict[str, Any]]
+
+
+_decode: Final = msgspec.json.Decoder(_Sent).decode
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Configuration:
+    """The live experiments of a project, by id and by test key."""
+
+    project_id: str
+    time_zone: str
+    settings: Mapping[str, Any]
+    experiments: Mapping[str, Experiment]
+    _targeting: dict[str, Targeting] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def from_json(cls, content: bytes) -> "Configuration":
+        """Read the answer of the service to a secret key; UnreadableConfigurationError.
+
+        An experiment that this version cannot read is left out, with a warning.
+        """
+        try:
+            sent = _decode(content)
+        except msgspec.MsgspecError as error:
+            raise UnreadableConfigurationError(f"the configuration cannot be read: {error}") from error
+        experiments = list(_readable(sent.experiments))
+        by_name = {one.test_key: one for one in experiments} | {one.id: one for one in experiments}
+        return cls(sent.project_id, sent.time_zone, sent.settings, by_name)
+
+    def decide(
+        self,
+        experiment: Experiment,
+        visitor: Visitor,
+        *,
+        now: datetime,
+        stored: Mapping[str, str],
+        forced: Mapping[str, str],
+    ) -> VariantDecision | None:
+        """Decide the variant of a visitor, as the service does; None for an experiment that has ended.
+
+        `stored` and `forced` are those of `pipeline.assignment.decide`. InvalidAttributesError.
+        """
+        attributes = targeting_attributes(visitor, timezone=self.time_zone, now=now)
+        request = AssignmentRequest(visitor=visitor, attributes=attributes, forced=forced)
+        decisions = decide(request, [experiment], self._targeting_of, stored)
+        return decisions[0] if decisions else None
+
+    def _targeting_of(self, experiment: Experiment) -> Targeting:
+        known = self._targeting.get(experiment.id)
+        return known or self._targeting.setdefault(
+            experiment.id, compile_targeting(experiment.targeting_rules)
+        )
+
+
+def _readable(sent: Iterable[Mapping[str, Any]]) -> Iterable[Experiment]:
+    for one in sent:
+        definition = one.get("definition")
+        if definition is None:
+            raise UnreadableConfigurationError(
+                "the configuration has no definitions of experiments; the key is no secret key, or the "
+                "service is older than this client"
+            )
+        try:
+            yield record_of(definition, Experiment)
+        except (msgspec.ValidationError, InvalidDesignError) as error:
+            logger.warning("experiment %s is left out, it cannot be read: %s", one.get("id"), error)

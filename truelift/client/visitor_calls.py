@@ -1,0 +1,326 @@
+"""Calls about a visitor: decisions, exposures and events. None of them waits for a request."""
+
+import logging
+import math
+import threading
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+from pipeline.assignment.decide import VariantDecision
+from pipeline.assignment.targeting_attributes import Visitor
+from pipeline.events.attributes import UNKNOWN_CLIENT
+from truelift.client.exchanges import Delivery, Polling
+from truelift.client.outbox import CAPACITY, Outbox
+
+logger: Final = logging.getLogger("truelift.client")
+
+# Beyond this many pairs of visitor and experiment, those decided longest ago are forgotten.
+MAX_DECIDED: Final = 100_000
+DEFAULT_REVENUE_EVENT: Final = "purchase"
+
+DecisionStatus = Literal["new", "existing", "forced", "excluded"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A change that the variant makes to a page."""
+
+    selector: str
+    action: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The variant of a visitor in one experiment; without a variant the visitor sees the original.
+
+    `reason` says why, in words. `redirect_url` is absolute where the page's URL was given.
+    """
+
+    test_key: str
+    visitor_id: str
+    status: DecisionStatus
+    reason: str
+    experiment_id: str | None = None
+    variant: str | None = None
+    variant_id: str | None = None
+    is_control: bool = True
+    changes: tuple[Change, ...] = ()
+    redirect_url: str | None = None
+
+
+@dataclass(slots=True)
+class _Decided:
+    variant_id: str
+    is_exposed: bool = False
+
+
+class VisitorCalls:
+    """What the clients have in common; each of them carries out the exchanges in its own way."""
+
+    def __init__(
+        self,
+        *,
+        poll_seconds: float = 30.0,
+        capacity: int = CAPACITY,
+        on_rejected: Callable[[Mapping[str, Any]], None] | None = None,
+    ) -> None:
+        """Begin without a configuration and without events."""
+        if not (math.isfinite(poll_seconds) and poll_seconds > 0):
+            raise ValueError(f"poll_seconds must be above 0, not {poll_seconds}")
+        if capacity < 1:
+            raise ValueError(f"capacity must be at least 1, not {capacity}")
+        self._outbox = Outbox(capacity)
+        self._polling = Polling(poll_seconds)
+        self._delivery = Delivery(self._outbox, on_rejected)
+        self._decided: OrderedDict[tuple[str, str], _Decided] = OrderedDict()
+        self._deciding = threading.Lock()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the experiments are known; until then every visitor sees the original."""
+        return self._polling.configuration is not None
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Settings of the project as the service gives them; empty until they are known."""
+        configuration = self._polling.configuration
+        return {} if configuration is None else configuration.settings
+
+    @property
+    def unsent(self) -> int:
+        """Number of events that wait for the service's verdict."""
+        return len(self._outbox)
+
+    @property
+    def refused(self) -> int:
+        """Number of events that found the outbox full, and are lost."""
+        return self._outbox.refused
+
+    def has_experiment(self, test_key: str) -> bool:
+        """Return whether an experiment of this test key or id is running or paused, as far as is known."""
+        configuration = self._polling.configuration
+        return configuration is not None and test_key in configuration.experiments
+
+    def decide(  # noqa: PLR0913  # what is known of the visitor, each with a default
+        self,
+        test_key: str,
+        visitor_id: str,
+        *,
+        user_id: str | None = None,
+        url: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
+        assigned: Mapping[str, str] | None = None,
+        forced: str | None = None,
+    ) -> Decision:
+        """Decide the variant of a visitor in an experiment, by its test key or id, and count nobody.
+
+        `attributes` are those of targeting and segments, and `url` is the page; an experiment that is bound
+        to pages takes part without one. `assigned` maps experiment ids to the variant ids that the visitor
+        was given before, as a cookie of yours may tell; what this process has decided is remembered. `forced`
+        is the id or name of a variant, for a preview. InvalidAttributesError for nested attributes.
+        """
+        configuration = self._polling.configuration
+        if configuration is None:
+            reason = "the experiments are not known yet"
+            return Decision(test_key=test_key, visitor_id=visitor_id, status="excluded", reason=reason)
+        experiment = configuration.experiments.get(test_key)
+        if experiment is None:
+            reason = f"the project has no running or paused experiment {test_key!r}"
+            return Decision(test_key=test_key, visitor_id=visitor_id, status="excluded", reason=reason)
+        visitor = Visitor(
+            visitor_id=visitor_id,
+            user_id=user_id,
+            url=url,
+            attributes=attributes or {},
+            client=UNKNOWN_CLIENT,
+        )
+        remembered = self._decided.get((visitor_id, experiment.id))
+        stored = dict(assigned or {})
+        if remembered is not None:
+            stored.setdefault(experiment.id, remembered.variant_id)
+        decided = configuration.decide(
+            experiment,
+            visitor,
+            now=datetime.now(UTC),
+            stored=stored,
+            forced={} if forced is None else {experiment.id: forced},
+        )
+        if decided is None:
+            reason = f"the experiment is {experiment.status}"
+            return Decision(test_key=test_key, visitor_id=visitor_id, status="excluded", reason=reason)
+        decision = _decision_of(decided, visitor_id)
+        if decision.variant_id is not None and decision.status != "forced":
+            self._remember(decision, decision.variant_id)
+        return decision
+
+    def variant(  # noqa: PLR0913  # as `decide`
+        self,
+        test_key: str,
+        visitor_id: str,
+        *,
+        user_id: str | None = None,
+        url: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
+        assigned: Mapping[str, str] | None = None,
+        forced: str | None = None,
+    ) -> str | None:
+        """Return the name of the visitor's variant and record the exposure; None for the original.
+
+        Takes what `decide` takes. Call it where the visitor gets to see the difference, not before.
+        """
+        decision = self.decide(
+            test_key,
+            visitor_id,
+            user_id=user_id,
+            url=url,
+            attributes=attributes,
+            assigned=assigned,
+            forced=forced,
+        )
+        self.expose(decision, user_id=user_id, url=url, attributes=attributes)
+        return decision.variant
+
+    def expose(
+        self,
+        decision: Decision,
+        *,
+        user_id: str | None = None,
+        url: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Record that a visitor saw the variant of a decision: once in this process, and no forced one."""
+        if decision.experiment_id is None or decision.variant_id is None or decision.status == "forced":
+            return
+        decided = self._decided.get((decision.visitor_id, decision.experiment_id))
+        if decided is not None and decided.is_exposed and decided.variant_id == decision.variant_id:
+            return
+        is_kept = self._send(
+            "exposure",
+            decision.visitor_id,
+            user_id=user_id,
+            experiment_id=decision.experiment_id,
+            variant_id=decision.variant_id,
+            url=url,
+            attributes=attributes,
+        )
+        if decided is not None:
+            decided.is_exposed = is_kept
+
+    def track(  # noqa: PLR0913  # all but the visitor and the name have defaults
+        self,
+        visitor_id: str,
+        event_name: str,
+        *,
+        value: float | None = None,
+        user_id: str | None = None,
+        url: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Record an event of a visitor, for goals of that name; `value` for goals that measure one."""
+        self._send(
+            "custom_event",
+            visitor_id,
+            user_id=user_id,
+            event_name=event_name,
+            value=value,
+            url=url,
+            attributes=attributes,
+        )
+
+    def pageview(self, visitor_id: str, url: str, *, user_id: str | None = None) -> None:
+        """Record that a visitor saw a page, by its absolute URL."""
+        self._send("pageview", visitor_id, user_id=user_id, url=url)
+
+    def revenue(  # noqa: PLR0913  # all but the visitor and the amount have defaults
+        self,
+        visitor_id: str | None,
+        revenue_cents: int,
+        *,
+        currency: str | None = None,
+        transaction_id: str | None = None,
+        event_name: str = DEFAULT_REVENUE_EVENT,
+        user_id: str | None = None,
+        is_refund: bool = False,
+    ) -> None:
+        """Record an order in minor units of its currency, by visitor or user.
+
+        An order with the same `transaction_id` counts once. A refund is an amount above 0 too.
+        """
+        if visitor_id is None and user_id is None:
+            raise ValueError("an order needs a visitor_id or a user_id")
+        self._send(
+            "conversion",
+            visitor_id,
+            user_id=user_id,
+            event_name=event_name,
+            revenue_cents=revenue_cents,
+            currency=currency,
+            transaction_id=transaction_id,
+            kind="refund" if is_refund else "conversion",
+        )
+
+    def identify(self, visitor_id: str, user_id: str) -> None:
+        """Record that a visitor is a user, so that all devices of the user count as one visitor."""
+        self._send("identify", visitor_id, user_id=user_id)
+
+    def _send(self, event_type: str, visitor_id: str | None, **fields: object) -> bool:
+        """Put an event into the outbox, and return whether there was room."""
+        event = {
+            "event_id": uuid.uuid4().hex,
+            "type": event_type,
+            "visitor_id": visitor_id,
+            "timestamp": timestamp_now(),
+            **fields,
+        }
+        is_kept = self._outbox.add({name: value for name, value in event.items() if value is not None})
+        if not is_kept and self._outbox.refused.bit_count() == 1:
+            # At 1, 2, 4, 8 … lost events, so that a log does not drown in them.
+            logger.error(
+                "%d events are lost, as %d wait for the service", self._outbox.refused, self._outbox.capacity
+            )
+        self._wake()
+        return is_kept
+
+    def _remember(self, decision: Decision, variant_id: str) -> None:
+        key = (decision.visitor_id, decision.experiment_id or "")
+        with self._deciding:
+            known = self._decided.get(key)
+            if known is None or known.variant_id != variant_id:
+                self._decided[key] = _Decided(variant_id)
+            self._decided.move_to_end(key)
+            if len(self._decided) > MAX_DECIDED:
+                self._decided.popitem(last=False)
+
+    def _wake(self) -> None:
+        """Tell what sends that an event waits."""
+        raise NotImplementedError
+
+
+def timestamp_now() -> str:
+    """Return the time as events state it, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _decision_of(decided: VariantDecision, visitor_id: str) -> Decision:
+    variant = decided.variant
+    return Decision(
+        test_key=decided.experiment.test_key,
+        visitor_id=visitor_id,
+        status=decided.status,
+        reason=decided.reason,
+        experiment_id=decided.experiment.id,
+        variant=None if variant is None else variant.name,
+        variant_id=None if variant is None else variant.id,
+        is_control=variant is None or variant.is_control,
+        changes=()
+        if variant is None
+        else tuple(
+            Change(selector=one.selector, action=one.action, value=one.value) for one in variant.changes
+        ),
+        redirect_url=decided.redirect_url,
+    )

@@ -1,0 +1,106 @@
+"""ASGI middleware: the visitor's cookie set by HTTP, which browsers keep longer than one set by a script."""
+
+import re
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any, Final, Protocol, TypeAlias
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+COOKIE: Final = "truelift_visitor"
+# 400 days, the longest that browsers keep a cookie.
+MAX_AGE_SECONDS: Final = 34_560_000
+_VISITOR_ID: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
+# An answer that a shared cache may keep would give one visitor's id to others.
+_SHARED: Final = ("public", "s-maxage")
+
+
+class HasSettings(Protocol):
+    """A client that knows the settings of its project."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Settings of the project; empty until they are known."""
+
+
+class VisitorCookie:
+    """Gives every visitor an id: `scope["state"]["truelift_visitor"]`, and a cookie in answers with HTML.
+
+    With `require_consent`, and where the browser sends a signal that the project respects, a visitor who has
+    no cookie gets none: the id in the state is None then. A cookie that is there is kept alive, but not for
+    a browser that sends such a signal. Answers that a shared cache may keep are left alone.
+    """
+
+    def __init__(self, app: App, client: HasSettings) -> None:
+        """Wrap an application; `client` knows the settings of the project."""
+        self._app = app
+        self._client = client
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        visitor_id = self._visitor_id(headers)
+        scope.setdefault("state", {})[COOKIE] = visitor_id
+        if visitor_id is None:
+            await self._app(scope, receive, send)
+            return
+        cookie = self._cookie(visitor_id, is_secure=scope.get("scheme") == "https")
+
+        async def send_with_cookie(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": _with_cookie(list(message.get("headers", ())), cookie)}
+            await send(message)
+
+        await self._app(scope, receive, send_with_cookie)
+
+    def _visitor_id(self, headers: Mapping[str, str]) -> str | None:
+        """Return the id of the cookie, or a new one; None where the visitor may have none."""
+        settings = self._client.settings
+        if settings.get("respect_gpc") and headers.get("sec-gpc") == "1":
+            return None
+        if settings.get("respect_dnt") and headers.get("dnt") == "1":
+            return None
+        known = _value_of(headers.get("cookie", ""))
+        if known is not None:
+            return known
+        # Until the settings are known, consent may be required.
+        return None if not settings or settings.get("require_consent") else str(uuid.uuid4())
+
+    def _cookie(self, visitor_id: str, *, is_secure: bool) -> bytes:
+        domain = self._client.settings.get("cookie_domain")
+        parts = [f"{COOKIE}={visitor_id}", "Path=/", f"Max-Age={MAX_AGE_SECONDS}", "SameSite=Lax"]
+        if domain:
+            parts.append(f"Domain={domain}")
+        if is_secure:
+            parts.append("Secure")
+        return "; ".join(parts).encode("latin-1")
+
+
+def _value_of(cookies: str) -> str | None:
+    try:
+        morsel = SimpleCookie(cookies).get(COOKIE)
+    except CookieError:
+        return None
+    return morsel.value if morsel is not None and _VISITOR_ID.fullmatch(morsel.value) else None
+
+
+def _with_cookie(headers: list[tuple[bytes, bytes]], cookie: bytes) -> list[tuple[bytes, bytes]]:
+    by_name = {name.lower(): value.decode("latin-1").lower() for name, value in headers}
+    if not by_name.get(b"content-type", "").startswith("text/html"):
+        return headers
+    caching = by_name.get(b"cache-control")
+    if caching is None:
+        headers.append((b"cache-control", b"private"))
+    elif any(word in caching for word in _SHARED):
+        return headers
+    return [*headers, (b"set-cookie", cookie)]
