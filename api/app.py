@@ -31,6 +31,7 @@ from api.routes import (
     sdk_keys,
     tools,
 )
+from api.sdk import flags
 from api.sdk.endpoints import SdkEndpoints
 from api.services import Services, open_services
 from api.unknown_paths import refuse_unknown_path
@@ -89,7 +90,9 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
         app.include_router(router, prefix=PREFIX)
     app.include_router(health.router)
     mcp = McpEndpoint(app)
+    # Protocols of their own, which the document leaves to theirs.
     app.router.routes.append(Route(PATH, mcp, methods=["POST"]))
+    app.router.routes.extend(flags.ROUTES)
     # Last, for what no route takes.
     app.mount(PREFIX, refuse_unknown_path)
     # Every route that takes requests, for the document, the tools and the methods of a path.

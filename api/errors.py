@@ -146,6 +146,12 @@ def answer_to(request: Request, error: Exception) -> JSONResponse:
 
 def error_response(error: ApiError, request_id: str) -> JSONResponse:
     """Put one error into the envelope."""
+    content = {"error": error_body(error, request_id)}
+    return JSONResponse(content, status_code=ERROR_CODES[error.code].status, headers=error.headers)
+
+
+def error_body(error: ApiError, request_id: str) -> dict[str, Any]:
+    """Return the content of the envelope of an error."""
     content: dict[str, Any] = {"code": error.code, "message": error.message, "request_id": request_id}
     if error.problems:
         content["details"] = [
@@ -153,8 +159,7 @@ def error_response(error: ApiError, request_id: str) -> JSONResponse:
             {"field": problem.field or "body", "message": problem.message}
             for problem in error.problems
         ]
-    status = ERROR_CODES[error.code].status
-    return JSONResponse({"error": content}, status_code=status, headers=error.headers)
+    return content
 
 
 def documented(*codes: str) -> dict[int | str, dict[str, Any]]:

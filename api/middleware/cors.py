@@ -1,4 +1,4 @@
-"""CORS of the SDK endpoints and the snippet: any origin, without credentials."""
+"""CORS of the SDK endpoints, the snippet and flags: any origin, without credentials."""
 
 from typing import Final
 
@@ -10,7 +10,9 @@ from api.middleware.answer_headers import raw_headers
 PATHS: Final = "/api/v1/sdk/"
 # Where browsers load the snippet.
 SCRIPTS: Final = "/sdk/v1/"
-OPEN_PATHS: Final = (PATHS, SCRIPTS)
+# Flags, for providers in browsers.
+FLAGS: Final = "/ofrep/v1/"
+OPEN_PATHS: Final = (PATHS, SCRIPTS, FLAGS)
 ANY_ORIGIN: Final = {"Access-Control-Allow-Origin": "*"}
 READABLE: Final = (
     "ETag",
@@ -20,7 +22,15 @@ READABLE: Final = (
     "RateLimit-Remaining",
     "RateLimit-Reset",
 )
-SENT: Final = ("Authorization", "Content-Encoding", "Content-Type", "If-None-Match", "X-SDK-Key")
+SENT: Final = (
+    "Authorization",
+    "Content-Encoding",
+    "Content-Type",
+    "If-None-Match",
+    "X-API-Key",
+    "X-Project-Id",
+    "X-SDK-Key",
+)
 OPEN: Final = raw_headers({**ANY_ORIGIN, "Access-Control-Expose-Headers": ", ".join(READABLE)})
 PREFLIGHT: Final = raw_headers(
     {

@@ -1,7 +1,7 @@
 """Assignment of a visitor: variants are decided, new assignments stored, and then answered."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Final
 
@@ -14,6 +14,7 @@ from api.sdk.access import CountBytes, SdkRequest, read_request
 from api.sdk.snippet_verification import verify_snippet
 from api.sdk.visit_answer import encode_answer
 from api.services import Services
+from engine.design.experiment import Experiment
 from pipeline.assignment.decide import AssignmentRequest, VariantDecision, decide
 from pipeline.assignment.first_assignments import KnownAssignments
 from pipeline.assignment.link_index import UserClaim
@@ -35,6 +36,18 @@ async def answer_init(request: Request) -> Response:
     """Decide a visitor's variant in each experiment; store the first assignments, and its user."""
     services: Services = request.app.state.services
     received = await read_request(request, services, partial(_read_visit, request))
+    visitor_id, decisions = await visit(services, received)
+    answer = encode_answer(received.cached, visitor_id, decisions)
+    return Response(answer, media_type="application/json")
+
+
+async def visit(
+    services: Services, received: SdkRequest[InitBody], *, only: str | None = None
+) -> tuple[str, Sequence[VariantDecision]]:
+    """Decide on the experiments of a visit and store what is new of it; returns the visitor id, too.
+
+    `only` is the test key of the one experiment that is asked for. InvalidBodyError.
+    """
     body = received.body
     visitor = Visitor(
         visitor_id=body.visitor_id or new_id("vis"),
@@ -44,15 +57,15 @@ async def answer_init(request: Request) -> Response:
         client=received.client,
     )
     await _prepare(services, received.cached)
-    if len(received.cached.rules) <= MAX_ON_LOOP:
-        known, decisions = _decide(services, received, visitor)
+    experiments = [one for one in received.cached.experiments if only is None or one.test_key == only]
+    if len(experiments) <= MAX_ON_LOOP:
+        known, decisions = _decide(services, received, visitor, experiments)
     else:
-        known, decisions = await run_in_threadpool(_decide, services, received, visitor)
+        known, decisions = await run_in_threadpool(_decide, services, received, visitor, experiments)
     if not received.is_excluded:
         await _store(services, received, visitor, decisions, known)
     await verify_snippet(services, received.cached, received.page)
-    answer = encode_answer(received.cached, visitor.visitor_id, decisions)
-    return Response(answer, media_type="application/json")
+    return visitor.visitor_id, decisions
 
 
 async def _prepare(services: Services, cached: CachedProject) -> None:
@@ -93,7 +106,7 @@ async def _store(
 
 
 def _decide(
-    services: Services, received: SdkRequest[InitBody], visitor: Visitor
+    services: Services, received: SdkRequest[InitBody], visitor: Visitor, experiments: Iterable[Experiment]
 ) -> tuple[KnownAssignments, Sequence[VariantDecision]]:
     cached = received.cached
     claim = None
@@ -106,5 +119,5 @@ def _decide(
     except InvalidAttributesError as error:
         raise InvalidBodyError("attributes", str(error)) from error
     forced = received.body.assignments or {}
-    visit = AssignmentRequest(visitor=visitor, attributes=attributes, forced=forced)
-    return known, decide(visit, cached.experiments, cached.targeting_of, known.variant_ids)
+    asked = AssignmentRequest(visitor=visitor, attributes=attributes, forced=forced)
+    return known, decide(asked, experiments, cached.targeting_of, known.variant_ids)

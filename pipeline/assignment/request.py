@@ -1,4 +1,4 @@
-"""Body of an `init` request."""
+"""Bodies that ask for assignments: of `init`, and of the evaluation of flags."""
 
 from typing import Annotated, Any, Final
 
@@ -36,11 +36,53 @@ class InitBody(msgspec.Struct, frozen=True):
 _decode: Final = msgspec.json.Decoder(InitBody).decode
 
 
+class MissingTargetingKeyError(InvalidBodyError):
+    """An evaluation context without a targeting key."""
+
+
+class _Evaluation(msgspec.Struct):
+    context: dict[str, Any] = {}
+
+
+_decode_evaluation: Final = msgspec.json.Decoder(_Evaluation).decode
+_TARGETING_KEY: Final = "targetingKey"
+_USER_ID: Final = "userId"
+_URL: Final = "url"
+
+
 def decode_init(body: bytes) -> InitBody:
     """Decode and check the body. Raises MalformedBodyError, and InvalidBodyError for junk ids."""
     init: InitBody
     init, repaired = decode_leniently(_decode, body)
     require_unique(repaired)
+    return _checked(init)
+
+
+def decode_evaluation(body: bytes, project_id: str | None) -> InitBody:
+    """Decode the body of an evaluation of flags: an OpenFeature evaluation context.
+
+    `targetingKey` is the visitor id, `userId` and `url` are the visitor's, and all others are attributes.
+    Raises MalformedBodyError, and InvalidBodyError, as MissingTargetingKeyError where there is no visitor.
+    """
+    evaluation: _Evaluation
+    evaluation, repaired = decode_leniently(_decode_evaluation, body)
+    require_unique(repaired)
+    attributes = dict(evaluation.context)
+    visitor_id = attributes.pop(_TARGETING_KEY, None)
+    if visitor_id is None or visitor_id == "":
+        raise MissingTargetingKeyError(_TARGETING_KEY, "is missing; it is the id of the visitor")
+    given = {
+        "visitor_id": visitor_id,
+        "user_id": attributes.pop(_USER_ID, None),
+        "url": attributes.pop(_URL, None),
+    }
+    for name, value in given.items():
+        if value is not None and not isinstance(value, str):
+            raise InvalidBodyError(name, "must be a text")
+    return _checked(InitBody(**given, attributes=attributes, project_id=project_id))
+
+
+def _checked(init: InitBody) -> InitBody:
     for field in ("visitor_id", "user_id"):
         try:
             optional_id(field, getattr(init, field))
