@@ -29,6 +29,7 @@ from api.routes import (
     runs,
     sdk,
     sdk_keys,
+    sdk_scripts,
     tools,
 )
 from api.sdk import flags
@@ -89,6 +90,7 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
     for router in RESOURCES:
         app.include_router(router, prefix=PREFIX)
     app.include_router(health.router)
+    app.include_router(sdk_scripts.router)
     mcp = McpEndpoint(app)
     # Protocols of their own, which the document leaves to theirs.
     app.router.routes.append(Route(PATH, mcp, methods=["POST"]))

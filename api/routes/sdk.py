@@ -44,12 +44,6 @@ async def get_sdk_config(request: Request) -> Response:
     return await answer_config(request)
 
 
-@router.head("/config", include_in_schema=False)
-async def head_sdk_config(request: Request) -> Response:
-    """Get the headers alone."""
-    return await answer_config(request)
-
-
 @router.post("/init", responses={200: {"model": VisitAnswer}}, openapi_extra=taking(VISIT) | OPEN_TO_BROWSERS)
 async def assign_visitor(request: Request) -> Response:
     """Say which variants a visitor sees. The first assignment stays; an exposure is what counts."""

@@ -26,6 +26,7 @@ from pipeline.store.warehouse.events import Sender
 SCOPE: Final = "sdk:write"
 KEY_HEADER: Final = "x-sdk-key"
 KEY_PARAMETER: Final = "key"
+INACTIVE: Final = "the subscription of the project's account has ended"
 # Both ways in, as the OpenAPI document states them; the scheme `sdk_key` is defined beside `bearer`.
 OPEN_TO_BROWSERS: Final[dict[str, Any]] = {"security": [{"bearer": [SCOPE]}, {"sdk_key": []}]}
 
@@ -151,6 +152,9 @@ def sdk_key_of(request: Request) -> str:
 
 async def project_of_key(services: SdkServices, sdk_key: str) -> CachedProject:
     """Find the project of a public key; NotFoundError."""
+    if not (sdk_key.isascii() and sdk_key.isprintable()):
+        # PostgreSQL takes no text with a null character.
+        raise NotFoundError("project", sdk_key)
     cached = services.project_cache.fresh("key", sdk_key)
     if cached is None:
         cached = await run_in_threadpool(services.project_cache.with_key, sdk_key)
@@ -169,7 +173,7 @@ async def project_of_browser(request: Request, services: SdkServices, admission:
         ) from None
     await admission.count_request(cached)
     if not cached.account.is_served:
-        raise ApiError("account_inactive", "the subscription of the project's account has ended")
+        raise ApiError("account_inactive", INACTIVE)
     _require_own_page(request, cached.project)
     return cached
 

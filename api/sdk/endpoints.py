@@ -27,7 +27,9 @@ class SdkEndpoints:
             (method, route.path): route.endpoint
             for route in iter_route_contexts(routes)
             if route.endpoint is not None
-            for method in route.methods or ()
+            for declared in route.methods or ()
+            # Such an endpoint sends no body to HEAD.
+            for method in ((declared, "HEAD") if declared == "GET" else (declared,))
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

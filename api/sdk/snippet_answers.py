@@ -49,27 +49,28 @@ class Configuration:
 
 
 # By public key and form, as long as the version of the project is in use.
-_configurations: Final[WeakKeyDictionary[CachedProject, dict[tuple[str, bool], Configuration]]] = (
+_configurations: Final[WeakKeyDictionary[CachedProject, dict[tuple[str, bool, bool], Configuration]]] = (
     WeakKeyDictionary()
 )
 
 
 async def configuration_of(
-    cached: CachedProject, sdk_key: str, *, with_definitions: bool = False
+    cached: CachedProject, sdk_key: str, *, with_definitions: bool = False, targets_in_browser: bool = True
 ) -> Configuration:
-    """Return the configuration of a project for the holders of a key."""
+    """Return the configuration of a project for the holders of a key, as `browser_config` builds it."""
     known = _configurations.setdefault(cached, {})
-    key = (sdk_key, with_definitions)
+    key = (sdk_key, with_definitions, targets_in_browser)
     if key not in known:
-        known[key] = await run_in_threadpool(_configuration, cached, sdk_key, with_definitions)
+        content = await run_in_threadpool(
+            browser_config,
+            cached.project,
+            cached.experiments,
+            sdk_key=sdk_key,
+            with_definitions=with_definitions,
+            targets_in_browser=targets_in_browser,
+        )
+        known[key] = Configuration(content, needs_facts(content))
     return known[key]
-
-
-def _configuration(cached: CachedProject, sdk_key: str, with_definitions: bool) -> Configuration:  # noqa: FBT001 - called by place
-    content = browser_config(
-        cached.project, cached.experiments, sdk_key=sdk_key, with_definitions=with_definitions
-    )
-    return Configuration(content, needs_facts(content))
 
 
 async def cacheable(

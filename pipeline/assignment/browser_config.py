@@ -23,12 +23,18 @@ FACTS: Final = ("country", "region", "device_type", "browser", "os")
 
 
 def browser_config(
-    project: Project, experiments: Iterable[Experiment], *, sdk_key: str, with_definitions: bool = False
+    project: Project,
+    experiments: Iterable[Experiment],
+    *,
+    sdk_key: str,
+    with_definitions: bool = False,
+    targets_in_browser: bool = True,
 ) -> dict[str, Any]:
     """Build the configuration of a project's running and paused experiments, in the order of their creation.
 
     `with_definitions` adds each experiment as it is stored, for servers; what is of the team alone is left
-    out. `facts` are None: they are of a request.
+    out. Without `targets_in_browser`, the server decides on every experiment with targeting rules.
+    `facts` are None: they are of a request.
     """
     live = [experiment for experiment in experiments if experiment.status in SERVED]
     return {
@@ -44,9 +50,8 @@ def browser_config(
         "ga4_events": _ga4_events_of(live),
         "automata": [],
         "experiments": [
-            {**_described(experiment), "definition": _definition(experiment)}
-            if with_definitions
-            else _described(experiment)
+            _described(experiment, targets_in_browser=targets_in_browser)
+            | ({"definition": _definition(experiment)} if with_definitions else {})
             for experiment in live
         ],
     }
@@ -114,8 +119,9 @@ def _ga4_events_of(experiments: Iterable[Experiment]) -> list[dict[str, Any]]:
     ]
 
 
-def _described(experiment: Experiment) -> dict[str, Any]:
-    by_server = _has_patterns(experiment)
+def _described(experiment: Experiment, *, targets_in_browser: bool) -> dict[str, Any]:
+    is_targeted = bool(experiment.targeting_rules["root"]["children"])
+    by_server = _has_patterns(experiment) or (is_targeted and not targets_in_browser)
     return {
         "id": experiment.id,
         "test_key": experiment.test_key,

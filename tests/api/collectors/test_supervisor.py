@@ -121,6 +121,18 @@ def test_a_revoked_key_is_refused_at_once_by_every_collector(
         catalog.close()
 
 
+def test_the_snippet_is_the_same_from_every_collector(connections: Connections) -> None:
+    answers = []
+    for method, connection in ((method, one) for method in ("GET", "HEAD") for one in connections):
+        connection.request(method, "/sdk/v1/pk_quota.js", headers={"Accept-Encoding": "br"})
+        answer = connection.getresponse()
+        told = {name: answer.getheader(name) for name in ("ETag", "Content-Encoding", "Content-Length")}
+        answers.append((answer.status, told, answer.read()))
+    (status, headers, body), *others = answers
+    assert (status, headers["Content-Encoding"], headers["Content-Length"]) == (200, "br", str(len(body)))
+    assert others == [*[(200, headers, body)] * (COLLECTORS - 1), *[(200, headers, b"")] * COLLECTORS]
+
+
 def test_the_first_exposure_decides_whichever_collectors_took_them(connections: Connections) -> None:
     first, second = connections
     for number in range(3):

@@ -34,8 +34,9 @@ def part(client: httpx2.Client, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 def generate_into(package: Path, description: Path) -> None:
     """Generate a client without a complaint: a warning means that something is left out of it."""
-    # The generator knows files as application/octet-stream only.
+    # The generator knows files as application/octet-stream only, and scripts as text only.
     files = dict.fromkeys(("text/csv", "application/vnd.apache.parquet"), "application/octet-stream")
+    files["application/javascript"] = "text/plain"
     named = ConfigFile(package_name_override=PACKAGE, post_hooks=[], content_type_overrides=files)
     config = Config.from_sources(
         named, MetaType.NONE, description, "utf-8", overwrite=False, output_path=package

@@ -1,0 +1,50 @@
+"""Built files of the snippet: its core, the parts that not every project needs, and the preview."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+FOLDER: Final = Path(__file__).parent / "browser" / "dist"
+CORE: Final = "truelift.js"
+PREVIEW: Final = "preview.js"
+TARGETING: Final = "targeting"
+
+
+@cache
+def read_script(name: str) -> bytes:
+    """Read a built file."""
+    return (FOLDER / name).read_bytes()
+
+
+@cache
+def has_part(name: str) -> bool:
+    """Return whether the build has a part."""
+    return _path_of(name).is_file()
+
+
+@cache
+def _read_part(name: str) -> bytes:
+    return _path_of(name).read_bytes()
+
+
+def _path_of(part: str) -> Path:
+    return FOLDER / "parts" / f"{part}.js"
+
+
+def parts_needed(config: Mapping[str, Any]) -> list[str]:
+    """List the parts that a configuration needs, in the order in which they are sent."""
+    experiments = config["experiments"]
+    by_browser = [experiment for experiment in experiments if not experiment["decided_by_server"]]
+    is_needed = {
+        "integrations": any((*config["integrations"].values(), config["ga4_events"])),
+        "server_decisions": len(by_browser) < len(experiments),
+        TARGETING: bool(config["automata"]) or any(experiment["targeting"] for experiment in by_browser),
+    }
+    return [name for name, is_it in is_needed.items() if is_it]
+
+
+def snippet_script(config: Mapping[str, Any], encoded: bytes) -> bytes:
+    """Build the script of a project: the core, called with the encoded configuration and the parts."""
+    parts = [_read_part(name) for name in parts_needed(config)]
+    return b"%b%b);" % (read_script(CORE), b",".join([encoded, *parts]))
