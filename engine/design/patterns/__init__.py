@@ -1,0 +1,1 @@
+"""Regular expressions as bounded automata, which browsers walk instead of their own engine."""
