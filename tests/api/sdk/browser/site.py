@@ -190,8 +190,13 @@ def served_site() -> Iterator[Site]:
 
         do_GET = do_POST = handle_one  # noqa: N815 - names of the base class
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_: object) -> None:
+            """Print nothing: a page that ends closes its connections."""
+
+    server = Server(("127.0.0.1", 0), Handler)
     port = server.server_address[1]
     site = Site(f"http://localhost:{port}", f"http://127.0.0.1:{port}")
     thread = threading.Thread(target=server.serve_forever)

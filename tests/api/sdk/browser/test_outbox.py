@@ -1,0 +1,191 @@
+"""Events reach the service once: over failures, tabs, and the ends of pages."""
+
+import threading
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.api.sdk.browser.site import Answer, Site, a_page, accepted
+from tests.waiting import wait_until
+
+KEPT = "Object.keys(localStorage).filter((name) => name.startsWith('truelift_q.'))"
+
+
+def open_page(site: Site, page: Page) -> None:
+    site.pages["/"] = a_page(head=site.tag())
+    site.pages["/next"] = a_page("<h1>Next</h1>")
+    page.goto(f"{site.base}/")
+
+
+def kept(page: Page) -> int:
+    return int(page.evaluate(f"{KEPT}.length"))
+
+
+def batches(site: Site) -> int:
+    return sum(path.startswith("/api/v1/sdk/track") for _, path, _ in site.requests)
+
+
+def refuse(status: int, *, times: int, seconds: str = "") -> Any:
+    """An answer of the service: refuses the first requests."""
+    left = [times]
+
+    def answer(events: list[dict[str, Any]]) -> Answer:
+        left[0] -= 1
+        if left[0] < 0:
+            return accepted(events)
+        return status, {"Retry-After": seconds} if seconds else {}, "{}"
+
+    return answer
+
+
+def test_event_is_forgotten_once_the_service_has_it(site: Site, page: Page) -> None:
+    open_page(site, page)
+    page.evaluate("truelift.track('signup', { value: 2 })")
+    wait_until(lambda: kept(page) == 0)
+    (event,) = site.events("custom_event")
+    assert (event["event_name"], event["value"]) == ("signup", 2)
+
+
+def test_requests_need_no_preflight(site: Site, page: Page) -> None:
+    open_page(site, page)
+    wait_until(lambda: site.events("pageview"))
+    assert {method for method, path, _ in site.requests if "/sdk/track" in path} == {"POST"}
+
+
+@pytest.mark.parametrize(("status", "seconds"), [(503, "1"), (429, "1"), (500, ""), (408, "")], ids=str)
+def test_refused_events_are_sent_again(site: Site, page: Page, status: int, seconds: str) -> None:
+    site.answer = refuse(status, times=1, seconds=seconds)
+    open_page(site, page)
+    wait_until(lambda: site.events("pageview"))
+    wait_until(lambda: kept(page) == 0)
+    assert batches(site) == 2
+
+
+def test_pause_that_the_service_asks_for_holds_on_the_next_page(site: Site, page: Page) -> None:
+    site.answer = refuse(503, times=1, seconds="3600")
+    open_page(site, page)
+    wait_until(lambda: batches(site) == 1)
+    wait_until(lambda: page.evaluate("localStorage.truelift_retry"))
+    page.goto(f"{site.base}/?second")
+    wait_until(lambda: kept(page) == 2)
+    # The end of a page is the exception: what it has may not wait for a next one.
+    page.evaluate("localStorage.removeItem('truelift_retry')")
+    page.goto(f"{site.base}/?third")
+    wait_until(lambda: kept(page) == 0)
+    assert len(site.events("pageview")) == 3
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403])
+def test_requests_end_where_they_cannot_succeed(site: Site, page: Page, status: int) -> None:
+    site.answer = refuse(status, times=1)
+    open_page(site, page)
+    wait_until(lambda: batches(site) == 1)
+    page.evaluate("truelift.track('later')")
+    page.evaluate("new Promise((done) => navigator.locks.request('truelift_test', done))")
+    assert kept(page) == 2
+    assert batches(site) == 1
+
+
+def test_large_batch_is_divided(site: Site, page: Page) -> None:
+    def answer(events: list[dict[str, Any]]) -> Answer:
+        return accepted(events) if len(events) <= 3 else (413, {}, "{}")
+
+    site.answer = answer
+    open_page(site, page)
+    page.evaluate("for (let i = 0; i < 20; i++) truelift.track(`event-${i}`)")
+    wait_until(lambda: kept(page) == 0)
+    assert len(site.events("custom_event")) == 20
+
+
+def test_dead_service_leaves_the_page_alone_and_the_events_for_later(site: Site, page: Page) -> None:
+    site.answer = lambda _: None
+    open_page(site, page)
+    page.evaluate("truelift.convert({ event_name: 'purchase', transaction_id: '1' })")
+    wait_until(lambda: batches(site) >= 1)
+    page.goto(f"{site.base}/next")
+    site.answer = accepted
+    page.evaluate("localStorage.removeItem('truelift_retry')")
+    page.goto(f"{site.base}/")
+    wait_until(lambda: site.events("conversion"))
+
+
+def test_answer_of_something_else_than_the_service_is_no_verdict(site: Site, page: Page) -> None:
+    site.answer = lambda _: (200, {"Content-Type": "text/html"}, "<title>Log in to this network</title>")
+    open_page(site, page)
+    wait_until(lambda: page.evaluate("localStorage.truelift_retry"))
+    assert kept(page) == 1
+
+
+def test_conversion_as_the_page_ends_arrives(site: Site, page: Page) -> None:
+    open_page(site, page)
+    wait_until(lambda: kept(page) == 0)
+    page.evaluate(
+        """() => addEventListener("pagehide", () => truelift.revenue(1999, { transaction_id: "1" }), true)"""
+    )
+    page.goto(f"{site.base}/next")
+    wait_until(lambda: site.events("conversion"))
+    assert site.events("conversion")[0]["revenue_cents"] == 1999
+
+
+def test_slow_service_gets_what_the_page_recorded_before_its_end(site: Site, page: Page) -> None:
+    gate = site.gates["/api/v1/sdk/track"] = threading.Event()
+    open_page(site, page)
+    wait_until(lambda: batches(site) == 1)
+    page.evaluate("truelift.convert({ event_name: 'purchase' })")
+    page.goto(f"{site.base}/next")
+    gate.set()
+    wait_until(lambda: site.events("conversion") and site.events("pageview"))
+
+
+def test_events_are_bounded_and_conversions_outlive_clicks(site: Site, page: Page) -> None:
+    site.answer = refuse(503, times=10**9, seconds="3600")
+    open_page(site, page)
+    wait_until(lambda: page.evaluate("localStorage.truelift_retry"))
+    page.evaluate("truelift.convert({ event_name: 'purchase' })")
+    page.evaluate("for (let i = 0; i < 250; i++) truelift.track(`event-${i}`)")
+    assert kept(page) == 200
+    page.evaluate("for (let i = 0; i < 30; i++) truelift.track('x'.repeat(9000))")
+    sizes = page.evaluate(f"{KEPT}.map((name) => localStorage[name].length)")
+    assert 80_000 < sum(sizes) <= 100_000
+
+
+def test_events_are_dropped_after_a_week(site: Site, page: Page) -> None:
+    site.pages["/old"] = a_page()
+    page.goto(f"{site.base}/old")
+    page.evaluate(
+        """() => {
+          const days = (count) => (Date.now() - count * 86_400_000).toString(36);
+          const event = (id) => JSON.stringify({ event_id: id, type: "custom_event", visitor_id: "v" });
+          localStorage[`truelift_q.pk_test.${days(8)}.old`] = event("old");
+          localStorage[`truelift_q.pk_test.${days(6)}.new`] = event("new");
+        }"""
+    )
+    open_page(site, page)
+    wait_until(lambda: kept(page) == 0)
+    assert [event["event_id"] for event in site.events("custom_event")] == ["new"]
+
+
+def test_two_tabs_send_every_event_and_one_at_a_time(site: Site, page: Page) -> None:
+    gate = site.gates["/api/v1/sdk/track"] = threading.Event()
+    open_page(site, page)
+    wait_until(lambda: batches(site) == 1)
+    other = page.context.new_page()
+    other.goto(f"{site.base}/")
+    for number in range(5):
+        page.evaluate(f"truelift.track('first-{number}')")
+        other.evaluate(f"truelift.track('second-{number}')")
+    assert batches(site) == 1
+    gate.set()
+    wait_until(lambda: kept(page) == 0)
+    assert len(site.events("custom_event")) == 10
+    ids = [event["event_id"] for event in site.received]
+    assert len(ids) == len(set(ids))
+
+
+def test_browser_without_storage_still_reports(site: Site, page: Page) -> None:
+    page.add_init_script(
+        "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('denied') } })"
+    )
+    open_page(site, page)
+    wait_until(lambda: site.events("pageview"))
