@@ -1,5 +1,4 @@
 // Build of the scripts: node build.mjs [output folder].
-import { existsSync } from "node:fs";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -36,7 +35,8 @@ await mkdir(join(output, "parts"), { recursive: true });
 // An expression that lacks its arguments: the server appends the project's config, the parts that this needs,
 // and a parenthesis.
 await make("main.js", "truelift.js", "(function(CONFIG,...GIVEN){", "})(");
-if (existsSync(join(here, "stub.js"))) await make("stub.js", "stub.js", "", "");
+await make("preview.js", "preview.js", "(function(CONFIG){", "})(truelift.config);");
+await make("stub.js", "stub.js", "", "");
 for (const part of (await readdir(join(here, "parts"))).sort()) {
   await make(join("parts", part), join("parts", part), "function(PARTS,CONFIG){", "}");
 }

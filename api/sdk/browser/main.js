@@ -20,7 +20,8 @@ import { forgetVisitor, handOver, keepVisitor, recallVisitor, tidyAddress } from
 const page = /** @type {{ truelift?: Stub }} */ (/** @type {unknown} */ (window));
 
 const begin = () => {
-  const stub = page.truelift;
+  // Without a stub the name is that of the script's element.
+  const stub = typeof page.truelift === "function" ? page.truelift : undefined;
   /** @type {import("./consent.js").Consent} */
   let consent = "pending";
   let isBegun = false;
@@ -28,7 +29,7 @@ const begin = () => {
 
   /** @type {(isNavigation: boolean) => void} */
   const look = (isNavigation) =>
-    evaluate(isNavigation, Boolean(stub?.late), () => {
+    evaluate(isNavigation, Boolean(stub?.late || !document.adoptedStyleSheets), () => {
       const [address = ""] = location.href.split(/#(?![!/])/);
       if (address !== viewed) record("pageview", {});
       viewed = address;
@@ -91,14 +92,14 @@ const begin = () => {
     viewed = "";
     if (consent === "granted") look(true);
   });
-  stub?.reveal?.();
 };
 
 if (!page.truelift?.loaded) {
+  const reveal = page.truelift?.reveal;
   try {
     begin();
   } catch (error) {
-    page.truelift?.reveal?.();
     tell("error", { message: `${error}` });
   }
+  reveal?.();
 }

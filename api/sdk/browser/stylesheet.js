@@ -2,27 +2,6 @@
 
 /** @typedef {import("./config.js").Change} Change */
 
-/** @type {(text: string) => [CSSStyleSheet, () => void]} */
-const adopt = (text) => {
-  try {
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(text);
-    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
-    return [
-      sheet,
-      () => {
-        document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== sheet);
-      },
-    ];
-  } catch {
-    // Browsers before 2023.
-    const style = document.createElement("style");
-    style.textContent = text;
-    document.documentElement.append(style);
-    return [/** @type {CSSStyleSheet} */ (style.sheet), () => style.remove()];
-  }
-};
-
 /**
  * Add rules to the page.
  *
@@ -32,7 +11,9 @@ const adopt = (text) => {
  * @returns {() => void} removes them
  */
 export const addStyles = (css, changes, onError) => {
-  const [sheet, remove] = adopt(css);
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(css);
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   for (const change of changes) {
     try {
       const declarations = change.action === "remove" ? "display:none" : change.value;
@@ -44,5 +25,7 @@ export const addStyles = (css, changes, onError) => {
       onError(error, change);
     }
   }
-  return remove;
+  return () => {
+    document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== sheet);
+  };
 };

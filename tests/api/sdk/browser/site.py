@@ -105,12 +105,14 @@ class Site:
     init: Callable[[dict[str, Any]], dict[str, Any]] = field(default=lambda _: {"assignments": []})
     requests: list[tuple[str, str, Headers]] = field(default_factory=list)
     received: list[dict[str, Any]] = field(default_factory=list)
-    stub: str = ""
+    timeout_ms: int = 10_000
+    stub: str = (DIST / "stub.js").read_text()
 
     def tag(self) -> str:
         source = f"{self.service}/sdk/v1/{KEY}.js"
         return (
-            f'<script id="truelift" async blocking="render" fetchpriority="high" src="{source}"></script>'
+            f'<script id="truelift" async blocking="render" fetchpriority="high" src="{source}" '
+            f'data-timeout="{self.timeout_ms}"></script>'
             f"<script>{self.stub}</script>"
         )
 
@@ -182,7 +184,7 @@ def served_site() -> Iterator[Site]:
                 return
             content = text.encode()
             self.send_response(status)
-            for name, value in {"Cache-Control": "no-store", **answered}.items():
+            for name, value in {"Cache-Control": "no-cache", **answered}.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()

@@ -1,0 +1,99 @@
+// Preview: variants that the address asks for, shown on the experiment's pages of this tab and not counted.
+
+import { makeChanges } from "./changes.js";
+import { coversPage } from "./pages.js";
+import { showBanner } from "./preview_banner.js";
+import { leave, mayRedirect } from "./redirect_guard.js";
+import { redirectUrl } from "./redirects.js";
+import { base, nonce } from "./script.js";
+import { askServer } from "./server_decisions.js";
+import { session } from "./storage.js";
+import { loadScript } from "./trusted.js";
+import { newId } from "./visitor.js";
+
+/** @typedef {{ id: string, name: string, css: string, script: string | null, changes: import("./config.js").Change[], target: string | null }} Shown */
+
+const PARAMETER = "truelift_preview";
+
+/** @type {Record<string, string>} */
+const asked = Object.fromEntries(
+  new URLSearchParams(location.search)
+    .getAll(PARAMETER)
+    .map((value) => value.split(":"))
+    .filter(([experiment, variant]) => experiment && variant),
+);
+if (Object.keys(asked).length) session.set("preview", JSON.stringify(asked));
+/** @type {Record<string, string>} */
+const forced = JSON.parse(session.get("preview") ?? "{}");
+
+const exit = () => {
+  session.remove("preview");
+  const url = new URL(location.href);
+  url.searchParams.delete(PARAMETER);
+  location.replace(url.href);
+};
+
+/** @type {() => Shown[]} */
+const liveExperiments = () =>
+  CONFIG.experiments.flatMap((experiment) => {
+    const { id, test_key, custom_css, custom_js, variants } = experiment;
+    const variant = variants.find((one) => one.id === forced[id]);
+    const isHere = id in asked || coversPage(experiment, location.href, () => true);
+    if (!variant || !isHere) return [];
+    const isChanged = !variant.is_control;
+    return [
+      {
+        id,
+        name: `${test_key}, variant ${variants.indexOf(variant)}`,
+        css: (isChanged && custom_css) || "",
+        script: isChanged ? custom_js : null,
+        changes: variant.changes,
+        target: redirectUrl(experiment, variant, location.href),
+      },
+    ];
+  });
+
+/** @type {() => Promise<Shown[]>} */
+const drafts = async () => {
+  const isLive = (/** @type {string} */ id) => CONFIG.experiments.some((one) => one.id === id);
+  if (Object.keys(forced).every(isLive)) return [];
+  const answers = await askServer({
+    visitor_id: newId(),
+    user_id: null,
+    url: location.href,
+    attributes: {},
+    assignments: forced,
+  });
+  return answers
+    .filter(
+      ({ experiment_id, variant_id }) =>
+        variant_id && !isLive(experiment_id) && forced[experiment_id],
+    )
+    .map(({ experiment_id, test_key, changes, redirect_url }) => ({
+      id: experiment_id,
+      name: `${test_key} (draft)`,
+      css: "",
+      script: null,
+      changes,
+      target: redirect_url,
+    }));
+};
+
+const show = async () => {
+  const shown = [...liveExperiments(), ...(await drafts())];
+  const away = shown.find(({ id, target }) => target && mayRedirect(id, target));
+  if (away?.target) {
+    leave(away.id, away.target);
+    return;
+  }
+  for (const { css, changes, script, target } of shown) {
+    if (target === null) makeChanges(css, changes, (error) => console.warn(error));
+    if (script) loadScript(`${base}/sdk/v1/${CONFIG.sdk_key}/${script}`, nonce);
+  }
+  showBanner(
+    `Preview, not counted: ${shown.map(({ name }) => name).join("; ") || "not on this page"}`,
+    exit,
+  );
+};
+
+show();

@@ -1,0 +1,108 @@
+"""Navigation within a page, through its history, and before it is shown."""
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.api.sdk.browser.site import Site, a_change, a_config, a_page, an_experiment
+from tests.waiting import wait_until
+
+HERE = {"include": [{"match_type": "exact", "value": "/"}], "exclude": []}
+NO_NAVIGATION = "delete window.navigation; Object.defineProperty(window, 'navigation', { value: undefined })"
+
+IS_SENT = "Object.keys(localStorage).every((name) => !name.includes('_q.'))"
+
+
+def open_page(site: Site, page: Page) -> None:
+    site.config = a_config(an_experiment(pages=HERE, changes=[a_change("modify_text", "Changed")]))
+    site.pages["/"] = a_page(head=site.tag())
+    page.goto(f"{site.base}/")
+    assert page.inner_text("h1") == "Changed"
+
+
+def paths(site: Site) -> list[str]:
+    return [event["url"].removeprefix(site.base) for event in site.events("pageview")]
+
+
+@pytest.mark.parametrize("script", ["", NO_NAVIGATION], ids=["navigation-api", "history"])
+def test_experiment_follows_the_address(site: Site, page: Page, script: str) -> None:
+    page.add_init_script(script)
+    open_page(site, page)
+    assert page.evaluate("Boolean(window.navigation)") == (not script)
+    page.evaluate("history.pushState(null, '', '/next')")
+    wait_until(lambda: page.inner_text("h1") == "Original")
+    page.evaluate("history.replaceState(null, '', '/')")
+    wait_until(lambda: page.inner_text("h1") == "Changed")
+    page.evaluate("history.pushState(null, '', '/next')")
+    wait_until(lambda: page.inner_text("h1") == "Original")
+    page.evaluate("history.back()")
+    wait_until(lambda: page.inner_text("h1") == "Changed")
+    wait_until(lambda: paths(site) == ["/", "/next", "/", "/next", "/"])
+    assert len(site.events("exposure")) == 1
+
+
+def test_place_in_a_page_is_no_new_page_but_a_route_is(site: Site, page: Page) -> None:
+    open_page(site, page)
+    page.evaluate("location.hash = 'details'")
+    page.evaluate("location.hash = '#/route'")
+    wait_until(lambda: len(paths(site)) == 2)
+    assert paths(site) == ["/", "/#/route"]
+
+
+def test_page_from_the_back_forward_cache_is_a_view_and_not_an_exposure(site: Site, page: Page) -> None:
+    open_page(site, page)
+    site.pages["/next"] = a_page("<h1>Next</h1>")
+    page.evaluate("addEventListener('pageshow', (event) => (window.persisted = event.persisted))")
+    wait_until(lambda: page.evaluate(IS_SENT))
+    page.goto(f"{site.base}/next")
+    page.go_back(wait_until="commit")
+    assert wait_until(lambda: page.evaluate("window.persisted"))
+    assert page.inner_text("h1") == "Changed"
+    wait_until(lambda: len(paths(site)) == 2)
+    assert len(site.events("exposure")) == 1
+
+
+def test_consent_that_was_withdrawn_meanwhile_holds_after_going_back(site: Site, page: Page) -> None:
+    open_page(site, page)
+    site.pages["/next"] = a_page("<h1>Next</h1>")
+    page.evaluate("addEventListener('pageshow', (event) => (window.persisted = event.persisted))")
+    wait_until(lambda: page.evaluate(IS_SENT))
+    page.goto(f"{site.base}/next")
+    page.evaluate("localStorage.truelift_consent = 'denied'")
+    page.go_back(wait_until="commit")
+    assert wait_until(lambda: page.evaluate("window.persisted"))
+    assert page.inner_text("h1") == "Original"
+
+
+# What a browser does with a page that it prerenders, which the driver of these tests cannot let it do.
+PRERENDERED = """
+Object.defineProperty(Document.prototype, "prerendering", { get: () => !window.isShown, configurable: true });
+window.showPage = () => {
+  window.isShown = true;
+  document.dispatchEvent(new Event("prerenderingchange"));
+};
+"""
+
+
+def test_prerendered_page_is_changed_at_once_and_counted_when_shown(site: Site, page: Page) -> None:
+    page.add_init_script(PRERENDERED)
+    open_page(site, page)
+    assert page.context.cookies() == []
+    assert page.evaluate("localStorage.length") == 0
+    assert not any("/sdk/track" in path for _, path, _ in site.requests)
+    page.evaluate("window.showPage()")
+    wait_until(lambda: site.events("exposure") and paths(site) == ["/"])
+    assert len(page.context.cookies()) == 2
+
+
+def test_prerendered_page_redirects_when_shown(site: Site, page: Page) -> None:
+    page.add_init_script(PRERENDERED)
+    changes = [a_change("replace", "/b", "html")]
+    site.config = a_config(an_experiment(type="redirect", pages=HERE, changes=changes))
+    site.pages["/"] = a_page(head=site.tag())
+    site.pages["/b"] = a_page("<h1>Target</h1>")
+    page.goto(f"{site.base}/")
+    assert page.url == f"{site.base}/"
+    assert page.evaluate("getComputedStyle(document.documentElement).visibility") == "hidden"
+    page.evaluate("window.showPage()")
+    page.wait_for_url("**/b")
+    wait_until(lambda: site.events("exposure"))
