@@ -16,6 +16,7 @@ from api.results.threads import ResultsThreads
 from api.sdk.admission import OwnAdmission
 from api.sdk.encoded_bodies import EncodedBodies
 from api.sdk.quotas import BrowserQuotas
+from api.sdk.snippet_verification import SnippetVerification
 from api.timed_checks import TimedChecks
 from pipeline.assignment.exposure_filter import ExposureFilter
 from pipeline.assignment.first_assignments import FirstAssignments
@@ -52,6 +53,7 @@ class Services(PipelineServices):
     cipher: Fernet
     turns: Turns
     encoded_bodies: EncodedBodies
+    snippet_verification: SnippetVerification
 
     def admission(self, request: Request) -> OwnAdmission:
         """Begin the admission of a request to the SDK endpoints."""
@@ -107,4 +109,5 @@ def open_services(
             cipher=open_cipher(settings),
             turns=Turns(),
             encoded_bodies=EncodedBodies(),
+            snippet_verification=SnippetVerification(pipeline.catalog),
         )

@@ -117,7 +117,6 @@ TESTED_BY = {
     "api/sdk/snippet_answers.py": "tests/api/sdk/test_config_answer.py",
     "api/sdk/script_files.py": "tests/api/sdk/test_scripts.py",
     "api/routes/sdk_scripts.py": "tests/api/sdk/test_scripts.py",
-    "api/sdk/snippet_verification.py": "tests/api/sdk/test_config_answer.py",
     "pipeline/events/batch_split.py": "tests/pipeline/events/test_body.py",
     "pipeline/results/observation.py": "tests/pipeline/results/test_evidence.py",
     "pipeline/snapshots/experiments.py": "tests/pipeline/snapshots/test_writer.py",

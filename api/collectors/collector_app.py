@@ -17,6 +17,7 @@ from api.middleware.cors import PATHS as SDK_PATHS
 from api.middleware.outer_middleware import OuterMiddleware
 from api.sdk.endpoints import Endpoint, SdkEndpoints
 from api.sdk.indexed_request import IndexedRequest
+from api.sdk.snippet_verification import SnippetVerification
 from api.sdk.track import answer_conversions, answer_events
 from pipeline.assignment.project_cache import ProjectCache
 from pipeline.encryption_key import derive_secret
@@ -42,6 +43,7 @@ class CollectorServices:
     project_cache: ProjectCache
     address_key: AddressKey
     turns: Turns
+    snippet_verification: SnippetVerification
     owner: OwnerLink
 
     def admission(self, request: Request) -> RemoteAdmission:
@@ -58,6 +60,7 @@ def collector_services(settings: Settings, catalog: Catalog, owner: OwnerLink) -
         project_cache=ProjectCache(catalog, version=lambda: owner.version),
         address_key=address_keys(derive_secret(settings, b"address_key")),
         turns=Turns(),
+        snippet_verification=SnippetVerification(catalog),
         owner=owner,
     )
 

@@ -21,7 +21,8 @@ from pipeline.store.catalog.catalog import Catalog
 
 # The exit status of a collector without an owner.
 NO_OWNER_STATUS: Final = 3
-# To the catalog, of which a collector only reads keys and projects; a server of it has a limit for all.
+# To the catalog, of which a collector reads keys and projects, and marks snippets as verified; a server of
+# it has a limit for all.
 CATALOG_CONNECTIONS: Final = 8
 
 logger = logging.getLogger(__name__)

@@ -14,8 +14,9 @@ class EventResult(BaseModel):
     status: Literal["ok", "rejected"]
     code: str | None = Field(
         description=(
-            f"`{NOT_COUNTED}` for an exposure that is stored but does not count (`message` says why), or the "
-            f"reason of a rejection: {', '.join(f'`{code}`' for code in CODES)}."
+            f"`{NOT_COUNTED}` for an exposure that is stored but does not count, or an event that is not "
+            "stored because the visitor's consent is missing (`message` says why); or the reason of a "
+            f"rejection: {', '.join(f'`{code}`' for code in CODES)}."
         )
     )
     message: str | None
@@ -24,7 +25,8 @@ class EventResult(BaseModel):
 class EventResults(BaseModel):
     """Results of events, in the order of the request.
 
-    An event with `ok` is stored and `accepted`, whether it counts or not.
+    An event with `ok` is `accepted`, whether it counts or not, and need not be sent again. It is stored,
+    unless the visitor's consent is missing.
     """
 
     accepted: int
@@ -50,6 +52,9 @@ class ShownExperiment(BaseModel):
     variant_name: str | None
     status: Literal["new", "existing", "forced", "excluded"]
     reason: str
+    covers_page: bool = Field(
+        description="Whether the experiment is on the page of the visit; true where it has no `url`."
+    )
     changes: list[ShownChange]
     redirect_url: str | None
 

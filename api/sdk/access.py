@@ -20,12 +20,14 @@ from pipeline.assignment.project_cache import CachedProject
 from pipeline.assignment.snippet import is_own_page
 from pipeline.clock import utc_now
 from pipeline.events.attributes import UNKNOWN_CLIENT, Client
+from pipeline.events.consent import missing_consent
 from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.warehouse.events import Sender
 
 SCOPE: Final = "sdk:write"
 KEY_HEADER: Final = "x-sdk-key"
 KEY_PARAMETER: Final = "key"
+CONSENT_PARAMETER: Final = "consent"
 INACTIVE: Final = "the subscription of the project's account has ended"
 # Both ways in, as the OpenAPI document states them; the scheme `sdk_key` is defined beside `bearer`.
 OPEN_TO_BROWSERS: Final[dict[str, Any]] = {"security": [{"bearer": [SCOPE]}, {"sdk_key": []}]}
@@ -60,6 +62,8 @@ class SdkRequest(msgspec.Struct, Generic[BodyT], frozen=True):
     address_key: int | None = None
     # Whether the project stores nothing from the visitor's network address.
     is_excluded: bool = False
+    # Why nothing of the visitor may be stored; None where it may.
+    missing_consent: str | None = None
     # The site or address of the page that sent the request.
     page: str | None = None
 
@@ -108,6 +112,7 @@ async def read_request(
         address,
         address_key,
         cached.excludes(address),
+        missing_consent(cached.project, request.headers, request.query_params.get(CONSENT_PARAMETER)),
         page_of(request),
     )
 

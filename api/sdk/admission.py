@@ -8,6 +8,7 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from api.bodies.slices import Turns
+from api.sdk.snippet_verification import SnippetVerification
 from engine.design.assignment import Exclusion
 from pipeline.assignment.project_cache import CachedProject, ProjectCache
 from pipeline.events.address_keys import AddressKey
@@ -70,6 +71,10 @@ class SdkServices(Protocol):
     @property
     def address_key(self) -> AddressKey:
         """Hashes of network addresses."""
+
+    @property
+    def snippet_verification(self) -> SnippetVerification:
+        """Projects whose pages have called."""
 
     @property
     def turns(self) -> Turns:

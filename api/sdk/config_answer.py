@@ -8,7 +8,6 @@ from fastapi import Request, Response
 from api.schemas.sdk import SdkConfig
 from api.sdk.access import CountBytes, read_request, sdk_key_of
 from api.sdk.snippet_answers import PRIVATE, cacheable, configuration_of
-from api.sdk.snippet_verification import verify_snippet
 from api.services import Services
 
 # Answers of one address differ by the key, which may be in a header.
@@ -46,7 +45,7 @@ async def answer_config(request: Request) -> Response:
     services: Services = request.app.state.services
     received = await read_request(request, services, _read_nothing)
     cached, is_server = received.cached, received.sender == "server"
-    await verify_snippet(services, cached, received.page)
+    await services.snippet_verification.see(cached, received.page)
     sdk_key = cached.project.sdk_key if is_server else sdk_key_of(request)
     configuration = await configuration_of(cached, sdk_key, with_definitions=is_server)
     return await cacheable(

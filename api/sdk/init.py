@@ -11,7 +11,6 @@ from starlette.concurrency import run_in_threadpool
 from api.bodies.event_body import VISIT, read_event_body
 from api.bodies.json_body import off_loop
 from api.sdk.access import CountBytes, SdkRequest, read_request
-from api.sdk.snippet_verification import verify_snippet
 from api.sdk.visit_answer import encode_answer
 from api.services import Services
 from engine.design.experiment import Experiment
@@ -37,7 +36,7 @@ async def answer_init(request: Request) -> Response:
     services: Services = request.app.state.services
     received = await read_request(request, services, partial(_read_visit, request))
     visitor_id, decisions = await visit(services, received)
-    answer = encode_answer(received.cached, visitor_id, decisions)
+    answer = encode_answer(received.cached, visitor_id, decisions, received.body.url)
     return Response(answer, media_type="application/json")
 
 
@@ -62,9 +61,9 @@ async def visit(
         known, decisions = _decide(services, received, visitor, experiments)
     else:
         known, decisions = await run_in_threadpool(_decide, services, received, visitor, experiments)
-    if not received.is_excluded:
+    if not received.is_excluded and received.missing_consent is None:
         await _store(services, received, visitor, decisions, known)
-    await verify_snippet(services, received.cached, received.page)
+    await services.snippet_verification.see(received.cached, received.page)
     return visitor.visitor_id, decisions
 
 

@@ -14,7 +14,6 @@ from api.sdk.access import INACTIVE, project_of_key
 from api.sdk.script_files import PREVIEW, TARGETING, has_part, read_script, snippet_script
 from api.sdk.sending_page import page_of
 from api.sdk.snippet_answers import PUBLIC, cacheable, configuration_of
-from api.sdk.snippet_verification import verify_snippet
 from api.services import Services
 from engine.design.experiment import Experiment
 from pipeline.assignment.browser_config import custom_script_version
@@ -65,7 +64,7 @@ async def answer_snippet(request: Request, sdk_key: str) -> Response:
     """Answer with the built script and the configuration of a project."""
     services: Services = request.app.state.services
     cached = await _served_project(request, services, sdk_key)
-    await verify_snippet(services, cached, page_of(request))
+    await services.snippet_verification.see(cached, page_of(request))
     configuration = await configuration_of(cached, sdk_key, targets_in_browser=has_part(TARGETING))
     encoded = configuration.encoded(Client.of_headers(request.headers))
     return await _script(

@@ -15,7 +15,7 @@ from pipeline.clock import utc_now_us
 from pipeline.events.body import EventBody, divided, read_in_slices
 from pipeline.events.browser_money import BrowserMoney
 from pipeline.events.decode import DecodedEvents, RequestContext, decode_conversions, decode_tracked
-from pipeline.events.rejections import EventResult
+from pipeline.events.rejections import EventResult, without_consent
 from pipeline.ingest.spooled_events import ROW_BYTES
 
 Decode = Callable[[EventBody, RequestContext], DecodedEvents]
@@ -66,10 +66,16 @@ async def store_events(request: Request, decode: Decode, *, single: bool = False
         ),
     )
     events = await services.turns.run(_decode_in_slices(decode, received.body, context))
-    if found := find_excluded(events, received.cached):
-        events = await admission.mark_not_counted(events, found, received.cached)
-    await admission.store(events, received.body.size + ROW_BYTES * len(events.rows))
-    answer = Answer(len(events.rows), events.rejected, events.results)
+    if received.missing_consent is not None:
+        stored, results = DecodedEvents([], []), without_consent(events.results, received.missing_consent)
+    elif found := find_excluded(events, received.cached):
+        stored = await admission.mark_not_counted(events, found, received.cached)
+        results = stored.results
+    else:
+        stored, results = events, events.results
+    await admission.store(stored, received.body.size + ROW_BYTES * len(stored.rows))
+    await services.snippet_verification.see(received.cached, received.page)
+    answer = Answer(len(events.rows), events.rejected, results)
     return Response(_encode(answer), media_type="application/json")
 
 

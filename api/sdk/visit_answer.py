@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from api.schemas.sdk import ShownChange, ShownGoal
 from engine.design.experiment import Experiment
+from engine.design.pages import covers_page
 from pipeline.assignment.decide import DecisionStatus, VariantDecision
 from pipeline.assignment.project_cache import CachedProject
 
@@ -27,6 +28,7 @@ class _Assignment(msgspec.Struct):
     variant_name: str | None
     status: DecisionStatus
     reason: str
+    covers_page: bool
     changes: msgspec.Raw
     redirect_url: str | None
 
@@ -64,8 +66,10 @@ _encode: Final = msgspec.json.Encoder().encode
 _parts_of: Final[WeakKeyDictionary[CachedProject, dict[str, _Parts]]] = WeakKeyDictionary()
 
 
-def encode_answer(cached: CachedProject, visitor_id: str, decisions: Sequence[VariantDecision]) -> bytes:
-    """Encode the assignments of a visitor in experiments of a project, with their goals."""
+def encode_answer(
+    cached: CachedProject, visitor_id: str, decisions: Sequence[VariantDecision], url: str | None
+) -> bytes:
+    """Encode the assignments of a visitor on a page in experiments of a project, with their goals."""
     known = _parts_of.setdefault(cached, {})
     assignments: list[_Assignment] = []
     goals: list[bytes] = []
@@ -82,6 +86,7 @@ def encode_answer(cached: CachedProject, visitor_id: str, decisions: Sequence[Va
                 variant_name=variant.name if variant else None,
                 status=decision.status,
                 reason=decision.reason,
+                covers_page=url is None or covers_page(experiment, url),
                 changes=parts.changes[variant.id] if variant else _NO_CHANGES,
                 redirect_url=decision.redirect_url,
             )

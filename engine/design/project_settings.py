@@ -57,9 +57,15 @@ hostname: Check = in_turn(text(253), _hostname)
 SETTINGS: dict[str, Check] = {
     "domains": list_of(hostname, at_most=100).described("Hostnames of the site, besides that of its URL."),
     "cookie_domain": in_turn(text(254), _cookie_domain),
-    "respect_dnt": flag,
-    "respect_gpc": flag,
-    "require_consent": flag,
+    "respect_dnt": flag.described(
+        "Whether nothing is stored of visitors whose browser sends `DNT: 1`; false by default."
+    ),
+    "respect_gpc": flag.described(
+        "Whether nothing is stored of visitors whose browser sends `Sec-GPC: 1`; false by default."
+    ),
+    "require_consent": flag.described(
+        "Whether nothing is stored of visitors until they agree; false by default."
+    ),
     "bot_filtering": flag.described("Whether results exclude known bots; true by default."),
     "excluded_ips": list_of(in_turn(text(50), _ip_range), at_most=200).described(
         "IP addresses and ranges from which events are rejected."

@@ -1,6 +1,6 @@
 """Results of events: the codes and messages of those that are not stored, or do not count."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -49,7 +49,7 @@ class _Id(msgspec.Struct):
 
 _decode_id: Final = msgspec.json.Decoder(_Id).decode
 
-# Code of an exposure that is stored, but does not count.
+# Code of an exposure that is stored, but does not count, and of an event without the visitor's consent.
 NOT_COUNTED: Final = "not_counted"
 
 
@@ -65,13 +65,21 @@ class RejectedError(ValueError):
 class EventResult(msgspec.Struct, frozen=True):
     """Result of one event, stored or rejected; `event_id` is None where it could not be read.
 
-    A stored one has the code NOT_COUNTED, with the reason as message, or none.
+    An event that is not rejected has the code NOT_COUNTED, with the reason as message, or none.
     """
 
     event_id: str | None
     status: str
     code: str | None = None
     message: str | None = None
+
+
+def without_consent(results: Iterable[EventResult], reason: str) -> list[EventResult]:
+    """Return the results of events that are valid, and not stored because the visitor has not agreed."""
+    return [
+        EventResult(result.event_id, "ok", NOT_COUNTED, reason) if result.status == "ok" else result
+        for result in results
+    ]
 
 
 def rejection(raw: msgspec.Raw, error: Exception) -> EventResult:

@@ -4,11 +4,13 @@ from pathlib import Path
 from api.schemas.sdk import ShownChange, ShownExperiment, ShownGoal, VisitAnswer
 from api.sdk.visit_answer import encode_answer
 from engine.design.experiment import Goal
+from engine.design.pages import covers_page
 from engine.design.variants import Change, Variant
 from pipeline.assignment.decide import VariantDecision
 from pipeline.assignment.project_cache import CachedProject, ProjectCache
 from tests.pipeline.working_store import WorkingStore, a_working_store
 
+PAGE = "https://shop.example/checkout"
 # Every character that JSON escapes, and some that it need not.
 ANY_TEXT = "".join(map(chr, range(1, 0x100))) + "\u2028\u2029é漢\U0001f600"
 VARIANTS = (
@@ -38,6 +40,7 @@ def by_schema(visitor_id: str, decisions: list[VariantDecision]) -> bytes:
             variant_name=one.variant.name if one.variant else None,
             status=one.status,
             reason=one.reason,
+            covers_page=covers_page(one.experiment, PAGE),
             changes=[ShownChange(**asdict(change)) for change in one.variant.changes] if one.variant else [],
             redirect_url=one.redirect_url,
         )
@@ -70,16 +73,16 @@ def test_the_answer_is_that_of_the_schema_byte_by_byte(tmp_path: Path) -> None:
     ]
     for chosen in (decisions, decisions[::-1], decisions[:1], []):
         for visitor_id in ("v1", ANY_TEXT):
-            assert encode_answer(cached, visitor_id, chosen) == by_schema(visitor_id, chosen)
+            assert encode_answer(cached, visitor_id, chosen, PAGE) == by_schema(visitor_id, chosen)
 
 
 def test_a_changed_project_is_answered_as_it_is_now(tmp_path: Path) -> None:
     with a_working_store(tmp_path) as store:
         cached = a_project(store)
         before = [VariantDecision(cached.experiments[0], VARIANTS[1], "new", "", None)]
-        encode_answer(cached, "v1", before)
+        encode_answer(cached, "v1", before, PAGE)
         store.change(cached.experiments[0], goals=(replace(GOALS[0], name="Purchase"),))
         cached = ProjectCache(store.catalog).with_id(cached.project.id)
     after = [VariantDecision(cached.experiments[0], VARIANTS[1], "new", "", None)]
-    assert encode_answer(cached, "v1", after) == by_schema("v1", after)
-    assert b"Purchase" in encode_answer(cached, "v1", after)
+    assert encode_answer(cached, "v1", after, PAGE) == by_schema("v1", after)
+    assert b"Purchase" in encode_answer(cached, "v1", after, PAGE)
