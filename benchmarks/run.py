@@ -32,6 +32,9 @@ BENCHMARKS = {
         "rest_api": "requests of 64 clients, against no authentication and no store",
         "results_reads": "reads of results by 16 clients, against a read of a project",
     },
+    "browser": {
+        "page_load": "loads of a page with an experiment",
+    },
     "comparisons": {
         "engine_comparisons": "15,000 comparisons in one call",
         "bayesian_comparisons": "15,000 pairs of Beta posteriors",

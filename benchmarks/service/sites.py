@@ -3,12 +3,13 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
@@ -35,8 +36,8 @@ class Site:
     token: str
 
 
-def a_site(data_dir: Path) -> Site:
-    """Create a store with a project whose experiment runs."""
+def a_site(data_dir: Path, fields_of_draft: Mapping[str, Any] | None = None) -> Site:
+    """Create a store with a project whose experiment runs, of two variants and one goal by default."""
     now = datetime.now(UTC)
     with open_pipeline(Settings(data_dir=data_dir)) as store:
         catalog = store.catalog
@@ -50,6 +51,7 @@ def a_site(data_dir: Path) -> Site:
             "name": "Checkout",
             "variants": [{"name": "Control", "is_control": True}, {"name": "Treatment"}],
             "goals": [{"name": "Order", "goal_type": "revenue", "is_primary": True, "config": {}}],
+            **(fields_of_draft or {}),
         }
         experiment = create_draft(catalog, project, draft, now=now, actor="bench")
         start = partial(lifecycle.start, now=now)
@@ -59,7 +61,7 @@ def a_site(data_dir: Path) -> Site:
 
 def serve_site(port: int, data_dir: Path) -> None:
     """Serve the store in this process."""
-    settings = Settings(data_dir=data_dir)
+    settings = Settings(data_dir=data_dir, base_url=f"http://127.0.0.1:{port}")
     uvicorn.Server(server_config(create_app(settings), settings, port=port)).run()
 
 
