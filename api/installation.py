@@ -1,10 +1,14 @@
 """Installation snippets: code that connects a site to its project."""
 
+import base64
+import hashlib
 import json
 from html import escape
 from string import Template
 from typing import Final
+from urllib.parse import urlsplit
 
+from api.sdk.script_files import STUB, read_script
 from engine.analysis.results.formatting import money
 from engine.currencies import UNUSUAL_MINOR_UNITS
 from engine.design.project import Project
@@ -13,7 +17,12 @@ from engine.design.project import Project
 COMMAND: Final = "truelift"
 VISITOR_COOKIE: Final = "truelift_visitor"
 
-_SNIPPET: Final = Template('<script async src="$source"></script>')
+# The page waits for the script before it is shown, at most as long as the stub lets it.
+_BLOCKING: Final = Template(
+    '<script id="truelift" async blocking="render" fetchpriority="high" data-timeout="$timeout" '
+    'src="$source"></script>\n<script>$stub</script>'
+)
+_ASYNC: Final = Template('<script id="truelift" async src="$source"></script>')
 _EXAMPLE_CENTS: Final = 4999
 # Commands before the snippet has loaded are queued in `q`.
 _TRACKING: Final = Template("""\
@@ -51,8 +60,36 @@ analytics.subscribe("checkout_completed", async (event) => {
 
 
 def snippet_html(project: Project, base_url: str) -> str:
-    """Render the script tag that loads the snippet, for the head of every page."""
-    return _SNIPPET.substitute(source=escape(f"{base_url.rstrip('/')}/sdk/v1/{project.sdk_key}.js"))
+    """Render the tags that load the snippet, for the start of the head of every page.
+
+    A project whose pages wait for nothing has one tag.
+    """
+    timeout = project.anti_flicker_timeout_ms
+    if timeout == 0:
+        return async_snippet_html(project, base_url)
+    stub = read_script(STUB).decode()
+    return _BLOCKING.substitute(source=_source(project, base_url), timeout=timeout, stub=stub)
+
+
+def async_snippet_html(project: Project, base_url: str) -> str:
+    """Render the one tag of pages without inline scripts, on which the original may be seen first."""
+    return _ASYNC.substitute(source=_source(project, base_url))
+
+
+def stub_hash() -> str:
+    """Return the hash of the inline script, the same for all projects, as `script-src` names it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(read_script(STUB)).digest()).decode()}"
+
+
+def content_security_policy(base_url: str) -> str:
+    """Render what a page's Content-Security-Policy has to allow for the snippet."""
+    address = urlsplit(base_url)
+    origin = f"{address.scheme}://{address.netloc}"
+    return f"script-src {origin} '{stub_hash()}'; connect-src {origin}"
+
+
+def _source(project: Project, base_url: str) -> str:
+    return escape(f"{base_url.rstrip('/')}/sdk/v1/{project.sdk_key}.js")
 
 
 def tracking_snippet(project: Project) -> str:
@@ -70,7 +107,8 @@ def storefront_pixel_code(project: Project, base_url: str) -> str | None:
     """Render the pixel of a checkout that runs no snippet; None for a platform without one."""
     if project.platform != "shopify":
         return None
-    address = f"{base_url.rstrip('/')}/api/v1/sdk/convert?key={project.sdk_key}"
+    # The snippet sets the cookie of visitors who have agreed, and no other.
+    address = f"{base_url.rstrip('/')}/api/v1/sdk/convert?key={project.sdk_key}&consent=granted"
     return _PIXEL.substitute(
         cookie=json.dumps(VISITOR_COOKIE),
         address=json.dumps(address),

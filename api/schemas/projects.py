@@ -7,7 +7,14 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from api.installation import snippet_html, storefront_pixel_code, tracking_snippet
+from api.installation import (
+    async_snippet_html,
+    content_security_policy,
+    snippet_html,
+    storefront_pixel_code,
+    stub_hash,
+    tracking_snippet,
+)
 from engine.design import project
 from engine.design.experiment import Experiment
 from engine.design.vocabulary import Platform
@@ -81,7 +88,16 @@ class ProjectInstallation(BaseModel):
     platform: Platform
     installation_guide: Platform
     snippet_verified: bool
-    snippet_html: str = Field(description="HTML for the head of every page.")
+    snippet_html: str = Field(description="HTML for the start of the head of every page.")
+    async_snippet_html: str = Field(
+        description="The same for pages that allow no inline script: the original may be seen first."
+    )
+    script_sha256: str = Field(
+        description="Hash of the inline script in `snippet_html` for `script-src`, equal for all projects."
+    )
+    content_security_policy: str = Field(
+        description="What the `Content-Security-Policy` of a page has to allow, if it has one."
+    )
     api_key: str = Field(description="Public SDK key, `pk_<token id>`, for the SDK endpoints only.")
     tracking_snippet: str = Field(description="Example code that reports an order.")
     storefront_pixel_code: str | None = Field(
@@ -96,6 +112,9 @@ class ProjectInstallation(BaseModel):
             installation_guide=found.installation_guide,
             snippet_verified=found.snippet_verified,
             snippet_html=snippet_html(found, base_url),
+            async_snippet_html=async_snippet_html(found, base_url),
+            script_sha256=stub_hash(),
+            content_security_policy=content_security_policy(base_url),
             api_key=found.sdk_key,
             tracking_snippet=tracking_snippet(found),
             storefront_pixel_code=storefront_pixel_code(found, base_url),

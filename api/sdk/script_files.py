@@ -1,4 +1,4 @@
-"""Built files of the snippet: its core, the parts that not every project needs, and the preview."""
+"""Built files of the snippet: its core, the parts that not every project needs, stub and preview."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -8,6 +8,7 @@ from typing import Any, Final
 FOLDER: Final = Path(__file__).parent / "browser" / "dist"
 CORE: Final = "truelift.js"
 PREVIEW: Final = "preview.js"
+STUB: Final = "stub.js"
 TARGETING: Final = "targeting"
 
 

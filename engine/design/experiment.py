@@ -206,8 +206,12 @@ class Experiment:
         str | None,
         optional(Selector).described("CSS selector. Required for the triggers element_visible and click."),
     ] = None
-    custom_css: Annotated[str | None, Code] = None
-    custom_js: Annotated[str | None, Code] = None
+    custom_css: Annotated[
+        str | None, Code.described("CSS for the pages of every variant but the control.")
+    ] = None
+    custom_js: Annotated[
+        str | None, Code.described("JavaScript that runs in every variant but the control.")
+    ] = None
     relay_params: Annotated[
         bool, flag.described("Whether a redirect keeps the query parameters of the page.")
     ] = False

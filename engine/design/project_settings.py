@@ -71,7 +71,8 @@ SETTINGS: dict[str, Check] = {
         "IP addresses and ranges from which events are rejected."
     ),
     "anti_flicker_timeout_ms": whole(0, 10_000).described(
-        "Milliseconds for which a page waits for the snippet before it is shown; 1000 by default."
+        "Milliseconds for which a page waits for the snippet before it is shown; 1000 by default, 0 for "
+        "pages that wait for nothing, on which the original may be seen first."
     ),
     "revenue_currency": currency.described("ISO 4217 currency code; `USD` by default."),
     "attribution_window_days": whole(1, 365).described(

@@ -34,7 +34,13 @@ class Change:
     id: PartId
     selector: Annotated[str, Selector.described("CSS selector of the element to change.")]
     action: Annotated[ChangeAction, choice(words(ChangeAction))]
-    value: Annotated[str, text(64 * 1024, least=0, lines=True)] = ""
+    value: Annotated[
+        str,
+        text(64 * 1024, least=0, lines=True).described(
+            "Text, HTML, `name=value` of an attribute, CSS declarations, or class names with `+` or `-`, as "
+            "the action says; the address of a redirect."
+        ),
+    ] = ""
 
     def __post_init__(self) -> None:
         validate(self)

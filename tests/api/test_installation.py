@@ -1,3 +1,5 @@
+import base64
+import hashlib
 import json
 import shutil
 import subprocess
@@ -7,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from api.installation import snippet_html, storefront_pixel_code, tracking_snippet
+from api.installation import (
+    async_snippet_html,
+    content_security_policy,
+    snippet_html,
+    storefront_pixel_code,
+    stub_hash,
+    tracking_snippet,
+)
 from api.services import Services
 from pipeline.store.catalog.ids import new_sdk_key
 from tests.api.customers import Customer
@@ -43,6 +52,9 @@ def test_installation_has_every_field(customer: Customer, services: Services) ->
         "installation_guide",
         "snippet_verified",
         "snippet_html",
+        "async_snippet_html",
+        "script_sha256",
+        "content_security_policy",
         "api_key",
         "tracking_snippet",
         "storefront_pixel_code",
@@ -50,7 +62,16 @@ def test_installation_has_every_field(customer: Customer, services: Services) ->
     assert (data["platform"], data["installation_guide"]) == ("custom_js", "gtm")
     assert (data["api_key"], data["snippet_verified"]) == (sdk_key, False)
     assert data["storefront_pixel_code"] is None
-    assert Scripts(data["snippet_html"]).sources == [f"{services.settings.base_url}/sdk/v1/{sdk_key}.js"]
+    source = f"{services.settings.base_url}/sdk/v1/{sdk_key}.js"
+    assert Scripts(data["snippet_html"]).sources == [source, None]
+    assert Scripts(data["async_snippet_html"]).sources == [source]
+
+
+def test_snippet_loads_what_the_service_serves(customer: Customer, project: str, services: Services) -> None:
+    data = customer.data_of(f"{project}/installation")
+    (source, _) = Scripts(data["snippet_html"]).sources
+    assert source is not None
+    assert customer.client.get(source.removeprefix(services.settings.base_url)).status_code == 200
 
 
 def test_public_key_is_shown_to_readers_of_the_project_only(customer: Customer, project: str) -> None:
@@ -62,12 +83,37 @@ def test_public_key_is_shown_to_readers_of_the_project_only(customer: Customer, 
 @pytest.mark.parametrize("base_url", [BASE, f"{BASE}/", f"{BASE}/under"])
 def test_snippet_refers_to_its_script(base_url: str) -> None:
     expected = f"{base_url.rstrip('/')}/sdk/v1/pk_shop.js"
-    assert Scripts(snippet_html(a_project(), base_url)).sources == [expected]
+    assert Scripts(snippet_html(a_project(), base_url)).sources == [expected, None]
+    assert Scripts(async_snippet_html(a_project(), base_url)).sources == [expected]
+
+
+def test_page_waits_as_long_as_the_project_says() -> None:
+    html = snippet_html(a_project(settings={"anti_flicker_timeout_ms": 250}), BASE)
+    assert 'async blocking="render"' in html
+    assert 'data-timeout="250"' in html
+    assert 'data-timeout="1000"' in snippet_html(a_project(), BASE)
+
+
+def test_page_that_waits_for_nothing_has_one_tag() -> None:
+    project = a_project(settings={"anti_flicker_timeout_ms": 0})
+    assert snippet_html(project, BASE) == async_snippet_html(project, BASE)
+
+
+def test_policy_names_the_inline_script_by_its_hash_whatever_the_project() -> None:
+    pages = [
+        Scripts(snippet_html(a_project(**fields), BASE)).code.strip()
+        for fields in ({}, {"sdk_key": "pk_other", "settings": {"anti_flicker_timeout_ms": 5}})
+    ]
+    assert len(set(pages)) == 1
+    digest = base64.b64encode(hashlib.sha256(pages[0].encode()).digest()).decode()
+    assert stub_hash() == f"sha256-{digest}"
+    policy = content_security_policy(f"{BASE}:8443/under/")
+    assert policy == f"script-src {BASE}:8443 'sha256-{digest}'; connect-src {BASE}:8443"
 
 
 def test_address_cannot_leave_its_attribute() -> None:
     html = snippet_html(a_project(), 'https://x.example/"><script>alert(1)</script>')
-    assert len(Scripts(html).sources) == 1
+    assert len(Scripts(html).sources) == 2
 
 
 def test_order_is_reported_in_the_projects_currency() -> None:
@@ -85,7 +131,7 @@ def test_no_other_platform_has_a_pixel(platform: str) -> None:
 def test_pixel_of_a_shopify_store_reports_to_its_own_project() -> None:
     code = storefront_pixel_code(a_project(platform="shopify"), BASE)
     assert code is not None
-    assert json.dumps(f"{BASE}/api/v1/sdk/convert?key=pk_shop") in code
+    assert json.dumps(f"{BASE}/api/v1/sdk/convert?key=pk_shop&consent=granted") in code
     assert "checkout_completed" in code
 
 
