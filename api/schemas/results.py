@@ -58,7 +58,10 @@ class DayOfVariant(BaseModel):
     revenue_per_visitor_cents: float
     amount: float | None = Field(
         description="Sum of what the goal's `measure` takes of the events of that day, such as their "
-        "`count`; null for `converted` and for revenue."
+        "`count`, or of those in the numerator of a `ratio`; null for `converted` and for revenue."
+    )
+    denominator: float | None = Field(
+        description="The same sum of the denominator of a `ratio`; null for other goals."
     )
 
 

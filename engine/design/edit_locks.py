@@ -20,7 +20,10 @@ LOCKED_WHILE_PAUSED = (
     "traffic_strategy",
 )
 # Keys of every goal's config that decide its verdict, whichever events it counts.
-LOCKED_OF_GOALS = ("direction", "guardrail_margin_percent", "minimum_effect_percent", "window")
+LOCKED_OF_GOALS = (
+    *("direction", "guardrail_margin_percent", "minimum_effect_percent", "window"),
+    *("numerator", "denominator"),
+)
 _REFUSALS = {
     "running": ("experiment_running", "'{name}' is running; pause it before you change it"),
     "completed": ("experiment_locked", "'{name}' is completed: its results are frozen; copy it to go on"),

@@ -3,8 +3,17 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from engine.design.event_selection import (
+    EVENT_KEYS,
+    EVENT_NAME,
+    RATIO_KEYS,
+    REQUIRED_KEYS,
+    denominator_of,
+    page_problems,
+    ratio_problems,
+    without_nulls,
+)
 from engine.design.validation.check import Check, unchecked
-from engine.design.validation.patterns import url_pattern_problem
 from engine.design.validation.records import Record, keys_of
 from engine.design.validation.values import (
     at,
@@ -12,7 +21,6 @@ from engine.design.validation.values import (
     currency,
     number,
     shown,
-    text,
     whole,
 )
 from engine.design.vocabulary import (
@@ -21,19 +29,16 @@ from engine.design.vocabulary import (
     Measure,
     MetricUnit,
     RevenuePer,
-    UrlMatchType,
     words,
 )
 from engine.errors import Problem
 
 DEFAULT_REVENUE_EVENT = "purchase"
 # Measures that the rollup computes from events.
-COUNTED_MEASURES: tuple[Measure, ...] = ("converted", "count", "value")
+COUNTED_MEASURES: tuple[Measure, ...] = ("converted", "count", "value", "ratio")
 # Measures with amounts, which can be capped.
 _OF_AMOUNTS: tuple[Measure, ...] = ("count", "value")
 _LARGEST_CENTS = 10**12
-_EVENT_NAME = text(255)
-_SELECTOR = text(1024)
 # Keys of every goal type. A guardrail must not get worse by more than its margin. Events count for a goal in
 # the `window` of so many days after the first exposure.
 _COMMON: dict[str, Check] = {
@@ -45,14 +50,12 @@ _COMMON: dict[str, Check] = {
 # Below the median a cap would cut ordinary amounts, not the outliers.
 _CAP: dict[str, Check] = {"cap_percentile": number(50, 100)}
 # A revenue goal measures money.
-_MEASURE: dict[str, Check] = {"measure": choice(words(Measure)), **_CAP}
+_MEASURE: dict[str, Check] = {"measure": choice(words(Measure)), **RATIO_KEYS, **_CAP}
 
 CONFIG_KEYS: dict[str, dict[str, Check]] = {
-    "pageview": {"url": text(2048), "match_type": choice(words(UrlMatchType)), **_MEASURE, **_COMMON},
-    "click": {"selector": _SELECTOR, "url": text(2048), **_MEASURE, **_COMMON},
-    "custom_event": {"event_name": _EVENT_NAME, **_MEASURE, **_COMMON},
+    **{goal_type: {**keys, **_MEASURE, **_COMMON} for goal_type, keys in EVENT_KEYS.items()},
     "revenue": {
-        "event_name": _EVENT_NAME,
+        "event_name": EVENT_NAME,
         "currency": currency,
         "min_cents": whole(0, _LARGEST_CENTS),
         "max_cents": whole(0, _LARGEST_CENTS),
@@ -60,14 +63,6 @@ CONFIG_KEYS: dict[str, dict[str, Check]] = {
         "per": choice(words(RevenuePer)),
         **_COMMON,
     },
-    "ga4_event": {"event_name": _EVENT_NAME, "value_param": text(100), **_MEASURE, **_COMMON},
-}
-REQUIRED_KEYS: dict[str, tuple[str, ...]] = {
-    "pageview": ("url",),
-    "click": ("selector",),
-    "custom_event": ("event_name",),
-    "revenue": (),
-    "ga4_event": ("event_name",),
 }
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "pageview": {"match_type": "exact"},
@@ -87,8 +82,11 @@ def _config_description() -> str:
         "`minimum_effect_percent`, the smallest relevant lift in percent of the control. All goals but "
         "the primary one take `guardrail_margin_percent`: the acceptable loss, in percent of the control. "
         "All but revenue take `measure`: `converted` (default), the share of visitors with an event; "
-        "`count`, the events per visitor; or `value`, the sum of their `value` per visitor, to four "
-        "decimals (of `value_param` where it is given). Counts and values take `cap_percentile`: larger "
+        "`count`, the events per visitor; `value`, the sum of their `value` per visitor, to four "
+        "decimals (of `value_param` where it is given); or `ratio`, the sum of its `numerator` (`count`, "
+        "the default, or `value` of the goal's events) over that of its `denominator`, "
+        "`{goal_type?, measure?, …}` with the keys of events of that type and `count` or `value` as its "
+        "measure. Counts and values take `cap_percentile`: larger "
         "ones of a visitor count as that percentile of all visitors with some."
     )
 
@@ -108,13 +106,15 @@ GOAL_CONFIG: Check = unchecked(type="object", additionalProperties=True).describ
 
 def tracking_of(goal_type: GoalType, config: Mapping[str, Any]) -> dict[str, Any]:
     """Return a goal's config with its defaults and without nulls; goals with equal ones track the same."""
-    given = {key: value for key, value in config.items() if value is not None}
+    given = without_nulls(config)
+    if given.get("measure") == "ratio" and isinstance(given.get("denominator"), Mapping):
+        given = {"numerator": "count", **given, "denominator": denominator_of(goal_type, given)}
     return {"direction": "increase", **_DEFAULTS[goal_type], **given}
 
 
 def counts_money(goal_type: GoalType, tracking: Mapping[str, Any]) -> bool:
     """Tell whether the goal takes the value of a tracked event as money."""
-    is_measured = tracking.get("measure") == "value"
+    is_measured = "value" in {tracking.get("measure"), tracking.get("numerator")}
     return goal_type == "revenue" or ("value_param" in tracking and not is_measured)
 
 
@@ -126,10 +126,16 @@ def unit_of(goal_type: GoalType, measure: Measure) -> MetricUnit:
 
 
 def uncounted_measures(goals: object) -> Iterator[Problem]:
-    """Refuse measures that the service does not compute; `goals` are still JSON-like, or built."""
+    """Refuse measures that the service does not compute, and ratios without the events to divide by.
+
+    `goals` are still JSON-like, or built. The goals of data frames have columns instead of events.
+    """
     for index, goal in enumerate(goals if isinstance(goals, list | tuple) else ()):
         config = goal.get("config") if isinstance(goal, Mapping) else None
         measure = config.get("measure") if isinstance(config, Mapping) else None
+        if measure == "ratio" and isinstance(config, Mapping) and config.get("denominator") is None:
+            message = "is required for a ratio: the events to divide by, such as {'event_name': 'purchase'}"
+            yield Problem(f"goals[{index}].config.denominator", message)
         if isinstance(measure, str) and measure in words(Measure) and measure not in COUNTED_MEASURES:
             message = (
                 f"{shown(measure)} is measured in data frames (truelift.analyze) only;"
@@ -155,10 +161,8 @@ def config_fits_type(goal: Record) -> Iterable[Problem]:
 def _between_keys(goal_type: GoalType, tracking: Mapping[str, Any]) -> Iterator[Problem]:
     if "cap_percentile" in tracking and goal_type != "revenue" and tracking.get("measure") not in _OF_AMOUNTS:
         yield Problem("cap_percentile", "caps amounts: leave it out, or measure the goal by count or value")
-    if "url" in tracking:
-        message = url_pattern_problem(tracking.get("match_type", "exact"), tracking["url"])
-        if message:
-            yield Problem("url", message)
+    yield from ratio_problems(goal_type, tracking)
+    yield from page_problems(tracking)
     low, high = tracking.get("min_cents", 0), tracking.get("max_cents", _LARGEST_CENTS)
     if low > high:
         yield Problem("max_cents", f"{shown(high)} is below min_cents, {shown(low)}; no order could count")

@@ -112,7 +112,7 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
     extra = ValueColumns(covariates=covariates, orders=orders, caps=caps)
     extra.validate(kinds)
     if len(weight_epochs):
-        require_plain(kinds, "an analysis with changed weights", besides=("count", "value"))
+        require_plain(kinds, "an analysis with changed weights", besides=("count", "value", "ratios"))
     if extra.goals and len(weight_epochs):
         raise InvalidEvidenceError("where weights changed there can be no covariates, orders or caps")
     columns = Columns(

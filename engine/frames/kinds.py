@@ -105,9 +105,13 @@ def measure_of(kind: GoalMeasure) -> Measure:
 
 
 def require_plain(kinds: Mapping[str, GoalMeasure], purpose: str, *, besides: Sequence[str] = ()) -> None:
-    """Raise InvalidEvidenceError unless all goals are conversions, funnels or revenue, or `besides`."""
+    """Raise InvalidEvidenceError unless all goals are conversions, funnels or revenue, or `besides`.
+
+    Those are words of kinds, and "ratios".
+    """
+    plain = (Funnel, Ratio) if "ratios" in besides else Funnel
     for name, kind in kinds.items():
-        if not (kind in {*get_args(GoalKind), *besides} or isinstance(kind, Funnel)):
+        if not (kind in {*get_args(GoalKind), *besides} or isinstance(kind, plain)):
             more = "".join(f", {each}" for each in besides)
             raise InvalidEvidenceError(
                 f"{purpose} takes conversions, funnels and revenue{more}: leave out {name!r}, which is of the"

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from engine.analysis.evidence.segments import Counts, Segment, SegmentEvidence
+from engine.analysis.evidence.visitor_values import no_pairs
 from engine.analysis.results.segment_report import SegmentReport
 from engine.analysis.segments.analyze import analyze_segments
 from engine.design.experiment import Experiment
@@ -18,7 +19,7 @@ from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import experiment_of
 from engine.frames.counts import moment
 from engine.frames.epochs import WeightEpochs
-from engine.frames.kinds import GoalMeasure, Goals, is_share, kinds_of, require_plain
+from engine.frames.kinds import GoalMeasure, Goals, Ratio, is_share, kinds_of, require_plain
 from engine.frames.observations import require_one_source
 from engine.frames.rows import Columns, read_rows
 from engine.frames.seen import seen_in
@@ -28,7 +29,7 @@ from engine.frames.visitors import by_visitor, of_one_variant, with_codes
 from engine.stats.arrays import AnyArray, IntArray
 from engine.stats.bayesian.pooling import by_sampling, in_closed_form
 from engine.stats.bayesian.sampling import Sampling
-from engine.stats.moments import Moments
+from engine.stats.moments import Moments, PairedMoments
 
 __all__ = ["analyze_frame_segments"]
 
@@ -68,7 +69,10 @@ def analyze_frame_segments(  # noqa: PLR0913  # as `analyze_frame`
     if sums is not None and len(weight_epochs):
         raise InvalidEvidenceError("sums have no times of visitors: leave out weight_epochs")
     kinds = kinds_of(goals)
-    require_plain(kinds, "an analysis by segment", besides=("count", "value"))
+    if sums is None:
+        require_plain(kinds, "an analysis by segment", besides=("count", "value", "ratios"))
+    else:
+        require_plain(kinds, "an analysis of sums by segment", besides=("count", "value"))
     columns = Columns(
         variant=variant,
         goals=kinds,
@@ -166,4 +170,15 @@ def _counts(
         conversions=np.stack(hits).reshape(shape).swapaxes(0, 1),
         revenue=Moments.stack(revenue).map(arranged),
         values=Moments.stack(metrics).map(arranged),
+        ratios=PairedMoments.stack(
+            [_pairs(visitors, goal, kind, cells, size) for goal, kind in enumerate(kinds)]
+        ).map(arranged),
     )
+
+
+def _pairs(visitors: pl.DataFrame, goal: int, kind: GoalMeasure, cells: IntArray, size: int) -> PairedMoments:
+    """Pair the denominator of a ratio with its numerator, by cell; other goals have no pairs."""
+    if not isinstance(kind, Ratio):
+        return no_pairs((size,))
+    below = visitors[f"orders_{goal}"].fill_null(0.0).to_numpy()
+    return PairedMoments.of_groups(below, visitors[f"sum_{goal}"].to_numpy(), cells, size)

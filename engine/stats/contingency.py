@@ -10,7 +10,7 @@ from scipy import special
 from engine.errors import InvalidEvidenceError
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.estimates import Estimate
-from engine.stats.moments import Moments
+from engine.stats.moments import Moments, PairedMoments
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +123,11 @@ def moments_without(part: Moments, whole: Moments) -> Moments:
     weighted = 3.0 * apart * (part.n * m2 - n * part.m2) / all_n
     m3 = whole.m3 - part.m3 - skewed - weighted
     return Moments(n, mean, np.where(some, m2, 0.0), np.where(some, m3, 0.0))
+
+
+def pairs_without(part: PairedMoments, whole: PairedMoments) -> PairedMoments:
+    """Subtract a segment's pairs from those of all visitors: `PairedMoments.merge` inverted."""
+    x, y = moments_without(part.x, whole.x), moments_without(part.y, whole.y)
+    share = np.divide(part.n * x.n, whole.n, out=np.zeros_like(x.n), where=whole.n > 0)
+    co = whole.co - part.co - (x.mean - part.mean_x) * (y.mean - part.mean_y) * share
+    return PairedMoments(x.n, x.mean, y.mean, x.m2, y.m2, np.where(x.n > 0, co, 0.0), y.m3)

@@ -38,6 +38,12 @@ def linearize(xy: PairedMoments) -> Moments:
     return Moments(np.where(defined, xy.n, 0.0), ratio, np.where(defined, np.maximum(m2, 0.0), 0.0))
 
 
+def with_ratios(values: Moments, ratios: PairedMoments) -> Moments:
+    """Take linearized ratios along the last axis where there are any pairs, and `values` elsewhere."""
+    is_ratio = np.asarray(ratios.n.any(axis=-1, keepdims=True))
+    return Moments.where(is_ratio, linearize(ratios), values) if is_ratio.any() else values
+
+
 def linearize_with_covariate(moments: RatioMoments) -> PairedMoments:
     """Pair the covariate with each visitor's linearized ratio, for `cuped.adjust`.
 

@@ -258,8 +258,12 @@ class PairedMoments(ArrayRecord):
 
     def divide(self, by: FloatArray | float) -> Self:
         """Take the moments of the pairs with both values divided by a number."""
-        x, y = self.x.divide(by), self.y.divide(by)
-        return type(self)(self.n, x.mean, y.mean, x.m2, y.m2, self.co / np.power(by, 2.0), y.m3)
+        return self.divide_each(by, by)
+
+    def divide_each(self, x_by: FloatArray | float, y_by: FloatArray | float) -> Self:
+        """Take the moments of the pairs with each value divided by a number of its own."""
+        x, y = self.x.divide(x_by), self.y.divide(y_by)
+        return type(self)(self.n, x.mean, y.mean, x.m2, y.m2, self.co / np.multiply(x_by, y_by), y.m3)
 
     @property
     def x(self) -> Moments:

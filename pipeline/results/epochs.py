@@ -6,8 +6,9 @@ import polars as pl
 from engine.analysis.evidence.epochs import EpochEvidence
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
-from pipeline.results.evidence import revenue_moments
-from pipeline.results.goal_amounts import amount_cells, with_amounts
+from engine.stats.delta_method import with_ratios
+from pipeline.results.exact_sums import Place, revenue_moments
+from pipeline.results.goal_amounts import amount_cells, ratios_from, with_amounts
 
 _PLACE = ("epoch", "goal", "variant")
 
@@ -20,17 +21,18 @@ def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:
     epochs = epochs_of(experiment)
     shape = (len(epochs), len(experiment.goals), len(experiment.variants))
     counted = cells.filter((pl.col("variant") < shape[2]) & (pl.col("goal") < shape[1]))
-    place = tuple(counted[name].to_numpy() for name in _PLACE)
+    place = _place(counted)
     by_goal = {name: np.zeros(shape, np.int64) for name in ("visitors", "settled", "conversions")}
     for name, counts in by_goal.items():
         counts[place] = counted[name].to_numpy()
     # Every counted goal has the same visitors; a new one has none yet.
     visitors = by_goal["visitors"].max(axis=1)
     n = np.broadcast_to(visitors[:, None, :], shape)
+    of_variants = cells.filter(pl.col("variant") < shape[2])
     revenue, amounts = (
-        revenue_moments(n, sums, tuple(sums[name].to_numpy() for name in _PLACE), "cents")
-        for sums in (counted, amount_cells(cells.filter(pl.col("variant") < shape[2])))
+        revenue_moments(n, sums, _place(sums), "cents") for sums in (counted, amount_cells(of_variants))
     )
+    ratios = ratios_from(experiment, of_variants, n, _place, "cents")
     return EpochEvidence(
         started_at=tuple(epoch.started_at for epoch in epochs),
         weights=np.array(
@@ -40,5 +42,9 @@ def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:
         settled=by_goal["settled"].max(axis=1),
         conversions=by_goal["conversions"],
         revenue=revenue,
-        values=with_amounts(experiment, revenue, amounts),
+        values=with_ratios(with_amounts(experiment, revenue, amounts), ratios),
     )
+
+
+def _place(cells: pl.DataFrame) -> Place:
+    return tuple(cells[name].to_numpy() for name in _PLACE)

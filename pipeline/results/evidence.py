@@ -1,6 +1,7 @@
 """Evidence from sums by variant, goal and day, and the follow-up by days since exposure."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -16,36 +17,19 @@ from engine.design.experiment import Experiment
 from engine.local_days import epoch_days, from_epoch_days, local_day
 from engine.stats.arrays import FloatArray, IntArray
 from engine.stats.moments import Moments
-from pipeline.results.goal_amounts import amount_cells, have_amounts, in_units, with_amounts
+from pipeline.results.exact_sums import Place, revenue_moments
+from pipeline.results.goal_amounts import (
+    amount_cells,
+    denominator_cells,
+    have_amounts,
+    have_ratios,
+    in_units,
+    in_units_of_denominators,
+    ratios_from,
+    with_amounts,
+)
 from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, IDENTITY_CONFLICT, LEFT_OUT, SEVERAL_VARIANTS
-from pipeline.store.warehouse.cubes import CUBE_BASE
-from pipeline.store.warehouse.visitors import AMOUNTS
-
-ObjectArray = npt.NDArray[np.object_]
-
-
-def whole_numbers(
-    column: pl.Series, place: tuple[npt.NDArray[Any], ...], shape: tuple[int, ...]
-) -> ObjectArray:
-    """Add integers of up to 128 bits up in the places of an array."""
-    totals = np.full(shape, 0, object)
-    np.add.at(totals, place, np.array(column.to_list(), object))
-    return totals
-
-
-def revenue_moments(
-    n: npt.ArrayLike, cells: pl.DataFrame, place: tuple[npt.NDArray[Any], ...], prefix: str
-) -> Moments:
-    """Take the moments of cents per visitor from the sums in the columns that begin with `prefix`.
-
-    `n` has the number of visitors and the shape of the result, and `place` the place of each row.
-    """
-    shape = np.shape(n)
-    total, squares, high, low = (
-        whole_numbers(cells[f"{prefix}{power}"], place, shape)
-        for power in ("", "_squared", "_cubed_high", "_cubed_low")
-    )
-    return Moments.of_sums(n, total, squares, high * CUBE_BASE + low)
+from pipeline.store.warehouse.visitors import AMOUNTS, DENOMINATORS, PAIRS
 
 
 def days_of(experiment: Experiment, timezone: str, now: datetime) -> range:
@@ -69,7 +53,11 @@ def align_to(
     """
     variant_positions = positions(variants, [variant.id for variant in experiment.variants])
     goal_positions = positions(goals, [goal.id for goal in experiment.goals])
-    goal_positions |= {AMOUNTS + place: AMOUNTS + wanted for place, wanted in goal_positions.items()}
+    goal_positions |= {
+        base + place: base + wanted
+        for base in (PAIRS, AMOUNTS, DENOMINATORS)
+        for place, wanted in goal_positions.items()
+    }
     for mark in LEFT_OUT:
         variant_positions[mark] = mark
     known = cells.filter(
@@ -102,6 +90,7 @@ def evidence_of(experiment: Experiment, cells: pl.DataFrame, days: range) -> Evi
         conversions=_by_day(outcomes, "conversions", days, goals, variants),
         revenue_cents=_by_day(outcomes, "cents", days, goals, variants),
         amounts=_daily_amounts(experiment, counted, days),
+        denominators=_daily_denominators(experiment, counted, days),
     )
     visitors, conversions = daily.visitors.sum(axis=0), daily.conversions.sum(axis=0)
     revenue = _revenue(outcomes, np.broadcast_to(visitors, (goals, variants)))
@@ -141,18 +130,38 @@ def _daily_amounts(experiment: Experiment, counted: pl.DataFrame, days: range) -
     return in_units(experiment, _by_day(amount_cells(counted), "cents", days, goals, variants))
 
 
+def _daily_denominators(experiment: Experiment, counted: pl.DataFrame, days: range) -> FloatArray | None:
+    if not have_ratios(experiment):
+        return None
+    goals, variants = len(experiment.goals), len(experiment.variants)
+    totals = _by_day(denominator_cells(counted), "cents", days, goals, variants)
+    return in_units_of_denominators(experiment, totals)
+
+
 def _values(experiment: Experiment, counted: pl.DataFrame, plain: Moments) -> VisitorValues | None:
     """Take the moments of every goal's values, `plain` but for amounts; None without amounts."""
     if not have_amounts(experiment):
         return None
     amounts = _revenue(amount_cells(counted), plain.n)
-    return VisitorValues.of(with_amounts(experiment, plain, amounts))
+    values = VisitorValues.of(with_amounts(experiment, plain, amounts))
+    if not have_ratios(experiment):
+        return values
+    totals = _totals(counted)
+    return replace(values, orders=ratios_from(experiment, totals, plain.n, _place, "cohort_cents"))
 
 
 def _revenue(cells: pl.DataFrame, n: npt.NDArray[Any]) -> Moments:
     """Moments of cents, or amounts, of `n` visitors, goals by variants."""
-    sums = cells.group_by("goal", "variant").agg(pl.col("^cohort_cents.*$").sum())
-    return revenue_moments(n, sums, (sums["goal"].to_numpy(), sums["variant"].to_numpy()), "cohort_cents")
+    sums = _totals(cells)
+    return revenue_moments(n, sums, _place(sums), "cohort_cents")
+
+
+def _totals(cells: pl.DataFrame) -> pl.DataFrame:
+    return cells.group_by("goal", "variant").agg(pl.col("^cohort_cents.*$").sum())
+
+
+def _place(sums: pl.DataFrame) -> Place:
+    return sums["goal"].to_numpy(), sums["variant"].to_numpy()
 
 
 def _marked(cells: pl.DataFrame, mark: int) -> int:

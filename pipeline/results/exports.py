@@ -10,7 +10,7 @@ from engine.design.project import Project
 from pipeline.disk_space import disk_full_errors
 from pipeline.results.filters import SegmentFilters
 from pipeline.results.results import Results
-from pipeline.rollup.goal_money import units_of
+from pipeline.rollup.goals.goal_money import units_of, units_of_denominators
 from pipeline.settings import Settings
 from pipeline.store.warehouse import published
 from pipeline.store.warehouse.connection import Warehouse
@@ -50,6 +50,7 @@ class Exports:
                     goal_ids=[goal.id for goal in experiment.goals],
                     segment=filters.segment,
                     units=units_of(experiment.goals),
+                    units_of_denominators=units_of_denominators(experiment.goals),
                 )
                 write_visitors(cursor, export, form, path)
             return path.open("rb")

@@ -11,8 +11,8 @@ import polars as pl
 from engine.analysis.evidence.segments import Counts, Segment, SegmentEvidence, SegmentVisitors
 from engine.design.experiment import Experiment
 from engine.stats.arrays import IntArray
-from pipeline.results.evidence import revenue_moments
-from pipeline.results.goal_amounts import amount_cells, with_amounts
+from pipeline.results.exact_sums import revenue_moments
+from pipeline.results.goal_amounts import amount_cells, ratios_from, with_amounts
 from pipeline.store.warehouse.aggregates import EVERYONE
 
 
@@ -76,8 +76,15 @@ def _counts(experiment: Experiment, cells: pl.DataFrame, names: pl.DataFrame) ->
         revenue_moments(n, sums, _place(sums, "row", "goal", "variant"), "cohort_cents")
         for sums in (done, amount_cells(placed))
     )
-    values = with_amounts(experiment, revenue, amounts)
-    return Counts(visitors=visitors, conversions=conversions, revenue=revenue, values=values)
+    return Counts(
+        visitors=visitors,
+        conversions=conversions,
+        revenue=revenue,
+        values=with_amounts(experiment, revenue, amounts),
+        ratios=ratios_from(
+            experiment, placed, n, lambda sums: _place(sums, "row", "goal", "variant"), "cohort_cents"
+        ),
+    )
 
 
 def _visitors(placed: pl.DataFrame, rows: int, experiment: Experiment) -> IntArray:

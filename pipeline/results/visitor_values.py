@@ -10,7 +10,7 @@ from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.experiment import Experiment, Goal
 from engine.stats.arrays import AnyArray, IntArray
 from engine.stats.moments import Moments, PairedMoments
-from pipeline.rollup.goal_money import unit_of_amounts
+from pipeline.rollup.goals.goal_money import unit_of_amounts, unit_of_denominators
 from pipeline.store.warehouse.value_sums import LargestCents, SummedGoal, ValueSums
 
 
@@ -22,6 +22,7 @@ def goals_needing_values(experiment: Experiment, counted: Sequence[str]) -> list
             is_revenue=goal.goal_type == "revenue",
             cap_percentile=goal.tracking.get("cap_percentile"),
             has_amounts=unit_of_amounts(goal) is not None,
+            has_denominator=unit_of_denominators(goal) is not None,
         )
         for goal in experiment.goals
         if goal.id in counted and (experiment.statistics.uses_pre_period or _needs_values(goal))
@@ -51,6 +52,7 @@ def values_of(
                 by_goal.get(goal.id, {}),
                 _plain(goal, evidence, place),
                 unit=unit_of_amounts(goal) or 1,
+                unit_of_orders=unit_of_denominators(goal) or 1,
             )
             for place, goal in enumerate(experiment.goals)
         ]
@@ -85,8 +87,13 @@ def _plain(goal: Goal, evidence: Evidence, place: int) -> VisitorValues:
     return VisitorValues.of(Moments.of_shares(evidence.conversions[place : place + 1], evidence.visitors))
 
 
-def _of_goal(sums: dict[int, ValueSums], plain: VisitorValues, *, unit: int) -> VisitorValues:
-    """Arrange the sums of one goal by variant; `plain` without sums. `unit` stands for a value of 1."""
+def _of_goal(
+    sums: dict[int, ValueSums], plain: VisitorValues, *, unit: int, unit_of_orders: int
+) -> VisitorValues:
+    """Arrange the sums of one goal by variant; `plain` without sums.
+
+    `unit` stands for a value of 1, and `unit_of_orders` for 1 of the orders, or of a ratio's denominator.
+    """
     if not sums:
         return plain
     some = next(iter(sums.values()))
@@ -107,12 +114,11 @@ def _of_goal(sums: dict[int, ValueSums], plain: VisitorValues, *, unit: int) -> 
     d, dd, z, zz = column("d"), column("dd"), column("z"), column("zz")
     if some.has_orders:
         orders = PairedMoments.of_sums(n, x=d, y=y, xx=dd, yy=yy, xy=column("dy"), yyy=yyy)
-        found = replace(found, orders=orders)
+        found = replace(found, orders=orders.divide_each(unit_of_orders, unit))
     if some.has_past:
         before = PairedMoments.of_sums(n, x=z, y=y, xx=zz, yy=yy, xy=column("zy"), yyy=yyy)
         found = replace(found, before=before.divide(unit))
         if some.has_orders:
-            found = replace(
-                found, before_orders=PairedMoments.of_sums(n, x=z, y=d, xx=zz, yy=dd, xy=column("zd"))
-            )
+            pairs = PairedMoments.of_sums(n, x=z, y=d, xx=zz, yy=dd, xy=column("zd"))
+            found = replace(found, before_orders=pairs.divide_each(unit, unit_of_orders))
     return found

@@ -4,7 +4,9 @@ Every sum is of integers, so the sums of different visitors add up exactly, in a
 subtracted again. Squares and cubes are summed in 128 bits, so the centred moments follow without loss.
 """
 
+import operator
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Final
 
 import polars as pl
@@ -14,12 +16,12 @@ from pipeline.rollup.segment_codes import SegmentCodes
 from pipeline.store.warehouse.aggregates import EVERYONE, SINCE_EXPOSURE
 from pipeline.store.warehouse.cubes import cube_parts
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
-from pipeline.store.warehouse.visitors import AMOUNTS, cents_column, day_column
+from pipeline.store.warehouse.visitors import AMOUNTS, DENOMINATORS, PAIRS, cents_columns, day_column
 
 CELL: Final = ("experiment", "dimension", "value", "variant", "goal", "day")
 # `visitors` (without a goal) and the cohort's sums are by the day of first exposure, `conversions` by the day
 # of a visitor's first conversion, `cents` by the day of the order. Amounts of a goal's measure are summed
-# like the cents of the goal AMOUNTS more.
+# like the cents of the goal AMOUNTS more, those of denominators of DENOMINATORS more, and both of PAIRS more.
 SUMS: Final = {
     "visitors": pl.Int64,
     "conversions": pl.Int64,
@@ -139,10 +141,13 @@ def _measures(
     if goals == 0:
         return [exposed]
     columns = visitors.columns
-    with_amounts = (AMOUNTS + goal for goal in range(goals) if cents_column(AMOUNTS + goal) in columns)
-    outcomes = pl.concat(
-        _outcomes(visitors.lazy(), goal, segments) for goal in (*range(goals), *with_amounts)
-    )
+    numbers = [
+        base + goal
+        for base in (0, PAIRS, AMOUNTS, DENOMINATORS)
+        for goal in range(goals)
+        if set(columns).issuperset(cents_columns(base + goal))
+    ]
+    outcomes = pl.concat(_outcomes(visitors.lazy(), number, segments) for number in numbers)
     cubed_high, cubed_low = cube_parts(pl.col("cents"))
     cohort = outcomes.select(
         _cell(pl.col("goal"), "first_day"),
@@ -178,10 +183,10 @@ def _by_day(
 
 
 def _outcomes(visitors: pl.LazyFrame, goal: int, segments: Sequence[str]) -> pl.LazyFrame:
-    day, cents = pl.col(day_column(goal)), pl.col(cents_column(goal))
-    converted, has_cents = day.is_not_null(), cents != 0
     # Amounts are null in experiments without that measure.
-    return visitors.filter(converted | has_cents if goal < AMOUNTS else has_cents).select(
+    day, cents = pl.col(day_column(goal)), reduce(operator.add, map(pl.col, cents_columns(goal)))
+    converted, has_cents = day.is_not_null(), cents != 0
+    return visitors.filter(converted | has_cents if goal < PAIRS else has_cents).select(
         *("experiment", "variant", "first_day", "sign", converted.alias("converted")),
         pl.lit(goal, pl.UInt8).alias("goal"),
         day.alias("day"),

@@ -1,7 +1,8 @@
 """Visitor rows: first exposure, conversions and revenue of each visitor of an experiment."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -10,22 +11,18 @@ from engine.local_days import local_days
 from pipeline.rollup.counting_rules import (
     FLAGGED_AS_BOT,
     IDENTITY_CONFLICT,
-    LEFT_OUT,
     SEVERAL_VARIANTS,
     CountingRules,
 )
-from pipeline.rollup.goal_money import amount_of_event, count_money
-from pipeline.store.warehouse.visitors import AMOUNTS
+from pipeline.rollup.goals.visitor_events import GOALS, VISITOR, events_of_exposed
+from pipeline.store.warehouse.visitors import AMOUNTS, DENOMINATORS, cents_column
 
-VISITOR = ("experiment", "visitor_key")
 _ROW_BITS = 40
 _TIMES = ("at", "day")
 _PLAIN_COLUMNS = (*_TIMES, "cents")
-# An experiment has fewer goals.
-_GOALS = 256
 _ROW_AND_GOAL = (
-    (pl.col("place") // _GOALS).cast(pl.UInt32).alias("row"),
-    (pl.col("place") % _GOALS).cast(pl.UInt8).alias("goal"),
+    (pl.col("place") // GOALS).cast(pl.UInt32).alias("row"),
+    (pl.col("place") % GOALS).cast(pl.UInt8).alias("goal"),
 )
 
 
@@ -36,7 +33,8 @@ class Outcomes:
     `firsts`: one row per `goal` and visitor, by the `row` of the visitor: time of the first conversion (`at`,
     in microseconds; null where only refunds count) and its local `day`, the `cents` and the number of all
     `orders`, the SENDER_BITS of their `money_senders`, and the outcome `before` the first exposure (1 or 0;
-    cents for revenue). The amounts of a goal's measure are the `cents` of the goal AMOUNTS more, in both.
+    cents for revenue). The amounts of a goal's measure are the `cents` of the goal AMOUNTS more, in both, and
+    those of a ratio's denominator of the goal DENOMINATORS more. A ratio's conversions are its denominator's.
     `orders`: one row per experiment, visitor, goal and local `day` of orders on other days than that of the
     first conversion, `from_day` (null where only refunds count), with their `cents`.
     """
@@ -97,7 +95,7 @@ def sum_outcomes(
     `goals` has the rows of `goal_rows` for each `match` of `hits`; `repeated_orders` (`rule`, `seq`) do not
     count.
     """
-    events = _of_exposed(hits, exposed, goals, repeated_orders)
+    events = events_of_exposed(hits, exposed, goals, repeated_orders)
     before = pl.col("before")
     firsts = (
         events.lazy()
@@ -137,58 +135,6 @@ def _sum_other_days(
     return exposed.select(VISITOR)[orders["row"]].hstack(orders.select("goal", "day", "from_day", "cents"))
 
 
-def _of_exposed(
-    hits: pl.DataFrame,
-    exposed: pl.DataFrame,
-    goals: pl.DataFrame,
-    repeated_orders: pl.DataFrame,
-) -> pl.DataFrame:
-    """List the events that count for a visitor and a goal, with what each adds to the outcome.
-
-    `place` is one number for both, as grouping by one column takes half the time.
-    """
-    visitors = (
-        exposed.lazy()
-        .with_row_index("row")
-        .filter(pl.col("variant") < min(LEFT_OUT))
-        .select("row", *VISITOR, "first_exposed_at")
-    )
-    since = pl.col("occurred_at") - pl.col("first_exposed_at")
-    is_before = since < 0
-    in_time = count_money(
-        hits.lazy()
-        .join(visitors, on="visitor_key")
-        .join(goals.lazy(), on=["match", "experiment"])
-        .filter(since.is_between(0, pl.col("window_us")) | since.is_between(-pl.col("before_us"), -1))
-        .with_columns(pl.col("cents").alias("units"))
-    ).join(repeated_orders.lazy(), on=["rule", "seq"], how="anti")
-    events = in_time.select(
-        (pl.col("row").cast(pl.UInt64) * _GOALS + pl.col("goal")).alias("place"),
-        *("occurred_at", "is_revenue"),
-        pl.when(~is_before).then("cents").otherwise(0).alias("cents"),
-        pl.when(~is_before & (pl.col("cents") != 0)).then("sender").otherwise(0).alias("money_senders"),
-        pl.when(~is_before & ~pl.col("is_refund")).then("occurred_at").alias("at"),
-        pl.when(is_before).then(_pre_period_value()).otherwise(0).alias("before"),
-    )
-    if goals["has_amounts"].any():
-        events = pl.concat([events, _amounts(in_time.filter("has_amounts"), is_before)])
-    return events.collect(engine="streaming")
-
-
-def _amounts(in_time: pl.LazyFrame, is_before: pl.Expr) -> pl.LazyFrame:
-    """List the amount of each event, which adds up in the pre-period, too, like revenue."""
-    amount = amount_of_event()
-    return in_time.select(
-        (pl.col("row").cast(pl.UInt64) * _GOALS + pl.col("goal") + AMOUNTS).alias("place"),
-        "occurred_at",
-        pl.lit(value=True).alias("is_revenue"),
-        pl.when(~is_before).then(amount).otherwise(0).alias("cents"),
-        pl.lit(0, pl.UInt8).alias("money_senders"),
-        pl.when(~is_before & ~pl.col("is_refund")).then("occurred_at").alias("at"),
-        pl.when(is_before).then(amount).otherwise(0).alias("before"),
-    )
-
-
 def join_outcomes(
     exposed: pl.DataFrame, firsts: pl.DataFrame, goals: int, extra_columns: Collection[str]
 ) -> pl.DataFrame:
@@ -211,26 +157,25 @@ def join_outcomes(
             if name in _PLAIN_COLUMNS or column in extra_columns:
                 empty = pl.Series(column, [default], own.schema[name]).new_from_index(0, exposed.height)
                 (columns if name in _PLAIN_COLUMNS else extra).append(empty.scatter(rows, own[name]))
-    with_amounts = [goal for goal in range(goals) if f"g{goal}_amount" in extra_columns]
-    found = _set_amounts(exposed.hstack([*columns, *extra]), firsts, with_amounts)
+    found = _set_amounts(exposed.hstack([*columns, *extra]), firsts, goals, extra_columns)
     return found.with_columns(pl.Series("money_senders", senders))
 
 
-def _set_amounts(visitors: pl.DataFrame, firsts: pl.DataFrame, goals: Iterable[int]) -> pl.DataFrame:
-    """Add the column `g{i}_amount` of these goals, and set their pre-period to that of the amounts."""
+def _set_amounts(
+    visitors: pl.DataFrame, firsts: pl.DataFrame, goals: int, names: Collection[str]
+) -> pl.DataFrame:
+    """Add the columns of amounts among `names`, and set the pre-period of goals to that of the amounts."""
     columns: list[pl.Series] = []
-    for goal in goals:
-        own = firsts.filter(pl.col("goal") == goal + AMOUNTS)
-        columns.append(pl.zeros(visitors.height, pl.Int64, eager=True).alias(f"g{goal}_amount"))
+    for base, goal in product((AMOUNTS, DENOMINATORS), range(goals)):
+        name, before = cents_column(base + goal), f"g{goal}_before"
+        if name not in names:
+            continue
+        own = firsts.filter(pl.col("goal") == base + goal)
+        columns.append(pl.zeros(visitors.height, pl.Int64, eager=True).alias(name))
         columns[-1] = columns[-1].scatter(own["row"], own["cents"])
-        if f"g{goal}_before" in visitors.columns:
-            columns.append(visitors[f"g{goal}_before"].scatter(own["row"], own["before"]))
+        if base == AMOUNTS and before in visitors.columns:
+            columns.append(visitors[before].scatter(own["row"], own["before"]))
     return visitors.with_columns(columns)
-
-
-def _pre_period_value() -> pl.Expr:
-    """Value of an event before the first exposure: cents for revenue, otherwise 1, or 0 for a refund."""
-    return pl.when("is_revenue").then("cents").otherwise((~pl.col("is_refund")).cast(pl.Int64))
 
 
 def _variant_of() -> pl.Expr:

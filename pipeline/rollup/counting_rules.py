@@ -13,7 +13,8 @@ from engine.design.experiment import Experiment, Goal
 from engine.design.goals import counts_money
 from engine.design.project import Project
 from engine.local_days import epoch_microseconds
-from pipeline.rollup.goal_money import VALUE_UNIT, unit_of_amounts, units_of_cent
+from pipeline.rollup.goals.counted_goals import counted_goals
+from pipeline.rollup.goals.goal_money import VALUE_UNIT, summed_by, unit_of_amounts, units_of_cent
 from pipeline.store.warehouse.segment_dimensions import json_pointer
 
 # Part of every fingerprint: raise it when the same events would count differently from now on.
@@ -28,6 +29,8 @@ FOREVER: Final = 2**62
 # The `value_param` that names the event's own value.
 OWN_VALUE: Final = "value"
 DAY_US: Final = 86_400_000_000
+# Columns of `goal_rows` in which goals of one rule may differ.
+NOT_OF_RULES: Final = ("experiment", "goal", "is_denominator", "has_denominator", "before_us")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +98,8 @@ def extra_columns(experiment: Experiment) -> tuple[str, ...]:
     """Name the columns of visitor rows besides time, day and cents of each goal.
 
     `g<i>_before` is the outcome on goal i in the pre-period (1 or 0; cents for revenue; the amount of other
-    measures), `g<i>_orders` the number of orders and `g<i>_amount` the amount since the first exposure.
+    measures), `g<i>_orders` the number of orders and `g<i>_amount` the amount since the first exposure: of a
+    ratio that of the numerator, and `g<i>_denominator` that of the denominator.
     """
     return tuple(
         f"g{position}_{name}"
@@ -104,6 +108,7 @@ def extra_columns(experiment: Experiment) -> tuple[str, ...]:
             ("before", experiment.statistics.uses_pre_period),
             ("orders", goal.tracking.get("per") == "order"),
             ("amount", unit_of_amounts(goal) is not None),
+            ("denominator", goal.measure == "ratio"),
         )
         if is_kept
     )
@@ -132,7 +137,7 @@ def variant_rows(experiments: Sequence[Experiment]) -> pl.DataFrame:
 def goal_rows(
     experiments: Sequence[Experiment], rules: CountingRules, rule_numbers: Sequence[int]
 ) -> pl.DataFrame:
-    """Build one row per goal, in the order of the experiments: its numbers, and its currency and bounds.
+    """Build one row per counted goal of `counted_goals`: its numbers, and its currency and bounds.
 
     A revenue goal counts only orders of its currency within its bounds. Every other goal counts each of its
     events, and the revenue of those in the project's currency. `before_us` is the length of the pre-period,
@@ -141,22 +146,25 @@ def goal_rows(
     event, null for the event's value. `minor_units` are those in 1 of a tracked event's money, or VALUE_UNIT;
     `units_of_cent` are those of a value in a minor unit of the project's currency, null for other measures.
     `trusts_servers_only` holds where a browser's money does not count, and `has_amounts` where the goal's
-    measure sums up amounts. Goals with one of the `rule_numbers` differ in `experiment`, `goal` and
-    `before_us` only.
+    measure sums up amounts. A denominator has the `goal` number of its ratio. Goals with one of the
+    `rule_numbers` differ in NOT_OF_RULES only.
     """
     return pl.DataFrame(
         [
             (
-                *(number, position, *_revenue_rules(goal, rules), pre_period_us(experiment)),
-                *(_window_us(goal, rules), rules.trusted_revenue, unit_of_amounts(goal) is not None),
-                units_of_cent(goal, minor_units(rules.currency)),
+                *(counted.experiment, counted.place, counted.is_denominator, counted.has_denominator),
+                *(*_revenue_rules(counted.goal, rules), pre_period_us(experiments[counted.experiment])),
+                *(_window_us(counted.goal, rules), rules.trusted_revenue),
+                unit_of_amounts(counted.goal) is not None,
+                units_of_cent(counted.goal, minor_units(rules.currency)),
             )
-            for number, experiment in enumerate(experiments)
-            for position, goal in enumerate(experiment.goals)
+            for counted in counted_goals(experiments)
         ],
         schema={
             "experiment": pl.UInt16,
             "goal": pl.UInt8,
+            "is_denominator": pl.Boolean,
+            "has_denominator": pl.Boolean,
             "is_revenue": pl.Boolean,
             "takes_value": pl.Boolean,
             "value_path": pl.String,
@@ -188,7 +196,7 @@ def _revenue_rules(goal: Goal, rules: CountingRules) -> tuple[bool, bool, str | 
         counts_money(goal.goal_type, tracking),
         None if parameter == OWN_VALUE else json_pointer(parameter),
         currency,
-        VALUE_UNIT if goal.measure == "value" else minor_units(currency),
+        VALUE_UNIT if summed_by(goal) == "value" else minor_units(currency),
         tracking.get("min_cents", 0),
         tracking.get("max_cents", FOREVER),
     )

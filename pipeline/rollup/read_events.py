@@ -12,22 +12,22 @@ import polars as pl
 
 from engine.design.experiment import Experiment
 from pipeline.rollup.count_visitors import (
-    VISITOR,
     find_first_exposures,
     join_outcomes,
     sum_outcomes,
 )
-from pipeline.rollup.counting_rules import CountingRules, extra_columns, goal_rows, variant_rows
+from pipeline.rollup.counting_rules import NOT_OF_RULES, CountingRules, extra_columns, goal_rows, variant_rows
 from pipeline.rollup.first_segments import complete_segments, lacks_type
-from pipeline.rollup.goal_matching import (
-    goals_of,
+from pipeline.rollup.goals.counted_goals import counted_goals
+from pipeline.rollup.goals.goal_matching import (
     match_goals,
     matched_fields,
     number_matches,
     number_rules,
 )
+from pipeline.rollup.goals.repeated_orders import find_repeated_orders
+from pipeline.rollup.goals.visitor_events import VISITOR
 from pipeline.rollup.partitions import Partitions
-from pipeline.rollup.repeated_orders import find_repeated_orders
 from pipeline.rollup.segment_values import as_categories, with_day_of_week
 from pipeline.store.warehouse.event_reader import Bucket, EventReader, buckets
 from pipeline.store.warehouse.goal_events import GoalEvents
@@ -99,14 +99,14 @@ class ProjectRead:
             rows = events.read(chunk).with_columns(pl.col("currency").cast(self._kind))
             hits.add(rows.drop("transaction_key"))
             orders.add(rows.filter(pl.col("transaction_key").is_not_null()))
-        rules = self._goals.unique(["match", "rule"], keep="any").drop("experiment", "goal", "before_us")
+        rules = self._goals.unique(["match", "rule"], keep="any").drop(NOT_OF_RULES)
         for number in range(len(self._buckets)):
             repeated.add(find_repeated_orders(orders.take(number), rules))
         return hits, repeated
 
     def _select_goal_events(self, events: GoalEvents) -> pl.DataFrame:
         """Select the events that match a goal; return the rows of goals for each `match`."""
-        goals = list(goals_of(self._experiments))
+        goals = [counted.goal for counted in counted_goals(self._experiments)]
         numbers = number_rules(goals, events.read_named_goals())
         rows = goal_rows(self._experiments, self._rules, numbers)
         rules = rows.unique("rule", keep="any").select("rule", "minor_units", "value_path")

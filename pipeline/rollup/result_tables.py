@@ -91,7 +91,20 @@ class ResultTables:
     def _encode(self, bucket: CountedVisitors) -> VisitorRows:
         for number, moment in bucket.last_exposed_at.items():
             self._last_exposed_at[number] = max(self._last_exposed_at[number] or moment, moment)
-        return VisitorRows(self._codes.encode(bucket.visitors), bucket.orders)
+        return VisitorRows(self._codes.encode(self._of_own_goals(bucket.visitors)), bucket.orders)
+
+    def _of_own_goals(self, counted: pl.DataFrame) -> pl.DataFrame:
+        """Make the columns null that an experiment does not have, as in its stored rows."""
+        owned = [extra_columns(one) for one in self._experiments]
+        owners = {
+            name: [number for number, own in enumerate(owned) if name in own]
+            for name in {name for own in owned for name in own}
+        }
+        return counted.with_columns(
+            pl.when(pl.col("experiment").is_in(numbers)).then(name).alias(name)
+            for name, numbers in owners.items()
+            if len(numbers) < len(owned)
+        )
 
     def _add(self, rows: VisitorRows) -> None:
         orders = dict(_by_experiment(rows.orders))

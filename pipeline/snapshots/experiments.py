@@ -13,7 +13,7 @@ from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.local_days import from_epoch_microseconds
 from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, IDENTITY_CONFLICT, SEVERAL_VARIANTS
-from pipeline.rollup.goal_money import units_of
+from pipeline.rollup.goals.goal_money import units_of, units_of_denominators
 from pipeline.snapshots.manifest import (
     SCHEMA_VERSION,
     DataFile,
@@ -61,6 +61,7 @@ def write_experiment(  # noqa: PLR0913  # everything that an entry consists of
         goal_ids=published.goals,
         segment={},
         units=units_of(experiment.goals),
+        units_of_denominators=units_of_denominators(experiment.goals),
         with_keys=True,
     )
     writers: dict[str, Write] = {

@@ -10,7 +10,7 @@ from typing import Any, Final
 import polars as pl
 
 from engine.currencies import minor_unit_digits, minor_units
-from engine.frames.kinds import ColumnKind
+from engine.frames.kinds import ColumnKind, GoalMeasure, Ratio
 from pipeline.snapshots.analysis_arguments import analysis_arguments
 from pipeline.snapshots.files import digest_of
 from pipeline.snapshots.manifest import (
@@ -26,6 +26,8 @@ from pipeline.store.warehouse.segment_dimensions import DIMENSIONS
 
 # Columns of a visitor besides those of goals, before the segments.
 _VISITOR_COLUMNS: Final = ("visitor_key", "visitor_id", "variant", "variant_id", "first_exposed_at")
+# Further columns of a goal, named after it.
+_FURTHER: Final = ("revenue", "converted", "at", "numerator", "denominator")
 # Kinds of the columns with amounts, by the measure of their goal.
 _KINDS: Final[Mapping[str, ColumnKind]] = {"count": "count", "value": "value"}
 
@@ -117,15 +119,16 @@ class Snapshot:
 
         `variant` is the name of the variant; segments have the API's names. Each goal has the column that is
         analyzed, under its name: true for a conversion, for a revenue goal the revenue less refunds, in
-        major units such as dollars, or the amount of the goal's measure. `<name>: revenue` and
-        `<name>: converted` are those of the others, `<name>: at` the time of the first conversion.
+        major units such as dollars, or the amount of the goal's measure; a ratio has `<name>: numerator` and
+        `<name>: denominator` instead. `<name>: revenue` and `<name>: converted` are those of the others,
+        `<name>: at` the time of the first conversion.
         `goal_columns` lists the names.
         """
         entry = self.experiment(experiment)
         names = _goal_names(entry.goals)
         counted = pl.scan_parquet(self.path(entry.visitors))
         of_goals = (column for goal in entry.goals for column in _columns_of(goal, names[goal.id]))
-        kinds = ("converted_at", "revenue_cents", "amount")
+        kinds = ("converted_at", "revenue_cents", "amount", "denominator")
         taken = {f"{goal.id}_{what}" for goal in entry.goals for what in kinds}
         segments = [
             name
@@ -134,12 +137,12 @@ class Snapshot:
         ]
         return counted.rename({"variant_name": "variant"}).select(*_VISITOR_COLUMNS, *of_goals, *segments)
 
-    def goal_columns(self, experiment: str) -> dict[str, ColumnKind]:
-        """Map the columns of `visitors` that are analyzed to their kinds, the primary goal first."""
+    def goal_columns(self, experiment: str) -> dict[str, GoalMeasure]:
+        """Map the goals, named like their columns of `visitors`, to their kinds, the primary goal first."""
         goals = self.experiment(experiment).goals
         names = _goal_names(goals)
         in_order = sorted(goals, key=lambda goal: not goal.is_primary)
-        return {names[goal.id]: _kind(goal) for goal in in_order}
+        return {names[goal.id]: _kind(goal, names[goal.id]) for goal in in_order}
 
     def analysis(self, experiment: str) -> dict[str, Any]:
         """Build the arguments of `analyze_frame` besides `visitors`, as the service judged at the snapshot.
@@ -193,7 +196,9 @@ class Snapshot:
         return pl.scan_parquet(paths) if paths else pl.LazyFrame()
 
 
-def _kind(goal: SnapshotGoal) -> ColumnKind:
+def _kind(goal: SnapshotGoal, name: str) -> GoalMeasure:
+    if goal.measure == "ratio":
+        return Ratio(f"{name}: numerator", f"{name}: denominator")
     return _KINDS.get(goal.measure) or ("revenue" if goal.type == "revenue" else "custom_event")
 
 
@@ -210,15 +215,18 @@ def _goal_names(goals: Iterable[SnapshotGoal]) -> dict[str, str]:
 
 
 def _names_under(name: str) -> set[str]:
-    return {name, *(f"{name}: {what}" for what in ("revenue", "converted", "at"))}
+    return {name, *(f"{name}: {what}" for what in _FURTHER)}
 
 
 def _columns_of(goal: SnapshotGoal, name: str) -> Iterable[pl.Expr]:
     at, cents = pl.col(f"{goal.id}_converted_at"), pl.col(f"{goal.id}_revenue_cents")
-    kind = _kind(goal)
+    kind = _kind(goal, name)
     yield at.is_not_null().alias(name if kind == "custom_event" else f"{name}: converted")
     amount = (cents / float(minor_units(goal.currency))).round(minor_unit_digits(goal.currency))
     yield amount.alias(name if kind == "revenue" else f"{name}: revenue")
     if goal.measure in _KINDS:
         yield pl.col(f"{goal.id}_amount").alias(name)
+    if isinstance(kind, Ratio):
+        yield pl.col(f"{goal.id}_amount").alias(kind.numerator)
+        yield pl.col(f"{goal.id}_denominator").alias(kind.denominator)
     yield at.alias(f"{name}: at")

@@ -21,7 +21,8 @@ class EpochEvidence:
     `weights[e, v]` split new visitors from `started_at[e]` on, until the next epoch began. `visitors[e, v]`,
     `conversions[e, g, v]` and `revenue[e, g, v]` are as in Evidence, and add up over e to what is there.
     `settled[e, v]` of the visitors came at least SETTLING after the change; in the first epoch, all.
-    `values[e, g, v]` are the moments of each goal's metric where that is a mean: for revenue, those of cents.
+    `values[e, g, v]` are the moments of each goal's metric where that is a mean: for revenue, those of cents,
+    and for a ratio those of its linearization within the epoch.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 

@@ -25,7 +25,8 @@ class DailyEvidence:
 
     `visitors[d, v]` were first exposed on day d; `conversions[d, g, v]` converted first on day d;
     `revenue_cents[d, g, v]` is of the orders of day d, and `amounts[d, g, v]` of the events of day d, NaN for
-    goals without amounts; None where they are not known. Each adds up over d to its total.
+    goals without amounts; None where they are not known. `denominators` are those of ratios in the same way,
+    whose `amounts` are of the numerator. Each adds up over d to its total.
     """
 
     days: tuple[date, ...]
@@ -33,6 +34,7 @@ class DailyEvidence:
     conversions: IntArray
     revenue_cents: IntArray
     amounts: FloatArray | None = None
+    denominators: FloatArray | None = None
 
     @classmethod
     def none(cls, goals: int, variants: int, days: tuple[date, ...] = ()) -> Self:
@@ -46,8 +48,9 @@ class DailyEvidence:
 
     def __post_init__(self) -> None:
         _check_shape("daily conversions", self.conversions, self.revenue_cents.shape)
-        if self.amounts is not None:
-            _check_shape("daily amounts", self.amounts, self.revenue_cents.shape)
+        for name, amounts in (("amounts", self.amounts), ("denominators", self.denominators)):
+            if amounts is not None:
+                _check_shape(f"daily {name}", amounts, self.revenue_cents.shape)
         _check_shape("daily visitors", self.visitors, (len(self.days), *self.revenue_cents.shape[2:]))
         for name, counts in (("visitors", self.visitors), ("conversions", self.conversions)):
             if (counts < 0).any():

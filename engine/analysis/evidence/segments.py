@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine.analysis.evidence.visitor_values import no_pairs
 from engine.errors import InvalidEvidenceError
 from engine.stats.arrays import ArrayRecord, IntArray
-from engine.stats.contingency import moments_without
-from engine.stats.moments import Moments
+from engine.stats.contingency import moments_without, pairs_without
+from engine.stats.delta_method import with_ratios
+from engine.stats.moments import Moments, PairedMoments
 
 
 class Segment(NamedTuple):
@@ -24,11 +26,16 @@ class Segment(NamedTuple):
         return f"{self.dimension.removeprefix('custom:').replace('_', ' ')} '{self.value}'"
 
 
+def _no_ratios() -> PairedMoments:
+    return no_pairs(())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts(ArrayRecord):
     """Visitors (…, V), conversions (…, G, V) and moments of cents per visitor (…, G, V), as in Evidence.
 
-    `values` are the moments of each goal's metric where that is a mean: for revenue, those of cents.
+    `values` are the moments of each goal's metric where that is a mean: for revenue, those of cents. `ratios`
+    pair the denominator x of goals that are ratios with the numerator y; other goals have no pairs.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 
@@ -36,21 +43,31 @@ class Counts(ArrayRecord):
     conversions: IntArray
     revenue: Moments
     values: Moments
+    ratios: PairedMoments = field(default_factory=_no_ratios)
 
     def __post_init__(self) -> None:
         goals = self.conversions.shape[-2]
         shape = (*self.visitors.shape[:-1], goals, self.visitors.shape[-1])
+        if self.ratios.n.shape == ():
+            object.__setattr__(self, "ratios", no_pairs(shape))
         if not self.conversions.shape == self.revenue.n.shape == self.values.n.shape == shape:
             raise InvalidEvidenceError(
                 f"visitors {self.visitors.shape}, conversions {self.conversions.shape}, revenue "
                 f"{self.revenue.n.shape} and values {self.values.n.shape} are not of the same segments, "
                 "goals and variants"
             )
+        if self.ratios.n.shape != shape:
+            raise InvalidEvidenceError(f"ratios must have the shape {shape}, not {self.ratios.n.shape}")
         most = self.visitors[..., None, :]
         if (self.visitors < 0).any() or ((self.conversions < 0) | (self.conversions > most)).any():
             raise InvalidEvidenceError(
                 "conversions must lie between 0 and the visitors of their variant: count each visitor once"
             )
+
+    @property
+    def metrics(self) -> Moments:
+        """Moments of each goal's metric where that is a mean; ratios are linearized by the delta method."""
+        return with_ratios(self.values, self.ratios)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +124,7 @@ class SegmentEvidence:
             conversions=self.everyone.conversions - self.counts.conversions,
             revenue=moments_without(self.counts.revenue, whole),
             values=moments_without(self.counts.values, values),
+            ratios=pairs_without(self.counts.ratios, self.everyone.ratios.broadcast_to(shape)),
         )
 
     @property

@@ -126,7 +126,9 @@ def _days(data: AnalysisData) -> list[GoalDays]:
     visitors = daily.visitors.tolist()
     conversions, revenue = daily.conversions.tolist(), daily.revenue_cents.tolist()
     unknown = np.full(daily.conversions.shape, np.nan)
-    amounts = numbers(unknown if daily.amounts is None else daily.amounts)
+    amounts, denominators = (
+        numbers(unknown if known is None else known) for known in (daily.amounts, daily.denominators)
+    )
     return [
         tuple(
             (
@@ -140,6 +142,7 @@ def _days(data: AnalysisData) -> list[GoalDays]:
                             conversions[place][goal],
                             revenue[place][goal],
                             amounts[place][goal],
+                            denominators[place][goal],
                         ),
                         strict=True,
                     )
@@ -151,7 +154,9 @@ def _days(data: AnalysisData) -> list[GoalDays]:
     ]
 
 
-def _day_result(visitors: int, conversions: int, revenue_cents: int, amount: float | None) -> DayResult:
+def _day_result(
+    visitors: int, conversions: int, revenue_cents: int, amount: float | None, denominator: float | None
+) -> DayResult:
     return DayResult(
         visitors=visitors,
         conversions=conversions,
@@ -159,4 +164,5 @@ def _day_result(visitors: int, conversions: int, revenue_cents: int, amount: flo
         revenue_cents=revenue_cents,
         revenue_per_visitor_cents=revenue_cents / visitors if visitors else 0.0,
         amount=amount,
+        denominator=denominator,
     )

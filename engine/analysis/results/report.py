@@ -233,7 +233,10 @@ class HealthCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayResult:
-    """One variant on one local day; `amount` is that of the day's events, None for goals without amounts."""
+    """One variant on one local day; `amount` is that of the day's events, None for goals without amounts.
+
+    Of a ratio it is the numerator, and `denominator` that of the day's events; None for other goals.
+    """
 
     visitors: int
     conversions: int
@@ -241,6 +244,7 @@ class DayResult:
     revenue_cents: int
     revenue_per_visitor_cents: float
     amount: float | None = None
+    denominator: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

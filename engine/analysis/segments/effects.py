@@ -130,7 +130,7 @@ def _fill_shares(effects: _Effects, counts: Counts, goals: BoolArray, control: i
 
 def _fill_means(effects: _Effects, counts: Counts, goals: BoolArray, control: int, others: IntArray) -> None:
     """Compute changes of revenue or another value per visitor as shares of the segment's mean."""
-    moments = counts.values[:, goals]
+    moments = counts.metrics[:, goals]
     treated = moments[..., others]
     controls = moments[..., [control]].broadcast_to(treated.n.shape)
     # One base for both arms of a segment: the mean per visitor of all its arms.

@@ -21,14 +21,16 @@ class SegmentTable:
     """Effects ready for results: S segments by G goals by C challengers, None where there is no number.
 
     `columns` has nested lists of the challengers' numbers under the names of SegmentVariant's fields, with
-    `low` and `high` for its interval; it is empty without a control. `differs` flags effects that differ
-    from the rest, `tested` those tested for it, and `visitors` counts each segment's, in all.
+    `low` and `high` for its interval; it is empty without a control. `means` are those of all variants on
+    goals measured in numbers. `differs` flags effects that differ from the rest, `tested` those tested for
+    it, and `visitors` counts each segment's, in all.
     """
 
     experiment: Experiment
     plan: AnalysisPlan
     evidence: SegmentEvidence
     columns: dict[str, Nested]
+    means: Nested
     differs: BoolArray
     tested: BoolArray
     visitors: IntArray
@@ -50,6 +52,7 @@ class SegmentTable:
             plan=plan,
             evidence=evidence,
             columns={} if effects is None else _columns(plan, evidence, effects, tested, differs),
+            means=_means(experiment, evidence),
             differs=differs,
             tested=tested,
             visitors=evidence.counts.visitors.sum(axis=1),
@@ -79,7 +82,6 @@ class SegmentTable:
         counts, variant = self.evidence.counts, self.experiment.variants[column]
         visitors, conversions = int(counts.visitors[row, column]), int(counts.conversions[row, goal, column])
         mean = float(counts.revenue.mean[row, goal, column])
-        is_number = self.experiment.goals[goal].unit == "number"
         return {
             "variant_id": variant.id,
             "variant_name": variant.name,
@@ -88,8 +90,16 @@ class SegmentTable:
             "conversion_rate": conversions / visitors if visitors else 0.0,
             "revenue_cents": round(mean * float(counts.revenue.n[row, goal, column])),
             "revenue_per_visitor_cents": mean,
-            "mean": float(counts.values.mean[row, goal, column]) if is_number else None,
+            "mean": self.means[row][goal][column],
         }
+
+
+def _means(experiment: Experiment, evidence: SegmentEvidence) -> Nested:
+    """List the mean of every variant; a ratio has none where its denominators add up to 0."""
+    counts, metrics = evidence.counts, evidence.counts.metrics
+    is_number = np.array([goal.unit == "number" for goal in experiment.goals], bool)
+    is_defined = (counts.ratios.n == 0) | (metrics.n > 0)
+    return numbers(metrics.mean, where=is_number[:, None] & is_defined)
 
 
 def _columns(

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from engine.design.experiment import Experiment, Goal
-from engine.design.goals import CONFIG_KEYS
+from engine.design.goals import CONFIG_KEYS, tracking_of
 from engine.design.metrics.metric import Metric
 from engine.design.validation.parsing import by_id
 from engine.design.validation.records import Record
@@ -148,7 +148,8 @@ def _contradictions(item: Record, metric: Metric) -> Iterator[Problem]:
     config = item.get("config")
     if not isinstance(config, Mapping):
         return
+    sent = tracking_of(metric.goal_type, {**metric.config, **config})
     for key in CONFIG_KEYS[metric.goal_type]:
         value = config.get(key)
-        if key not in OWN_KEYS and value is not None and value != metric.tracking.get(key):
+        if key not in OWN_KEYS and value is not None and sent[key] != metric.tracking.get(key):
             yield Problem(f"config.{key}", f"{shown(value)} is not the value {of_metric}")

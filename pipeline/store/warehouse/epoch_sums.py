@@ -10,8 +10,8 @@ from pipeline.store.warehouse.aggregates import goals_with_revenue
 from pipeline.store.warehouse.connection import Cursor, fetch_frame
 from pipeline.store.warehouse.cubes import cube_sums
 from pipeline.store.warehouse.visitors import (
-    AMOUNTS,
-    cents_column,
+    PAIRS,
+    cents_of,
     day_column,
     result_table,
     segment_condition,
@@ -46,7 +46,7 @@ def read_epochs(
     condition = segment_condition(cursor, experiment_id, segment)
     revenue_goals = goals_with_revenue(cursor, experiment_id)
     stretches = list(_stretches(starts))
-    numbers = [*range(goals), *(goal for goal in revenue_goals if goal >= AMOUNTS)]
+    numbers = [*range(goals), *(goal for goal in revenue_goals if goal >= PAIRS)]
     sums = ", ".join(_sums(goal, has_revenue=goal in revenue_goals) for goal in numbers)
     query = f"""
         SELECT {_stretch_of(stretches, 0, len(stretches))}::UINTEGER AS stretch, variant,
@@ -93,7 +93,7 @@ def _sums(goal: int, *, has_revenue: bool) -> str:
     name = f"g{goal}"
     # Powers are summed in 128 bits, so that they stay exact.
     powers = ("0::DECIMAL(38, 0)",) * 3
-    cents = cents_column(goal)
+    cents = cents_of(goal)
     if has_revenue:
         powers = (f"sum({cents}::HUGEINT * {cents})::DECIMAL(38, 0)", *cube_sums(cents))
     total = f"sum({cents})::BIGINT" if has_revenue else "0::BIGINT"

@@ -10,7 +10,7 @@ from pipeline.store.warehouse.aggregates import EVERYONE, SUMS, sums
 from pipeline.store.warehouse.connection import Cursor, copy_to_file, registered
 from pipeline.store.warehouse.events import has_table, table_name
 from pipeline.store.warehouse.visitor_export import TO_PARQUET
-from pipeline.store.warehouse.visitors import AMOUNTS, result_table
+from pipeline.store.warehouse.visitors import PAIRS, result_table
 
 # Files of events split at multiples of this many sequence numbers, which all projects share.
 _BLOCK: Final = 65_536
@@ -94,7 +94,7 @@ def write_aggregates(
         query = f"""
             SELECT nullif(dimension, '{EVERYONE}') AS dimension, nullif(value, '{EVERYONE}') AS value,
               v.variant_id, g.goal_id, {_DAY.format("day")} AS day, {", ".join(SUMS)}
-            FROM {sums(experiment_id, f"goal IS NULL OR goal < {AMOUNTS}")} a
+            FROM {sums(experiment_id, f"goal IS NULL OR goal < {PAIRS}")} a
             JOIN variants v USING (variant) LEFT JOIN goals g USING (goal)
             ORDER BY a.dimension, a.value, a.variant, a.goal, a.day
         """

@@ -9,8 +9,9 @@ from pipeline.store.warehouse.aggregates import goals_with_revenue, no_cells
 from pipeline.store.warehouse.connection import Cursor, fetch_frame
 from pipeline.store.warehouse.cubes import cube_sums
 from pipeline.store.warehouse.visitors import (
-    AMOUNTS,
-    cents_column,
+    PAIRS,
+    cents_columns,
+    cents_of,
     day_column,
     result_table,
     segment_condition,
@@ -25,7 +26,7 @@ def read_segment(cursor: Cursor, experiment_id: str, goals: int, segment: Mappin
     """Sum up the visitors who have every value of `segment`: cells as `aggregates.read_value` has them."""
     condition = segment_condition(cursor, experiment_id, segment)
     revenue_goals = goals_with_revenue(cursor, experiment_id)
-    numbers = [*range(goals), *(goal for goal in revenue_goals if goal >= AMOUNTS)]
+    numbers = [*range(goals), *(goal for goal in revenue_goals if goal >= PAIRS)]
     sums = fetch_frame(cursor, _sums_query(experiment_id, numbers, revenue_goals, condition))
     parts = [_visitors(sums), *_conversions(sums, numbers, revenue_goals)]
     if revenue_goals:
@@ -40,15 +41,15 @@ def _sums_query(
     """Build the query: one pass over all visitors, and several over the few columns of those selected."""
     kept = [
         *("variant", "first_day"),
-        *(day_column(goal) for goal in goals if goal < AMOUNTS),
-        *(cents_column(goal) for goal in revenue_goals),
+        *(day_column(goal) for goal in goals if goal < PAIRS),
+        *dict.fromkeys(column for goal in revenue_goals for column in cents_columns(goal)),
     ]
     revenue = [
         f"sum({cents})::BIGINT AS cents_{goal}, "
         f"sum({cents}::HUGEINT * {cents})::DECIMAL(38, 0) AS squares_{goal}, "
         "{} AS cubes_high_{goal}, {} AS cubes_low_{goal}".format(*cube_sums(cents), goal=goal)
         for goal in revenue_goals
-        for cents in [cents_column(goal)]
+        for cents in [cents_of(goal)]
     ]
     by_first_day = f"""
         SELECT variant, first_day AS day, {_BY_FIRST_DAY} AS grouped_by,
@@ -57,7 +58,7 @@ def _sums_query(
     by_conversion = [
         f"""
         SELECT variant, {day_column(goal)} AS day, {goal + 1} AS grouped_by, count(*) AS visitors
-          {f", sum({cents_column(goal)})::BIGINT AS cents_{goal}" if goal in revenue_goals else ""}
+          {f", sum({cents_of(goal)})::BIGINT AS cents_{goal}" if goal in revenue_goals else ""}
         FROM selected WHERE {day_column(goal)} IS NOT NULL GROUP BY ALL
         """
         for goal in goals

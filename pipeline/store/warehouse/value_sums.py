@@ -7,6 +7,7 @@ from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.cubes import CUBE_BASE, cube_sums
 from pipeline.store.warehouse.visitors import (
     AMOUNTS,
+    DENOMINATORS,
     cents_column,
     day_column,
     read_columns,
@@ -25,6 +26,7 @@ class SummedGoal(NamedTuple):
     is_revenue: bool
     cap_percentile: float | None
     has_amounts: bool = False
+    has_denominator: bool = False
 
     @property
     def column(self) -> str | None:
@@ -33,9 +35,16 @@ class SummedGoal(NamedTuple):
             return cents_column(AMOUNTS + self.place)
         return cents_column(self.place) if self.is_revenue else None
 
+    @property
+    def orders_column(self) -> str:
+        """Column of the orders, or of the denominator of a ratio."""
+        return cents_column(DENOMINATORS + self.place) if self.has_denominator else f"g{self.place}_orders"
+
 
 class ValueSums(NamedTuple):
     """Integer sums over the visitors of one variant: of the value y, the orders d, the pre-period value z.
+
+    The orders of a ratio are its denominator.
 
     Without `has_orders` or `has_past` those are not counted, and their sums are 0.
     """
@@ -96,7 +105,7 @@ def read_value_sums(
         """
     ).fetchall()
     return [
-        _row(goal.place, numbers, place * _SUMS, caps.get(goal.place), columns)
+        _row(goal, numbers, place * _SUMS, caps.get(goal.place), columns)
         for numbers in rows
         for place, goal in enumerate(counted)
     ]
@@ -143,7 +152,7 @@ def _values(goal: SummedGoal, cap: int | None, columns: set[str]) -> Iterator[st
     name = f"g{goal.place}"
     amount = goal.column or f"({name}_at IS NOT NULL)::BIGINT"
     pre_period = f"{name}_before" if f"{name}_before" in columns else "0::BIGINT"
-    orders = f"{name}_orders" if f"{name}_orders" in columns else "0::BIGINT"
+    orders = goal.orders_column if goal.orders_column in columns else "0::BIGINT"
     yield f"{amount} AS raw_{goal.place}"
     yield f"{_capped(amount, cap)}::HUGEINT AS y_{goal.place}"
     yield f"{orders}::HUGEINT AS d_{goal.place}"
@@ -164,11 +173,13 @@ def _sums(place: int, cap: int | None) -> list[str]:
 _SUMS = len(_sums(0, None))
 
 
-def _row(place: int, numbers: Sequence[int], first: int, cap: int | None, columns: set[str]) -> ValueSums:
+def _row(
+    goal: SummedGoal, numbers: Sequence[int], first: int, cap: int | None, columns: set[str]
+) -> ValueSums:
     variant, n, *sums = numbers
     capped, high, low, y, yy, d, dd, dy, z, zz, zy, zd = map(int, sums[first : first + _SUMS])
     return ValueSums(
-        goal=place,
+        goal=goal.place,
         variant=int(variant),
         n=int(n),
         y=y,
@@ -176,11 +187,11 @@ def _row(place: int, numbers: Sequence[int], first: int, cap: int | None, column
         yyy=high * CUBE_BASE + low,
         cap=cap,
         capped=capped,
-        has_orders=f"g{place}_orders" in columns,
+        has_orders=goal.orders_column in columns,
         d=d,
         dd=dd,
         dy=dy,
-        has_past=f"g{place}_before" in columns,
+        has_past=f"g{goal.place}_before" in columns,
         z=z,
         zz=zz,
         zy=zy,

@@ -12,6 +12,7 @@ from pipeline.store.warehouse.events import has_table, table_name
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
 from pipeline.store.warehouse.visitors import (
     AMOUNTS,
+    DENOMINATORS,
     cents_column,
     count_goals,
     read_columns,
@@ -56,7 +57,8 @@ class VisitorExport:
 
     `variants` are ids and names by position. Without `is_published` the file has only its columns.
     `with_keys` adds the key that a visitor's events and orders have. `units` are the integers that stand for
-    an amount of 1, by the id of goals with amounts.
+    an amount of 1, by the id of goals with amounts, and `units_of_denominators` those for 1 in denominators,
+    by the id of ratios.
     """
 
     project_id: str
@@ -66,6 +68,7 @@ class VisitorExport:
     goal_ids: Sequence[str]
     segment: Mapping[str, str]
     units: Mapping[str, int]
+    units_of_denominators: Mapping[str, int]
     with_keys: bool = False
 
 
@@ -108,10 +111,15 @@ def _columns(cursor: Cursor, export: VisitorExport, text: str, moment: str) -> I
         at, cents = (f"v.g{place}_at", f"v.g{place}_cents") if place < counted else ("NULL::BIGINT", "0")
         yield f"{moment.format(at)} AS {_quoted(goal_id + '_converted_at')}"
         yield f"{cents}::BIGINT AS {_quoted(goal_id + '_revenue_cents')}"
-        if goal_id in export.units:
-            amounts = cents_column(AMOUNTS + place)
-            amount = f"v.{amounts} / {export.units[goal_id]:d}" if amounts in columns else "0"
-            yield f"({amount})::DOUBLE AS {_quoted(goal_id + '_amount')}"
+        of_amounts = (
+            (AMOUNTS, export.units, "_amount"),
+            (DENOMINATORS, export.units_of_denominators, "_denominator"),
+        )
+        for base, units, suffix in of_amounts:
+            if goal_id in units:
+                name = cents_column(base + place)
+                amount = f"v.{name} / {units[goal_id]:d}" if name in columns else "0"
+                yield f"({amount})::DOUBLE AS {_quoted(goal_id + suffix)}"
 
 
 def _visitors(export: VisitorExport) -> str:

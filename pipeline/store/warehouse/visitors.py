@@ -33,18 +33,35 @@ _OF_SOUGHT: Final = "rowid IN (SELECT k.rowid FROM {table} k SEMI JOIN sought_vi
 # A statement holds blocks of each of its tables in memory; with hundreds they exceed its limit.
 _TABLES_AT_ONCE: Final = 25
 _VALUE_COLUMNS: Final = "dimension VARCHAR, code UINTEGER, value VARCHAR"
-# The amounts that a goal's measure sums up are stored like the cents of a goal of this number more.
+# The amounts that a goal's measure sums up are stored like the cents of a goal of this number more, and those
+# of a ratio's denominator of DENOMINATORS more. The sums of both are of PAIRS more: their squares tell the
+# sum of products, as (x + y)² = x² + 2xy + y². An experiment has fewer goals than PAIRS.
+PAIRS: Final = 64
 AMOUNTS: Final = 128
+DENOMINATORS: Final = 192
+
+
+def cents_columns(goal: int) -> tuple[str, ...]:
+    """Name the columns that add up to the cents of a goal, or to the amounts of the goal with this number."""
+    place = goal % PAIRS
+    amount, denominator = f"g{place}_amount", f"g{place}_denominator"
+    return ((f"g{place}_cents",), (amount, denominator), (amount,), (denominator,))[goal // PAIRS]
 
 
 def cents_column(goal: int) -> str:
-    """Name the column with the cents of a goal, or with the amounts of the goal of AMOUNTS less."""
-    return f"g{goal}_cents" if goal < AMOUNTS else f"g{goal - AMOUNTS}_amount"
+    """Name the only column of `cents_columns`."""
+    (column,) = cents_columns(goal)
+    return column
+
+
+def cents_of(goal: int) -> str:
+    """Build the SQL of the cents of a goal, or of the amounts with this number."""
+    return f"({' + '.join(cents_columns(goal))})"
 
 
 def day_column(goal: int) -> str:
     """Name the column with the day of a goal's first conversion, for its cents and amounts alike."""
-    return f"g{goal % AMOUNTS}_day"
+    return f"g{goal % PAIRS}_day"
 
 
 def result_table(kind: str, experiment_id: str) -> str:

@@ -77,6 +77,53 @@ def test_events_count_within_the_window_of_a_goal(customer: Customer, project: s
 
 
 def test_what_is_not_measured_yet_is_refused(customer: Customer, project: str) -> None:
-    ratio = {**VIEWS, "config": {"event_name": "view", "measure": "ratio"}}
-    refused = customer.post(f"{project}/experiments", {"name": "Ratio", "goals": [ratio]})
+    funnel = {**VIEWS, "config": {"event_name": "view", "measure": "funnel"}}
+    refused = customer.post(f"{project}/experiments", {"name": "Funnel", "goals": [funnel]})
     assert fields_of(error_of(refused, 422, "validation_error")) == ["goals[0].config.measure"]
+
+
+def test_a_ratio_of_two_events(customer: Customer, project: str) -> None:
+    config = {"event_name": "buy", "measure": "ratio", "numerator": "value"}
+    goal: dict[str, Any] = {"name": "Order value", "goal_type": "custom_event", "config": config}
+    refused = customer.post(f"{project}/experiments", {"name": "Ratio", "goals": [goal]})
+    assert fields_of(error_of(refused, 422, "validation_error")) == ["goals[0].config.denominator"]
+
+    other = {"name": "Other", "goal_type": "custom_event", "config": {"event_name": "other"}}
+    goal["config"] = {**config, "denominator": {"event_name": "buy"}}
+    path = customer.an_experiment(project, goals=[other, goal])
+    started = customer.post(f"{path}/start").json()["data"]
+    control, treatment = (variant["id"] for variant in started["variants"])
+    ratio = started["goals"][1]["id"]
+    shown = {"type": "exposure", "experiment_id": path.rpartition("/")[2]}
+    bought = {"type": "custom_event", "event_name": "buy"}
+    batch = [
+        event(1, "a", **shown, variant_id=control, attributes={"country": "US"}),
+        *(
+            event(number, who, **shown, variant_id=treatment, attributes={"country": "US"})
+            for number, who in enumerate("bc", 2)
+        ),
+        *(event(number, "b", **bought, value=value) for number, value in ((4, 10.5), (5, 20.5))),
+        event(6, "c", **bought, value=5),
+    ]
+    body = {"project_id": project.rpartition("/")[2], "batch": batch}
+    assert customer.post("/sdk/track", body).json()["rejected"] == 0
+
+    data = customer.get(f"{path}/results", country="US").json()["data"]
+    bare, full = data["variants"][ratio]
+    assert (bare["mean"], bare["conversions"]) == (None, 0)
+    assert (full["mean"], full["conversions"]) == (12.0, 2)
+    days = customer.get(f"{path}/results/timeseries", goal_id=ratio).json()["data"]
+    found = [day["variants"][treatment] for day in days]
+    assert sum(day["amount"] for day in found) == 36.0
+    assert sum(day["denominator"] for day in found) == 3.0
+    goals = customer.get(f"{path}/results/segments", dimension="country").json()["data"]["goals"]
+    (us,) = goals[1]["segments"]
+    assert (us["control"]["mean"], us["variants"][0]["mean"]) == (None, 12.0)
+    visitors = customer.get(f"{path}/results/export", format="csv").text.splitlines()
+    assert {f"{ratio}_amount", f"{ratio}_denominator"} <= set(visitors[0].split(","))
+
+    customer.post(f"{path}/pause")
+    sent = [{"id": one["id"]} for one in started["goals"]]
+    sent[1]["config"] = {**goal["config"], "denominator": {"event_name": "other"}}
+    refused = customer.patch(path, {"goals": sent})
+    assert fields_of(error_of(refused, 422, "field_locked")) == ["goals[1].config.denominator"]

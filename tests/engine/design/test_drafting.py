@@ -310,7 +310,7 @@ def test_what_is_sent_can_change_later_without_changing_the_experiment() -> None
     assert experiment.targeting_rules["root"]["children"][0]["values"] == ["DE"]
 
 
-@pytest.mark.parametrize("measure", ["ratio", "retained", "funnel"])
+@pytest.mark.parametrize("measure", ["retained", "funnel"])
 def test_a_measure_that_the_service_does_not_compute_is_refused(measure: str) -> None:
     goal = {**GOAL, "config": {"event_name": "signup", "measure": measure}}
     with pytest.raises(InvalidDesignError) as refused:
@@ -318,6 +318,13 @@ def test_a_measure_that_the_service_does_not_compute_is_refused(measure: str) ->
     (problem,) = refused.value.problems
     assert problem.field == "goals[0].config.measure"
     assert "truelift.analyze" in problem.message
+
+
+def test_a_ratio_needs_the_events_to_divide_by() -> None:
+    goal = {**GOAL, "config": {"event_name": "signup", "measure": "ratio"}}
+    with pytest.raises(InvalidDesignError) as refused:
+        draft({"name": "Test", "goals": [goal]})
+    assert [problem.field for problem in refused.value.problems] == ["goals[0].config.denominator"]
 
 
 @pytest.mark.parametrize("measure", ["converted", "count", "value"])

@@ -177,7 +177,10 @@ def test_everything_locked_and_everything_wrong_is_reported_at_once() -> None:
 )
 def test_a_secondary_goal_keeps_what_its_verdict_depends_on(key: str, before: object, after: object) -> None:
     goals = (a_goal(), a_goal(id="goal_2", is_primary=False, config={"event_name": "error", key: before}))
-    sent = [{"id": "goal_1"}, {"id": "goal_2", "config": {"event_name": "error", key: after}}]
+    sent: list[dict[str, Any]] = [
+        {"id": "goal_1"},
+        {"id": "goal_2", "config": {"event_name": "error", key: after}},
+    ]
     with pytest.raises(TransitionError) as error:
         revise(paused(goals=goals), {"goals": sent})
     assert [problem.field for problem in error.value.problems] == [f"goals[1].config.{key}"]
@@ -202,3 +205,28 @@ def test_a_secondary_goal_can_change_what_it_counts() -> None:
     goals = (a_goal(), a_goal(id="goal_2", is_primary=False))
     change = {"goals": [{"id": "goal_1"}, {"id": "goal_2", "config": {"event_name": "other"}}]}
     assert revise(paused(goals=goals), change).goals[1].config == {"event_name": "other"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        ({"numerator": "value"}, "goals[1].config.numerator"),
+        ({"denominator": {"event_name": "order"}}, "goals[1].config.denominator"),
+        ({"denominator": {"event_name": "cart", "measure": "value"}}, "goals[1].config.denominator"),
+    ],
+)
+def test_neither_part_of_a_ratio_can_change(changed: dict[str, Any], field: str) -> None:
+    config: dict[str, Any] = {
+        "event_name": "click",
+        "measure": "ratio",
+        "denominator": {"event_name": "cart"},
+    }
+    goals = (a_goal(), a_goal(id="goal_2", name="Clicks", is_primary=False, config=config))
+    sent: list[dict[str, Any]] = [{"id": "goal_1"}, {"id": "goal_2", "config": {**config, **changed}}]
+    with pytest.raises(TransitionError) as error:
+        revise(paused(goals=goals), {"goals": sent})
+    assert [problem.field for problem in error.value.problems] == [field]
+    # The same with its defaults said is no change.
+    same = {"goal_type": "custom_event", "event_name": "cart", "measure": "count"}
+    sent[1]["config"] = {**config, "numerator": "count", "denominator": same}
+    assert revise(paused(goals=goals), {"goals": sent}).goals[1].measure == "ratio"

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from engine.design.goals import CONFIG_KEYS, REQUIRED_KEYS
+from engine.design.event_selection import REQUIRED_KEYS
+from engine.design.goals import CONFIG_KEYS
 from engine.design.vocabulary import GoalType, words
 from engine.errors import InvalidDesignError
 from tests.builders import a_goal

@@ -46,3 +46,4 @@ def test_only_conversions_funnels_and_revenue_are_plain() -> None:
             InvalidEvidenceError, match="it takes conversions, funnels and revenue: leave out"
         ):
             require_plain(kinds_of({"d": kind}), "it")
+    require_plain({"d": Ratio("x", "y"), "e": "count"}, "it", besides=("count", "ratios"))

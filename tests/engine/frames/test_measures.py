@@ -241,8 +241,12 @@ def test_goals_that_do_not_fit_their_columns_are_refused(goals: Any, message: st
     ({"caps": {"ctr": 95}}, "so it has neither orders nor a cap"),
     ({"caps": {"pages": 10}}, "from 50 to 100"),
     ({"orders": {"pages": "clicks"}}, "make the ratio a goal of its own"),
-    ({"weight_epochs": [(None, {})]}, "leave out 'ctr', which is of the kind ratio"),
 ])  # fmt: skip
 def test_settings_that_do_not_fit_a_measure_are_refused(more: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidEvidenceError, match=message):
         compared(readers(50), {"pages": "count", "ctr": Ratio("clicks", "pages")}, **more)
+
+
+def test_changed_weights_and_means_are_refused() -> None:
+    with pytest.raises(InvalidEvidenceError, match="leave out 'load', which is of the kind mean"):
+        compared(readers(50), {"load": "mean"}, weight_epochs=[(None, {})])

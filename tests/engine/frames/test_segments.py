@@ -165,6 +165,6 @@ def test_few_values_say_how_many_are_required() -> None:
 def test_goals_that_not_every_visitor_has_are_refused(kind: str) -> None:
     goals: dict[str, Any] = {"bought": kind}
     with pytest.raises(
-        InvalidEvidenceError, match="takes conversions, funnels and revenue, count, value: leave"
+        InvalidEvidenceError, match="takes conversions, funnels and revenue, count, value, ratios: leave"
     ):
         analyze_frame_segments(drawn(200), segments=["plan"], control="old", goals=goals)

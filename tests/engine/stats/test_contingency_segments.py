@@ -7,9 +7,10 @@ from engine.stats.contingency import (
     lift_of_log_odds,
     log_odds_ratios,
     moments_without,
+    pairs_without,
     relative_effects,
 )
-from engine.stats.moments import Moments
+from engine.stats.moments import Moments, PairedMoments
 
 
 def test_log_odds_ratio_is_statsmodels_with_a_half_in_each_cell() -> None:
@@ -44,6 +45,17 @@ def test_taking_a_part_away_undoes_merging_it() -> None:
     np.testing.assert_allclose(left.m2, rest.m2, rtol=1e-6)
     nobody = moments_without(rest, rest)
     assert nobody.n.sum() == nobody.m2.sum() == 0
+
+
+def test_taking_pairs_away_undoes_merging_them() -> None:
+    rng = np.random.default_rng(5)
+    of_parts = [rng.normal(100 + place, 3, (2, 4, 30 + place)) for place in range(2)]
+    part, rest = (PairedMoments.of(x, x + y) for x, y in of_parts)
+    left = pairs_without(part, part.merge(rest))
+    for name in ("n", "mean_x", "mean_y", "m2_x", "m2_y", "co"):
+        np.testing.assert_allclose(getattr(left, name), getattr(rest, name), rtol=1e-9)
+    nobody = pairs_without(rest, rest)
+    assert nobody.n.sum() == nobody.co.sum() == 0
 
 
 def test_a_log_odds_ratio_means_the_lift_that_made_it() -> None:

@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -29,6 +29,7 @@ class Person:
     before: dict[str, float] = field(default_factory=lambda: defaultdict(int))
     purchases: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     amounts: dict[str, list[tuple[datetime, float]]] = field(default_factory=lambda: defaultdict(list))
+    denominators: dict[str, list[tuple[datetime, float]]] = field(default_factory=lambda: defaultdict(list))
 
 
 @dataclass
@@ -72,7 +73,8 @@ def tally(
         found[visitor] = Person(first, set().union(*by_device.values()), by_device)
     clean = {visitor: person for visitor, person in found.items() if len(person.variants) == 1}
     for goal in experiment.goals:
-        _convert(_Counting(goal, experiment, project), once, person_of, clean)
+        count = _divide if goal.measure == "ratio" else _convert
+        count(_Counting(goal, experiment, project), once, person_of, clean)
     several = [any(len(seen) > 1 for seen in found[one].by_device.values()) for one in found.keys() - clean]
     return Tally(list(clean.values()), sum(several), len(several) - sum(several), bots)
 
@@ -144,6 +146,34 @@ class _Counting(NamedTuple):
     goal: Goal
     experiment: Experiment
     project: Project
+
+
+def _divide(
+    counting: _Counting,
+    once: Iterable[EventRow],
+    person_of: Callable[[EventRow], str],
+    people: dict[str, Person],
+) -> None:
+    """Count a ratio as two goals: the numerator's amounts, and the denominator's, which are conversions."""
+    goal = counting.goal
+    config = {key: value for key, value in goal.tracking.items() if key not in {"numerator", "denominator"}}
+    above = replace(goal, config={**config, "measure": goal.tracking["numerator"]})
+    below_config = dict(goal.tracking["denominator"])
+    goal_type = below_config.pop("goal_type")
+    window = {key: config[key] for key in ("window",) if key in config}
+    below = replace(goal, goal_type=goal_type, config={**below_config, **window})
+    if not all(
+        below.tracking.get(key) == goal.tracking.get(key) for key in ("event_name", "url", "selector")
+    ):
+        below = replace(below, id="not of this ratio")
+    _convert(counting._replace(goal=above), once, person_of, people)
+    apart = {visitor: Person(one.first, one.variants, one.by_device) for visitor, one in people.items()}
+    _convert(counting._replace(goal=below), once, person_of, apart)
+    for visitor, person in people.items():
+        person.converted.pop(goal.id, None)
+        person.denominators[goal.id] = apart[visitor].amounts[below.id]
+        if below.id in apart[visitor].converted:
+            person.converted[goal.id] = apart[visitor].converted[below.id]
 
 
 def _convert(

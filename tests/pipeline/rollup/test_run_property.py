@@ -53,6 +53,29 @@ def goals(prefix: str, value_param: str, **of_revenue: Any) -> tuple[Goal, ...]:
         ("ga4_event", {"event_name": "purchase", "value_param": value_param}),
         ("custom_event", {"event_name": "purchase", "measure": "count", "window": 1}),
         ("ga4_event", {"event_name": "purchase", "measure": "value", "value_param": value_param}),
+        (
+            "custom_event",
+            {
+                "event_name": "purchase",
+                "measure": "ratio",
+                "numerator": "value",
+                "window": 4,
+                "denominator": {"event_name": "purchase"},
+            },
+        ),
+        (
+            "click",
+            {
+                "selector": "#buy",
+                "measure": "ratio",
+                "denominator": {
+                    "goal_type": "ga4_event",
+                    "event_name": "purchase",
+                    "measure": "value",
+                    "value_param": value_param,
+                },
+            },
+        ),
     ]
     return tuple(
         Goal(id=f"{prefix}_{number}", name=str(number), goal_type=kind, config=config, is_primary=number == 0)
@@ -175,6 +198,7 @@ def compare(
     conversions: Counter[Any] = Counter()
     cents: Counter[Any] = Counter()
     amounts: dict[Any, float] = defaultdict(float)
+    denominators: dict[Any, float] = defaultdict(float)
     totals: dict[Any, list[int]] = {}
     for person in wanted.people:
         (variant,) = person.variants
@@ -187,8 +211,9 @@ def compare(
             for moment, amount in orders:
                 cents[local_date(moment, project), goal.id, variant] += amount
             totals.setdefault((goal.id, variant), []).append(sum(amount for _, amount in orders))
-            for moment, taken in person.amounts.get(goal.id, []):
-                amounts[local_date(moment, project), goal.id, variant] += taken
+            for summed, by_goal in ((amounts, person.amounts), (denominators, person.denominators)):
+                for moment, taken in by_goal.get(goal.id, []):
+                    summed[local_date(moment, project), goal.id, variant] += taken
     for v, variant in enumerate(one.id for one in experiment.variants):
         assert observed.daily.visitors[:, v].tolist() == [visitors[day, variant] for day in days]
         assert observed.visitors[v] == sum(visitors[day, variant] for day in days)
@@ -199,15 +224,25 @@ def compare(
             assert observed.daily.revenue_cents[:, g, v].tolist() == [
                 cents[day, goal_id, variant] for day in days
             ]
-            if is_measured(experiment.goals[g]):
-                assert observed.daily.amounts is not None
-                wanted_amounts = [amounts[day, goal_id, variant] for day in days]
-                np.testing.assert_allclose(observed.daily.amounts[:, g, v], wanted_amounts, rtol=1e-12)
+            agree_by_day(
+                observed,
+                experiment.goals[g],
+                (g, v),
+                [[by_day[day, goal_id, variant] for day in days] for by_day in (amounts, denominators)],
+            )
             values = np.array(totals.get((goal_id, variant), []), float)
             assert observed.revenue.n[g, v] == values.size
             np.testing.assert_allclose(observed.revenue.total[g, v], values.sum(), atol=1e-6)
             spread = ((values - values.mean()) ** 2).sum() if values.size else 0.0
             np.testing.assert_allclose(observed.revenue.m2[g, v], spread, rtol=1e-12, atol=1e-3)
+
+
+def agree_by_day(observed: Evidence, goal: Goal, cell: tuple[int, int], wanted: list[list[float]]) -> None:
+    """Compare the amounts of a goal by day, and the denominators of a ratio."""
+    kept = [observed.daily.amounts, observed.daily.denominators]
+    for daily, values in zip(kept[: is_measured(goal) + (goal.measure == "ratio")], wanted, strict=False):
+        assert daily is not None
+        np.testing.assert_allclose(daily[:, *cell], values, rtol=1e-12)
 
 
 def compare_values(
@@ -239,6 +274,10 @@ def compare_values(
             if is_revenue:
                 agree(observed.values.orders, (g, v), d, y)
                 agree(observed.values.before_orders, (g, v), z, d)
+            elif goal.measure == "ratio":
+                below = [below_of(one, goal) for one in them]
+                agree(observed.values.orders, (g, v), below, y)
+                agree(observed.values.before_orders, (g, v), z, below)
             else:
                 assert observed.values.orders.n[g, v] == 0
 
@@ -248,7 +287,10 @@ def compare_amounts(observed: Evidence, people: list[Person], experiment: Experi
     assert observed.values is not None
     for g, goal in enumerate(experiment.goals):
         for v, variant in enumerate(experiment.variants):
-            done = [value_of(one, goal) for one in people if one.variants == {variant.id}]
+            them = [one for one in people if one.variants == {variant.id}]
+            done = [value_of(one, goal) for one in them]
+            if goal.measure == "ratio":
+                agree(observed.values.orders, (g, v), [below_of(one, goal) for one in them], done)
             if is_measured(goal):
                 wanted = Moments.of(np.array(done, float))
                 for name in ("n", "mean", "m2", "m3"):
@@ -264,6 +306,10 @@ def value_of(person: Person, goal: Goal) -> float:
     if is_measured(goal):
         return float(sum(amount for _, amount in person.amounts.get(goal.id, [])))
     return spent(person, goal) if goal.goal_type == "revenue" else float(goal.id in person.converted)
+
+
+def below_of(person: Person, goal: Goal) -> float:
+    return float(sum(amount for _, amount in person.denominators.get(goal.id, [])))
 
 
 def spent(person: Person, goal: Goal) -> float:

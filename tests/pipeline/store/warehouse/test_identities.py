@@ -127,6 +127,7 @@ def test_an_export_has_a_row_of_the_person_with_the_first_visitor_id(shop: Shop,
         goal_ids=[],
         segment={},
         units={},
+        units_of_denominators={},
     )
     with shop.store.warehouse.transaction() as cursor:
         write_visitors(cursor, export, "parquet", tmp_path / "visitors.parquet")

@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from pipeline.rollup.repeated_orders import find_repeated_orders
+from pipeline.rollup.goals.repeated_orders import find_repeated_orders
 from pipeline.store.warehouse.events import SENDER_BITS
 
 RULES = pl.DataFrame(

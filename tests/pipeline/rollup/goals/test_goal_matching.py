@@ -1,6 +1,6 @@
 import polars as pl
 
-from pipeline.rollup.goal_matching import match_goals, matched_fields, number_matches, number_rules
+from pipeline.rollup.goals.goal_matching import match_goals, matched_fields, number_matches, number_rules
 from tests.builders import a_goal, an_experiment
 
 EXPERIMENT = an_experiment(goals=(a_goal(config={"event_name": "purchase"}),))

@@ -8,23 +8,35 @@ import polars as pl
 
 from engine.currencies import MAX_MINOR_UNITS
 from engine.design.experiment import Goal
-from engine.design.vocabulary import Measure
+from engine.design.vocabulary import Summed
 from pipeline.store.warehouse.events import SENDER_BITS
 
 # Values have four decimals, and lie within MAX_MINOR_UNITS of such units: their sums do not overflow.
 VALUE_UNIT: Final = 10_000
-# Measures that sum up an amount of each event, and the integer that stands for 1.
-UNITS: Final[Mapping[Measure, int]] = MappingProxyType({"count": 1, "value": VALUE_UNIT})
+# What amounts of events are, and the integer that stands for 1.
+UNITS: Final[Mapping[Summed, int]] = MappingProxyType({"count": 1, "value": VALUE_UNIT})
+
+
+def summed_by(goal: Goal) -> Summed | None:
+    """Return what the goal, or the numerator of a ratio, sums up of its events; None for other goals."""
+    named = goal.tracking["numerator"] if goal.measure == "ratio" else goal.measure
+    return next((summed for summed in UNITS if summed == named), None)
 
 
 def unit_of_amounts(goal: Goal) -> int | None:
     """Return the integer that stands for an amount of 1; None for a goal without amounts."""
-    return UNITS.get(goal.measure)
+    summed = summed_by(goal)
+    return None if summed is None else UNITS[summed]
+
+
+def unit_of_denominators(goal: Goal) -> int | None:
+    """Return the integer that stands for 1 in the denominator of a ratio; None for other goals."""
+    return UNITS[goal.tracking["denominator"]["measure"]] if goal.measure == "ratio" else None
 
 
 def units_of_cent(goal: Goal, minor_units: int) -> int | None:
     """Return the units of a value that a minor unit of money is worth; None for goals without values."""
-    return VALUE_UNIT // minor_units if goal.measure == "value" else None
+    return VALUE_UNIT // minor_units if summed_by(goal) == "value" else None
 
 
 def count_money(hits: pl.LazyFrame) -> pl.LazyFrame:
@@ -60,3 +72,8 @@ def amount_of_event() -> pl.Expr:
 def units_of(goals: Iterable[Goal]) -> dict[str, int]:
     """Map the ids of goals with amounts to the integers that stand for an amount of 1."""
     return {goal.id: unit for goal in goals if (unit := unit_of_amounts(goal)) is not None}
+
+
+def units_of_denominators(goals: Iterable[Goal]) -> dict[str, int]:
+    """Map the ids of ratios to the integers that stand for 1 in their denominators."""
+    return {goal.id: unit for goal in goals if (unit := unit_of_denominators(goal)) is not None}

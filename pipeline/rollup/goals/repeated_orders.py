@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from pipeline.rollup.goal_money import count_money
+from pipeline.rollup.goals.goal_money import count_money
 from pipeline.store.warehouse.events import TRUSTED_BITS
 
 _TRANSACTION = ("rule", "transaction_key")

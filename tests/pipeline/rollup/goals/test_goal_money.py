@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from pipeline.rollup.goal_money import count_money
+from pipeline.rollup.goals.goal_money import count_money
 from pipeline.store.warehouse.events import SENDER_BITS
 
 HIT = {

@@ -1,6 +1,6 @@
 """Matching of events to goals, once per distinct signature of events and distinct rule of goals."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import compress
 from typing import Final
 
@@ -11,6 +11,7 @@ from engine.design.experiment import Experiment, Goal
 from engine.design.pages import matching_urls
 from engine.design.vocabulary import GoalType, UrlMatchType, words
 from pipeline.events.schema import CONVERSION, EVENT_TYPES, MATCHED_BY
+from pipeline.rollup.goals.counted_goals import counted_goals
 
 # Besides conversions, which any goal can have: the tracked events that a goal of each type counts.
 TRACKED_AS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -19,9 +20,9 @@ TRACKED_AS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def matched_fields(experiments: Iterable[Experiment]) -> dict[str, tuple[str, ...]]:
+def matched_fields(experiments: Sequence[Experiment]) -> dict[str, tuple[str, ...]]:
     """Map each type of events that some goal counts to the fields that goals are compared with."""
-    tracked = {kind for goal in goals_of(experiments) for kind in TRACKED_AS[goal.goal_type]}
+    tracked = {kind for one in counted_goals(experiments) for kind in TRACKED_AS[one.goal.goal_type]}
     return {kind: MATCHED_BY[kind] for kind in sorted(tracked | {CONVERSION})}
 
 
@@ -102,8 +103,3 @@ def _matches(goal: Goal, urls: _UrlMatches) -> pl.Expr:
     # A conversion that names a goal is of that goal only, whatever else it is called.
     by_name = is_tracked | (is_conversion & pl.col("goal_id").is_null())
     return by_id | (by_name & pl.col("event_name").eq(tracking["event_name"]))
-
-
-def goals_of(experiments: Iterable[Experiment]) -> Iterator[Goal]:
-    """List the goals of the experiments in order."""
-    return (goal for experiment in experiments for goal in experiment.goals)

@@ -1,0 +1,62 @@
+"""Goals that events are counted for: those of experiments, and the denominators of their ratios."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from engine.design.experiment import Experiment, Goal
+
+# Events that name a goal by its id are of an existing one, so never of this.
+_UNNAMED = "denominator"
+_EVENT_KEYS = ("url", "match_type", "selector", "event_name")
+
+
+class CountedGoal(NamedTuple):
+    """A goal to count events for, by the positions of its `experiment` and of itself among the goals there.
+
+    A denominator is a goal of its own, at the place of its ratio. `has_denominator` marks the ratio, whose
+    own events are the numerator.
+    """
+
+    experiment: int
+    place: int
+    goal: Goal
+    is_denominator: bool
+    has_denominator: bool
+
+
+def counted_goals(experiments: Sequence[Experiment]) -> list[CountedGoal]:
+    """List the goals of the experiments in order, each followed by its denominator, if it has one."""
+    return [
+        counted
+        for number, experiment in enumerate(experiments)
+        for place, goal in enumerate(experiment.goals)
+        for counted in _counted(number, place, goal)
+    ]
+
+
+def denominator_of(goal: Goal) -> Goal | None:
+    """Return the denominator of a ratio as a goal; None for other goals.
+
+    It counts the conversions that name the goal by its id, too, where both select the same events.
+    """
+    if goal.measure != "ratio":
+        return None
+    given = goal.tracking["denominator"]
+    config = {key: value for key, value in given.items() if key != "goal_type"}
+    one = Goal(id=_UNNAMED, name=goal.name, goal_type=given["goal_type"], config=config)
+    is_same = one.goal_type == goal.goal_type and _events_of(one) == _events_of(goal)
+    window = {"window": goal.tracking["window"]} if "window" in goal.tracking else {}
+    identity = goal.id if is_same else _UNNAMED
+    return Goal(id=identity, name=goal.name, goal_type=one.goal_type, config={**config, **window})
+
+
+def _counted(number: int, place: int, goal: Goal) -> Iterator[CountedGoal]:
+    denominator = denominator_of(goal)
+    yield CountedGoal(number, place, goal, is_denominator=False, has_denominator=denominator is not None)
+    if denominator is not None:
+        yield CountedGoal(number, place, denominator, is_denominator=True, has_denominator=False)
+
+
+def _events_of(goal: Goal) -> dict[str, object]:
+    """Return the keys that select the goal's events."""
+    return {key: goal.tracking[key] for key in _EVENT_KEYS if key in goal.tracking}

@@ -1,0 +1,86 @@
+"""Events that count for a visitor and a goal, with what each adds to the outcome."""
+
+from typing import Final
+
+import polars as pl
+
+from pipeline.rollup.counting_rules import LEFT_OUT
+from pipeline.rollup.goals.goal_money import amount_of_event, count_money
+from pipeline.store.warehouse.visitors import AMOUNTS, DENOMINATORS
+
+VISITOR: Final = ("experiment", "visitor_key")
+# More than there are numbers of goals and of their amounts.
+GOALS: Final = 256
+
+
+def events_of_exposed(
+    hits: pl.DataFrame,
+    exposed: pl.DataFrame,
+    goals: pl.DataFrame,
+    repeated_orders: pl.DataFrame,
+) -> pl.DataFrame:
+    """List the events that count for a visitor and a goal, with what each adds to the outcome.
+
+    `place` is one number for both, as grouping by one column takes half the time.
+    """
+    visitors = (
+        exposed.lazy()
+        .with_row_index("row")
+        .filter(pl.col("variant") < min(LEFT_OUT))
+        .select("row", *VISITOR, "first_exposed_at")
+    )
+    since = pl.col("occurred_at") - pl.col("first_exposed_at")
+    is_before = since < 0
+    in_time = count_money(
+        hits.lazy()
+        .join(visitors, on="visitor_key")
+        .join(goals.lazy(), on=["match", "experiment"])
+        .filter(since.is_between(0, pl.col("window_us")) | since.is_between(-pl.col("before_us"), -1))
+        .with_columns(pl.col("cents").alias("units"))
+    ).join(repeated_orders.lazy(), on=["rule", "seq"], how="anti")
+    is_counted = ~is_before & ~pl.col("is_denominator")
+    events = in_time.select(
+        _place(0),
+        *("occurred_at", "is_revenue"),
+        pl.when(is_counted).then("cents").otherwise(0).alias("cents"),
+        pl.when(is_counted & (pl.col("cents") != 0)).then("sender").otherwise(0).alias("money_senders"),
+        _converted_at(is_before),
+        pl.when(is_before).then(_pre_period_value()).otherwise(0).alias("before"),
+    )
+    if goals["has_amounts"].any():
+        amount = amount_of_event()
+        numerator = pl.when(~pl.col("is_denominator")).then(amount).otherwise(0)
+        events = pl.concat([events, _amounts(in_time.filter("has_amounts"), AMOUNTS, numerator, is_before)])
+        if goals["is_denominator"].any():
+            denominators = in_time.filter("is_denominator")
+            events = pl.concat([events, _amounts(denominators, DENOMINATORS, amount, is_before)])
+    return events.collect(engine="streaming")
+
+
+def _amounts(in_time: pl.LazyFrame, numbered: int, amount: pl.Expr, is_before: pl.Expr) -> pl.LazyFrame:
+    """List an `amount` of each event, which adds up in the pre-period, too, like revenue."""
+    return in_time.select(
+        _place(numbered),
+        "occurred_at",
+        pl.lit(value=True).alias("is_revenue"),
+        pl.when(~is_before).then(amount).otherwise(0).alias("cents"),
+        pl.lit(0, pl.UInt8).alias("money_senders"),
+        _converted_at(is_before),
+        pl.when(is_before).then(amount).otherwise(0).alias("before"),
+    )
+
+
+def _place(numbered: int) -> pl.Expr:
+    """Number the visitor and the goal of an event; amounts are of the goal `numbered` so many more."""
+    return (pl.col("row").cast(pl.UInt64) * GOALS + pl.col("goal") + numbered).alias("place")
+
+
+def _converted_at(is_before: pl.Expr) -> pl.Expr:
+    """Take the time of an event that is a conversion; events of a numerator are none."""
+    is_conversion = ~is_before & ~pl.col("is_refund") & ~pl.col("has_denominator")
+    return pl.when(is_conversion).then("occurred_at").alias("at")
+
+
+def _pre_period_value() -> pl.Expr:
+    """Value of an event before the first exposure: cents for revenue, otherwise 1, or 0 for a refund."""
+    return pl.when("is_revenue").then("cents").otherwise((~pl.col("is_refund")).cast(pl.Int64))
