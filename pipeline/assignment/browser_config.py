@@ -4,7 +4,7 @@ Everybody can read it.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from engine.design.project import Project
 from engine.design.variants import Variant
 from pipeline.assignment.decide import SERVED
 from pipeline.events.attributes import Client
+from pipeline.rollup.goals.counted_goals import counted_goals
 
 SCHEMA: Final = 1
 # Targeting fields that the server derives from a request, and a script cannot, or not alike.
@@ -105,13 +106,13 @@ def _integrations_of(project: Project) -> dict[str, Any]:
     return {"ga4": ga4["measurement_id"] if ga4["enabled"] else None, "gtm": gtm["enabled"]}
 
 
-def _tracked(experiments: Iterable[Experiment], goal_type: str) -> Iterator[Mapping[str, Any]]:
-    """Yield what each goal of a type tracks."""
-    goals = (goal for experiment in experiments for goal in experiment.goals)
+def _tracked(experiments: Sequence[Experiment], goal_type: str) -> Iterator[Mapping[str, Any]]:
+    """Yield what each goal of a type tracks, and each denominator of a ratio."""
+    goals = (counted.goal for counted in counted_goals(experiments))
     return (goal.tracking for goal in goals if goal.goal_type == goal_type)
 
 
-def _ga4_events_of(experiments: Iterable[Experiment]) -> list[dict[str, Any]]:
+def _ga4_events_of(experiments: Sequence[Experiment]) -> list[dict[str, Any]]:
     events = {(goal["event_name"], goal.get("value_param")) for goal in _tracked(experiments, "ga4_event")}
     return [
         {"event_name": name, "value_param": parameter}

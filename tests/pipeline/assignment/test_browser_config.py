@@ -161,6 +161,18 @@ def test_selectors_and_events_of_goals_are_told_once() -> None:
     ]
 
 
+def test_browsers_send_the_events_of_denominators_too() -> None:
+    denominator = {"goal_type": "ga4_event", "event_name": "view_item"}
+    config = {"selector": "#buy", "measure": "ratio", "denominator": denominator}
+    clicks = a_goal(id="g1", goal_type="click", config=config)
+    denominator = {"goal_type": "click", "selector": "#see"}
+    config = {"event_name": "buy", "measure": "ratio", "denominator": denominator}
+    bought = a_goal(id="g2", is_primary=False, config=config)
+    found = browser_config(PROJECT, [a_live(goals=(clicks, bought))], sdk_key="pk")
+    assert found["clicks"] == ["#buy", "#see"]
+    assert found["ga4_events"] == [{"event_name": "view_item", "value_param": None}]
+
+
 def texts_in(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         value = [*value, *value.values()]
