@@ -73,6 +73,9 @@ def _minimized(machine: Machine) -> Automaton:
     count = 0
     while count != len(set(groups)):
         count = len(set(groups))
+        # Groups are divided further, never merged.
+        if count > MAX_STATES:
+            raise TooLargeError
         numbers: dict[tuple[int, ...], int] = {}
         groups = [
             numbers.setdefault(
@@ -91,7 +94,7 @@ def _minimized(machine: Machine) -> Automaton:
         for place in range(machine.width)
     ]
     distinct = {column: number for number, column in enumerate(dict.fromkeys(columns))}
-    if count > MAX_STATES or count * len(distinct) > MAX_CELLS:
+    if count * len(distinct) > MAX_CELLS:
         raise TooLargeError
     starts, classes = _merged_ranges(machine, [distinct[column] for column in columns])
     table = tuple(column[group] for group in range(count) for column in distinct)
