@@ -24,6 +24,7 @@ from pipeline.assignment.project_cache import ProjectCache
 from pipeline.assignment.visits import StoredVisits
 from pipeline.encryption_key import derive_secret, open_cipher
 from pipeline.events.address_keys import AddressKey, address_keys
+from pipeline.events.request_headers.location import Locations
 from pipeline.jobs.scheduler import Scheduler
 from pipeline.results.exports import Exports
 from pipeline.services import PipelineServices, open_pipeline
@@ -54,6 +55,7 @@ class Services(PipelineServices):
     turns: Turns
     encoded_bodies: EncodedBodies
     snippet_verification: SnippetVerification
+    locations: Locations
 
     def admission(self, request: Request) -> OwnAdmission:
         """Begin the admission of a request to the SDK endpoints."""
@@ -66,6 +68,9 @@ def open_services(
 ) -> Iterator[Services]:
     """Open the pipeline and start its jobs; stop and close everything in reverse order at the end."""
     with open_pipeline(settings, lock=lock, accept_loss=accept_loss) as pipeline, ExitStack() as stack:
+        # First, since a wrong file ends the start.
+        locations = Locations(settings.geoip_file)
+        stack.callback(locations.close)
         # This process alone owns the store: a claim without a reply is of a process that has ended.
         pipeline.catalog.idempotency_keys.release_all()
         scheduler = Scheduler(pipeline)
@@ -110,4 +115,5 @@ def open_services(
             turns=Turns(),
             encoded_bodies=EncodedBodies(),
             snippet_verification=SnippetVerification(pipeline.catalog),
+            locations=locations,
         )

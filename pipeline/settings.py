@@ -38,6 +38,12 @@ class Settings(BaseSettings):
         "commas; empty for none.",
     )
 
+    geoip_file: Path | None = Field(
+        None,
+        description="File in the format of MaxMind DB, such as GeoLite2-City.mmdb, that tells the country, "
+        "region and city of a network address; read at the start.",
+    )
+
     collectors: int = Field(
         0,
         ge=0,

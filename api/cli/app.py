@@ -47,6 +47,7 @@ EXPECTED_FAILURES: Final = {
     "api.cli.console": "CommandError",
     "engine.errors": "EngineError",
     "pipeline.disk_space": "DiskFullError",
+    "pipeline.events.request_headers.location": "LocationFileError",
     "pipeline.encryption_key": "SecretsKeyError",
     "pipeline.imports.imported_experiment": "ImportRefusedError",
     "pipeline.sources.definition_files": "InvalidSourceError",

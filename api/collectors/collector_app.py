@@ -22,6 +22,7 @@ from api.sdk.track import answer_conversions, answer_events
 from pipeline.assignment.project_cache import ProjectCache
 from pipeline.encryption_key import derive_secret
 from pipeline.events.address_keys import AddressKey, address_keys
+from pipeline.events.request_headers.location import Locations
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
 
@@ -44,6 +45,7 @@ class CollectorServices:
     address_key: AddressKey
     turns: Turns
     snippet_verification: SnippetVerification
+    locations: Locations
     owner: OwnerLink
 
     def admission(self, request: Request) -> RemoteAdmission:
@@ -61,6 +63,7 @@ def collector_services(settings: Settings, catalog: Catalog, owner: OwnerLink) -
         address_key=address_keys(derive_secret(settings, b"address_key")),
         turns=Turns(),
         snippet_verification=SnippetVerification(catalog),
+        locations=Locations(settings.geoip_file),
         owner=owner,
     )
 

@@ -8,12 +8,14 @@ from typing import Final
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
-from pipeline.events.attributes import COUNTRY_HEADERS, REGION_HEADERS
+from pipeline.events.request_headers.location import CITY_HEADERS, COUNTRY_HEADERS, REGION_HEADERS
 
 FORWARDED_FOR: Final = b"x-forwarded-for"
 FORWARDED_PROTO: Final = b"x-forwarded-proto"
 # Headers about the visitor that any client can write, and only a proxy may.
-LOCATION_HEADERS: Final = frozenset(name.encode() for name in (*COUNTRY_HEADERS, *REGION_HEADERS))
+LOCATION_HEADERS: Final = frozenset(
+    name.encode() for name in (*COUNTRY_HEADERS, *REGION_HEADERS, *CITY_HEADERS)
+)
 REPORTED: Final = LOCATION_HEADERS | {FORWARDED_FOR, FORWARDED_PROTO}
 SCHEMES: Final = frozenset({"http", "https"})
 # A chain is read from its end; a longer one is the work of the client.

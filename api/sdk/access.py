@@ -20,7 +20,7 @@ from pipeline.assignment.project_cache import CachedProject
 from pipeline.assignment.snippet import is_own_page
 from pipeline.clock import utc_now
 from pipeline.events.attributes import UNKNOWN_CLIENT, Client
-from pipeline.events.consent import missing_consent
+from pipeline.events.request_headers.consent import missing_consent
 from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.warehouse.events import Sender
 
@@ -57,6 +57,8 @@ class SdkRequest(msgspec.Struct, Generic[BodyT], frozen=True):
     sender: Sender
     admission: Admission
     client: Client = UNKNOWN_CLIENT
+    city: str | None = None
+    accept_language: str | None = None
     # The visitor's network address, and its keyed hash.
     address: str | None = None
     address_key: int | None = None
@@ -103,12 +105,15 @@ async def read_request(
     # An address that has used up its quota is refused before its body is read.
     admission.require_room(address_key)
     await admission.confirm(_declared_size(request))
+    location = services.locations.locate(request.headers, address)
     return SdkRequest(
         cached,
         await read(admission.count_bytes),
         "browser",
         admission,
-        Client.of_headers(request.headers),
+        Client.of_headers(request.headers, location),
+        location.city,
+        request.headers.get("accept-language"),
         address,
         address_key,
         cached.excludes(address),

@@ -13,6 +13,7 @@ from engine.design.assignment import Exclusion
 from pipeline.assignment.project_cache import CachedProject, ProjectCache
 from pipeline.events.address_keys import AddressKey
 from pipeline.events.decode import DecodedEvents
+from pipeline.events.request_headers.location import Locations
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
 
@@ -71,6 +72,10 @@ class SdkServices(Protocol):
     @property
     def address_key(self) -> AddressKey:
         """Hashes of network addresses."""
+
+    @property
+    def locations(self) -> Locations:
+        """Locations of visitors."""
 
     @property
     def snippet_verification(self) -> SnippetVerification:

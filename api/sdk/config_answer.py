@@ -50,7 +50,7 @@ async def answer_config(request: Request) -> Response:
     configuration = await configuration_of(cached, sdk_key, with_definitions=is_server)
     return await cacheable(
         request,
-        configuration.encoded(received.client),
+        configuration.encoded(received.client, received.city),
         services.encoded_bodies,
         media_type="application/json",
         headers={"Cache-Control": PRIVATE if is_server else configuration.cache_control, "Vary": VARY},

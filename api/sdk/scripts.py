@@ -10,6 +10,7 @@ from typing import Any, Final, ParamSpec
 from fastapi import Request, Response
 
 from api.errors import ANSWERED, ERROR_CODES, ApiError, api_error
+from api.middleware.proxies import client_address
 from api.sdk.access import INACTIVE, project_of_key
 from api.sdk.script_files import PREVIEW, TARGETING, has_part, read_script, snippet_script
 from api.sdk.sending_page import page_of
@@ -66,7 +67,8 @@ async def answer_snippet(request: Request, sdk_key: str) -> Response:
     cached = await _served_project(request, services, sdk_key)
     await services.snippet_verification.see(cached, page_of(request))
     configuration = await configuration_of(cached, sdk_key, targets_in_browser=has_part(TARGETING))
-    encoded = configuration.encoded(Client.of_headers(request.headers))
+    location = services.locations.locate(request.headers, client_address(request))
+    encoded = configuration.encoded(Client.of_headers(request.headers, location), location.city)
     return await _script(
         request, services, snippet_script(configuration.content, encoded), configuration.cache_control
     )

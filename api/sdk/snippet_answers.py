@@ -37,9 +37,9 @@ class Configuration:
         """The caches that may keep an answer with it."""
         return PRIVATE if self.is_private else PUBLIC
 
-    def encoded(self, client: Client) -> bytes:
+    def encoded(self, client: Client, city: str | None) -> bytes:
         """Return the JSON for a client."""
-        facts = facts_of(client) if self.is_private else None
+        facts = facts_of(client, city) if self.is_private else None
         key = tuple(facts.values()) if facts else ()
         if key not in self._encoded:
             if len(self._encoded) >= _MOST_FACTS:

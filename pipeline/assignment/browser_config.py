@@ -20,7 +20,7 @@ from pipeline.rollup.goals.counted_goals import counted_goals
 
 SCHEMA: Final = 1
 # Targeting fields that the server derives from a request, and a script cannot, or not alike.
-FACTS: Final = ("country", "region", "device_type", "browser", "os")
+FACTS: Final = ("country", "region", "city", "device_type", "browser", "os")
 
 
 def browser_config(
@@ -58,12 +58,13 @@ def browser_config(
     }
 
 
-def facts_of(client: Client) -> dict[str, Any]:
-    """Collect what the headers of a request say about its visitor; None where unknown."""
+def facts_of(client: Client, city: str | None) -> dict[str, Any]:
+    """Collect what a request says about its visitor; None where unknown."""
     device = client.device
     return {
         "country": client.country,
         "region": client.region,
+        "city": city,
         "device_type": device.device_type,
         "browser": device.browser,
         "os": device.os,

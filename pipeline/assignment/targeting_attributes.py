@@ -15,20 +15,22 @@ _KEYED_FIELDS: Final = {
     "query_param": ("query_param", "query_params"),
     "cookie": ("cookie", "cookies"),
 }
-_PASSED_ON: Final = ("city", "language", "referrer")
 _NO_TARGETING: Final = frozenset({"is_bot", "custom", "header_fields"})
 _WEEKDAYS: Final = words(Weekday)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visitor:
-    """A visitor on a page, with the attributes that the sender gives and the client of the request."""
+    """A visitor on a page, with the attributes that the sender gives and what the request tells."""
 
     visitor_id: str
     user_id: str | None
     url: str | None
     attributes: Mapping[str, Any]
     client: Client
+    # By the request, where a browser sends it.
+    city: str | None = None
+    language: str | None = None
 
 
 def targeting_attributes(visitor: Visitor, *, timezone: str, now: datetime) -> dict[str, Any]:
@@ -41,7 +43,9 @@ def targeting_attributes(visitor: Visitor, *, timezone: str, now: datetime) -> d
     segments = segments_of(given, visitor.url, visitor.client)
     return {
         **{name: segments.get(name) for name in segments if name not in _NO_TARGETING},
-        **{name: given.get(name) for name in _PASSED_ON},
+        "city": given.get("city") or visitor.city,
+        "language": given.get("language") or visitor.language,
+        "referrer": given.get("referrer"),
         "url": visitor.url,
         "visitor_identity": identity_of(given, visitor.user_id),
         "query_param": _in_query(visitor.url) | _keyed("query_param", given),

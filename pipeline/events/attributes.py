@@ -10,21 +10,12 @@ from urllib.parse import parse_qs
 import msgspec
 
 from engine.design.vocabulary import SEGMENT_VALUES, VisitorIdentity
+from pipeline.events.request_headers.location import MAX_TEXT, Location, country_code, location_of_headers
 from pipeline.events.traffic_source import traffic_source
 from pipeline.events.user_agent import MAX_LENGTH, UNKNOWN_DEVICE, Device, device_of
 from pipeline.store.header_fields import HEADER_BITS
 
-MAX_TEXT: Final = 256
 MAX_CUSTOM_DIMENSIONS: Final = 50
-
-# Headers in which a content network or a proxy gives the visitor's location; the first one present wins.
-COUNTRY_HEADERS: Final = (
-    "cf-ipcountry",
-    "cloudfront-viewer-country",
-    "x-vercel-ip-country",
-    "x-country-code",
-)
-REGION_HEADERS: Final = ("cf-region-code", "cloudfront-viewer-country-region", "x-vercel-ip-country-region")
 
 # Attributes for targeting alone: neither segments nor custom dimensions.
 _TARGETING_ONLY: Final = frozenset(
@@ -81,23 +72,17 @@ class Client:
         object.__setattr__(self, "segments", _segments_by_headers(self))
 
     @classmethod
-    def of_headers(cls, headers: Mapping[str, str]) -> "Client":
-        """Read device and location from request headers with lower-case names."""
-        # Cut before they are kept, since headers may be long.
+    def of_headers(cls, headers: Mapping[str, str], location: Location | None = None) -> "Client":
+        """Read the device from request headers with lower-case names, and the location unless it is given."""
+        # Cut before it is kept, since a header may be long.
         user_agent = headers.get("user-agent", "")[:MAX_LENGTH]
-        return _client(user_agent, _first_of(COUNTRY_HEADERS, headers), _first_of(REGION_HEADERS, headers))
-
-
-def _first_of(names: tuple[str, ...], headers: Mapping[str, str]) -> str | None:
-    for name in names:
-        if name in headers:
-            return headers[name][:MAX_TEXT]
-    return None
+        country, region, _ = location_of_headers(headers) if location is None else location
+        return _client(user_agent, country, region)
 
 
 @lru_cache(maxsize=4_096)
 def _client(user_agent: str, country: str | None, region: str | None) -> Client:
-    return Client(device_of(user_agent), _country(country), region or None)
+    return Client(device_of(user_agent), country, region)
 
 
 def _segments_by_headers(client: Client) -> Segments:
@@ -143,7 +128,7 @@ def segments_of(attributes: Mapping[str, Any] | None, url: str | None, client: C
     stated = (
         _closed("device_type", given),
         given.get("os"),
-        _country(given.get("country")),
+        country_code(given.get("country")),
         given.get("region"),
         given.get("browser"),
     )
@@ -204,13 +189,6 @@ def _text(value: object, limit: int | None = MAX_TEXT) -> str | None:
 def _closed(field: str, given: Mapping[str, str]) -> str | None:
     value = given.get(field, "").lower()
     return value if value in SEGMENT_VALUES[field] else None
-
-
-def _country(value: str | None) -> str | None:
-    # Content networks send XX for an unknown country and T1 for Tor.
-    if value is None or value.upper() in {"XX", "T1"}:
-        return None
-    return value[:MAX_TEXT].upper() if len(value) == len("US") else value[:MAX_TEXT]
 
 
 def _utm(url: str | None, given: Mapping[str, str]) -> dict[str, str]:

@@ -114,9 +114,9 @@ def all_answers(folder: Path, app_of: AppOf = the_app) -> dict[str, Answer]:
 
 
 @contextmanager
-def a_service(folder: Path, app_of: AppOf, **limits: int) -> Iterator[Service]:
+def a_service(folder: Path, app_of: AppOf, **settings: int | Path) -> Iterator[Service]:
     """Open a service with a shop, and another project that only its own pages may use."""
-    with TestClient(create_app(Settings(data_dir=folder, **limits))) as client:  # type: ignore[arg-type]
+    with TestClient(create_app(Settings(data_dir=folder, **settings))) as client:  # type: ignore[arg-type]
         customer = a_customer_of(client)
         project = customer.a_project()
         shop = Shop.opened_by(customer, project, customer.an_experiment(project))

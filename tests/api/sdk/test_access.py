@@ -1,11 +1,20 @@
 """Access to the SDK endpoints: public keys of browsers and API keys of servers."""
 
+import json
+from pathlib import Path
+
 import pytest
 
+from tests.api.collectors.linked import collector_of
 from tests.api.customers import Customer
+from tests.api.sdk.recorded_requests import BROWSER, RecordedRequest, an_event
+from tests.api.sdk.recording import AppOf, a_service, the_app
 from tests.api.shops import Shop
+from tests.pipeline.events.request_headers.location_files import IN_FRANCE, IN_MUNICH, write_location_file
 
 TRACK = "/api/v1/sdk/track"
+INIT = "/api/v1/sdk/init"
+CONFIG = "/api/v1/sdk/config"
 
 
 def test_a_server_names_the_project_in_the_body_or_the_query(shop: Shop) -> None:
@@ -141,3 +150,35 @@ def test_with_trusted_revenue_only_a_server_reports_orders(shop: Shop) -> None:
     body = {"batch": [order], "project_id": shop.project_id}
     assert server.call("POST", "/sdk/convert", json=body).json()["accepted"] == 1
     assert shop.stored("event_id, sender") == [("a", "server")]
+
+
+@pytest.mark.parametrize("app_of", [the_app, collector_of], ids=["owner", "collector"])
+def test_location_and_language_are_those_of_the_request(tmp_path: Path, app_of: AppOf) -> None:
+    file = write_location_file(tmp_path / "test.mmdb")
+    with a_service(tmp_path / "store", app_of, geoip_file=file) as service:
+        customer, project = service.shop.customer, f"/projects/{service.shop.project_id}"
+        in_munich = [
+            {"field": "city", "operator": "equals", "values": ["munich"]},
+            {"field": "language", "operator": "starts_with", "values": ["de"]},
+        ]
+        rules = {"version": 2, "root": {"operator": "and", "children": in_munich}}
+        local = customer.an_experiment(project, name="Local", targeting_rules=rules)
+        assert customer.post(f"{local}/start").status_code == 200
+
+        def statuses(address: str, **headers: str) -> str:
+            sent = {**BROWSER, **{name.replace("_", "-"): value for name, value in headers.items()}}
+            visit = RecordedRequest(target=INIT, body={}, headers=sent, client=(address, 4711))
+            answer = json.loads(service.answer(visit)["body"])
+            status: str = answer["assignments"][-1]["status"]
+            return status
+
+        assert statuses(IN_MUNICH, accept_language="de-AT,en;q=0.5") == "new"
+        assert statuses(IN_MUNICH, accept_language="en,de;q=0.5") == "excluded"
+        assert statuses(IN_FRANCE, accept_language="de") == "excluded"
+        # Only a trusted proxy may say where a visitor is.
+        assert statuses(IN_FRANCE, accept_language="de", cf_ipcity="Munich") == "excluded"
+        event = RecordedRequest(body={"batch": [an_event("e1")]}, client=(IN_MUNICH, 4711))
+        assert service.answer(event)["status"] == 200
+        assert ("e1", "DE", "BY") in service.shop.stored("event_id, country, region")
+        config = RecordedRequest(target=CONFIG, method="GET", headers=BROWSER, client=(IN_MUNICH, 4711))
+        assert json.loads(service.answer(config)["body"])["facts"]["city"] == "Munich"

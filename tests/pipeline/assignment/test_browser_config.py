@@ -127,9 +127,9 @@ def test_facts_are_needed_where_an_experiment_is_targeted_by_them(field: str, *,
 
 def test_facts_are_those_of_the_headers() -> None:
     agent = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Version/17.0 Mobile Safari/604.1"
-    facts = facts_of(Client.of_headers({"user-agent": agent, "cf-ipcountry": "de"}))
+    facts = facts_of(Client.of_headers({"user-agent": agent, "cf-ipcountry": "de"}), "Berlin")
     assert (facts["country"], facts["region"], facts["device_type"]) == ("DE", None, "mobile")
-    assert facts["is_bot"] is False
+    assert (facts["city"], facts["is_bot"]) == ("Berlin", False)
 
 
 def test_script_of_an_experiment_has_the_version_of_its_code() -> None:

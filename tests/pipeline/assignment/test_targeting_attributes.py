@@ -16,6 +16,8 @@ def attributes(given: dict[str, Any] | None = None, **visitor: Any) -> dict[str,
         url=visitor.get("url"),
         attributes=given or {},
         client=visitor.get("client", Client()),
+        city=visitor.get("city"),
+        language=visitor.get("language"),
     )
     return targeting_attributes(somebody, timezone="America/New_York", now=NOW)
 
@@ -52,3 +54,12 @@ def test_the_request_tells_what_the_sender_does_not() -> None:
 
 def test_a_broken_address_tells_nothing() -> None:
     assert attributes(url="http://[broken?x=1")["query_param"] == {}
+
+
+def test_what_the_sender_says_of_city_and_language_wins_over_the_request() -> None:
+    told = {"city": "Munich", "language": "de-AT"}
+    known = attributes({}, **told)
+    assert (known["city"], known["language"]) == ("Munich", "de-AT")
+    known = attributes({"city": "Linz", "language": "en"}, **told)
+    assert (known["city"], known["language"]) == ("Linz", "en")
+    assert (attributes()["city"], attributes()["language"]) == (None, None)

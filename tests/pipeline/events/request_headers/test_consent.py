@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.events.consent import missing_consent
+from pipeline.events.request_headers.consent import missing_consent
 from tests.builders import a_project
 
 EVERY = {"respect_dnt": True, "respect_gpc": True, "require_consent": True}

@@ -1,0 +1,1 @@
+"""Request headers of browsers: consent, location and language of a visitor."""
