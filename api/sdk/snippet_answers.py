@@ -85,7 +85,7 @@ async def cacheable(
     if not is_none_match(tag, request.headers.get("if-none-match", "")):
         return Response(status_code=304, headers=headers)
     coding = chosen_coding(request.headers.get("accept-encoding", ""))
-    body = await bodies.encoded(content, coding)
+    body = await bodies.encoded(content, coding, is_shared=headers["Cache-Control"] != PRIVATE)
     if coding != "identity":
         headers["Content-Encoding"] = coding
     if request.method == "HEAD":

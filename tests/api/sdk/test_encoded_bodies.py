@@ -32,10 +32,12 @@ def test_coding_is_the_best_that_the_client_takes(accepted: str, coding: Coding)
 def test_a_content_can_be_read_again() -> None:
     async def encode() -> list[bytes]:
         bodies = EncodedBodies()
-        return [await bodies.encoded(TEXT, coding) for coding in ("gzip", "br", "identity")]
+        encoded = [await bodies.encoded(TEXT, coding) for coding in ("gzip", "br", "identity")]
+        return [*encoded, await bodies.encoded(TEXT, "br", is_shared=False)]
 
-    zipped, compressed, plain = asyncio.run(encode())
+    zipped, compressed, plain, quick = asyncio.run(encode())
     assert (gzip.decompress(zipped), brotli.decompress(compressed), plain) == (TEXT, TEXT, TEXT)
+    assert brotli.decompress(quick) == TEXT
     assert max(len(zipped), len(compressed)) < len(TEXT)
 
 
@@ -43,9 +45,9 @@ def test_requests_at_once_and_later_ones_share_one_compression(monkeypatch: pyte
     compressed: list[Coding] = []
     compress = encoded_bodies._compress  # noqa: SLF001 - counted here
 
-    def counted(content: bytes, coding: Coding) -> bytes:
+    def counted(content: bytes, coding: Coding, is_shared: bool) -> bytes:  # noqa: FBT001 - called by place
         compressed.append(coding)
-        return compress(content, coding)
+        return compress(content, coding, is_shared)
 
     async def ask() -> None:
         bodies = EncodedBodies()
