@@ -1,6 +1,7 @@
 """Access to the SDK endpoints: a project's public key in a browser, or an API key on a server."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
@@ -117,9 +118,13 @@ async def read_request(
         address,
         address_key,
         cached.excludes(address),
-        missing_consent(cached.project, request.headers, request.query_params.get(CONSENT_PARAMETER)),
+        missing_consent(cached.project, request.headers, partial(_consent_of, request)),
         page_of(request),
     )
+
+
+def _consent_of(request: Request) -> str | None:
+    return request.query_params.get(CONSENT_PARAMETER)
 
 
 def _take_any(number: int) -> None:

@@ -1,6 +1,6 @@
 """Consent of a visitor to be measured, as the project's settings and the browser's signals say."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from engine.design.project import Project
@@ -14,14 +14,17 @@ _SIGNALS: Final = {
 }
 
 
-def missing_consent(project: Project, headers: Mapping[str, str], consent: str | None) -> str | None:
+def missing_consent(
+    project: Project, headers: Mapping[str, str], read_consent: Callable[[], str | None]
+) -> str | None:
     """Return why nothing of a browser's visitor may be stored; None where it may.
 
-    `headers` have lower-case names. A signal that is respected holds whatever `consent` says.
+    `headers` have lower-case names. `read_consent` reads the query, which takes a while, and is called only
+    where it matters. A signal that is respected holds whatever it says.
     """
     for setting, (header, name) in _SIGNALS.items():
         if project.settings.get(setting) is True and headers.get(header, "").strip() == "1":
             return f"the visitor's browser sends {name}, which the project respects ({setting})"
-    if project.settings.get("require_consent") is True and consent != GRANTED:
+    if project.settings.get("require_consent") is True and read_consent() != GRANTED:
         return "the project requires consent (require_consent), and the request does not say consent=granted"
     return None

@@ -25,6 +25,6 @@ EVERY = {"respect_dnt": True, "respect_gpc": True, "require_consent": True}
 def test_settings_decide_which_signals_hold(
     settings: dict[str, bool], headers: dict[str, str], consent: str | None, setting: str | None
 ) -> None:
-    reason = missing_consent(a_project(settings=settings), headers, consent)
+    reason = missing_consent(a_project(settings=settings), headers, lambda: consent)
     assert (reason is None) == (setting is None)
     assert setting is None or f"({setting})" in (reason or "")
