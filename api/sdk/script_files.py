@@ -9,19 +9,12 @@ FOLDER: Final = Path(__file__).parent / "browser" / "dist"
 CORE: Final = "truelift.js"
 PREVIEW: Final = "preview.js"
 STUB: Final = "stub.js"
-TARGETING: Final = "targeting"
 
 
 @cache
 def read_script(name: str) -> bytes:
     """Read a built file."""
     return (FOLDER / name).read_bytes()
-
-
-@cache
-def has_part(name: str) -> bool:
-    """Return whether the build has a part."""
-    return _path_of(name).is_file()
 
 
 @cache
@@ -40,7 +33,7 @@ def parts_needed(config: Mapping[str, Any]) -> list[str]:
     is_needed = {
         "integrations": any((*config["integrations"].values(), config["ga4_events"])),
         "server_decisions": len(by_browser) < len(experiments),
-        TARGETING: bool(config["automata"]) or any(experiment["targeting"] for experiment in by_browser),
+        "targeting": bool(config["automata"]) or any(experiment["targeting"] for experiment in by_browser),
     }
     return [name for name, is_it in is_needed.items() if is_it]
 

@@ -12,7 +12,7 @@ from fastapi import Request, Response
 from api.errors import ANSWERED, ERROR_CODES, ApiError, api_error
 from api.middleware.proxies import client_address
 from api.sdk.access import INACTIVE, project_of_key
-from api.sdk.script_files import PREVIEW, TARGETING, has_part, read_script, snippet_script
+from api.sdk.script_files import PREVIEW, read_script, snippet_script
 from api.sdk.sending_page import page_of
 from api.sdk.snippet_answers import PUBLIC, cacheable, configuration_of
 from api.services import Services
@@ -66,7 +66,7 @@ async def answer_snippet(request: Request, sdk_key: str) -> Response:
     services: Services = request.app.state.services
     cached = await _served_project(request, services, sdk_key)
     await services.snippet_verification.see(cached, page_of(request))
-    configuration = await configuration_of(cached, sdk_key, targets_in_browser=has_part(TARGETING))
+    configuration = await configuration_of(cached, sdk_key)
     location = services.locations.locate(request.headers, client_address(request))
     encoded = configuration.encoded(Client.of_headers(request.headers, location), location.city)
     return await _script(

@@ -49,17 +49,17 @@ class Configuration:
 
 
 # By public key and form, as long as the version of the project is in use.
-_configurations: Final[WeakKeyDictionary[CachedProject, dict[tuple[str, bool, bool], Configuration]]] = (
+_configurations: Final[WeakKeyDictionary[CachedProject, dict[tuple[str, bool], Configuration]]] = (
     WeakKeyDictionary()
 )
 
 
 async def configuration_of(
-    cached: CachedProject, sdk_key: str, *, with_definitions: bool = False, targets_in_browser: bool = True
+    cached: CachedProject, sdk_key: str, *, with_definitions: bool = False
 ) -> Configuration:
     """Return the configuration of a project for the holders of a key, as `browser_config` builds it."""
     known = _configurations.setdefault(cached, {})
-    key = (sdk_key, with_definitions, targets_in_browser)
+    key = (sdk_key, with_definitions)
     if key not in known:
         content = await run_in_threadpool(
             browser_config,
@@ -67,7 +67,6 @@ async def configuration_of(
             cached.experiments,
             sdk_key=sdk_key,
             with_definitions=with_definitions,
-            targets_in_browser=targets_in_browser,
         )
         known[key] = Configuration(content, needs_facts(content))
     return known[key]

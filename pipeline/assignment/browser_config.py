@@ -6,13 +6,16 @@ Everybody can read it.
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
 
 from engine.design.assignment import traffic_threshold, variant_thresholds
-from engine.design.experiment import Experiment
+from engine.design.experiment import Experiment, UrlRule
+from engine.design.patterns.numbered_automata import NumberedAutomata
 from engine.design.project import Project
+from engine.design.targeting.normalization import normalized_targeting
 from engine.design.variants import Variant
 from pipeline.assignment.decide import SERVED
 from pipeline.events.attributes import Client
@@ -29,15 +32,20 @@ def browser_config(
     *,
     sdk_key: str,
     with_definitions: bool = False,
-    targets_in_browser: bool = True,
 ) -> dict[str, Any]:
     """Build the configuration of a project's running and paused experiments, in the order of their creation.
 
     `with_definitions` adds each experiment as it is stored, for servers; what is of the team alone is left
-    out. Without `targets_in_browser`, the server decides on every experiment with targeting rules.
+    out. Regular expressions are automata: the server decides on an experiment whose patterns are too large.
     `facts` are None: they are of a request.
     """
     live = [experiment for experiment in experiments if experiment.status in SERVED]
+    automata = NumberedAutomata()
+    described = [
+        _described(experiment, automata)
+        | ({"definition": _definition(experiment)} if with_definitions else {})
+        for experiment in live
+    ]
     return {
         "schema": SCHEMA,
         "project_id": project.id,
@@ -49,12 +57,8 @@ def browser_config(
         "facts": None,
         "clicks": sorted({goal["selector"] for goal in _tracked(live, "click")}),
         "ga4_events": _ga4_events_of(live),
-        "automata": [],
-        "experiments": [
-            _described(experiment, targets_in_browser=targets_in_browser)
-            | ({"definition": _definition(experiment)} if with_definitions else {})
-            for experiment in live
-        ],
+        "automata": [automaton.as_json() for automaton in automata.automata],
+        "experiments": described,
     }
 
 
@@ -121,9 +125,8 @@ def _ga4_events_of(experiments: Sequence[Experiment]) -> list[dict[str, Any]]:
     ]
 
 
-def _described(experiment: Experiment, *, targets_in_browser: bool) -> dict[str, Any]:
-    is_targeted = bool(experiment.targeting_rules["root"]["children"])
-    by_server = _has_patterns(experiment) or (is_targeted and not targets_in_browser)
+def _described(experiment: Experiment, automata: NumberedAutomata) -> dict[str, Any]:
+    by_server = not automata.add(_patterns_of(experiment))
     return {
         "id": experiment.id,
         "test_key": experiment.test_key,
@@ -134,8 +137,10 @@ def _described(experiment: Experiment, *, targets_in_browser: bool) -> dict[str,
         "traffic": traffic_threshold(experiment.traffic_allocation),
         "thresholds": variant_thresholds(tuple(variant.weight for variant in experiment.variants)),
         "decided_by_server": by_server,
-        "pages": None if by_server else _pages_of(experiment),
-        "targeting": None if by_server else _targeting_of(experiment),
+        "pages": None if by_server else _pages_of(experiment, automata),
+        "targeting": None
+        if by_server
+        else normalized_targeting(experiment.targeting_rules, automata.number_of),
         "trigger": experiment.trigger,
         "trigger_selector": experiment.trigger_selector,
         "relay_params": experiment.relay_params,
@@ -146,26 +151,29 @@ def _described(experiment: Experiment, *, targets_in_browser: bool) -> dict[str,
     }
 
 
-def _has_patterns(experiment: Experiment) -> bool:
-    """Return whether a regular expression is part of the decision; no browser runs one of a user."""
-    match_types = {experiment.url_match_type, *(rule.match_type for rule in experiment.url_rules)}
+def _page_rules_of(experiment: Experiment) -> list[UrlRule]:
+    """List the page of an experiment, as a rule, and its rules."""
+    page = UrlRule(type="include", match_type=experiment.url_match_type, value=experiment.url)
+    return [page, *experiment.url_rules]
+
+
+def _patterns_of(experiment: Experiment) -> list[str]:
+    """List the regular expressions of an experiment; no browser runs one of a user on its own engine."""
     conditions = _conditions_of(experiment.targeting_rules["root"])
-    return "regex" in match_types or any(condition["operator"] == "regex" for condition in conditions)
+    return [
+        *(rule.value for rule in _page_rules_of(experiment) if rule.match_type == "regex"),
+        *chain.from_iterable(c["values"] for c in conditions if c["operator"] == "regex"),
+    ]
 
 
-def _pages_of(experiment: Experiment) -> dict[str, list[dict[str, str]]]:
-    pages: dict[str, list[dict[str, str]]] = {
-        "include": [{"match_type": experiment.url_match_type, "value": experiment.url}],
-        "exclude": [],
-    }
-    for rule in experiment.url_rules:
-        pages[rule.type].append({"match_type": rule.match_type, "value": rule.value})
+def _pages_of(experiment: Experiment, automata: NumberedAutomata) -> dict[str, list[dict[str, Any]]]:
+    pages: dict[str, list[dict[str, Any]]] = {"include": [], "exclude": []}
+    for rule in _page_rules_of(experiment):
+        compared: dict[str, Any] = {"value": rule.value}
+        if rule.match_type == "regex":
+            compared = {"automaton": automata.number_of(rule.value)}
+        pages[rule.type].append({"match_type": rule.match_type, **compared})
     return pages
-
-
-def _targeting_of(experiment: Experiment) -> Mapping[str, Any] | None:
-    root: Mapping[str, Any] = experiment.targeting_rules["root"]
-    return root if root["children"] else None
 
 
 def _conditions_of(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

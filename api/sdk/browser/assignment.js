@@ -1,6 +1,7 @@
 // Assignment of a visitor to a variant of an experiment.
 
 import { murmur3 } from "./hash.js";
+import { coversPage } from "./pages.js";
 
 /**
  * The variant of a visitor: the first one given, else by hash.
@@ -21,3 +22,21 @@ export const assignVariant = (experiment, visitorId, storedVariantId) => {
   const index = thresholds.findIndex((threshold) => own < threshold);
   return index < 0 ? null : index;
 };
+
+/**
+ * The variant of a visitor on a page, as far as the browser can decide.
+ *
+ * A first assignment stays whatever has changed since, but is shown on the pages of the experiment alone.
+ *
+ * @param {import("./config.js").Experiment} experiment
+ * @param {import("./parts.js").Visit} visit
+ * @param {string | undefined} storedVariantId of a variant that the experiment still has
+ * @param {Partial<import("./parts.js").Parts>} parts
+ * @returns {number | null} index; null where the visitor takes no part
+ */
+export const variantOnPage = (experiment, visit, storedVariantId, parts) =>
+  !experiment.decided_by_server &&
+  coversPage(experiment, visit.url, parts.matchesAutomaton) &&
+  (storedVariantId || !experiment.targeting || parts.isEligible?.(experiment, visit))
+    ? assignVariant(experiment, visit.visitor_id, storedVariantId)
+    : null;

@@ -28,7 +28,7 @@
  * @property {number[]} thresholds first hash beyond each variant's share, at most 2^32
  * @property {boolean} decided_by_server
  * @property {{ include: PageRule[], exclude: PageRule[] } | null} pages
- * @property {unknown} targeting
+ * @property {import("./targeting.js").Group | null} targeting
  * @property {"direct" | "manual" | "element_visible" | "click" | "url_change" | "callback"} trigger
  * @property {string | null} trigger_selector
  * @property {boolean} relay_params
@@ -61,7 +61,7 @@
  * @property {Record<string, unknown> & { is_bot?: boolean } | null} facts
  * @property {string[]} clicks selectors of click goals
  * @property {{ event_name: string, value_param: string | null }[]} ga4_events
- * @property {unknown[]} automata
+ * @property {import("./automaton.js").Automaton[]} automata
  * @property {Experiment[]} experiments
  */
 

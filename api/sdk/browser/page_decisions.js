@@ -1,8 +1,7 @@
 // Decisions for a page: the variants of the visitor in the experiments that cover it.
 
-import { assignVariant } from "./assignment.js";
+import { variantOnPage } from "./assignment.js";
 import { pageUrl } from "./events.js";
-import { coversPage } from "./pages.js";
 import { parts } from "./parts.js";
 import { referrer } from "./redirect_guard.js";
 import { redirectUrl } from "./redirects.js";
@@ -41,20 +40,15 @@ const visit = () => ({
 /**
  * Variants of the visitor in the experiments that cover this page.
  *
- * A first assignment stays whatever has changed since, but is shown on the pages of the experiment alone.
- *
  * @returns {Current[]}
  */
 export const decideHere = () => {
   const here = visit();
   const stored = storedVariants();
   return CONFIG.experiments.flatMap((experiment) => {
-    const { id, targeting, variants, decided_by_server } = experiment;
-    if (decided_by_server || !coversPage(experiment, here.url, parts.matchesAutomaton)) return [];
-    const index = assignVariant(experiment, here.visitor_id, stored[id]);
-    const variant = variants[index ?? -1];
-    const isEligible = stored[id] || !targeting || parts.isEligible?.(experiment, here);
-    if (index === null || !variant || !isEligible) return [];
+    const index = variantOnPage(experiment, here, stored[experiment.id], parts);
+    const variant = experiment.variants[index ?? -1];
+    if (index === null || !variant) return [];
     return [{ experiment, variant, index, target: redirectUrl(experiment, variant, here.url) }];
   });
 };

@@ -1,1 +1,1 @@
-"""Targeting: fields, rules and their evaluation."""
+"""Targeting: fields, rules, their evaluation, and their form for browsers."""

@@ -12,7 +12,6 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.app import create_app
-from api.sdk import scripts
 from api.sdk.script_files import CORE, parts_needed, read_script
 from pipeline.settings import Settings
 from tests.api.customers import Customer, a_customer_of
@@ -192,13 +191,13 @@ def test_custom_code_is_told_only_of_running_and_paused_experiments(shop: Shop, 
         assert (answer.status_code, answer.text) == (404, "/* Truelift: not_found */\n")
 
 
-def test_experiments_with_targeting_are_left_to_the_server_while_the_build_has_no_part_for_them(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    condition = {"field": "language", "operator": "in", "values": ["de"]}
-    rules = {"version": 2, "root": {"operator": "and", "children": [condition]}}
+def test_targeting_rules_come_with_the_part_that_evaluates_them(shop: Shop) -> None:
+    condition = {"field": "language", "operator": "in", "values": ["DE"]}
+    assert "isEligible=" not in script_of(shop).text.rpartition("})(")[2]
     change(shop, "pause")
-    change(shop, targeting_rules=rules)
-    monkeypatch.setattr(scripts, "has_part", lambda _: False)
-    (experiment,) = config_in(script_of(shop))["experiments"]
-    assert (experiment["decided_by_server"], experiment["targeting"]) == (True, None)
+    change(shop, targeting_rules={"version": 2, "root": {"operator": "and", "children": [condition]}})
+    script = script_of(shop)
+    (experiment,) = config_in(script)["experiments"]
+    assert experiment["decided_by_server"] is False
+    assert experiment["targeting"]["children"] == [{**condition, "values": ["de"], "ignores_case": True}]
+    assert ".isEligible=" in script.text.removeprefix(read_script(CORE).decode())

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from engine.design.assignment import bucket_variant, visitor_hash
 from engine.design.experiment import Experiment, UrlRule
+from engine.design.patterns.automaton import compile_automaton
 from engine.design.variants import Change
 from engine.typed_records import record_of
 from pipeline.assignment.browser_config import (
@@ -103,18 +104,42 @@ def test_pages_are_the_url_and_the_rules() -> None:
     }
 
 
+PATTERN_RULE = UrlRule(type="exclude", match_type="regex", value="(a+)+$")
+# RE2 runs it; its automaton has a million states.
+LARGE = "(a|b)*a(a|b){20}"
+
+
+def test_regular_expressions_are_automata_each_once() -> None:
+    experiments = [
+        a_live(id="exp_1", url="a+", url_match_type="regex", url_rules=(PATTERN_RULE,)),
+        a_live(id="exp_2", targeting_rules=targeted("url", "regex", "x$", "(a+)+$")),
+    ]
+    config = browser_config(PROJECT, experiments, sdk_key="pk")
+    expected = [compile_automaton(pattern) for pattern in ("a+", "(a+)+$", "x$")]
+    assert config["automata"] == [automaton.as_json() for automaton in expected if automaton]
+    first, second = config["experiments"]
+    assert first["pages"] == {
+        "include": [{"match_type": "regex", "automaton": 0}],
+        "exclude": [{"match_type": "regex", "automaton": 1}],
+    }
+    condition = second["targeting"]["children"][0]["children"][0]
+    assert condition == {"field": "url", "operator": "regex", "automata": [2, 1]}
+    assert [first["decided_by_server"], second["decided_by_server"]] == [False, False]
+
+
 @pytest.mark.parametrize(
     "fields",
     [
-        {"url": "/a+", "url_match_type": "regex"},
-        {"url_rules": (UrlRule(type="exclude", match_type="regex", value="(a+)+$"),)},
-        {"targeting_rules": targeted("url", "regex", "x$")},
+        {"url": LARGE, "url_match_type": "regex"},
+        {"url_rules": (PATTERN_RULE, replace(PATTERN_RULE, value=LARGE))},
+        {"targeting_rules": targeted("url", "regex", LARGE)},
     ],
 )
-def test_regular_expression_of_a_user_is_left_to_the_server(fields: dict[str, Any]) -> None:
-    (told,) = experiments_in(a_live(**fields))
+def test_large_regular_expression_is_left_to_the_server(fields: dict[str, Any]) -> None:
+    config = browser_config(PROJECT, [a_live(**fields)], sdk_key="pk")
+    (told,) = config["experiments"]
     assert told["decided_by_server"] is True
-    assert (told["pages"], told["targeting"]) == (None, None)
+    assert (told["pages"], told["targeting"], config["automata"]) == (None, None, [])
 
 
 @pytest.mark.parametrize(
