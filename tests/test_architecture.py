@@ -114,7 +114,6 @@ TESTED_BY = {
     "api/collectors/forwarded_requests.py": "tests/api/collectors/test_forwarding.py",
     "api/sdk/admission.py": "tests/api/sdk/test_recorded_answers.py",
     "api/sdk/sending_page.py": "tests/api/sdk/test_access.py",
-    "api/sdk/snippet_answers.py": "tests/api/sdk/test_config_answer.py",
     "api/sdk/script_files.py": "tests/api/sdk/test_scripts.py",
     "api/routes/sdk_scripts.py": "tests/api/sdk/test_scripts.py",
     "pipeline/events/batch_split.py": "tests/pipeline/events/test_body.py",

@@ -1,8 +1,9 @@
 """Cacheable answers: conditional, compressed, and with a project's configuration built once a version."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -48,8 +49,10 @@ class Configuration:
         return self._encoded[key]
 
 
-# By public key and form, as long as the version of the project is in use.
-_configurations: Final[WeakKeyDictionary[CachedProject, dict[tuple[str, bool], Configuration]]] = (
+_Form: TypeAlias = tuple[str, bool]
+# By public key and form, as long as the version of the project is in use; requests that come while one is
+# built wait for the same worker thread.
+_configurations: Final[WeakKeyDictionary[CachedProject, dict[_Form, asyncio.Task[Configuration]]]] = (
     WeakKeyDictionary()
 )
 
@@ -59,17 +62,24 @@ async def configuration_of(
 ) -> Configuration:
     """Return the configuration of a project for the holders of a key, as `browser_config` builds it."""
     known = _configurations.setdefault(cached, {})
-    key = (sdk_key, with_definitions)
-    if key not in known:
-        content = await run_in_threadpool(
-            browser_config,
-            cached.project,
-            cached.experiments,
-            sdk_key=sdk_key,
-            with_definitions=with_definitions,
-        )
-        known[key] = Configuration(content, needs_facts(content))
-    return known[key]
+    form = (sdk_key, with_definitions)
+    task = known.get(form)
+    if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
+        task = known[form] = asyncio.create_task(_build(cached, form))
+    # Others wait for it, too, when this request ends early.
+    return await asyncio.shield(task)
+
+
+async def _build(cached: CachedProject, form: _Form) -> Configuration:
+    sdk_key, with_definitions = form
+    content = await run_in_threadpool(
+        browser_config,
+        cached.project,
+        cached.experiments,
+        sdk_key=sdk_key,
+        with_definitions=with_definitions,
+    )
+    return Configuration(content, needs_facts(content))
 
 
 async def cacheable(
