@@ -1,6 +1,6 @@
 // Outbox: events wait in localStorage, one key each, until the server has given its verdict on them.
 
-import { base } from "./script.js";
+import { endpoint } from "./script.js";
 import { local } from "./storage.js";
 
 const MOST_EVENTS = 200;
@@ -14,7 +14,7 @@ const TIMEOUT_MS = 30_000;
 const PREFIX = `q.${CONFIG.sdk_key}.`;
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** @typedef {{ name: string, id: string, text: string }} Entry name of the key, and id and JSON of the event */
+/** @typedef {{ name: string, id: string, kept: number, text: string }} Entry name of the key, id of the event, when it was kept in ms, and its JSON */
 
 let isSending = false;
 let isPlanned = false;
@@ -23,12 +23,9 @@ let failures = 0;
 let pausedUntil = Number(local.get("retry")) || 0;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
-/** Events that a beacon is to take when the page ends: neither with a request or beacon already, nor done. */
+/** Events of this page that no beacon has taken yet. */
 /** @type {Set<string>} */
 const unsent = new Set();
-
-const address = () =>
-  `${base}/api/v1/sdk/track?key=${CONFIG.sdk_key}${CONFIG.settings.require_consent ? "&consent=granted" : ""}`;
 
 /** @type {() => Entry[]} */
 const entries = () => {
@@ -39,8 +36,8 @@ const entries = () => {
     .sort()) {
     const [time = "", id = ""] = name.slice(PREFIX.length).split(".");
     const text = local.get(name);
-    const age = Date.now() - Number.parseInt(time, 36);
-    if (text && age < MOST_AGE_MS) found.push({ name, id, text });
+    const kept = Number.parseInt(time, 36);
+    if (text && Date.now() - kept < MOST_AGE_MS) found.push({ name, id, kept, text });
     else local.remove(name);
   }
   return found;
@@ -59,9 +56,24 @@ const trim = () => {
   }
 };
 
-/** @type {(events: Entry[]) => string} */
+/** When the request that is on its way was sent, in ms; 0 without one. */
+let sentAt = 0;
+/** The longest that a request has taken, in ms. */
+let lag = 0;
+
+const measure = () => {
+  if (sentAt) lag = Math.max(lag, Date.now() - sentAt);
+};
+
+/**
+ * The body of a request. The server takes an event to be as old at its receipt as it was when it was sent, so
+ * each request moves its events by its own delay. Less the lag, but never into the future, what waited for a
+ * slow request, such as the first of a page, is no earlier than the exposures that went with that one.
+ *
+ * @param {Entry[]} events
+ */
 const bodyOf = (events) =>
-  `{"sent_at":"${new Date().toISOString()}","batch":[${events.map((event) => event.text).join()}]}`;
+  `{"sent_at":"${new Date(Math.max(Date.now() - lag, ...events.map(({ kept }) => kept))).toISOString()}","batch":[${events.map((event) => event.text).join()}]}`;
 
 /** @type {(events: Entry[]) => Entry[]} */
 const firstBatch = (events) => {
@@ -77,7 +89,7 @@ const firstBatch = (events) => {
 const post = (body) => {
   const abort = new AbortController();
   const limit = setTimeout(() => abort.abort(), TIMEOUT_MS);
-  return fetch(address(), {
+  return fetch(endpoint("track"), {
     method: "POST",
     body,
     headers: { "Content-Type": "text/plain" },
@@ -107,9 +119,11 @@ const plan = (ms) => {
 
 /** @type {(events: Entry[]) => Promise<boolean>} whether to go on at once */
 const send = async (events) => {
-  for (const { id } of events) unsent.delete(id);
   try {
-    const answer = await post(bodyOf(events));
+    const body = bodyOf(events);
+    sentAt = Date.now();
+    const answer = await post(body).finally(measure);
+    sentAt = 0;
     if (answer.ok) {
       /** @type {{ results: { event_id: string | null }[] }} */
       const { results } = await answer.json();
@@ -129,9 +143,9 @@ const send = async (events) => {
     else if (seconds) pause(seconds * 1000);
     else backOff();
   } catch {
+    sentAt = 0;
     backOff();
   }
-  for (const { id } of events) unsent.add(id);
   return false;
 };
 
@@ -180,14 +194,20 @@ export const keep = (id, event) => {
   }
 };
 
-/** Hand the events of this page to beacons, since it may end now; they stay until a verdict is known. */
+/**
+ * Hand the events of this page to beacons, since it may end now; they stay until a verdict is known.
+ *
+ * Those of a request that is on its way go again: should the beacon arrive first, what it tells of later would
+ * seem to have happened before them.
+ */
 export const sendByBeacon = () => {
   if (pausedUntil === NEVER) return;
   let waiting = entries().filter(({ id }) => unsent.has(id));
   while (waiting.length) {
     const batch = firstBatch(waiting);
+    measure();
     const body = bodyOf(batch);
-    if (!navigator.sendBeacon?.(address(), body)) post(body).catch(() => {});
+    if (!navigator.sendBeacon?.(endpoint("track"), body)) post(body).catch(() => {});
     for (const { id } of batch) unsent.delete(id);
     waiting = waiting.slice(batch.length);
   }

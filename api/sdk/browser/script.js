@@ -10,3 +10,11 @@ export const base = address.length > 1 ? /** @type {string} */ (address[0]) : lo
 
 /** Nonce of the page's policy, which scripts of ours carry too. */
 export const nonce = element?.nonce ?? "";
+
+/**
+ * Address of an endpoint, with the project's key, and with consent where a script that acts has it.
+ *
+ * @param {string} name
+ */
+export const endpoint = (name) =>
+  `${base}/api/v1/sdk/${name}?key=${CONFIG.sdk_key}${CONFIG.settings.require_consent ? "&consent=granted" : ""}`;

@@ -1,6 +1,6 @@
 // Decisions of the server: patterns that are too large for a browser, and drafts in a preview.
 
-import { base } from "./script.js";
+import { endpoint } from "./script.js";
 
 /**
  * Ask the server for a visitor's variants; none where it does not answer.
@@ -10,7 +10,7 @@ import { base } from "./script.js";
  */
 export const askServer = async (visit) => {
   try {
-    const answer = await fetch(`${base}/api/v1/sdk/init?key=${CONFIG.sdk_key}`, {
+    const answer = await fetch(endpoint("init"), {
       method: "POST",
       body: JSON.stringify(visit),
       headers: { "Content-Type": "text/plain" },

@@ -105,13 +105,15 @@ class Site:
     init: Callable[[dict[str, Any]], dict[str, Any]] = field(default=lambda _: {"assignments": []})
     requests: list[tuple[str, str, Headers]] = field(default_factory=list)
     received: list[dict[str, Any]] = field(default_factory=list)
+    bodies: list[dict[str, Any]] = field(default_factory=list)
     timeout_ms: int = 10_000
+    blocking: str = 'blocking="render"'
     stub: str = (DIST / "stub.js").read_text()
 
     def tag(self) -> str:
         source = f"{self.service}/sdk/v1/{KEY}.js"
         return (
-            f'<script id="truelift" async blocking="render" fetchpriority="high" src="{source}" '
+            f'<script id="truelift" async {self.blocking} fetchpriority="high" src="{source}" '
             f'data-timeout="{self.timeout_ms}"></script>'
             f"<script>{self.stub}</script>"
         )
@@ -157,7 +159,8 @@ class Site:
         return answers.get(where, lambda: (404, {}, ""))()
 
     def _track(self, body: str) -> Answer:
-        events = json.loads(body)["batch"]
+        self.bodies.append(json.loads(body))
+        events = self.bodies[-1]["batch"]
         status, headers, text = self.answer(events) or (0, {}, "")
         if status == 200:
             self.received.extend(events)

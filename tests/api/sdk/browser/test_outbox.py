@@ -189,3 +189,22 @@ def test_browser_without_storage_still_reports(site: Site, page: Page) -> None:
     )
     open_page(site, page)
     wait_until(lambda: site.events("pageview"))
+
+
+def test_event_that_waited_for_a_slow_request_seems_no_earlier_than_it(site: Site, page: Page) -> None:
+    gate = site.gates["/api/v1/sdk/track"] = threading.Event()
+    sent: list[dict[str, Any]] = []
+    site.bodies = sent
+    open_page(site, page)
+    wait_until(lambda: batches(site) == 1)
+    page.evaluate("truelift.track('soon')")
+    # As long as the first request takes, at the least.
+    page.evaluate("new Promise((done) => setTimeout(done, 300))")
+    gate.set()
+    wait_until(lambda: len(sent) == 2)
+    first, second = sent
+    between = page.evaluate("([a, b]) => Date.parse(b.sent_at) - Date.parse(a.sent_at)", [first, second])
+    age = "({ sent_at, batch }) => Date.parse(sent_at) - Date.parse(batch[0].timestamp)"
+    # It waited for as long as the first request took, which is of no account.
+    assert page.evaluate(age, second) < 300
+    assert between >= 0
