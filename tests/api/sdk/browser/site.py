@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from api.sdk.script_files import snippet_script
+
 DIST = Path(__file__).parents[4] / "api" / "sdk" / "browser" / "dist"
 KEY = "pk_test"
 Headers = dict[str, str]
@@ -131,13 +133,7 @@ class Site:
         self.__dict__.update(fresh.__dict__)
 
     def _script(self) -> str:
-        parts = []
-        if any(self.config["integrations"].values()) or self.config["ga4_events"]:
-            parts.append("integrations")
-        if any(experiment["decided_by_server"] for experiment in self.config["experiments"]):
-            parts.append("server_decisions")
-        added = "".join("," + (DIST / "parts" / f"{part}.js").read_text() for part in parts)
-        return (DIST / "truelift.js").read_text() + json.dumps(self.config) + added + ");"
+        return snippet_script(self.config, json.dumps(self.config).encode()).decode()
 
     def respond(self, method: str, path: str, headers: Headers, body: str) -> tuple[int, Headers, str]:
         self.requests.append((method, path, headers))

@@ -1,0 +1,69 @@
+"""Targeting and regular expressions in a page: the part of the script that evaluates them."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from playwright.sync_api import Page
+
+from engine.design.variants import Change
+from pipeline.assignment.browser_config import browser_config
+from tests.api.sdk.browser.site import Site, a_config, a_page
+from tests.builders import a_project, a_variant, an_experiment, variants_of
+from tests.waiting import wait_until
+
+
+def when(field: str, operator: str, *values: str, **more: str) -> dict[str, Any]:
+    return {"field": field, "operator": operator, "values": list(values), **more}
+
+
+def config_of(**fields: Any) -> dict[str, Any]:
+    """Configure an experiment, as the server does, that gives everybody eligible the changed variant."""
+    control = variants_of((0, 1))[0]
+    change = Change(id="chg_1", selector="h1", action="modify_text", value="Changed")
+    experiment = an_experiment(status="running", variants=(control, a_variant(changes=(change,))), **fields)
+    config = browser_config(a_project(), [experiment], sdk_key="pk_test")
+    told: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(config))
+    return told
+
+
+def shown_at(site: Site, page: Page, path: str, told: dict[str, Any]) -> str:
+    """Open a page, and return its heading after the experiments were decided."""
+    shared = {name: told[name] for name in ("automata", "time_zone")}
+    site.config = a_config(*told["experiments"], **shared)
+    site.pages[path.partition("?")[0]] = a_page(head=site.tag())
+    page.goto(site.base + path)
+    wait_until(lambda: site.events("pageview"))
+    return page.inner_text("h1")
+
+
+@pytest.mark.parametrize(("path", "heading"), [("/product/7", "Changed"), ("/product/x", "Original")])
+def test_pages_of_a_regular_expression(site: Site, page: Page, path: str, heading: str) -> None:
+    told = config_of(url=r"/product/\d+(\?.*)?$", url_match_type="regex")
+    assert told["automata"]
+    assert shown_at(site, page, path, told) == heading
+
+
+@pytest.mark.parametrize(
+    ("condition", "heading"),
+    [
+        (when("utm_source", "in", "Mail"), "Changed"),
+        (when("utm_source", "regex", "^M"), "Changed"),
+        (when("utm_source", "regex", "^m"), "Original"),
+        (when("query_param", "equals", "7", key="a"), "Changed"),
+        (when("cookie", "equals", "gold", key="plan"), "Changed"),
+        (when("cookie", "exists", key="other"), "Original"),
+        (when("language", "starts_with", "EN"), "Changed"),
+        (when("visitor_type", "equals", "returning"), "Original"),
+        (when("visitor_identity", "not_equals", "identified"), "Changed"),
+        (when("traffic_source", "equals", "campaign"), "Changed"),
+        (when("hour_of_day", "lt", "24"), "Changed"),
+    ],
+)
+def test_visitors_who_are_targeted(site: Site, page: Page, condition: dict[str, Any], heading: str) -> None:
+    rules = {"version": 2, "root": {"operator": "and", "children": [condition]}}
+    told = config_of(url="/", url_match_type="starts_with", targeting_rules=rules)
+    page.context.add_cookies([{"name": "plan", "value": "gold", "url": site.base}])
+    assert shown_at(site, page, "/?utm_source=Mail&a=7", told) == heading
+    # Only what is eligible is counted.
+    assert [event["type"] for event in site.events("exposure")] == ["exposure"] * (heading == "Changed")
