@@ -8,9 +8,9 @@ import { nodesOf } from "./trusted.js";
 
 /**
  * A change as it is made to one element: our nodes in the page, whether the page still has it, how to undo it,
- * and the classes that it changed.
+ * how to set what the parser has added since apart, and the classes that it changed.
  *
- * @typedef {[nodes: ChildNode[], holds: () => boolean, undo: () => void, classes?: string[]]} Applied
+ * @typedef {[nodes: ChildNode[], holds: () => boolean, undo: () => void, setApart?: (() => void) | undefined, classes?: string[]]} Applied
  */
 
 /**
@@ -40,11 +40,27 @@ const removeAll = (nodes) => {
 /** @type {(element: Element, nodes: ChildNode[]) => Applied} */
 const contents = (element, nodes) => {
   const original = [...element.childNodes];
+  const last = nodes[nodes.length - 1];
+  const text = last instanceof Text ? last.data : "";
   const isOurs = () =>
     element.childNodes.length === nodes.length &&
-    nodes.every((node) => node.parentNode === element);
+    nodes.every((node) => node.parentNode === element) &&
+    (!(last instanceof Text) || last.data === text);
   element.replaceChildren(...nodes);
-  return [nodes, isOurs, () => isOurs() && element.replaceChildren(...original)];
+  return [
+    nodes,
+    isOurs,
+    () => isOurs() && element.replaceChildren(...original),
+    () => {
+      // The parser adds characters to the text node before its place, ours included.
+      if (last instanceof Text && last.data !== text) {
+        original.push(new Text(last.data.slice(text.length)));
+        last.data = text;
+      }
+      original.push(...[...element.childNodes].filter((node) => !nodes.includes(node)));
+      element.replaceChildren(...nodes);
+    },
+  ];
 };
 
 /** @type {(assignment: string) => [name: string, value: string | null]} */
@@ -67,13 +83,17 @@ const ACTIONS = {
     const [only, another] = element.childNodes;
     // A framework keeps its text node.
     if (!(only instanceof Text) || another) return contents(element, [new Text(value)]);
-    const original = only.data;
+    let original = only.data;
     only.data = value;
     return [
       [],
       () => element.textContent === value,
       () => {
         if (only.data === value) only.data = original;
+      },
+      () => {
+        original += only.data.slice(value.length);
+        only.data = value;
       },
     ];
   },
@@ -92,7 +112,7 @@ const ACTIONS = {
       (token) => /** @type {const} */ ([token.replace(/^[+-]/, ""), token[0] !== "-"]),
     );
     const changed = wanted.filter(
-      ([name, isAdded]) => classList.contains(name) !== isAdded || before?.[3]?.includes(name),
+      ([name, isAdded]) => classList.contains(name) !== isAdded || before?.[4]?.includes(name),
     );
     for (const [name, isAdded] of wanted) classList.toggle(name, isAdded);
     return [
@@ -101,6 +121,7 @@ const ACTIONS = {
       () => {
         for (const [name, isAdded] of changed) classList.toggle(name, !isAdded);
       },
+      undefined,
       changed.map(([name]) => name),
     ];
   },
@@ -189,12 +210,14 @@ const applyWithin = (roots) => {
 /** Make changes again that the page has reverted, and forget elements that it has dropped. */
 const repair = () => {
   for (const one of active) {
-    for (const [element, [[nodes, holds, undo]]] of one.elements) {
+    for (const [element, [[nodes, holds, undo, setApart]]] of one.elements) {
       const isReplaced = one.change.action === "replace" && nodes.some((node) => node.isConnected);
       if (!element.isConnected && !isReplaced) {
         undo();
         one.elements.delete(element);
       } else if (!holds()) {
+        if (document.readyState === "loading") setApart?.();
+        if (holds()) continue;
         removeAll(nodes);
         apply(one, element);
       }

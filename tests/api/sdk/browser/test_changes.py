@@ -1,5 +1,6 @@
 """Changes of elements: made before they are seen, to those that come later, again, and undone."""
 
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,6 +153,28 @@ def test_page_that_makes_new_elements_for_ever_does_not_hang(site: Site, page: P
         }"""
     )
     assert page.inner_text("h1") == "Original"
+
+
+@pytest.mark.parametrize("action", ["modify_text", "modify_html"])
+def test_text_that_the_parser_adds_to_a_changed_element_is_not_shown(
+    site: Site, page: Page, action: str
+) -> None:
+    experiment = an_experiment(changes=[a_change(action, "Changed")])
+    experiment["pages"]["include"] = [{"match_type": "exact", "value": "/"}]
+    site.config = a_config(experiment)
+    # The parser adds to the text node before its place, as these scripts do while the page is loading.
+    site.files["/more.js"] = "document.querySelector('h1').lastChild.appendData('inal')"
+    site.gates["/more.js"] = threading.Event()
+    script = "<script src='/more.js'></script>"
+    site.pages["/"] = a_page(f"<h1>Orig</h1>{script}", head=site.tag())
+    page.goto(f"{site.base}/", wait_until="commit")
+    wait_until(lambda: site.events("exposure"))
+    assert page.inner_text("h1") == "Changed"
+    site.gates["/more.js"].set()
+    page.wait_for_load_state()
+    assert page.inner_text("h1") == "Changed"
+    page.evaluate("history.pushState(null, '', '/other')")
+    wait_until(lambda: page.inner_text("h1") == "Original")
 
 
 def test_text_of_a_framework_keeps_its_node(site: Site, page: Page) -> None:

@@ -1,0 +1,124 @@
+"""The markup of the installation on a page, against the service itself: results are what the pages did."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Browser
+
+from api.app import create_app
+from pipeline.settings import Settings
+from tests.api.customers import Customer, a_customer
+from tests.api.sdk.browser.conftest import USER_AGENT
+from tests.api.sdk.browser.site import Site, a_page
+from tests.api.serving import served as served_app
+from tests.waiting import wait_until
+
+CHANGE = {"selector": "h1", "action": "modify_text", "value": "Buy now"}
+STYLE = {"selector": "h1", "action": "modify_style", "value": "color: rgb(0, 128, 0)"}
+BODY = "<h1>Original</h1><button id='buy'>Buy</button>"
+
+
+@pytest.fixture(scope="module")
+def customer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Customer]:
+    settings = Settings(data_dir=tmp_path_factory.mktemp("store"), fresh_read_seconds=60)
+    app = create_app(settings)
+    with served_app(app, settings) as client:
+        yield a_customer(client, app.state.services)
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    """A project with an experiment on the pages of a site."""
+
+    customer: Customer
+    project: str
+    experiment: str
+
+    def counted(self, field: str) -> dict[str, int]:
+        (variants,) = self.customer.data_of(f"{self.experiment}/results")["variants"].values()
+        return {one["variant_name"]: one[field] for one in variants if one[field]}
+
+
+def a_shop(customer: Customer, site: Site, **fields: object) -> Shop:
+    """Start an experiment whose goal is a click, and put the installation's markup on the site, strictly."""
+    # A busy machine is not late.
+    project = customer.a_project(url=site.base, settings={"anti_flicker_timeout_ms": 10_000})
+    body = {
+        "url": f"{site.base}/",
+        "variants": [
+            {"name": "Control", "is_control": True},
+            {"name": "Treatment", "changes": [CHANGE, STYLE]},
+        ],
+        "goals": [{"name": "Buy", "goal_type": "click", "config": {"selector": "#buy"}}],
+    }
+    experiment = customer.an_experiment(project, **{**body, **fields})
+    assert customer.post(f"{experiment}/start").status_code == 200
+    installation = customer.data_of(f"{project}/installation")
+    here, there = str(Settings().base_url).rstrip("/"), str(customer.client.base_url).rstrip("/")
+    policy = installation["content_security_policy"].replace(here, there)
+    strict = f"{policy}; style-src 'none'; trusted-types truelift; require-trusted-types-for 'script'"
+    site.page_headers = {"Content-Security-Policy": strict}
+    site.pages["/"] = a_page(BODY, head=installation["snippet_html"].replace(here, there))
+    return Shop(customer, project, experiment)
+
+
+def visit(chromium: Browser, site: Site, *, buys: bool) -> str:
+    """Visit as a new visitor, twice, and perhaps buy; returns the heading that was shown."""
+    context = chromium.new_context(user_agent=USER_AGENT)
+    try:
+        page = context.new_page()
+        page.goto(f"{site.base}/")
+        shown = page.inner_text("h1")
+        with page.expect_response(lambda answer: "/sdk/track" in answer.url):
+            page.reload()
+        assert page.inner_text("h1") == shown
+        if buys:
+            with page.expect_response(lambda answer: "/sdk/track" in answer.url):
+                page.click("#buy")
+                page.click("#buy")
+        # The outbox is empty once the service has told the verdict of every event.
+        wait_until(lambda: not page.evaluate("JSON.stringify(localStorage).includes('event_id')"))
+    finally:
+        context.close()
+    return {"Original": "Control", "Buy now": "Treatment"}[shown]
+
+
+@pytest.mark.parametrize("visits", [8, pytest.param(500, marks=pytest.mark.long)])
+def test_results_are_what_the_pages_did(
+    customer: Customer, site: Site, chromium: Browser, visits: int
+) -> None:
+    shop = a_shop(customer, site)
+    shown: Counter[str] = Counter()
+    bought: Counter[str] = Counter()
+    for number in range(visits):
+        name = visit(chromium, site, buys=number % 3 == 0)
+        shown[name] += 1
+        bought[name] += number % 3 == 0
+    wait_until(lambda: sum(shop.counted("visitors").values()) == visits)
+    assert shop.counted("visitors") == dict(shown)
+    assert shop.counted("conversions") == {name: count for name, count in bought.items() if count}
+    assert customer.data_of(shop.project)["snippet_verified"] is True
+
+
+def test_after_a_pause_only_visitors_of_before_see_their_variant(
+    customer: Customer, site: Site, chromium: Browser
+) -> None:
+    everybody = {"name": "Treatment", "weight": 1, "changes": [CHANGE]}
+    nobody = {"name": "Control", "is_control": True, "weight": 0}
+    shop = a_shop(customer, site, variants=[nobody, everybody])
+    known = chromium.new_context(user_agent=USER_AGENT)
+    page = known.new_page()
+    page.goto(f"{site.base}/")
+    assert page.inner_text("h1") == "Buy now"
+    customer.post(f"{shop.experiment}/pause")
+    new = chromium.new_context(user_agent=USER_AGENT)
+    other = new.new_page()
+    other.goto(f"{site.base}/")
+    assert other.inner_text("h1") == "Original"
+    page.goto(f"{site.base}/")
+    assert page.inner_text("h1") == "Buy now"
+    known.close()
+    new.close()
+    wait_until(lambda: shop.counted("visitors") == {"Treatment": 1})
