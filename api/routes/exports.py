@@ -11,6 +11,7 @@ from api.deps import ExperimentOfReadableResults, ProjectOfReadableResults, Serv
 from api.errors import KEY_CODES, documented
 from api.results.threads import on_results_threads
 from api.schemas.segment_filters import ExportQuery
+from pipeline.clock import utc_now
 from pipeline.store.warehouse.visitor_export import Form
 
 MEDIA_TYPES: Final[Mapping[Form, str]] = {
@@ -44,7 +45,7 @@ def export_results(
     services: ServicesDep,
 ) -> StreamingResponse:
     """Export every counted visitor: variant, first exposure, segments, and the outcome of each goal."""
-    file = services.exports.visitors(experiment, project, query.filters, query.format)
+    file = services.exports.visitors(experiment, project, query.filters, query.format, now=utc_now())
     headers = {
         "Content-Length": str(os.fstat(file.fileno()).st_size),
         "Content-Disposition": f'attachment; filename="{experiment.test_key}.{query.format}"',

@@ -88,7 +88,11 @@ class VariantResult(BaseModel):
     revenue_per_visitor_cents: float
     mean: float | None = Field(
         description="Mean per visitor of the goal's `measure`, which `improvement` and `score_value` are of: "
-        "for `count` of the events. Null for `converted` and for revenue."
+        "for `count` of the events; for `retained` the percent of `observed_visitors`. Null for `converted` "
+        "and for revenue."
+    )
+    observed_visitors: int | None = Field(
+        description="Visitors whose outcome is known; for a `retained` goal, until that is all of them."
     )
     improvement: float | None = Field(description="Percent over the control.")
     confidence: float | None = Field(description="Percent: 100 · (1 - p).")
@@ -146,6 +150,7 @@ class VariantResult(BaseModel):
         return cls(
             **{
                 **in_percents(result, threshold),
+                "mean": mean_of(result.mean, metric_unit),
                 "absolute_difference": _scaled(result.absolute_difference, unit),
                 "absolute_difference_interval": _absolute(result.absolute_difference_interval, unit),
                 "rate_interval": _absolute(result.rate_interval, unit),
@@ -190,6 +195,11 @@ class GoalSummary(BaseModel):
     def of(cls, summary: judged.GoalSummary) -> "GoalSummary":
         """Describe the summary of a goal."""
         return cls(**in_percents(summary, summary.effective_confidence_threshold))
+
+
+def mean_of(mean: float | None, metric_unit: MetricUnit) -> float | None:
+    """Convert the mean of a share to percent; other means stay."""
+    return percent(mean) if metric_unit == "share" else mean
 
 
 def _scaled(value: float | None, unit: float) -> float | None:

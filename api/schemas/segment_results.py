@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from api.schemas.goal_results import Interval, relative
+from api.schemas.goal_results import Interval, mean_of, relative
 from api.schemas.percents import in_percents, percent
 from api.schemas.results import ExperimentHead
 from engine.analysis.results import segment_report as judged
 from engine.analysis.results.segment_report import SegmentReport, SegmentStatus
-from engine.design.vocabulary import GoalType
+from engine.design.vocabulary import GoalType, MetricUnit
 
 
 class SegmentArm(BaseModel):
@@ -26,7 +26,8 @@ class SegmentArm(BaseModel):
     revenue_cents: int
     revenue_per_visitor_cents: float
     mean: float | None = Field(
-        description="Mean per visitor of the goal's `measure`; null for `converted` and for revenue."
+        description="Mean per visitor of the goal's `measure`, for `retained` the percent of visitors whose "
+        "days are over; null for `converted` and for revenue."
     )
 
 
@@ -148,21 +149,27 @@ def _goal(found: judged.GoalSegments) -> GoalSegments:
         goal_type=goal.goal_type,
         is_primary=goal.is_primary,
         summary=found.summary,
-        segments=[_segment(segment) for segment in found.segments],
+        segments=[_segment(segment, goal.unit) for segment in found.segments],
     )
 
 
-def _segment(found: judged.SegmentResult) -> SegmentResult:
+def _segment(found: judged.SegmentResult, unit: MetricUnit) -> SegmentResult:
+    control = found.control
     return SegmentResult(
         dimension=found.dimension,
         value=found.value,
-        control=None if found.control is None else SegmentArm(**in_percents(found.control)),
-        variants=[_variant(variant) for variant in found.variants],
+        control=None if control is None else SegmentArm(**_numbers(control, unit)),
+        variants=[_variant(variant, unit) for variant in found.variants],
     )
 
 
-def _variant(found: judged.SegmentVariant) -> SegmentVariant:
-    return SegmentVariant(**{**in_percents(found), "shrunk_interval": relative(found.shrunk_interval)})
+def _variant(found: judged.SegmentVariant, unit: MetricUnit) -> SegmentVariant:
+    interval = relative(found.shrunk_interval)
+    return SegmentVariant(**{**_numbers(found, unit), "shrunk_interval": interval})
+
+
+def _numbers(found: judged.SegmentArm, unit: MetricUnit) -> dict[str, Any]:
+    return {**in_percents(found), "mean": mean_of(found.mean, unit)}
 
 
 def _left_out(reasons: Mapping[str, str]) -> list[LeftOut]:

@@ -35,7 +35,7 @@ from engine.errors import Problem
 
 DEFAULT_REVENUE_EVENT = "purchase"
 # Measures that the rollup computes from events.
-COUNTED_MEASURES: tuple[Measure, ...] = ("converted", "count", "value", "ratio")
+COUNTED_MEASURES: tuple[Measure, ...] = ("converted", "count", "value", "ratio", "retained")
 # Measures with amounts, which can be capped.
 _OF_AMOUNTS: tuple[Measure, ...] = ("count", "value")
 _LARGEST_CENTS = 10**12
@@ -50,7 +50,14 @@ _COMMON: dict[str, Check] = {
 # Below the median a cap would cut ordinary amounts, not the outliers.
 _CAP: dict[str, Check] = {"cap_percentile": number(50, 100)}
 # A revenue goal measures money.
-_MEASURE: dict[str, Check] = {"measure": choice(words(Measure)), **RATIO_KEYS, **_CAP}
+_MEASURE: dict[str, Check] = {
+    "measure": choice(words(Measure)),
+    **RATIO_KEYS,
+    # Days after the first exposure in which a visitor is retained.
+    "from_day": whole(1, 364),
+    "to_day": whole(1, 364),
+    **_CAP,
+}
 
 CONFIG_KEYS: dict[str, dict[str, Check]] = {
     **{goal_type: {**keys, **_MEASURE, **_COMMON} for goal_type, keys in EVENT_KEYS.items()},
@@ -86,8 +93,9 @@ def _config_description() -> str:
         "decimals (of `value_param` where it is given); or `ratio`, the sum of its `numerator` (`count`, "
         "the default, or `value` of the goal's events) over that of its `denominator`, "
         "`{goal_type?, measure?, …}` with the keys of events of that type and `count` or `value` as its "
-        "measure. Counts and values take `cap_percentile`: larger "
-        "ones of a visitor count as that percentile of all visitors with some."
+        "measure; or `retained`, the share of visitors with an event on the days `from_day` to `to_day` (by "
+        "default the same) after their first exposure, of those whose days are over. Counts and values take "
+        "`cap_percentile`: larger ones of a visitor count as that percentile of all visitors with some."
     )
 
 
@@ -109,6 +117,8 @@ def tracking_of(goal_type: GoalType, config: Mapping[str, Any]) -> dict[str, Any
     given = without_nulls(config)
     if given.get("measure") == "ratio" and isinstance(given.get("denominator"), Mapping):
         given = {"numerator": "count", **given, "denominator": denominator_of(goal_type, given)}
+    if given.get("measure") == "retained" and "from_day" in given:
+        given = {"to_day": given["from_day"], **given}
     return {"direction": "increase", **_DEFAULTS[goal_type], **given}
 
 
@@ -126,7 +136,7 @@ def unit_of(goal_type: GoalType, measure: Measure) -> MetricUnit:
 
 
 def uncounted_measures(goals: object) -> Iterator[Problem]:
-    """Refuse measures that the service does not compute, and ratios without the events to divide by.
+    """Refuse measures that the service does not compute, and those that lack a key that events need.
 
     `goals` are still JSON-like, or built. The goals of data frames have columns instead of events.
     """
@@ -136,6 +146,9 @@ def uncounted_measures(goals: object) -> Iterator[Problem]:
         if measure == "ratio" and isinstance(config, Mapping) and config.get("denominator") is None:
             message = "is required for a ratio: the events to divide by, such as {'event_name': 'purchase'}"
             yield Problem(f"goals[{index}].config.denominator", message)
+        if measure == "retained" and isinstance(config, Mapping) and config.get("from_day") is None:
+            message = "is required: the first day after exposure on which a visitor is retained, such as 7"
+            yield Problem(f"goals[{index}].config.from_day", message)
         if isinstance(measure, str) and measure in words(Measure) and measure not in COUNTED_MEASURES:
             message = (
                 f"{shown(measure)} is measured in data frames (truelift.analyze) only;"
@@ -163,6 +176,20 @@ def _between_keys(goal_type: GoalType, tracking: Mapping[str, Any]) -> Iterator[
         yield Problem("cap_percentile", "caps amounts: leave it out, or measure the goal by count or value")
     yield from ratio_problems(goal_type, tracking)
     yield from page_problems(tracking)
+    yield from _retention_problems(tracking)
     low, high = tracking.get("min_cents", 0), tracking.get("max_cents", _LARGEST_CENTS)
     if low > high:
         yield Problem("max_cents", f"{shown(high)} is below min_cents, {shown(low)}; no order could count")
+
+
+def _retention_problems(tracking: Mapping[str, Any]) -> Iterator[Problem]:
+    if tracking.get("measure") != "retained":
+        for key in ("from_day", "to_day"):
+            if key in tracking:
+                yield Problem(key, "is of retention only: leave it out, or measure the goal by 'retained'")
+        return
+    if "window" in tracking:
+        yield Problem("window", "a retained goal counts events of its own days: leave it out")
+    if tracking.get("from_day", 0) > tracking.get("to_day", 365):
+        message = f"{shown(tracking['to_day'])} is before from_day, {shown(tracking['from_day'])}"
+        yield Problem("to_day", message)

@@ -22,7 +22,7 @@ def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:
     shape = (len(epochs), len(experiment.goals), len(experiment.variants))
     counted = cells.filter((pl.col("variant") < shape[2]) & (pl.col("goal") < shape[1]))
     place = _place(counted)
-    by_goal = {name: np.zeros(shape, np.int64) for name in ("visitors", "settled", "conversions")}
+    by_goal = {name: np.zeros(shape, np.int64) for name in ("visitors", "settled", "observed", "conversions")}
     for name, counts in by_goal.items():
         counts[place] = counted[name].to_numpy()
     # Every counted goal has the same visitors; a new one has none yet.
@@ -41,6 +41,7 @@ def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:
         visitors=visitors,
         settled=by_goal["settled"].max(axis=1),
         conversions=by_goal["conversions"],
+        observed=by_goal["observed"],
         revenue=revenue,
         values=with_ratios(with_amounts(experiment, revenue, amounts), ratios),
     )

@@ -171,13 +171,16 @@ def _marked(cells: pl.DataFrame, mark: int) -> int:
 def follow_up_of(
     experiment: Experiment, cells: pl.DataFrame, later: pl.DataFrame, *, today: int
 ) -> FollowUp | None:
-    """Follow the visitors of `cells` up to the day before `today`; None without a primary goal.
+    """Follow the visitors of `cells` up to the day before `today`.
+
+    None without a primary goal, or with a retained one.
 
     `cells` are those of all visitors, and `later` those of `aggregates.read_since_exposure`, both aligned to
     the experiment.
     """
     goal, variants = primary_row(experiment), len(experiment.variants)
-    if goal is None:
+    # Whether a visitor is retained is known after some days, not from the first day on.
+    if goal is None or experiment.goals[goal].measure == "retained":
         return None
     exposed = cells.filter(pl.col("goal").is_null() & (pl.col("variant") < variants))
     converted = later.filter((pl.col("goal") == goal) & (pl.col("variant") < variants))

@@ -1,6 +1,7 @@
 """Exports of an experiment's visitors: a file of one row each, complete before it is read."""
 
 import shutil
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, Final
@@ -9,8 +10,10 @@ from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.disk_space import disk_full_errors
 from pipeline.results.filters import SegmentFilters
+from pipeline.results.observation import published_at
 from pipeline.results.results import Results
 from pipeline.rollup.goals.goal_money import units_of, units_of_denominators
+from pipeline.rollup.goals.retained_days import observed_until
 from pipeline.settings import Settings
 from pipeline.store.warehouse import published
 from pipeline.store.warehouse.connection import Warehouse
@@ -30,26 +33,35 @@ class Exports:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def visitors(
-        self, experiment: Experiment, project: Project, filters: SegmentFilters, form: Form
+        self,
+        experiment: Experiment,
+        project: Project,
+        filters: SegmentFilters,
+        form: Form,
+        *,
+        now: datetime,
     ) -> BinaryIO:
-        """Write the visitors who match every filter, as results count them; the caller closes the file.
+        """Write the visitors who match every filter, as results count them `now`; the caller closes the file.
 
         The file has no name any more: it is gone once it is closed, or its process has ended. DiskFullError
         where there is no space for it.
         """
         self._warehouse.require_space()
-        self._results.bring_up_to_date(experiment, project)
+        is_fresh = self._results.bring_up_to_date(experiment, project)
         with disk_full_errors(), self._temporary_folder() as folder:
             path = Path(folder) / "visitors"
             with self._warehouse.transaction() as cursor:
+                found = published.find(cursor, experiment.id)
+                as_of = now if is_fresh or found is None else published_at(found)
                 export = VisitorExport(
                     project_id=project.id,
                     experiment_id=experiment.id,
-                    is_published=published.find(cursor, experiment.id) is not None,
+                    is_published=found is not None,
                     variants=[(variant.id, variant.name) for variant in experiment.variants],
                     goal_ids=[goal.id for goal in experiment.goals],
                     segment=filters.segment,
                     units=units_of(experiment.goals),
+                    observed_until=observed_until(experiment, as_of, project.timezone),
                     units_of_denominators=units_of_denominators(experiment.goals),
                 )
                 write_visitors(cursor, export, form, path)

@@ -16,15 +16,17 @@ from engine.local_days import epoch_microseconds, from_epoch_microseconds
 from engine.stats.arrays import IntArray
 from pipeline.results.epochs import epochs_from
 from pipeline.results.evidence import align_to, days_of, evidence_of, follow_up_of
+from pipeline.results.retention import with_retention
 from pipeline.results.segment_evidence import segment_evidence_of, segment_visitors_of
 from pipeline.results.senders import read_senders
 from pipeline.results.visitor_values import goals_needing_values, largest_cents_of, values_of
+from pipeline.rollup.goals.retained_days import last_days
 from pipeline.rollup.segment_values import dimensions_left_out
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.epoch_sums import read_epochs
 from pipeline.store.warehouse.published import Published
-from pipeline.store.warehouse.segment_sums import read_segment
+from pipeline.store.warehouse.segment_sums import read_cohorts, read_segment
 from pipeline.store.warehouse.value_sums import ValueSums, read_largest_cents, read_value_sums
 
 
@@ -43,8 +45,10 @@ class Observation:
     def of_visitors(self, segment: Mapping[str, str], *, days: range, timezone: str) -> Evidence:
         """Read the evidence of visitors with every value of `segment`, over at least `days` since 1970."""
         cells = self._align(self._cells(segment))
-        evidence = evidence_of(self.experiment, cells, days)
-        epochs = self._epochs(segment)
+        last = last_days(self.experiment, self.published.goals, self.as_of, timezone)
+        plain = evidence_of(self.experiment, cells, days)
+        evidence = plain if not last else self._with_retention(plain, last, segment)
+        epochs = self._epochs(segment, last)
         # Epochs are analyzed separately, and only counts and revenue are known of each.
         sums = [] if epochs else self._value_sums(segment)
         ids = {"variants": self.published.variants, "goals": self.published.goals}
@@ -61,15 +65,24 @@ class Observation:
             values=values_of(self.experiment, evidence, sums, **ids) if sums else evidence.values,
         )
 
-    def of_segments(self) -> SegmentEvidence:
+    def of_segments(self, *, timezone: str) -> SegmentEvidence:
         """Read the evidence of every segment in the aggregates; `left_out` names the other dimensions."""
         cells = aggregates.read_totals(self.cursor, self.experiment.id)
+        last = last_days(self.experiment, self.published.goals, self.as_of, timezone)
+        cohorts = aggregates.read_segment_cohorts(self.cursor, self.experiment.id, last) if last else None
         return segment_evidence_of(
             self.experiment,
             self._align(cells),
+            cohorts=None if cohorts is None else self._align(cohorts),
             left_out=dimensions_left_out(self.cursor, self.experiment, self.published),
             as_of=self.as_of,
         )
+
+    def _with_retention(
+        self, evidence: Evidence, last: Mapping[int, int], segment: Mapping[str, str]
+    ) -> Evidence:
+        cohorts = read_cohorts(self.cursor, self.experiment.id, last, segment)
+        return with_retention(self.experiment, evidence, self._align(cohorts))
 
     def _align(self, cells: pl.DataFrame) -> pl.DataFrame:
         return align_to(self.experiment, cells, variants=self.published.variants, goals=self.published.goals)
@@ -82,14 +95,14 @@ class Observation:
             return aggregates.read_value(self.cursor, self.experiment.id, dimension, value)
         return read_segment(self.cursor, self.experiment.id, len(self.published.goals), segment)
 
-    def _epochs(self, segment: Mapping[str, str]) -> EpochEvidence | None:
+    def _epochs(self, segment: Mapping[str, str], last: Mapping[int, int]) -> EpochEvidence | None:
         """Read the sums by weight epoch; None while there is only one epoch."""
         started_at = [epoch.started_at for epoch in epochs_of(self.experiment)]
         if len(started_at) < 2:
             return None
         starts = [(epoch_microseconds(start), epoch_microseconds(start + SETTLING)) for start in started_at]
         goals = len(self.published.goals)
-        cells = read_epochs(self.cursor, self.experiment.id, goals, starts, segment)
+        cells = read_epochs(self.cursor, self.experiment.id, goals, starts, segment, last_days=last)
         return epochs_from(self.experiment, self._align(cells))
 
     def _visitors_by_segment(self) -> SegmentVisitors:

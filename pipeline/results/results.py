@@ -164,7 +164,7 @@ class Results:
         with self._observing(experiment, project, now) as observation:
             if observation is None:
                 return segment_evidence_of(experiment, aggregates.no_totals())
-            return observation.of_segments()
+            return observation.of_segments(timezone=project.timezone)
 
     def available_segments(self, experiment: Experiment) -> dict[str, Any]:
         """List the values to filter by, at most 200 per dimension, under the API's names."""

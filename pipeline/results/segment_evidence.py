@@ -20,17 +20,19 @@ def segment_evidence_of(
     experiment: Experiment,
     cells: pl.DataFrame,
     *,
+    cohorts: pl.DataFrame | None = None,
     left_out: Mapping[str, str] | None = None,
     as_of: datetime | None = None,
 ) -> SegmentEvidence:
     """Arrange sums by segment, goal and variant, segments in order of their names.
 
-    `cells` are those of `aggregates.read_totals`, aligned to the experiment. Segments without visitors are
+    `cells` are those of `aggregates.read_totals`, and `cohorts` those of `read_segment_cohorts` where a goal
+    is retained, aligned to the experiment. Segments without visitors are
     left out.
     """
     counted = cells.filter(pl.col("variant") < len(experiment.variants))
     names = _segments(counted)
-    counts = _counts(experiment, counted, names)
+    counts = _counts(experiment, counted, names, cohorts)
     return SegmentEvidence(
         segments=_named(names),
         counts=counts[:-1],
@@ -57,7 +59,9 @@ def _segments(cells: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _counts(experiment: Experiment, cells: pl.DataFrame, names: pl.DataFrame) -> Counts:
+def _counts(
+    experiment: Experiment, cells: pl.DataFrame, names: pl.DataFrame, cohorts: pl.DataFrame | None
+) -> Counts:
     """Arrange the counts of every segment, with those of all visitors in the last row."""
     goals = len(experiment.goals)
     everyone = pl.DataFrame(
@@ -72,6 +76,14 @@ def _counts(experiment: Experiment, cells: pl.DataFrame, names: pl.DataFrame) ->
     place = _place(done, "row", "goal", "variant")
     np.add.at(conversions, place, done["conversions"].to_numpy())
     n = np.broadcast_to(visitors[:, None], conversions.shape)
+    observed = n.copy()
+    if cohorts is not None:
+        known = cohorts.filter(pl.col("variant") < len(experiment.variants))
+        known = known.join(rows, on=["dimension", "value"])
+        retained = [place for place, goal in enumerate(experiment.goals) if goal.measure == "retained"]
+        for name, counts in (("observed", observed), ("conversions", conversions)):
+            counts[:, retained] = 0
+            np.add.at(counts, _place(known, "row", "goal", "variant"), known[name].to_numpy())
     revenue, amounts = (
         revenue_moments(n, sums, _place(sums, "row", "goal", "variant"), "cohort_cents")
         for sums in (done, amount_cells(placed))
@@ -81,6 +93,7 @@ def _counts(experiment: Experiment, cells: pl.DataFrame, names: pl.DataFrame) ->
         conversions=conversions,
         revenue=revenue,
         values=with_amounts(experiment, revenue, amounts),
+        observed=observed,
         ratios=ratios_from(
             experiment, placed, n, lambda sums: _place(sums, "row", "goal", "variant"), "cohort_cents"
         ),

@@ -25,7 +25,9 @@ def goals_needing_values(experiment: Experiment, counted: Sequence[str]) -> list
             has_denominator=unit_of_denominators(goal) is not None,
         )
         for goal in experiment.goals
-        if goal.id in counted and (experiment.statistics.uses_pre_period or _needs_values(goal))
+        if goal.id in counted
+        and goal.measure != "retained"
+        and (experiment.statistics.uses_pre_period or _needs_values(goal))
     ]
 
 
@@ -84,7 +86,9 @@ def _plain(goal: Goal, evidence: Evidence, place: int) -> VisitorValues:
         return evidence.values[place : place + 1]
     if goal.goal_type == "revenue":
         return VisitorValues.of(evidence.revenue[place : place + 1])
-    return VisitorValues.of(Moments.of_shares(evidence.conversions[place : place + 1], evidence.visitors))
+    return VisitorValues.of(
+        Moments.of_shares(*(counts[place : place + 1] for counts in (evidence.conversions, evidence.trials)))
+    )
 
 
 def _of_goal(

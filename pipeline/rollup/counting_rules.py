@@ -142,7 +142,8 @@ def goal_rows(
     A revenue goal counts only orders of its currency within its bounds. Every other goal counts each of its
     events, and the revenue of those in the project's currency. `before_us` is the length of the pre-period,
     `window_us` that of the time since the first exposure in which events count: the goal's window or the
-    project's, whichever is shorter. `value_path` is the JSON pointer of the attribute with the money of an
+    project's, whichever is shorter. They count `from_us` after it; those of retained goals to the end of
+    their last day. `value_path` is the JSON pointer of the attribute with the money of an
     event, null for the event's value. `minor_units` are those in 1 of a tracked event's money, or VALUE_UNIT;
     `units_of_cent` are those of a value in a minor unit of the project's currency, null for other measures.
     `trusts_servers_only` holds where a browser's money does not count, and `has_amounts` where the goal's
@@ -154,7 +155,7 @@ def goal_rows(
             (
                 *(counted.experiment, counted.place, counted.is_denominator, counted.has_denominator),
                 *(*_revenue_rules(counted.goal, rules), pre_period_us(experiments[counted.experiment])),
-                *(_window_us(counted.goal, rules), rules.trusted_revenue),
+                *(*_days_us(counted.goal, rules), rules.trusted_revenue),
                 unit_of_amounts(counted.goal) is not None,
                 units_of_cent(counted.goal, minor_units(rules.currency)),
             )
@@ -173,6 +174,7 @@ def goal_rows(
             "min_cents": pl.Int64,
             "max_cents": pl.Int64,
             "before_us": pl.Int64,
+            "from_us": pl.Int64,
             "window_us": pl.Int64,
             "trusts_servers_only": pl.Boolean,
             "has_amounts": pl.Boolean,
@@ -182,9 +184,11 @@ def goal_rows(
     ).with_columns(pl.Series("rule", rule_numbers, pl.UInt32))
 
 
-def _window_us(goal: Goal, rules: CountingRules) -> int:
+def _days_us(goal: Goal, rules: CountingRules) -> tuple[int, int]:
+    if goal.measure == "retained":
+        return goal.tracking["from_day"] * DAY_US, (goal.tracking["to_day"] + 1) * DAY_US - 1
     days = goal.tracking.get("window")
-    return rules.window_us if days is None else min(rules.window_us, days * DAY_US)
+    return 0, rules.window_us if days is None else min(rules.window_us, days * DAY_US)
 
 
 def _revenue_rules(goal: Goal, rules: CountingRules) -> tuple[bool, bool, str | None, str, int, int, int]:

@@ -14,6 +14,7 @@ from engine.design.project import Project
 from engine.local_days import from_epoch_microseconds
 from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, IDENTITY_CONFLICT, SEVERAL_VARIANTS
 from pipeline.rollup.goals.goal_money import units_of, units_of_denominators
+from pipeline.rollup.goals.retained_days import observed_until
 from pipeline.snapshots.manifest import (
     SCHEMA_VERSION,
     DataFile,
@@ -61,6 +62,7 @@ def write_experiment(  # noqa: PLR0913  # everything that an entry consists of
         goal_ids=published.goals,
         segment={},
         units=units_of(experiment.goals),
+        observed_until=observed_until(experiment, from_epoch_microseconds(published.as_of), project.timezone),
         units_of_denominators=units_of_denominators(experiment.goals),
         with_keys=True,
     )

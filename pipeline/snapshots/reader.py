@@ -120,15 +120,16 @@ class Snapshot:
         `variant` is the name of the variant; segments have the API's names. Each goal has the column that is
         analyzed, under its name: true for a conversion, for a revenue goal the revenue less refunds, in
         major units such as dollars, or the amount of the goal's measure; a ratio has `<name>: numerator` and
-        `<name>: denominator` instead. `<name>: revenue` and `<name>: converted` are those of the others,
-        `<name>: at` the time of the first conversion.
+        `<name>: denominator` instead, and a retained goal is null until its days are over.
+        `<name>: revenue` and `<name>: converted` are those of the others, `<name>: at` the time of the first
+        conversion.
         `goal_columns` lists the names.
         """
         entry = self.experiment(experiment)
         names = _goal_names(entry.goals)
         counted = pl.scan_parquet(self.path(entry.visitors))
         of_goals = (column for goal in entry.goals for column in _columns_of(goal, names[goal.id]))
-        kinds = ("converted_at", "revenue_cents", "amount", "denominator")
+        kinds = ("converted_at", "revenue_cents", "amount", "denominator", "observed")
         taken = {f"{goal.id}_{what}" for goal in entry.goals for what in kinds}
         segments = [
             name
@@ -197,6 +198,8 @@ class Snapshot:
 
 
 def _kind(goal: SnapshotGoal, name: str) -> GoalMeasure:
+    if goal.measure == "retained":
+        return "retained"
     if goal.measure == "ratio":
         return Ratio(f"{name}: numerator", f"{name}: denominator")
     return _KINDS.get(goal.measure) or ("revenue" if goal.type == "revenue" else "custom_event")
@@ -221,7 +224,10 @@ def _names_under(name: str) -> set[str]:
 def _columns_of(goal: SnapshotGoal, name: str) -> Iterable[pl.Expr]:
     at, cents = pl.col(f"{goal.id}_converted_at"), pl.col(f"{goal.id}_revenue_cents")
     kind = _kind(goal, name)
-    yield at.is_not_null().alias(name if kind == "custom_event" else f"{name}: converted")
+    converted = at.is_not_null()
+    if kind == "retained":
+        yield pl.when(pl.col(f"{goal.id}_observed")).then(converted).alias(name)
+    yield converted.alias(name if kind == "custom_event" else f"{name}: converted")
     amount = (cents / float(minor_units(goal.currency))).round(minor_unit_digits(goal.currency))
     yield amount.alias(name if kind == "revenue" else f"{name}: revenue")
     if goal.measure in _KINDS:

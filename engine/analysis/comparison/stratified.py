@@ -48,9 +48,9 @@ def moments_by_epoch(plan: AnalysisPlan, evidence: Evidence) -> Moments:
     """Take moments per visitor, epochs by goals by variants; one epoch where weights never changed."""
     epochs = evidence.epochs
     conversions = evidence.conversions[None] if epochs is None else epochs.conversions
-    visitors = evidence.visitors[None] if epochs is None else epochs.visitors
+    trials = evidence.trials[None] if epochs is None else epochs.trials
     means = _means(plan, evidence)[None] if epochs is None else epochs.values
-    shares = Moments.of_shares(conversions, visitors[:, None, :])
+    shares = Moments.of_shares(conversions, trials)
     return Moments.where(plan.is_mean[:, None], means, shares)
 
 

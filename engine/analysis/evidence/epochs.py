@@ -23,6 +23,7 @@ class EpochEvidence:
     `settled[e, v]` of the visitors came at least SETTLING after the change; in the first epoch, all.
     `values[e, g, v]` are the moments of each goal's metric where that is a mean: for revenue, those of cents,
     and for a ratio those of its linearization within the epoch.
+    `observed[e, g, v]` of the visitors have a known outcome; None where all have.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 
@@ -33,6 +34,7 @@ class EpochEvidence:
     conversions: IntArray
     revenue: Moments
     values: Moments
+    observed: IntArray | None = None
 
     def __post_init__(self) -> None:
         epochs, goals, variants = self.conversions.shape
@@ -46,13 +48,24 @@ class EpochEvidence:
         if (self.settled < 0).any() or (self.settled > self.visitors).any():
             raise InvalidEvidenceError("settled visitors must lie between 0 and the visitors of their epoch")
         converted = self.conversions
-        if (converted < 0).any() or (converted > self.visitors[:, None, :]).any():
+        if (
+            (converted < 0).any()
+            or (converted > self.trials).any()
+            or (self.trials > self.visitors[:, None, :]).any()
+        ):
             raise InvalidEvidenceError("conversions must lie between 0 and the visitors of their epoch")
         if not np.isfinite(self.weights).all() or (self.weights < 0).any():
             raise InvalidEvidenceError("weights must be finite and not negative")
 
     def __len__(self) -> int:
         return len(self.started_at)
+
+    @property
+    def trials(self) -> IntArray:
+        """Visitors whose outcome is known, epochs by goals by variants."""
+        if self.observed is not None:
+            return self.observed
+        return np.broadcast_to(self.visitors[:, None, :], self.conversions.shape)
 
     @property
     def shares(self) -> FloatArray:

@@ -26,6 +26,10 @@ class Segment(NamedTuple):
         return f"{self.dimension.removeprefix('custom:').replace('_', ' ')} '{self.value}'"
 
 
+def _all_observed() -> IntArray:
+    return np.zeros((), np.int64)
+
+
 def _no_ratios() -> PairedMoments:
     return no_pairs(())
 
@@ -36,6 +40,7 @@ class Counts(ArrayRecord):
 
     `values` are the moments of each goal's metric where that is a mean: for revenue, those of cents. `ratios`
     pair the denominator x of goals that are ratios with the numerator y; other goals have no pairs.
+    `observed` (…, G, V) visitors have a known outcome of the goal, by default all.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 
@@ -44,12 +49,15 @@ class Counts(ArrayRecord):
     revenue: Moments
     values: Moments
     ratios: PairedMoments = field(default_factory=_no_ratios)
+    observed: IntArray = field(default_factory=_all_observed)
 
     def __post_init__(self) -> None:
         goals = self.conversions.shape[-2]
         shape = (*self.visitors.shape[:-1], goals, self.visitors.shape[-1])
         if self.ratios.n.shape == ():
             object.__setattr__(self, "ratios", no_pairs(shape))
+        if self.observed.shape == ():
+            object.__setattr__(self, "observed", np.broadcast_to(self.visitors[..., None, :], shape))
         if not self.conversions.shape == self.revenue.n.shape == self.values.n.shape == shape:
             raise InvalidEvidenceError(
                 f"visitors {self.visitors.shape}, conversions {self.conversions.shape}, revenue "
@@ -59,7 +67,11 @@ class Counts(ArrayRecord):
         if self.ratios.n.shape != shape:
             raise InvalidEvidenceError(f"ratios must have the shape {shape}, not {self.ratios.n.shape}")
         most = self.visitors[..., None, :]
-        if (self.visitors < 0).any() or ((self.conversions < 0) | (self.conversions > most)).any():
+        if (
+            (self.visitors < 0).any()
+            or ((self.conversions < 0) | (self.conversions > self.observed)).any()
+            or (self.observed > most).any()
+        ):
             raise InvalidEvidenceError(
                 "conversions must lie between 0 and the visitors of their variant: count each visitor once"
             )
@@ -124,6 +136,7 @@ class SegmentEvidence:
             conversions=self.everyone.conversions - self.counts.conversions,
             revenue=moments_without(self.counts.revenue, whole),
             values=moments_without(self.counts.values, values),
+            observed=self.everyone.observed - self.counts.observed,
             ratios=pairs_without(self.counts.ratios, self.everyone.ratios.broadcast_to(shape)),
         )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.analysis.comparison.effects import relative_change
-from engine.analysis.comparison.enough_data import has_enough
+from engine.analysis.comparison.enough_data import MIN_VISITORS, has_enough
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.evidence.segments import Counts, SegmentEvidence, dimensions_of
 from engine.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray
@@ -82,6 +82,7 @@ def segment_effects(
     here, rest = (_effects(plan, counts, control) for counts in (evidence.counts, rest_counts))
     enough, enough_rest = (
         has_enough(counts.visitors, counts.conversions, plan.is_mean, control)[..., others]
+        & (np.minimum(counts.observed, counts.observed[..., [control]]) >= MIN_VISITORS)[..., others]
         for counts in (evidence.counts, rest_counts)
     )
     differs = log_p_normal(here.estimate.minus(rest.estimate).z)
@@ -118,7 +119,7 @@ def _effects(plan: AnalysisPlan, counts: Counts, control: int) -> _Effects:
 
 def _fill_shares(effects: _Effects, counts: Counts, goals: BoolArray, control: int, others: IntArray) -> None:
     """Compute log odds ratios of conversion rates."""
-    hits, visitors = counts.conversions[:, goals], counts.visitors[:, None]
+    hits, visitors = counts.conversions[:, goals], counts.observed[:, goals]
     tables = Tables.of(
         hits[..., [control]], visitors[..., [control]], hits[..., others], visitors[..., others]
     )
@@ -146,7 +147,7 @@ def _fill_means(effects: _Effects, counts: Counts, goals: BoolArray, control: in
 
 def _tables(counts: Counts, control: int, others: IntArray, enough: BoolArray) -> Tables:
     """Tabulate conversions of every challenger and the control; no visitors without enough data."""
-    hits, visitors = counts.conversions, counts.visitors[:, None]
+    hits, visitors = counts.conversions, counts.observed
     cells = (hits[..., [control]], visitors[..., [control]], hits[..., others], visitors[..., others])
     return Tables.of(*(np.where(enough, cell, 0) for cell in cells))
 

@@ -95,11 +95,17 @@ class SegmentTable:
 
 
 def _means(experiment: Experiment, evidence: SegmentEvidence) -> Nested:
-    """List the mean of every variant; a ratio has none where its denominators add up to 0."""
+    """List the mean of every variant, and the share that was retained of visitors with a known outcome.
+
+    A ratio has none where its denominators add up to 0.
+    """
     counts, metrics = evidence.counts, evidence.counts.metrics
+    is_retained = np.array([goal.measure == "retained" for goal in experiment.goals], bool)[:, None]
+    shares = counts.conversions / np.maximum(counts.observed, 1)
     is_number = np.array([goal.unit == "number" for goal in experiment.goals], bool)
     is_defined = (counts.ratios.n == 0) | (metrics.n > 0)
-    return numbers(metrics.mean, where=is_number[:, None] & is_defined)
+    is_known = (is_number[:, None] & is_defined) | (is_retained & (counts.observed > 0))
+    return numbers(np.where(is_retained, shares, metrics.mean), where=is_known)
 
 
 def _columns(

@@ -35,7 +35,7 @@ def events_of_exposed(
         hits.lazy()
         .join(visitors, on="visitor_key")
         .join(goals.lazy(), on=["match", "experiment"])
-        .filter(since.is_between(0, pl.col("window_us")) | since.is_between(-pl.col("before_us"), -1))
+        .filter(since.is_between("from_us", "window_us") | since.is_between(-pl.col("before_us"), -1))
         .with_columns(pl.col("cents").alias("units"))
     ).join(repeated_orders.lazy(), on=["rule", "seq"], how="anti")
     is_counted = ~is_before & ~pl.col("is_denominator")

@@ -3,7 +3,7 @@
 The rows of one cell add up: a refresh adds its differences, and a recount writes one row a cell.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 import polars as pl
@@ -167,6 +167,25 @@ def read_since_exposure(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
         FROM {sums(experiment_id, "dimension = ?")}
         """,
         [SINCE_EXPOSURE],
+    )
+
+
+def read_segment_cohorts(cursor: Cursor, experiment_id: str, last_days: Mapping[int, int]) -> pl.DataFrame:
+    """Count visitors of every value of every dimension, and of EVERYONE, as `segment_sums.read_cohorts` does.
+
+    One row per `dimension`, `value`, `goal` and `variant`.
+    """
+    return fetch_frame(
+        cursor,
+        " UNION ALL ".join(
+            f"""
+            SELECT dimension, value, {goal:d}::UTINYINT AS goal, variant, sum(visitors)::BIGINT AS observed,
+              sum(cohort_conversions)::BIGINT AS conversions
+            FROM {sums(experiment_id, f"(goal IS NULL OR goal = {goal:d}) AND day <= {last_day:d}")}
+            WHERE dimension <> '{SINCE_EXPOSURE}' GROUP BY ALL
+            """
+            for goal, last_day in last_days.items()
+        ),
     )
 
 

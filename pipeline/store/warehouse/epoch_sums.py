@@ -29,25 +29,31 @@ class _Stretch(NamedTuple):
     is_settled: bool
 
 
-def read_epochs(
+def read_epochs(  # noqa: PLR0913  # the rest is said by name
     cursor: Cursor,
     experiment_id: str,
     goals: int,
     starts: Sequence[tuple[int, int]],
     segment: Mapping[str, str],
+    *,
+    last_days: Mapping[int, int] | None = None,
 ) -> pl.DataFrame:
     """Sum up the visitors who have every value of `segment`, by the epoch of their first exposure.
 
     `starts` are the start of each epoch, in order, and the time from which on visitors are settled in it, in
     microseconds since 1970. Earlier visitors belong to the first epoch, settled. One row per `epoch`,
-    `variant` and `goal`: `visitors`, those `settled`, `conversions`, `cents`, `cents_squared` and both
+    `variant` and `goal`: `visitors`, those `settled`, those `observed` (first exposed up to the goal's
+    day in `last_days`, if it has one) and their `conversions`, `cents`, `cents_squared` and both
     parts of the cubes (`cubes`).
     """
     condition = segment_condition(cursor, experiment_id, segment)
     revenue_goals = goals_with_revenue(cursor, experiment_id)
     stretches = list(_stretches(starts))
     numbers = [*range(goals), *(goal for goal in revenue_goals if goal >= PAIRS)]
-    sums = ", ".join(_sums(goal, has_revenue=goal in revenue_goals) for goal in numbers)
+    observed = {goal: f"first_day <= {last_day:d}" for goal, last_day in (last_days or {}).items()}
+    sums = ", ".join(
+        _sums(goal, observed.get(goal, "true"), has_revenue=goal in revenue_goals) for goal in numbers
+    )
     query = f"""
         SELECT {_stretch_of(stretches, 0, len(stretches))}::UINTEGER AS stretch, variant,
           count(*)::BIGINT AS visitors, {sums}
@@ -89,7 +95,7 @@ def _stretch_rows(stretches: Sequence[_Stretch]) -> pl.DataFrame:
     )
 
 
-def _sums(goal: int, *, has_revenue: bool) -> str:
+def _sums(goal: int, observed: str, *, has_revenue: bool) -> str:
     name = f"g{goal}"
     # Powers are summed in 128 bits, so that they stay exact.
     powers = ("0::DECIMAL(38, 0)",) * 3
@@ -99,7 +105,11 @@ def _sums(goal: int, *, has_revenue: bool) -> str:
     total = f"sum({cents})::BIGINT" if has_revenue else "0::BIGINT"
     columns = zip(("cents", *_POWERS), (total, *powers), strict=True)
     revenue = ", ".join(f"{column} AS {name}_{kind}" for kind, column in columns)
-    return f"count({day_column(goal)})::BIGINT AS {name}_conversions, {revenue}"
+    counts = ", ".join(
+        f"count({counted}) FILTER ({observed})::BIGINT AS {name}_{kind}"
+        for kind, counted in (("observed", "*"), ("conversions", day_column(goal)))
+    )
+    return f"{counts}, {revenue}"
 
 
 def _select_goal(by_epoch: pl.DataFrame, goal: int) -> pl.DataFrame:
@@ -109,7 +119,7 @@ def _select_goal(by_epoch: pl.DataFrame, goal: int) -> pl.DataFrame:
         pl.lit(goal, pl.UInt8).alias("goal"),
         "visitors",
         "settled",
-        pl.col(f"g{goal}_conversions").alias("conversions"),
+        *(pl.col(f"g{goal}_{kind}").alias(kind) for kind in ("observed", "conversions")),
         pl.col(f"g{goal}_cents").alias("cents"),
         *(pl.col(f"g{goal}_{power}").alias(f"cents_{power}") for power in _POWERS),
     )

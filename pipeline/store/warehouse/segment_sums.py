@@ -35,6 +35,31 @@ def read_segment(cursor: Cursor, experiment_id: str, goals: int, segment: Mappin
     return pl.concat([no_cells(), *parts], how="diagonal")
 
 
+def read_cohorts(
+    cursor: Cursor, experiment_id: str, last_days: Mapping[int, int], segment: Mapping[str, str]
+) -> pl.DataFrame:
+    """Count the visitors who have every value of `segment`, up to the last day of first exposure of a goal.
+
+    `last_days` are days since 1970 by the goal's position. One row per `goal`, `variant` and `day` of first
+    exposure: `observed` visitors and their `conversions`, whenever those were. At least one goal is given.
+    """
+    table, condition = (
+        result_table("visitors", experiment_id),
+        segment_condition(cursor, experiment_id, segment),
+    )
+    return fetch_frame(
+        cursor,
+        " UNION ALL ".join(
+            f"""
+            SELECT {goal:d}::UTINYINT AS goal, variant, first_day AS day, count(*)::BIGINT AS observed,
+              count({day_column(goal)})::BIGINT AS conversions
+            FROM {table} WHERE first_day <= {last_day:d} AND {condition} GROUP BY ALL
+            """
+            for goal, last_day in last_days.items()
+        ),
+    )
+
+
 def _sums_query(
     experiment_id: str, goals: Sequence[int], revenue_goals: Sequence[int], condition: str
 ) -> str:

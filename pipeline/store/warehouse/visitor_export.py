@@ -58,7 +58,8 @@ class VisitorExport:
     `variants` are ids and names by position. Without `is_published` the file has only its columns.
     `with_keys` adds the key that a visitor's events and orders have. `units` are the integers that stand for
     an amount of 1, by the id of goals with amounts, and `units_of_denominators` those for 1 in denominators,
-    by the id of ratios.
+    by the id of ratios. `observed_until` are the microseconds since 1970 before which visitors were first
+    exposed whose outcome is known, by the id of retained goals.
     """
 
     project_id: str
@@ -69,6 +70,7 @@ class VisitorExport:
     segment: Mapping[str, str]
     units: Mapping[str, int]
     units_of_denominators: Mapping[str, int]
+    observed_until: Mapping[str, int]
     with_keys: bool = False
 
 
@@ -111,6 +113,9 @@ def _columns(cursor: Cursor, export: VisitorExport, text: str, moment: str) -> I
         at, cents = (f"v.g{place}_at", f"v.g{place}_cents") if place < counted else ("NULL::BIGINT", "0")
         yield f"{moment.format(at)} AS {_quoted(goal_id + '_converted_at')}"
         yield f"{cents}::BIGINT AS {_quoted(goal_id + '_revenue_cents')}"
+        if goal_id in export.observed_until:
+            is_observed = f"v.first_exposed_at < {export.observed_until[goal_id]:d}"
+            yield f"({is_observed}) AS {_quoted(goal_id + '_observed')}"
         of_amounts = (
             (AMOUNTS, export.units, "_amount"),
             (DENOMINATORS, export.units_of_denominators, "_denominator"),

@@ -127,3 +127,43 @@ def test_a_ratio_of_two_events(customer: Customer, project: str) -> None:
     sent[1]["config"] = {**goal["config"], "denominator": {"event_name": "other"}}
     refused = customer.patch(path, {"goals": sent})
     assert fields_of(error_of(refused, 422, "field_locked")) == ["goals[1].config.denominator"]
+
+
+def test_visitors_who_came_back_of_those_whose_days_are_over(customer: Customer, project: str) -> None:
+    config = {"event_name": "open", "measure": "retained"}
+    goal: dict[str, Any] = {"name": "Back", "goal_type": "custom_event", "config": config}
+    refused = customer.post(f"{project}/experiments", {"name": "Back", "goals": [goal]})
+    assert fields_of(error_of(refused, 422, "validation_error")) == ["goals[0].config.from_day"]
+
+    goal["config"] = {**config, "from_day": 2, "to_day": 3}
+    path = customer.an_experiment(project, goals=[goal])
+    started = customer.post(f"{path}/start").json()["data"]
+    control, treatment = (variant["id"] for variant in started["variants"])
+    back = started["goals"][0]["id"]
+    shown = {"type": "exposure", "experiment_id": path.rpartition("/")[2], "attributes": {"country": "US"}}
+    opened = {"type": "custom_event", "event_name": "open"}
+    batch = [
+        event(1, "a", **shown, variant_id=control, timestamp=ago(9)),
+        *(
+            event(number, who, **shown, variant_id=treatment, timestamp=ago(9))
+            for number, who in ((2, "b"), (3, "c"))
+        ),
+        # Too early, too late, and in time; the last visitor's days are not over.
+        event(4, "a", **opened, timestamp=ago(8)),
+        event(5, "b", **opened, timestamp=ago(4.5)),
+        event(6, "c", **opened, timestamp=ago(6.5)),
+        event(7, "d", **shown, variant_id=treatment, timestamp=ago(3)),
+        event(8, "d", **opened, timestamp=ago(0.5)),
+    ]
+    body = {"project_id": project.rpartition("/")[2], "batch": batch}
+    assert customer.post("/sdk/track", body).json()["rejected"] == 0
+    for filters in ({}, {"country": "US"}):
+        of_control, of_treatment = customer.get(f"{path}/results", **filters).json()["data"]["variants"][back]
+        assert (of_control["mean"], of_control["observed_visitors"]) == (0.0, 1)
+        assert (of_treatment["mean"], of_treatment["observed_visitors"]) == (50.0, 2)
+        assert (of_treatment["conversions"], of_treatment["visitors"]) == (1, 3)
+    (segments,) = customer.get(f"{path}/results/segments", dimension="country").json()["data"]["goals"]
+    assert segments["segments"][0]["variants"][0]["mean"] == 50.0
+    exported = customer.get(f"{path}/results/export", format="csv").text.splitlines()
+    place = exported[0].split(",").index(f"{back}_observed")
+    assert sorted(row.split(",")[place] for row in exported[1:]) == ["false", "true", "true", "true"]

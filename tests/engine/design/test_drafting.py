@@ -310,7 +310,7 @@ def test_what_is_sent_can_change_later_without_changing_the_experiment() -> None
     assert experiment.targeting_rules["root"]["children"][0]["values"] == ["DE"]
 
 
-@pytest.mark.parametrize("measure", ["retained", "funnel"])
+@pytest.mark.parametrize("measure", ["funnel"])
 def test_a_measure_that_the_service_does_not_compute_is_refused(measure: str) -> None:
     goal = {**GOAL, "config": {"event_name": "signup", "measure": measure}}
     with pytest.raises(InvalidDesignError) as refused:
@@ -320,11 +320,12 @@ def test_a_measure_that_the_service_does_not_compute_is_refused(measure: str) ->
     assert "truelift.analyze" in problem.message
 
 
-def test_a_ratio_needs_the_events_to_divide_by() -> None:
-    goal = {**GOAL, "config": {"event_name": "signup", "measure": "ratio"}}
+@pytest.mark.parametrize(("measure", "field"), [("ratio", "denominator"), ("retained", "from_day")])
+def test_a_measure_needs_its_events_or_days(measure: str, field: str) -> None:
+    goal = {**GOAL, "config": {"event_name": "signup", "measure": measure}}
     with pytest.raises(InvalidDesignError) as refused:
         draft({"name": "Test", "goals": [goal]})
-    assert [problem.field for problem in refused.value.problems] == ["goals[0].config.denominator"]
+    assert [problem.field for problem in refused.value.problems] == [f"goals[0].config.{field}"]
 
 
 @pytest.mark.parametrize("measure", ["converted", "count", "value"])

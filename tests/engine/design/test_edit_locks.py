@@ -230,3 +230,12 @@ def test_neither_part_of_a_ratio_can_change(changed: dict[str, Any], field: str)
     same = {"goal_type": "custom_event", "event_name": "cart", "measure": "count"}
     sent[1]["config"] = {**config, "numerator": "count", "denominator": same}
     assert revise(paused(goals=goals), {"goals": sent}).goals[1].measure == "ratio"
+
+
+def test_the_days_of_a_retained_goal_cannot_change() -> None:
+    config = {"event_name": "open", "measure": "retained", "from_day": 7}
+    goals = (a_goal(), a_goal(id="goal_2", name="Back", is_primary=False, config=config))
+    sent = [{"id": "goal_1"}, {"id": "goal_2", "config": {**config, "to_day": 8}}]
+    with pytest.raises(TransitionError) as error:
+        revise(paused(goals=goals), {"goals": sent})
+    assert [problem.field for problem in error.value.problems] == ["goals[1].config.to_day"]

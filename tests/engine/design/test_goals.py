@@ -10,6 +10,8 @@ from engine.design.vocabulary import GoalType, words
 from engine.errors import InvalidDesignError
 from tests.builders import a_goal
 
+RETAINED = {"event_name": "x", "measure": "retained"}
+
 
 def problems_of(goal_type: str, config: object) -> dict[str, str]:
     with pytest.raises(InvalidDesignError) as error:
@@ -38,6 +40,8 @@ def test_every_goal_type_has_its_keys() -> None:
         ("revenue", {"window": 365}),
         ("custom_event", {"event_name": "signup", "measure": "count", "window": 1}),
         ("ga4_event", {"event_name": "purchase", "value_param": "value"}),
+        ("pageview", {"url": "/", "measure": "retained", "from_day": 7}),
+        ("custom_event", {"event_name": "x", "measure": "retained", "from_day": 1, "to_day": 7}),
     ],
 )
 def test_a_config_of_its_type_is_sound(goal_type: str, config: dict[str, Any]) -> None:
@@ -69,6 +73,11 @@ def test_a_config_of_its_type_is_sound(goal_type: str, config: dict[str, Any]) -
         ("ga4_event", {"event_name": "x", "window": 1.5}, "config.window"),
         ("click", {"selector": "#buy", "window": {"value": 7, "unit": "days"}}, "config.window"),
         ("ga4_event", {}, "config.event_name"),
+        ("custom_event", {**RETAINED, "from_day": 0}, "config.from_day"),
+        ("custom_event", {**RETAINED, "from_day": 8, "to_day": 7}, "config.to_day"),
+        ("custom_event", {**RETAINED, "from_day": 7, "window": 9}, "config.window"),
+        ("custom_event", {**RETAINED, "from_day": 7, "cap_percentile": 99}, "config.cap_percentile"),
+        ("custom_event", {"event_name": "x", "to_day": 7}, "config.to_day"),
         ("revenue", None, "config"),
         ("revenue", [], "config"),
     ],
@@ -88,6 +97,17 @@ def test_an_unknown_type_is_refused_without_judging_its_config() -> None:
         ("revenue", {"event_name": None}, {"direction": "increase", "event_name": "purchase"}),
         ("pageview", {"url": "/"}, {"direction": "increase", "match_type": "exact", "url": "/"}),
         ("click", {"selector": "a", "direction": "decrease"}, {"direction": "decrease", "selector": "a"}),
+        (
+            "custom_event",
+            {"event_name": "x", "measure": "retained", "from_day": 7},
+            {
+                "direction": "increase",
+                "event_name": "x",
+                "measure": "retained",
+                "from_day": 7,
+                "to_day": 7,
+            },
+        ),
     ],
 )
 def test_tracking_fills_in_what_is_not_given(

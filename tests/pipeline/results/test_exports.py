@@ -7,6 +7,7 @@ import pytest
 from pipeline.results.exports import Exports
 from pipeline.results.filters import SegmentFilters
 from pipeline.settings import Settings
+from tests.builders import NOW
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
 
 
@@ -26,7 +27,7 @@ def test_the_visitors_of_a_segment_are_exported_without_a_trace(store: WorkingSt
         a_purchase("a", minute=2, cents=300),
     )
     exports = Exports(store.warehouse, store.results, Settings(data_dir=tmp_path))
-    with exports.visitors(experiment, project, SegmentFilters({"country": "DE"}), "parquet") as file:
+    with exports.visitors(experiment, project, SegmentFilters({"country": "DE"}), "parquet", now=NOW) as file:
         rows = pl.read_parquet(file.read())
     goal_id = experiment.goals[0].id
     assert rows["visitor_id"].to_list() == ["a"]

@@ -209,7 +209,7 @@ def _convert(
         if row.occurred_at < person.first.occurred_at:
             _remember(counting, person, row, cents)
             continue
-        if any(row.occurred_at > person.first.occurred_at + days * 86_400_000_000 for days in windows):
+        if not _is_in_time(goal, windows, (row.occurred_at - person.first.occurred_at) / 86_400_000_000):
             continue
         moment = _moment(row.occurred_at)
         person.orders[goal.id].append((moment, -cents if row.is_refund else cents))
@@ -217,6 +217,13 @@ def _convert(
         if not row.is_refund:
             person.purchases[goal.id] += 1
             person.converted[goal.id] = min(moment, person.converted.get(goal.id, moment))
+
+
+def _is_in_time(goal: Goal, windows: list[int], since: float) -> bool:
+    """Tell whether an event so many days after the exposure is in the goal's days, or in all windows."""
+    if goal.measure == "retained":
+        return bool(goal.tracking["from_day"] <= since < goal.tracking["to_day"] + 1)
+    return all(since <= days for days in windows)
 
 
 def _remember(counting: _Counting, person: Person, row: EventRow, cents: int) -> None:

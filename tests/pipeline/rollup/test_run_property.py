@@ -24,6 +24,10 @@ from tests.pipeline.rollup.drawn_events import EVENTS, RULES, STEPS
 from tests.pipeline.rollup.naive_counting import Person, local_date, tally
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_event, an_exposure
 
+NOW = STARTED + timedelta(days=12)
+# The last local day in New York of whose visitors the days 1 to 8 are over.
+KNOWN_UNTIL = date(2026, 3, 3)
+RETAINED = {"measure": "retained", "from_day": 1, "to_day": 8}
 QUESTIONS: tuple[tuple[dict[str, str], Callable[[EventRow], bool]], ...] = (
     ({}, lambda _: True),
     ({"device_type": "mobile"}, lambda row: row.device_type == "mobile"),
@@ -75,6 +79,10 @@ def goals(prefix: str, value_param: str, **of_revenue: Any) -> tuple[Goal, ...]:
                     "value_param": value_param,
                 },
             },
+        ),
+        (
+            "pageview",
+            {"url": "https://shop.example/thanks", "measure": "retained", "from_day": 1, "to_day": 8},
         ),
     ]
     return tuple(
@@ -148,7 +156,7 @@ def row_of(fields: dict[str, Any], experiments: list[Experiment]) -> EventRow:
 def compare_all(
     store: WorkingStore, rows: list[EventRow], experiments: list[Experiment], project: Project
 ) -> None:
-    now = STARTED + timedelta(days=12)
+    now = NOW
     for experiment in experiments:
         for filters, admits in QUESTIONS:
             observed = store.observe(experiment, project, filters, now=now)
@@ -197,6 +205,7 @@ def compare(
     visitors: Counter[Any] = Counter()
     conversions: Counter[Any] = Counter()
     cents: Counter[Any] = Counter()
+    known: Counter[Any] = Counter()
     amounts: dict[Any, float] = defaultdict(float)
     denominators: dict[Any, float] = defaultdict(float)
     totals: dict[Any, list[int]] = {}
@@ -205,8 +214,9 @@ def compare(
         first = datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC)
         visitors[local_date(first, project), variant] += 1
         for goal in experiment.goals:
-            if goal.id in person.converted:
-                conversions[local_date(person.converted[goal.id], project), goal.id, variant] += 1
+            day = day_of_conversion(person, goal, project)
+            conversions[day, goal.id, variant] += day is not None
+            known[goal.id, variant] += local_date(first, project) <= KNOWN_UNTIL
             orders = person.orders.get(goal.id, [])
             for moment, amount in orders:
                 cents[local_date(moment, project), goal.id, variant] += amount
@@ -230,11 +240,24 @@ def compare(
                 (g, v),
                 [[by_day[day, goal_id, variant] for day in days] for by_day in (amounts, denominators)],
             )
+            if experiment.goals[g].measure == "retained":
+                assert observed.observed is not None
+                assert observed.observed[g, v] == known[goal_id, variant]
+            assert observed.conversions[g, v] == observed.daily.conversions[:, g, v].sum()
             values = np.array(totals.get((goal_id, variant), []), float)
             assert observed.revenue.n[g, v] == values.size
             np.testing.assert_allclose(observed.revenue.total[g, v], values.sum(), atol=1e-6)
             spread = ((values - values.mean()) ** 2).sum() if values.size else 0.0
             np.testing.assert_allclose(observed.revenue.m2[g, v], spread, rtol=1e-12, atol=1e-3)
+
+
+def day_of_conversion(person: Person, goal: Goal, project: Project) -> date | None:
+    """Return the day of the first conversion; of retained visitors whose days are over that of exposure."""
+    converted = person.converted.get(goal.id)
+    if converted is None or goal.measure != "retained":
+        return None if converted is None else local_date(converted, project)
+    first = local_date(datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC), project)
+    return first if first <= KNOWN_UNTIL else None
 
 
 def agree_by_day(observed: Evidence, goal: Goal, cell: tuple[int, int], wanted: list[list[float]]) -> None:
@@ -262,6 +285,9 @@ def compare_values(
         assert not observed.values.before.n.any()
         return
     for g, goal in enumerate(experiment.goals):
+        if goal.measure == "retained":
+            assert not observed.values.before.n[g].any()
+            continue
         is_revenue = goal.goal_type == "revenue"
         cap = cap_over(tally(rows, experiment, project).people, goal) if is_revenue else np.inf
         for v, variant in enumerate(experiment.variants):
@@ -299,7 +325,7 @@ def compare_amounts(observed: Evidence, people: list[Person], experiment: Experi
 
 
 def is_measured(goal: Goal) -> bool:
-    return goal.measure != "converted"
+    return goal.measure not in {"converted", "retained"}
 
 
 def value_of(person: Person, goal: Goal) -> float:

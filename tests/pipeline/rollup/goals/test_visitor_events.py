@@ -19,6 +19,7 @@ GOAL = {
     "min_cents": 0,
     "max_cents": 10**9,
     "trusts_servers_only": False,
+    "from_us": 0,
     "window_us": 100,
     "before_us": 10,
 }

@@ -1,0 +1,46 @@
+"""Days of retained goals: the visitors whose outcome is known."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from engine.design.experiment import Experiment, Goal
+from engine.local_days import epoch_days, local_day, local_day_starts
+from pipeline.rollup.counting_rules import DAY_US
+
+# A day of 24 hours may end so long after the local day that is as long in other weeks.
+_LONGEST_SHIFT: Final = timedelta(hours=2)
+
+
+def last_days(experiment: Experiment, goals: Sequence[str], as_of: datetime, timezone: str) -> dict[int, int]:
+    """Map retained goals, by their place in `goals`, to the last day whose visitors all have an outcome.
+
+    Days are local days of first exposure since 1970. An outcome is known when the goal's days are over,
+    and nothing counts after the end of the experiment.
+    """
+    ended = as_of if experiment.completed_at is None else min(as_of, experiment.completed_at)
+    today = epoch_days(local_day(ended - _LONGEST_SHIFT, timezone))
+    return {
+        goals.index(goal.id): today - days_observed(goal) - 1
+        for goal in experiment.goals
+        if goal.measure == "retained" and goal.id in goals
+    }
+
+
+def days_observed(goal: Goal) -> int:
+    """Return after how many days of 24 hours the outcome of a retained goal is known."""
+    return int(goal.tracking["to_day"]) + 1
+
+
+def observed_until(experiment: Experiment, as_of: datetime, timezone: str) -> Mapping[str, int]:
+    """Map the ids of retained goals to the microsecond since 1970 before which visitors have an outcome."""
+    ids = [goal.id for goal in experiment.goals]
+    found = last_days(experiment, ids, as_of, timezone)
+    return {ids[place]: _start_of(day + 1, timezone) for place, day in found.items()}
+
+
+def _start_of(day: int, timezone: str) -> int:
+    """Return the microsecond since 1970 at which a local day begins."""
+    noon = (day * 24 + 12) * 3_600_000_000
+    starts, days = local_day_starts(noon - 2 * DAY_US, noon + 2 * DAY_US, timezone)
+    return starts[days.index(day)]
