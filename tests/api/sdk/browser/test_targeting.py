@@ -116,6 +116,19 @@ def attributes(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
+def attributes_near(draw: st.DrawFn, condition: dict[str, Any]) -> dict[str, Any]:
+    """Draw attributes, most of them with one like a value of the condition."""
+    given_attributes: dict[str, Any] = draw(attributes())
+    if not condition["values"] or not draw(st.integers(0, 3)):
+        return given_attributes
+    value = draw(st.sampled_from(condition["values"]))
+    near = draw(st.sampled_from([value, value.upper(), value.lower(), f" {value}x", f"x{value}"]))
+    name, key = condition["field"], condition.get("key")
+    containers = {"cookie": "cookie", "query_param": "query_param", "custom_dimension": "custom_dimensions"}
+    return given_attributes | {containers.get(name, name): {key: near} if key else near}
+
+
+@st.composite
 def page_rules(draw: st.DrawFn, url: str) -> dict[str, Any]:
     """Draw rules for pages, most of them like the URL."""
 
@@ -216,22 +229,21 @@ def test_browser_gives_the_variant_that_the_server_gives(  # noqa: PLR0917 - dra
 
 @settings(max_examples=60, deadline=None)
 @given(
-    condition=conditions(),
+    drawn=conditions().flatmap(lambda one: st.tuples(st.just(one), attributes_near(one))),
     zone=ZONES,
     url=URLS,
-    given_attributes=attributes(),
     headers=st.sampled_from(PLACES),
     now=st.datetimes(datetime(2000, 1, 1), datetime(2030, 1, 1)),  # noqa: DTZ001 - made UTC below
 )
 def test_every_condition_holds_on_both_sides_or_on_neither(  # noqa: PLR0917 - drawn by name
     script: JavaScript,
-    condition: dict[str, Any],
+    drawn: tuple[dict[str, Any], dict[str, Any]],
     zone: str,
     url: str,
-    given_attributes: dict[str, Any],
     headers: dict[str, str],
     now: datetime,
 ) -> None:
+    condition, given_attributes = drawn
     now = now.replace(tzinfo=UTC)
     rules = {"version": 2, "root": {"operator": "and", "children": [condition]}}
     client = Client.of_headers(headers)
