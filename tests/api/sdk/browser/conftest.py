@@ -12,7 +12,8 @@ from tests.api.sdk.browser.site import Site, served_site
 USER_AGENT = (
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
 )
-ARGUMENTS = ("--disable-blink-features=AutomationControlled",)
+# The name is of the whole browser: that of a page does not hold for beacons that outlive it.
+ARGUMENTS = ("--disable-blink-features=AutomationControlled", f"--user-agent={USER_AGENT}")
 
 
 def chromium_path() -> str:
