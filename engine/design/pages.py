@@ -9,13 +9,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urljoin, urlsplit
+from urllib.parse import parse_qsl, unquote
 
 from engine.design.experiment import Experiment
 from engine.design.validation.patterns import compile_pattern
 from engine.design.validation.values import is_web_address
 from engine.design.variants import Variant
 from engine.design.vocabulary import UrlMatchType
+from engine.url_resolution import resolve, with_parameters_of
 
 Matcher = Callable[[str], bool]
 _ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://([^/?#]*)", re.ASCII | re.IGNORECASE)
@@ -71,13 +72,11 @@ def _page_and_query(url: str) -> tuple[str, str]:
 # One page is compared with the patterns of many experiments.
 @lru_cache(maxsize=64)
 def _with_plain_origin(url: str) -> str:
-    return _ORIGIN.sub(_plain_origin, url, count=1)
-
-
-def _plain_origin(origin: re.Match[str]) -> str:
-    """Return scheme and host in lower case, without the scheme's default port."""
+    """Write scheme and host in lower case, without the scheme's default port."""
+    if not (origin := _ORIGIN.match(url)):
+        return url
     scheme, host = origin[1].lower(), origin[2].lower()
-    return f"{scheme}://{host.removesuffix(_DEFAULT_PORTS.get(scheme, ' '))}"
+    return f"{scheme}://{host.removesuffix(_DEFAULT_PORTS.get(scheme, ' '))}{url[origin.end() :]}"
 
 
 def _parameters(query: str) -> list[tuple[str, str]]:
@@ -153,15 +152,5 @@ def redirect_url(experiment: Experiment, variant: Variant, page_url: str) -> str
         return None
     if not is_web_address(page_url):
         return target if is_web_address(target) else None
-    absolute = urlsplit(urljoin(page_url, target))
-    if experiment.relay_params:
-        absolute = _with_parameters_of(absolute, urlsplit(page_url))
-    return absolute.geturl()
-
-
-def _with_parameters_of(target: SplitResult, page: SplitResult) -> SplitResult:
-    own = parse_qsl(target.query, keep_blank_values=True)
-    set_by_target = {name for name, _ in own}
-    relayed = parse_qsl(page.query, keep_blank_values=True)
-    query = own + [(name, value) for name, value in relayed if name not in set_by_target]
-    return target._replace(query=urlencode(query))
+    absolute = resolve(page_url, target)
+    return with_parameters_of(page_url, absolute) if experiment.relay_params else absolute

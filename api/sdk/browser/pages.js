@@ -22,18 +22,15 @@ const partFor = (pattern, url) => {
 
 /** @type {(text: string) => string} */
 const decoded = (text) =>
-  text.replace(/(?:%[0-9a-f]{2})+/gi, (part) => {
-    try {
-      return decodeURIComponent(part);
-    } catch {
-      return part;
-    }
-  });
+  // Unlike decodeURIComponent, it never throws: bytes that are no UTF-8 become U+FFFD.
+  new URLSearchParams(`=${text.replace(/[+&]/g, (sign) => encodeURIComponent(sign))}`).get("") ??
+  "";
 
 /** @type {(url: string) => [string, string[]]} */
 const pageAndQuery = (url) => {
   const [page = "", ...query] = (url.split("#")[0] ?? "").split("?");
-  const pairs = [...new URLSearchParams(query.join("?"))].map((pair) => pair.join("="));
+  // A question mark at the beginning would be dropped.
+  const pairs = [...new URLSearchParams(`&${query.join("?")}`)].map((pair) => JSON.stringify(pair));
   return [decoded(withPlainOrigin(page)).replace(/\/+$/, ""), pairs];
 };
 

@@ -33,6 +33,7 @@ const CALLS = {
   covers: (config, url) =>
     config.experiments.map((one) => coversPage(one, url, partsOf(config).matchesAutomaton)),
   redirect: redirectUrl,
+  href: (url) => new URL(url).href,
   decide: (config, visit, stored, cookie, now) =>
     config.experiments.map((one) => variantOnPage(one, visit, stored[one.id], partsOf(config, cookie, now))),
 };

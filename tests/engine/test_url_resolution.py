@@ -1,0 +1,30 @@
+"""Resolution of targets as the URL standard has it."""
+
+import pytest
+
+from engine.url_resolution import resolve, with_parameters_of
+
+PAGE = "https://shop.example/a/b?x=1#top"
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("c", "https://shop.example/a/c"),
+        ("../c", "https://shop.example/c"),
+        ("", "https://shop.example/a/b?x=1"),
+        ("?y=2", "https://shop.example/a/b?y=2"),
+        ("//other.example", "https://other.example/"),
+        ("https:c", "https://shop.example/a/c"),
+        ("http:other.example", "http://other.example/"),
+        ("\\\\other.example\\c", "https://other.example/c"),
+        ("/c/%2E%2e/./d/..", "https://shop.example/"),
+    ],
+)
+def test_a_target_is_resolved_as_in_a_browser(target: str, expected: str) -> None:
+    assert resolve(PAGE, target) == expected
+
+
+def test_a_target_keeps_its_own_parameters() -> None:
+    assert with_parameters_of(PAGE, "https://shop.example/?x=2#a") == "https://shop.example/?x=2#a"
+    assert with_parameters_of(PAGE, "https://shop.example/?y=~#a") == "https://shop.example/?y=%7E&x=1#a"
