@@ -30,7 +30,7 @@ EXPERIMENT = {
 EXPERIMENT_DETAIL = EXPERIMENT | {"statistics", "targeting_rules", "variants", "goals", "assigned_user_ids"}
 DAY = {
     *("visitors", "conversions", "conversion_rate", "revenue_cents", "revenue_per_visitor_cents"),
-    "amount",
+    *("amount", "denominator"),
 }
 VARIANT_RESULT = {
     "variant_id",
@@ -41,7 +41,7 @@ VARIANT_RESULT = {
     "conversion_rate",
     "revenue_cents",
     "revenue_per_visitor_cents",
-    "mean",
+    *("mean", "observed_visitors"),
     "improvement",
     "confidence",
     "score_value",

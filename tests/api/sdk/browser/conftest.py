@@ -22,7 +22,8 @@ def chromium_path() -> str:
     return path
 
 
-@pytest.fixture(scope="session")
+# No longer than a module: Playwright runs an event loop meanwhile, beside which no other can begin.
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
