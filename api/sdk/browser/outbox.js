@@ -23,6 +23,8 @@ let failures = 0;
 let pausedUntil = Number(local.get("retry")) || 0;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
+/** When the last event was kept, in ms: each has a later time, and so its place in the order of names. */
+let last = 0;
 /** Events of this page that no beacon has taken yet. */
 /** @type {Set<string>} */
 const unsent = new Set();
@@ -186,7 +188,8 @@ export const drain = async () => {
  */
 export const keep = (id, event) => {
   unsent.add(id);
-  local.set(`${PREFIX}${Date.now().toString(36)}.${id}`, JSON.stringify(event));
+  last = Math.max(Date.now(), last + 1);
+  local.set(`${PREFIX}${last.toString(36)}.${id}`, JSON.stringify(event));
   trim();
   if (!isPlanned) {
     isPlanned = true;
