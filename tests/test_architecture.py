@@ -64,6 +64,9 @@ TESTED_TOGETHER = {
 }
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
+    "pipeline/events/request_headers/quality_weights.py": (
+        "tests/pipeline/events/request_headers/test_language.py"
+    ),
     "truelift/client/service_connection.py": "tests/truelift/client/test_client.py",
     "truelift/client/visitor_calls.py": "tests/truelift/client/test_client.py",
     "pipeline/store/header_fields.py": "tests/pipeline/events/test_attributes.py",

@@ -9,6 +9,8 @@ from typing import Final, Literal, TypeAlias
 import brotli
 from starlette.concurrency import run_in_threadpool
 
+from pipeline.events.request_headers.quality_weights import weight_of
+
 Coding = Literal["br", "gzip", "identity"]
 # The digest of a content, its coding, and whether all visitors share it.
 _Key: TypeAlias = tuple[bytes, Coding, bool]
@@ -84,16 +86,6 @@ def _compress(content: bytes, coding: Coding, is_shared: bool) -> bytes:  # noqa
 def _weights_in(accept_encoding: str) -> list[tuple[str, float]]:
     """Read codings with their weights; one whose weight is none has no weight."""
     return [
-        (name.strip().lower(), _weight_in(parameters))
+        (name.strip().lower(), weight_of(parameters))
         for name, _, parameters in (part.partition(";") for part in accept_encoding.split(","))
     ]
-
-
-def _weight_in(parameters: str) -> float:
-    name, _, value = parameters.partition("=")
-    if name.strip().lower() != "q":
-        return 1.0
-    try:
-        return float(value)
-    except ValueError:
-        return 0.0

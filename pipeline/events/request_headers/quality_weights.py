@@ -1,0 +1,15 @@
+"""Weights of the alternatives that a request header accepts (RFC 9110, 12.4.2)."""
+
+
+def weight_of(parameters: str) -> float:
+    """Return the weight that the text after an alternative's semicolon states, such as `q=0.5`.
+
+    1 without a weight, 0 for one that is no number.
+    """
+    name, _, value = parameters.partition("=")
+    if name.strip().lower() != "q":
+        return 1.0
+    try:
+        return float(value)
+    except ValueError:
+        return 0.0
