@@ -7,7 +7,7 @@ RUN := .venv/bin/
 # The environment is made again only when what it is made from changes.
 STAMP := .venv/.setup-$(shell cat pyproject.toml uv.lock 2>/dev/null | cksum | cut -d' ' -f1)
 
-.PHONY: help setup dev demo serve lint check test test-all bench format snippet snippet-tools snippet-lint
+.PHONY: help setup dev demo serve lint check test test-all bench format snippet snippet-tools snippet-lint docs pictures
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -84,6 +84,14 @@ format: dev snippet-tools ## format the code and fix what the linter can
 	@cd $(SNIPPET) && node_modules/@biomejs/cli-*/biome check --write .
 	@$(RUN)ruff format --quiet .
 	@$(RUN)ruff check --fix --quiet .
+
+docs: dev ## build the documentation as a site into site/
+# Not with --quiet, which hides the warnings that --strict counts.
+	@NO_MKDOCS_2_WARNING=1 $(RUN)mkdocs build
+	@echo "open site/index.html, or serve it: .venv/bin/mkdocs serve"
+
+pictures: dev ## draw the pictures of the documentation
+	@$(RUN)python docs/site/concept_pictures.py
 
 bench: dev ## run the benchmarks and print their ratios
 	@$(UV) sync --frozen --quiet --inexact --group dev --group bench --python "$$(python3 -c 'import sys; print(sys.executable)')"

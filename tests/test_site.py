@@ -1,0 +1,44 @@
+"""The documentation builds as a site, strictly, and its pages ask no other host for anything."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site: a broken link, anchor or page without a place in the navigation fails the build."""
+    folder = tmp_path_factory.mktemp("site")
+    mkdocs = Path(sys.executable).with_name("mkdocs")
+    built = subprocess.run(
+        [mkdocs, "build", "-d", folder], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+def test_every_page_of_the_documentation_is_in_the_site(site: Path) -> None:
+    pages = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")]
+    assert len(pages) > 20
+    built = [page.parent if page.name == "README.md" else page.with_suffix("") for page in pages]
+    assert [page for page in built if not (site / page / "index.html").exists()] == []
+
+
+def test_pages_load_nothing_from_other_hosts(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 20
+    loaded = re.compile(
+        r"""<(?:script|img|iframe)[^>]+src=["']?(?:https?:)?//|<link[^>]+(?:stylesheet|preconnect|icon)[^>]+//"""
+    )
+    assert [page.name for page in pages if loaded.search(page.read_text())] == []
+
+
+def test_the_public_python_names_have_their_reference(site: Path) -> None:
+    page = (site / "python" / "index.html").read_text()
+    for name in ("analyze", "sample_size", "open_snapshot", "Client"):
+        assert f'id="truelift.{name}"' in page
