@@ -121,5 +121,9 @@ def _decide(
     except InvalidAttributesError as error:
         raise InvalidBodyError("attributes", str(error)) from error
     forced = received.body.assignments or {}
-    asked = AssignmentRequest(visitor=visitor, attributes=attributes, forced=forced)
+    # Everybody has the public key.
+    hides_drafts = received.sender == "browser"
+    asked = AssignmentRequest(
+        visitor=visitor, attributes=attributes, forced=forced, hides_drafts=hides_drafts
+    )
     return known, decide(asked, experiments, cached.targeting_of, known.variant_ids)

@@ -38,6 +38,8 @@ class AssignmentRequest:
     visitor: Visitor
     attributes: Mapping[str, Any]
     forced: Mapping[str, str]
+    # Whether experiments that are not served yet must be named by their ids: test keys can be guessed.
+    hides_drafts: bool = False
 
 
 def decide(
@@ -66,7 +68,9 @@ def decide(
 
 
 def _forced(request: AssignmentRequest, experiment: Experiment) -> Variant | None:
-    variant = request.forced.get(experiment.id) or request.forced.get(experiment.test_key)
+    variant = request.forced.get(experiment.id)
+    if variant is None and (experiment.status in SERVED or not request.hides_drafts):
+        variant = request.forced.get(experiment.test_key)
     if variant is None or experiment.status not in _CAN_BE_FORCED:
         return None
     return next((v for v in experiment.variants if variant in {v.id, v.name}), None)

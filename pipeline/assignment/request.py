@@ -25,7 +25,8 @@ class InitBody(msgspec.Struct, frozen=True):
     assignments: Annotated[
         dict[str, str] | None,
         msgspec.Meta(
-            description="Variants to force for a preview: experiment id or test key → variant id or name."
+            description="Variants to force for a preview: experiment id or test key → variant id or name. "
+            "With a public key, a draft needs its id."
         ),
     ] = None
     project_id: Annotated[

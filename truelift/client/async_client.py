@@ -70,10 +70,13 @@ class AsyncClient(VisitorCalls):
     async def close(self, timeout_seconds: float = CLOSE_SECONDS) -> bool:
         """Send what waits and end the tasks; return whether the service has taken every event."""
         if self._loop is not None and not self._is_closed:
-            await self.flush(timeout_seconds)
-            self._is_closed = True
-            for task in self._tasks:
-                task.cancel()
+            try:
+                await self.flush(timeout_seconds)
+            finally:
+                # Also where the caller stops waiting.
+                self._is_closed = self._outbox.is_closed = True
+                for task in self._tasks:
+                    task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await self._http.aclose()
             if self.unsent:
@@ -92,9 +95,7 @@ class AsyncClient(VisitorCalls):
         await self.close()
 
     def _wake(self) -> None:
-        if self._is_closed:
-            raise RuntimeError("the client is closed, and sends nothing any more")
-        if self._loop is not None:
+        if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._has_events.set)
 
     async def _repeat(self, work: Callable[[], Any]) -> None:

@@ -18,10 +18,11 @@ class BackOff:
     failures: int = 0
 
     def after_failure(self, headers: Mapping[str, str] | None = None) -> float:
-        """Return the seconds until the next attempt: as `Retry-After` asks, or else the doubled delay."""
+        """Return the seconds until the next attempt: as `Retry-After` asks, or the doubled delay."""
         self.failures += 1
         asked = None if headers is None else retry_after(headers)
-        if asked is not None:
+        # A time of 0, or one that has passed by this clock, would have the client ask without a pause.
+        if asked is not None and asked >= FIRST_SECONDS:
             return min(asked, LONGEST_SECONDS)
         longest = min(FIRST_SECONDS * 2.0 ** min(self.failures - 1, 30), LONGEST_SECONDS)
         # Half of it is random, so that the servers of a site do not come back at one moment.
@@ -39,7 +40,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return float(value)
     try:
         moment = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if moment.tzinfo is None:
         return None

@@ -71,7 +71,7 @@ class Client(VisitorCalls):
         if not self._is_closed:
             self.flush(timeout_seconds)
             with self._changed:
-                self._is_closed = True
+                self._is_closed = self._outbox.is_closed = True
                 self._changed.notify_all()
             self._thread.join(timeout_seconds)
             if self.unsent:
@@ -104,8 +104,6 @@ class Client(VisitorCalls):
             self._begin()
 
     def _wake(self) -> None:
-        if self._is_closed:
-            raise RuntimeError("the client is closed, and sends nothing any more")
         # The thread says that it is idle before it looks for events the last time.
         if self._is_idle:
             with self._changed:

@@ -21,11 +21,12 @@ _encode: Final = msgspec.json.Encoder().encode
 class Outbox:
     """Events by id in the order of their coming, safe to share between threads.
 
-    An event leaves it by the service's verdict alone. A full one takes no more, and counts what it refused.
+    An event leaves it by the service's verdict alone. A full or closed one takes no more, and counts these.
     """
 
     capacity: int = CAPACITY
     refused: int = 0
+    is_closed: bool = False
     _events: dict[str, bytes] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -37,7 +38,7 @@ class Outbox:
                 f"an event may have {MAX_EVENT_BYTES:,} bytes as JSON, this one has {len(content):,}"
             )
         with self._lock:
-            if len(self._events) >= self.capacity:
+            if self.is_closed or len(self._events) >= self.capacity:
                 self.refused += 1
                 return False
             self._events[event["event_id"]] = content

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from pipeline.assignment.decide import VariantDecision
 from pipeline.assignment.targeting_attributes import Visitor
 from pipeline.events.attributes import UNKNOWN_CLIENT
+from pipeline.events.schema import MAX_ID_LENGTH, MAX_URL_LENGTH
 from truelift.client.exchanges import Delivery, Polling
 from truelift.client.outbox import CAPACITY, Outbox
 
@@ -98,7 +99,7 @@ class VisitorCalls:
 
     @property
     def refused(self) -> int:
-        """Number of events that found the outbox full, and are lost."""
+        """Number of events that found the outbox full or closed, and are lost."""
         return self._outbox.refused
 
     def has_experiment(self, test_key: str) -> bool:
@@ -270,6 +271,10 @@ class VisitorCalls:
 
     def _send(self, event_type: str, visitor_id: str | None, **fields: object) -> bool:
         """Put an event into the outbox, and return whether there was room."""
+        url = fields.get("url")
+        if isinstance(url, str):
+            # Visitors can make addresses of any length.
+            fields["url"] = url[:MAX_URL_LENGTH]
         event = {
             "event_id": uuid.uuid4().hex,
             "type": event_type,
@@ -281,12 +286,19 @@ class VisitorCalls:
         if not is_kept and self._outbox.refused.bit_count() == 1:
             # At 1, 2, 4, 8 … lost events, so that a log does not drown in them.
             logger.error(
-                "%d events are lost, as %d wait for the service", self._outbox.refused, self._outbox.capacity
+                "%d events are lost, as %s",
+                self._outbox.refused,
+                "the client is closed"
+                if self._outbox.is_closed
+                else f"{self._outbox.capacity} wait for the service",
             )
         self._wake()
         return is_kept
 
     def _remember(self, decision: Decision, variant_id: str) -> None:
+        if len(decision.visitor_id) > MAX_ID_LENGTH:
+            # The service takes no events of such a visitor.
+            return
         key = (decision.visitor_id, decision.experiment_id or "")
         with self._deciding:
             known = self._decided.get(key)

@@ -2,8 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from http.cookies import CookieError, SimpleCookie
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import Any, Final, Protocol, TypeAlias
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -46,9 +45,7 @@ class VisitorCookie:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = {
-            name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
-        }
+        headers = _decoded(scope["headers"])
         visitor_id = self._visitor_id(headers)
         scope.setdefault("state", {})[COOKIE] = visitor_id
         if visitor_id is None:
@@ -86,12 +83,23 @@ class VisitorCookie:
         return "; ".join(parts).encode("latin-1")
 
 
+def _decoded(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    decoded: dict[str, str] = {}
+    for raw_name, raw_value in headers:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        # HTTP/2 may send each cookie in a line of its own.
+        decoded[name] = f"{decoded[name]}; {value}" if name == "cookie" and name in decoded else value
+    return decoded
+
+
 def _value_of(cookies: str) -> str | None:
-    try:
-        morsel = SimpleCookie(cookies).get(COOKIE)
-    except CookieError:
-        return None
-    return morsel.value if morsel is not None and _VISITOR_ID.fullmatch(morsel.value) else None
+    """Return the first valid id, as the browser script does.
+
+    `http.cookies` gives up at cookies of others that it cannot read, such as JSON.
+    """
+    pairs = (pair.strip().partition("=") for pair in cookies.split(";"))
+    values = (value for name, _, value in pairs if name == COOKIE)
+    return next((value for value in values if _VISITOR_ID.fullmatch(value)), None)
 
 
 def _with_cookie(headers: list[tuple[bytes, bytes]], cookie: bytes) -> list[tuple[bytes, bytes]]:

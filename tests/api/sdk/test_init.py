@@ -115,13 +115,22 @@ def test_a_draft_and_a_completed_experiment_are_not_shown(shop: Shop) -> None:
 def test_a_preview_may_ask_for_a_variant_even_of_a_draft(shop: Shop) -> None:
     path = shop.customer.an_experiment(f"/projects/{shop.project_id}", name="A draft")
     draft = shop.customer.get(path).json()["data"]
-    forced = {"a-draft": "Treatment", shop.experiment["id"]: variant(shop, 1)["id"]}
+    forced = {draft["id"]: "Treatment", shop.experiment["id"]: variant(shop, 1)["id"]}
     answer = shop.post(INIT, {"visitor_id": "v1", "assignments": forced}).json()["assignments"]
     assert [(one["variant_id"], one["status"]) for one in answer] == [
         (variant(shop, 1)["id"], "forced"),
         (draft["variants"][1]["id"], "forced"),
     ]
     assert shop.stored_count() == 0
+
+
+def test_a_guessed_test_key_shows_no_draft_to_the_public(shop: Shop) -> None:
+    shop.customer.an_experiment(f"/projects/{shop.project_id}", name="A draft")
+    asked = {"visitor_id": "v1", "assignments": {"a-draft": "Treatment"}}
+    public = shop.post(INIT, asked).json()["assignments"]
+    assert [one["test_key"] for one in public] == [shop.experiment["test_key"]]
+    of_team = shop.customer.post("/sdk/init", {**asked, "project_id": shop.project_id}).json()["assignments"]
+    assert ("a-draft", "forced") in [(one["test_key"], one["status"]) for one in of_team]
 
 
 def test_a_preview_of_what_does_not_exist_changes_nothing(shop: Shop) -> None:

@@ -66,3 +66,23 @@ def test_what_was_tracked_before_the_start_is_sent(experiment: RunningExperiment
         return await client.close(60)
 
     assert asyncio.run(serve())
+
+
+def test_a_close_that_is_cancelled_ends_the_tasks(experiment: RunningExperiment) -> None:
+    async def serve() -> set[str]:
+        async with asyncio.timeout(60):
+            client = AsyncClient("http://127.0.0.1:9", **experiment.connection)
+            await client.start()
+            client.track("v1", "purchase")
+            closing = asyncio.create_task(client.close(3600))
+            await asyncio.sleep(0)
+            closing.cancel()
+            await asyncio.gather(closing, return_exceptions=True)
+            await wait_until_async(lambda: not client_tasks())
+            return client_tasks()
+
+    def client_tasks() -> set[str]:
+        names = {task.get_name() for task in asyncio.all_tasks()}
+        return {name for name in names if name.startswith("truelift-client")}
+
+    assert asyncio.run(serve()) == set()

@@ -34,6 +34,12 @@ def test_a_date_to_come_back_is_understood() -> None:
     assert 60 < asked <= 90
 
 
-@pytest.mark.parametrize("value", ["", "soon", "-5", "1.5"])
+@pytest.mark.parametrize("value", ["0", "Wed, 21 Oct 2015 07:28:00 GMT"])
+def test_no_answer_has_the_client_ask_without_a_pause(value: str) -> None:
+    back_off = BackOff(failures=3)
+    assert back_off.after_failure({"retry-after": value}) >= 4 * FIRST_SECONDS
+
+
+@pytest.mark.parametrize("value", ["Mon, 01 Jan 99999999999 00:00:00 GMT", "", "soon", "-5", "1.5"])
 def test_what_is_no_time_is_ignored(value: str) -> None:
     assert retry_after({"retry-after": value}) is None

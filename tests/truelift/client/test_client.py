@@ -197,12 +197,30 @@ def test_a_key_that_is_refused_is_told_and_keeps_the_events(
         client.close(0.01)
 
 
-def test_a_closed_client_takes_no_events_and_closes_twice(experiment: RunningExperiment) -> None:
+def test_a_closed_client_decides_but_takes_no_events_and_closes_twice(
+    experiment: RunningExperiment, caplog: pytest.LogCaptureFixture
+) -> None:
     client = Client(experiment.url, **experiment.connection)
+    assert client.wait_until_ready(60)
     assert client.close()
     assert client.close()
-    with pytest.raises(RuntimeError, match="closed"):
-        client.track("v1", "purchase")
+    # Requests that a server still answers as it ends must not fail.
+    assert client.variant(experiment.test_key, "v1") is not None
+    client.track("v1", "purchase")
+    assert (client.unsent, client.refused) == (0, 2)
+    assert "2 events are lost, as the client is closed" in caplog.text
+
+
+def test_visitors_who_make_long_ids_and_addresses_cost_neither_memory_nor_an_error(
+    client: Client, experiment: RunningExperiment
+) -> None:
+    client.pageview("v1", f"{PAGE}?{'x' * 100_000}")
+    assert client.flush(60)
+    long_id = "v" * 100_000
+    first = client.decide(experiment.test_key, long_id)
+    again = client.decide(experiment.test_key, long_id)
+    assert (first.variant, first.status) == (again.variant, again.status)
+    assert first.status == "new"
 
 
 def test_a_full_outbox_loses_nothing_that_it_holds(experiment: RunningExperiment) -> None:

@@ -67,6 +67,40 @@ def test_a_known_visitor_keeps_the_id_and_the_cookie_is_kept_alive() -> None:
     assert SimpleCookie(answer.headers["set-cookie"])[COOKIE].value == answer.text
 
 
+@pytest.mark.parametrize(
+    "other", ['cart={"a":1}', "a[b]=1", "flag", 'a="b', "truelift_visitor=short", "=", "a b=c"]
+)
+def test_no_cookie_of_others_hides_the_visitors(other: str) -> None:
+    known = "truelift_visitor=0d6ff5f0-59b8-4f4e-8a3c-2f1c4a4f9d11"
+    for cookies in (f"{other}; {known}", f"{known}; {other}"):
+        answer = get(headers={"Cookie": cookies})
+        assert answer.text == "0d6ff5f0-59b8-4f4e-8a3c-2f1c4a4f9d11"
+
+
+def test_of_two_ids_the_first_counts_as_in_the_script() -> None:
+    assert (
+        get(headers={"Cookie": "truelift_visitor=first-id-1; truelift_visitor=second-id-2"}).text
+        == "first-id-1"
+    )
+
+
+def test_cookies_on_several_lines_are_one_header() -> None:
+    """HTTP/2 divides them (RFC 9113, 8.2.3)."""
+    scope: dict[str, Any] = {
+        "type": "http",
+        "headers": [(b"cookie", b"truelift_visitor=first-id-1"), (b"cookie", b"a=b")],
+    }
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        """Answer nothing."""
+
+    async def nothing(*_: Any) -> Any:
+        """Neither receive nor send."""
+
+    asyncio.run(VisitorCookie(app, Settings())(scope, nothing, nothing))
+    assert scope["state"] == {COOKIE: "first-id-1"}
+
+
 @pytest.mark.parametrize("cookie", ["", "<script>", "a b", "x" * 65, "short"])
 def test_what_is_no_id_is_replaced(cookie: str) -> None:
     answer = get(headers={"Cookie": f'{COOKIE}="{cookie}"'})
