@@ -6,8 +6,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 from engine.design.patterns.determinization import MATCHED, Determinization, Machine
-from engine.design.patterns.nondeterministic import Nondeterministic, TooLargeError
+from engine.design.patterns.nondeterministic import Nondeterministic
 from engine.design.patterns.syntax import UnknownSyntaxError, parse
+from engine.design.patterns.work import TooLargeError, Work
 
 # What a browser may have to load for one pattern: states, and cells of the table.
 MAX_STATES: Final = 256
@@ -55,16 +56,34 @@ class Automaton:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The automaton of a pattern, and the steps that it took.
+
+    None where it is too large for a browser, or cannot be read.
+    """
+
+    automaton: Automaton | None
+    steps: int
+
+
 @lru_cache(maxsize=1024)
+def compile_pattern(pattern: str) -> Compiled:
+    """Compile a valid pattern within bounded work."""
+    work = Work()
+    try:
+        machine = Determinization(Nondeterministic.of(parse(pattern)), work).run()
+        return Compiled(_minimized(machine, work), work.steps)
+    except (TooLargeError, UnknownSyntaxError, RecursionError):
+        return Compiled(None, work.steps)
+
+
 def compile_automaton(pattern: str) -> Automaton | None:
     """Compile a valid pattern; None where it is too large for a browser, or cannot be read."""
-    try:
-        return _minimized(Determinization(Nondeterministic.of(parse(pattern))).run())
-    except (TooLargeError, UnknownSyntaxError, RecursionError):
-        return None
+    return compile_pattern(pattern).automaton
 
 
-def _minimized(machine: Machine) -> Automaton:
+def _minimized(machine: Machine, work: Work) -> Automaton:
     """Merge states that behave alike, and classes that no state tells apart; TooLargeError.
 
     Moore (1956), Gedanken-experiments on sequential machines.
@@ -76,6 +95,7 @@ def _minimized(machine: Machine) -> Automaton:
         # Groups are divided further, never merged.
         if count > MAX_STATES:
             raise TooLargeError
+        work.count_visits(len(machine.rows) * machine.width)
         numbers: dict[tuple[int, ...], int] = {}
         groups = [
             numbers.setdefault(

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from engine.design.patterns.character_sets import LAST, WORD, Ranges
-from engine.design.patterns.nondeterministic import Nondeterministic, TooLargeError
+from engine.design.patterns.nondeterministic import Nondeterministic
 from engine.design.patterns.syntax import Boundary
+from engine.design.patterns.work import TooLargeError, Work
 
-# Bounds on the work.
 MAX_STATES: Final = 1_024
-MAX_STEPS: Final = 200_000
 # In place of the next state, once the pattern is found.
 MATCHED: Final = -1
 
@@ -58,12 +57,12 @@ class Determinization:
     """Subset construction, bounded in states and steps (Rabin and Scott 1959)."""
 
     automaton: Nondeterministic
-    steps: int = 0
+    work: Work = field(default_factory=Work)
     numbers: dict[_State, int] = field(default_factory=dict)
 
     def run(self) -> Machine:
         """Find every state that a text can lead to, numbered from the first; TooLargeError."""
-        starts, classes, members = _character_classes(self.automaton)
+        starts, classes, members = _character_classes(self.automaton, self.work)
         has_words = any(kind in {"word", "no_word"} for kind, _ in self.automaton.assertions.values())
         has_starts = any(kind == "start" for kind, _ in self.automaton.assertions.values())
         waiting = [_State(frozenset({self.automaton.start}), has_starts, is_after_word=False)]
@@ -83,8 +82,9 @@ class Determinization:
                 if self.automaton.end in found:
                     row.append(MATCHED)
                     continue
+                self.work.count_visits(min(len(found), len(readers)))
                 targets = {self.automaton.characters[reader][1] for reader in found & readers}
-                self._count(len(targets) + 1)
+                self.work.count(len(targets))
                 # The search begins anew at every place.
                 following = _State(frozenset(targets | {self.automaton.start}), False, has_words and is_word)
                 if following not in self.numbers:
@@ -100,7 +100,7 @@ class Determinization:
         """Return every state that is reached without reading a character."""
         place = _Place(state.is_start, is_end, state.is_after_word, is_before_word)
         found = set(state.states)
-        self._count(len(found))
+        self.work.count(len(found))
         waiting = list(found)
         while waiting:
             source = waiting.pop()
@@ -109,20 +109,15 @@ class Determinization:
                 boundary, target = self.automaton.assertions[source]
                 targets = (target,) if place.fits(boundary) else ()
             for target in targets:
-                self._count(1)
+                self.work.count(1)
                 if target not in found:
                     found.add(target)
                     waiting.append(target)
         return frozenset(found)
 
-    def _count(self, steps: int) -> None:
-        self.steps += steps
-        if self.steps > MAX_STEPS:
-            raise TooLargeError
-
 
 def _character_classes(
-    automaton: Nondeterministic,
+    automaton: Nondeterministic, work: Work
 ) -> tuple[tuple[int, ...], tuple[int, ...], list[tuple[frozenset[int], bool]]]:
     """Divide the code points into classes that no set of the pattern tells apart.
 
@@ -134,8 +129,8 @@ def _character_classes(
     for ranges in (*sets.values(), WORD):
         edges |= {edge for first, last in ranges for edge in (first, last + 1)}
     all_starts = sorted(edge for edge in edges if edge <= LAST)
-    readers_of = _readers_of(sets, all_starts)
-    word_at = _readers_of({0: WORD}, all_starts)
+    readers_of = _readers_of(sets, all_starts, work)
+    word_at = _readers_of({0: WORD}, all_starts, work)
     numbers: dict[tuple[frozenset[int], bool], int] = {}
     starts: list[int] = []
     classes: list[int] = []
@@ -147,11 +142,13 @@ def _character_classes(
     return tuple(starts), tuple(classes), list(numbers)
 
 
-def _readers_of(sets: Mapping[int, Ranges], starts: list[int]) -> list[frozenset[int]]:
+def _readers_of(sets: Mapping[int, Ranges], starts: list[int], work: Work) -> list[frozenset[int]]:
     """Return of each range of code points the sets that hold it."""
     held: list[set[int]] = [set() for _ in starts]
     for name, ranges in sets.items():
         for first, last in ranges:
-            for index in range(bisect_right(starts, first) - 1, bisect_right(starts, last)):
+            spanned = range(bisect_right(starts, first) - 1, bisect_right(starts, last))
+            work.count_visits(len(spanned))
+            for index in spanned:
                 held[index].add(name)
     return [frozenset(names) for names in held]

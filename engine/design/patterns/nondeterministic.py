@@ -5,12 +5,9 @@ from typing import Final
 
 from engine.design.patterns.character_sets import Ranges
 from engine.design.patterns.syntax import Assertion, Boundary, Characters, Choice, Node, Repetition, Sequence
+from engine.design.patterns.work import TooLargeError
 
 MAX_STATES: Final = 3_000
-
-
-class TooLargeError(ValueError):
-    """A pattern whose automaton is too large."""
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from pipeline.settings import Settings
 from tests.api.customers import Customer, a_customer
 from tests.api.serving import served
 
-PAGE = "https://shop.example/checkout"
+PAGE = "https://shop.example/"
 
 
 @dataclass(frozen=True, slots=True)

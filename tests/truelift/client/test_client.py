@@ -82,14 +82,17 @@ def relayed(url: str) -> Iterator[Relay]:
 
 
 def test_decisions_are_those_of_the_service(client: Client, experiment: RunningExperiment) -> None:
+    seen = set()
     for number in range(40):
         visitor_id = f"visitor-{number}"
         body = {"visitor_id": visitor_id, "url": PAGE, "project_id": experiment.project_id}
         asked = experiment.customer.with_key("sdk:write").post("/sdk/init", body).json()["assignments"][0]
         decision = client.decide(experiment.test_key, visitor_id, url=PAGE)
+        seen.add(asked["variant_name"])
         assert decision.variant == asked["variant_name"]
         assert decision.variant_id == asked["variant_id"]
         assert [one.value for one in decision.changes] == [one["value"] for one in asked["changes"]]
+    assert len(seen - {None}) == 2
 
 
 def test_exposures_and_conversions_are_counted_once(client: Client, experiment: RunningExperiment) -> None:

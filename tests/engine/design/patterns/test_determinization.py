@@ -5,9 +5,10 @@ import string
 import pytest
 
 from engine.design.patterns.automaton import compile_automaton
-from engine.design.patterns.determinization import MATCHED, MAX_STATES, MAX_STEPS, Determinization
-from engine.design.patterns.nondeterministic import Nondeterministic, TooLargeError
+from engine.design.patterns.determinization import MATCHED, MAX_STATES, Determinization
+from engine.design.patterns.nondeterministic import Nondeterministic
 from engine.design.patterns.syntax import parse
+from engine.design.patterns.work import MAX_STEPS, TooLargeError
 from engine.design.validation.patterns import pattern_problem
 
 
@@ -22,7 +23,7 @@ def test_a_large_automaton_is_given_up_after_bounded_work(pattern: str) -> None:
     with pytest.raises(TooLargeError):
         determinization.run()
     # One look beyond the bound may be at every state at once.
-    assert determinization.steps <= MAX_STEPS + determinization.automaton.size
+    assert determinization.work.steps <= MAX_STEPS + determinization.automaton.size
     assert len(determinization.numbers) <= MAX_STATES
 
 

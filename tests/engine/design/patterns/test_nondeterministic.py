@@ -2,8 +2,9 @@
 
 import pytest
 
-from engine.design.patterns.nondeterministic import MAX_STATES, Nondeterministic, TooLargeError
+from engine.design.patterns.nondeterministic import MAX_STATES, Nondeterministic
 from engine.design.patterns.syntax import parse
+from engine.design.patterns.work import TooLargeError
 
 
 def test_a_pattern_without_characters_leads_to_the_end() -> None:

@@ -1,6 +1,6 @@
 """Numbered automata: each pattern once, and bounded in number and size together."""
 
-from engine.design.patterns.automaton import compile_automaton
+from engine.design.patterns.automaton import compile_automaton, compile_pattern
 from engine.design.patterns.numbered_automata import NumberedAutomata
 
 LARGE = "(a|b)*a(a|b){20}"
@@ -39,3 +39,21 @@ def test_what_exceeds_the_number_is_not_compiled() -> None:
     assert not numbered.add(["b"])
     assert numbered.add(["a"])
     assert numbered.add([])
+
+
+def test_what_exceeds_the_work_together_is_not_compiled() -> None:
+    compile_pattern.cache_clear()
+    numbered = NumberedAutomata(max_total_steps=1)
+    assert numbered.add(["a"])
+    assert not numbered.add(["b", "c"])
+    assert compile_pattern.cache_info().misses == 1
+    assert numbered.add(["a"])
+
+
+def test_work_counts_for_patterns_that_were_compiled_before() -> None:
+    steps = compile_pattern("^a$").steps
+    assert steps > 0
+    for _ in range(2):
+        numbered = NumberedAutomata(max_total_steps=steps)
+        assert numbered.add(["^a$"])
+        assert not numbered.add(["^b$"])
