@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 import numpy as np
-from scipy import special
+import scipy
 
 from engine.analysis.evidence.recorded_looks import RecordedComparison, RecordedLook
 from engine.design.experiment import Experiment, Goal
@@ -175,7 +175,7 @@ def _shipped(effects: Estimate, chosen: BoolArray) -> ShippedTogether | None:
         mean, low, high = shrink_total(effects, chosen, alpha=ALPHA)
     else:
         # One lift says nothing of others: it stays as it was observed.
-        margin = float(special.ndtri(1.0 - ALPHA / 2.0) * np.sqrt(effects.variance[chosen].sum()))
+        margin = float(scipy.special.ndtri(1.0 - ALPHA / 2.0) * np.sqrt(effects.variance[chosen].sum()))
         mean, low, high = observed, observed - margin, observed + margin
     return ShippedTogether(
         variants=int(chosen.sum()),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import special
+import scipy
 
 from engine.calibration.method import (
     Method,
@@ -76,7 +76,8 @@ class AmountsCase:
         """True mean per visitor of the control's amounts, capped at `cap`."""
         if self.orders == "lognormal":
             z = np.log(cap) / LOG_DEVIATION
-            mean = special.ndtr(z - LOG_DEVIATION / 2) + cap * special.ndtr(-z - LOG_DEVIATION / 2)
+            beyond = cap * scipy.special.ndtr(-z - LOG_DEVIATION / 2)
+            mean = scipy.special.ndtr(z - LOG_DEVIATION / 2) + beyond
         else:
             least = 1.0 - 1.0 / PARETO_SHAPE
             mean = np.where(
@@ -89,7 +90,7 @@ class AmountsCase:
     def quantile(self, share: float) -> float:
         """True quantile of the control's orders."""
         if self.orders == "lognormal":
-            return float(np.exp(LOG_DEVIATION * special.ndtri(share) - LOG_DEVIATION**2 / 2))
+            return float(np.exp(LOG_DEVIATION * scipy.special.ndtri(share) - LOG_DEVIATION**2 / 2))
         return float((1.0 - 1.0 / PARETO_SHAPE) * (1.0 - share) ** (-1.0 / PARETO_SHAPE))
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+import scipy
 
 from engine.calibration.method import FAMILY, Method, MethodOutcome
 from engine.stats.arrays import FloatArray
@@ -13,7 +13,7 @@ from engine.stats.moments import Moments
 from engine.stats.skewness import PooledCumulants
 
 # Of a one-sided test at half of the level.
-_CRITICAL = float(-special.ndtri(FAMILY / 2.0))
+_CRITICAL = float(-scipy.special.ndtri(FAMILY / 2.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

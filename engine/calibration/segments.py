@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+import scipy
 
 from engine.calibration.method import FAMILY, Method, MethodOutcome
 from engine.stats.arrays import FloatArray
@@ -52,7 +52,7 @@ class SegmentsCase:
         else:
             effects = np.broadcast_to(np.where(np.arange(self.count) < self.affected, _EFFECT, 0.0), shape)
         control = rng.binomial(self.visitors, self.rate, shape)
-        hits = rng.binomial(self.visitors, special.expit(special.logit(self.rate) + effects))
+        hits = rng.binomial(self.visitors, scipy.special.expit(scipy.special.logit(self.rate) + effects))
         tables = Tables.of(control, self.visitors, hits, self.visitors)
         return SegmentsSample(case=self, lift=lift, lifts=effects[:, None], tables=tables)
 
@@ -82,10 +82,10 @@ def _differences(sample: SegmentsSample) -> MethodOutcome:
     gap = log_odds_ratios(sample.tables).minus(log_odds_ratios(tables_without(sample.tables, whole)))
     log_p = benjamini_hochberg(log_p_normal(gap.z))
     verdict = np.where(log_p <= np.log(FAMILY), np.sign(gap.value), 0.0).astype(np.int64)
-    base = special.logit(sample.case.rate)
-    shares = special.expit(base + sample.lifts)
+    base = scipy.special.logit(sample.case.rate)
+    shares = scipy.special.expit(base + sample.lifts)
     rest = (shares.sum(axis=-1, keepdims=True) - shares) / (sample.case.count - 1)
-    truth = base + sample.lifts - special.logit(rest)
+    truth = base + sample.lifts - scipy.special.logit(rest)
     # Equal segments have a true difference of 0, not one of rounding error.
     truth = np.where(np.abs(truth) < _ROUNDING, 0.0, truth)
     nothing = np.full((len(verdict), 1, sample.case.count), np.nan)

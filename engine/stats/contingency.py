@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from engine.errors import InvalidEvidenceError
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
@@ -97,7 +97,7 @@ def lift_of_log_odds(log_odds_ratio: FloatArray, control_share: FloatArray) -> F
     NaN where that rate is 0 or 1.
     """
     base = np.where((control_share > 0) & (control_share < 1), control_share, np.nan)
-    return np.asarray(special.expit(special.logit(base) + log_odds_ratio) / base - 1.0)
+    return np.asarray(scipy.special.expit(scipy.special.logit(base) + log_odds_ratio) / base - 1.0)
 
 
 def tables_without(part: Tables, whole: Tables) -> Tables:

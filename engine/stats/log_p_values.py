@@ -1,7 +1,7 @@
 """Log p values of z and t statistics, without underflow."""
 
 import numpy as np
-from scipy import special
+import scipy
 
 from engine.stats.arrays import BoolArray, FloatArray
 
@@ -12,7 +12,7 @@ _LAGUERRE_NODES, _LAGUERRE_WEIGHTS = np.polynomial.laguerre.laggauss(48)
 
 def log_p_normal(z: FloatArray) -> FloatArray:
     """Compute the log of the two-sided p of a standard normal statistic; finite for every finite z."""
-    log_p: FloatArray = np.log(2.0) + special.log_ndtr(-np.abs(z))
+    log_p: FloatArray = np.log(2.0) + scipy.special.log_ndtr(-np.abs(z))
     return log_p
 
 
@@ -31,14 +31,14 @@ def signed_z(log_p: FloatArray, is_higher: BoolArray) -> FloatArray:
 
     The inverse of `log_p_normal`.
     """
-    size = -special.ndtri_exp(np.minimum(log_p, 0.0) - np.log(2.0))
+    size = -scipy.special.ndtri_exp(np.minimum(log_p, 0.0) - np.log(2.0))
     return np.asarray(np.where(is_higher, size, -size))
 
 
 def log_p_student(t: FloatArray, df: FloatArray) -> FloatArray:
     """Compute the log of the two-sided p of Student's t with `df` degrees of freedom; finite for finite t."""
     t, df = np.broadcast_arrays(np.abs(t), df)
-    p = 2.0 * special.stdtr(df, -t)
+    p = 2.0 * scipy.special.stdtr(df, -t)
     log_p: FloatArray = np.log(p, out=np.full(p.shape, np.nan), where=p > 0)
     far = p < _STUDENT_UNDERFLOW
     if far.any():
@@ -57,7 +57,7 @@ def _log_p_student_far(t: FloatArray, df: FloatArray) -> FloatArray:
     # log(1 + t²/df), without squaring a t that is beyond the root of the largest float.
     log_spread = np.logaddexp(0.0, 2.0 * np.log(t) - np.log(df))
     log_density = (
-        np.log(special.poch(df / 2.0, 0.5)) - 0.5 * np.log(df * np.pi) - 0.5 * (df + 1.0) * log_spread
+        np.log(scipy.special.poch(df / 2.0, 0.5)) - 0.5 * np.log(df * np.pi) - 0.5 * (df + 1.0) * log_spread
     )
     log_p: FloatArray = np.log(2.0) + log_density + log_spread + np.log(integral)
     return log_p

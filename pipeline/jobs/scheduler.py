@@ -9,6 +9,7 @@ from typing import Final
 
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
+from apscheduler.triggers.interval import IntervalTrigger
 
 from pipeline.jobs.clock_watch import ClockWatch
 from pipeline.jobs.jobs import JOBS, Job
@@ -50,12 +51,12 @@ class Scheduler:
             # A late run still takes place, and several late ones become one.
             self._scheduler.add_job(
                 self.run_now,
-                "interval",
+                # By its name it would be looked for among all installed packages.
+                IntervalTrigger(seconds=job.seconds(services.settings), timezone=UTC),
                 args=[job],
                 id=job.name,
                 # The name in log lines about skipped runs.
                 name=job.name,
-                seconds=job.seconds(services.settings),
                 max_instances=1,
                 coalesce=True,
                 misfire_grace_time=None,

@@ -4,7 +4,7 @@ NaN stands where there is no interval.
 """
 
 import numpy as np
-from scipy import special
+import scipy
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.effects import rate_tables
@@ -51,7 +51,7 @@ def absolute_difference_intervals(data: AnalysisData, significance: Significance
         return _credible(data, significance)
     alpha, monitoring = 1.0 - significance.interval_levels, significance.monitoring
     if data.plan.statistics.sequential != "none" and monitoring is not None:
-        alpha = 2.0 * special.ndtr(-monitoring.critical)
+        alpha = 2.0 * scipy.special.ndtr(-monitoring.critical)
     return _confidence(data, alpha, data.plan.control)
 
 

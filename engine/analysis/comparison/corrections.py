@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from scipy import special
+import scipy
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.effects import Effects, compare_with_control
@@ -69,8 +69,8 @@ def adjust_dunnett(log_p: FloatArray, shared: FloatArray, family: float) -> tupl
     """
     is_known = np.isfinite(log_p) & np.isfinite(shared)
     known = np.where(is_known, shared, np.nan)
-    z = np.where(is_known, -special.ndtri_exp(log_p - np.log(2.0)), np.nan)
-    levels = 2.0 * special.ndtr(-critical_dunnett(family, known)[..., None])
+    z = np.where(is_known, -scipy.special.ndtri_exp(log_p - np.log(2.0)), np.nan)
+    levels = 2.0 * scipy.special.ndtr(-critical_dunnett(family, known)[..., None])
     return log_p_dunnett(z, known), np.where(is_known, levels, np.nan)
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.effects import lift_intervals
@@ -52,8 +52,8 @@ def monitor(data: AnalysisData, z: FloatArray) -> Monitoring | None:
     if plan.statistics.sequential == "group_sequential":
         limit = spending_limit(data)
         # The p of one look, scaled so that it is alpha exactly on the boundary.
-        scaled = known * float(-special.ndtri(alpha / 2.0)) / limit
-        log_p = np.where(np.isnan(known), np.nan, np.log(2.0) + special.log_ndtr(-np.abs(scaled)))
+        scaled = known * float(-scipy.special.ndtri(alpha / 2.0)) / limit
+        log_p = np.where(np.isnan(known), np.nan, np.log(2.0) + scipy.special.log_ndtr(-np.abs(scaled)))
     else:
         fraction = data.sample.fraction
         limit = float(confidence_sequence_boundary.critical_value(fraction, alpha))
@@ -61,7 +61,7 @@ def monitor(data: AnalysisData, z: FloatArray) -> Monitoring | None:
         log_p = np.where(np.isnan(known), np.nan, always_valid)
     critical = np.where(np.isnan(known), np.nan, limit)
     # A level below the smallest float leaves out nothing.
-    levels = 2.0 * special.ndtr(-critical)
+    levels = 2.0 * scipy.special.ndtr(-critical)
     low, high = lift_intervals(data, np.where(levels > 0, levels, np.nan))
     return Monitoring(critical=critical, log_p=log_p, lift_low=low, lift_high=high)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy import special
+import scipy
 
 from engine.analysis.comparison.enough_data import conversions_needed
 from engine.analysis.comparison.metrics import Metrics
@@ -146,7 +146,7 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
 def drift_for(method: SequentialMethod, alpha: float) -> float:
     """Compute the mean z at the plan that gives 80% power to one comparison at the two-sided `alpha`."""
     if method == "none":
-        return float(-special.ndtri(alpha / 2.0) + special.ndtri(POWER))
+        return float(-scipy.special.ndtri(alpha / 2.0) + scipy.special.ndtri(POWER))
     return Stopping(method, _LOOKS).drift(POWER, alpha)
 
 

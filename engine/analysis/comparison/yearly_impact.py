@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from scipy import special
+import scipy
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.revenue import DAYS_A_YEAR
@@ -49,7 +49,7 @@ def yearly_impact(
         return None
     difference, error = gap
     alpha = data.plan.family_alpha
-    critical = float(-special.ndtri(alpha / 2.0))
+    critical = float(-scipy.special.ndtri(alpha / 2.0))
     low, high, is_shrunk = difference - critical * error, difference + critical * error, False
     if selection is not None and abs(selection.z) > 0:
         given = correct_selected(selection.z, selection.critical, alpha)

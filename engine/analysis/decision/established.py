@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy import special
+import scipy
 
 from engine.analysis.decision.look_statistics import LookStatistics
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
@@ -107,8 +107,8 @@ def established_at_plan(  # noqa: PLR0913  # a look and the terms of its tests
     z = np.where(look.is_enough & tests_differences, look.z, np.nan)
     compared = log_p_normal(z) if log_p is None else np.where(np.isnan(z), np.nan, log_p)
     wins, loses = _calls(z, compared, roles, alpha, primary_critical)
-    critical = float(-special.ndtri(EQUIVALENCE_LEVEL))
-    harm_limit = float(-special.ndtri(roles.guardrail_alpha / 2.0))
+    critical = float(-scipy.special.ndtri(EQUIVALENCE_LEVEL))
+    harm_limit = float(-scipy.special.ndtri(roles.guardrail_alpha / 2.0))
     return Established(
         wins=wins,
         loses=loses,

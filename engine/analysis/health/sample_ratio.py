@@ -3,7 +3,7 @@
 from typing import TypeVar
 
 import numpy as np
-from scipy import special
+import scipy
 
 from engine.analysis.evidence.epochs import EpochEvidence
 from engine.analysis.health.check_result import SAMPLE_RATIO_ALARM, CheckInput, CheckResult
@@ -27,7 +27,7 @@ def sample_ratio(check_input: CheckInput) -> CheckResult:
     if not split.test.tested.any():
         return CheckResult("not_applicable", "Too few visitors yet for a sample ratio test.", {})
     chi_square = float(split.test.statistic.sum())
-    p = float(special.chdtrc(int(split.test.df.sum()), chi_square))
+    p = float(scipy.special.chdtrc(int(split.test.df.sum()), chi_square))
     always_valid_p = float(np.exp(check_split_over_epochs(split.visitors, split.shares).log_p))
     visitors = _by_name(check_input, check_input.evidence.visitors.tolist())
     expected_shares = _by_name(check_input, check_input.expected_shares.tolist())
@@ -85,7 +85,7 @@ def _by_epoch(check_input: CheckInput, epochs: EpochEvidence) -> list[dict[str, 
     """List each epoch's expected shares and visitors; no p value with too few visitors to test."""
     split = check_input.split
     df = split.test.df
-    p = special.chdtrc(np.maximum(df, 1), split.test.statistic)
+    p = scipy.special.chdtrc(np.maximum(df, 1), split.test.statistic)
     return [
         {
             "started_at": epochs.started_at[epoch].isoformat(),

@@ -1,7 +1,7 @@
 """Facts of a goal for its sentences: amounts, bounds of the lift, proven differences, yearly impact."""
 
 import numpy as np
-from scipy import special
+import scipy
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.metrics import mean_amounts
@@ -57,7 +57,7 @@ def remaining_lift_intervals(data: AnalysisData, decision: Decision, row: int) -
             base = recorded[[data.plan.control]].broadcast_to(recorded.n.shape)
             control, variant = Estimate.of(base), Estimate.of(recorded)
             cumulants = PooledCumulants.of(base, recorded)
-        once = float(-special.ndtri(EQUIVALENCE_LEVEL))
+        once = float(-scipy.special.ndtri(EQUIVALENCE_LEVEL))
         lowest, highest = remaining_lifts(control, variant, critical=once, cumulants=cumulants)
         margin = float(data.sample.equivalence_margins[row])
         is_within = (lowest > -margin) & (highest < margin)
@@ -115,7 +115,7 @@ def yearly_of_leader(data: AnalysisData, decision: Decision, row: int) -> Yearly
     if not decision.situation.winners[column] or not np.isfinite(z) or not (several or looks_many_times):
         return yearly_impact(data, row, column, None)
     alpha = data.plan.two_sided_alpha
-    critical = float(-special.ndtri(alpha / 2.0))
+    critical = float(-scipy.special.ndtri(alpha / 2.0))
     if looks_many_times:
         critical = float(critical_value(data.sample.fraction, alpha))
     return yearly_impact(data, row, column, Selection(z, critical) if np.isfinite(critical) else None)

@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from engine.design.planning.stopping import Stopping
 from engine.stats.arrays import FloatArray
@@ -137,7 +137,7 @@ class Plan:
     @property
     def critical(self) -> float:
         """Critical |z| of a single look."""
-        return float(-special.ndtri(self.two_sided_alpha_each / 2.0))
+        return float(-scipy.special.ndtri(self.two_sided_alpha_each / 2.0))
 
 
 def visitors_needed(metric: Metric, lift: npt.ArrayLike, plan: Plan) -> FloatArray:

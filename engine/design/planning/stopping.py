@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from engine.stats.arrays import FloatArray
 from engine.stats.sequential import confidence_sequence_boundary
@@ -18,7 +18,7 @@ StoppingMethod = Literal["fixed", "always_valid", "group_sequential"]
 
 
 def _fixed(_looks: int, alpha: float) -> tuple[FloatArray, FloatArray]:
-    return np.ones(1), np.full(1, -special.ndtri(alpha / 2.0))
+    return np.ones(1), np.full(1, -scipy.special.ndtri(alpha / 2.0))
 
 
 def _always_valid(looks: int, alpha: float) -> tuple[FloatArray, FloatArray]:

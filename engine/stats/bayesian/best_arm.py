@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from engine.stats.arrays import BoolArray, FloatArray
 
@@ -57,9 +57,9 @@ def best_of_means(mean: npt.ArrayLike, variance: npt.ArrayLike) -> Best:
 
 def _shares(a: FloatArray, b: FloatArray) -> Best:
     """Compare rows of Beta(a, b). Panels are on the log odds, which are more nearly normal."""
-    centre = special.digamma(a) - special.digamma(b)
-    deviation = np.sqrt(special.polygamma(1, a) + special.polygamma(1, b))
-    inner = special.expit(centre[..., None] + deviation[..., None] * _EDGES)
+    centre = scipy.special.digamma(a) - scipy.special.digamma(b)
+    deviation = np.sqrt(scipy.special.polygamma(1, a) + scipy.special.polygamma(1, b))
+    inner = scipy.special.expit(centre[..., None] + deviation[..., None] * _EDGES)
     ends = np.broadcast_to([0.0, 1.0], (*a.shape, 2))
 
     def log_density(x: FloatArray) -> FloatArray:

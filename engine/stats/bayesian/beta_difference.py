@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy import special
+import scipy
 
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.bayesian.beta import Beta
@@ -28,7 +28,7 @@ def differences_with_chance(x: Beta, y: Beta, chances: Sequence[float]) -> list[
 
     By the secant method on the normal scale, where the chance is nearly linear, kept within a bracket.
     """
-    targets = special.ndtri(chances).tolist()
+    targets = scipy.special.ndtri(chances).tolist()
     found = [np.empty(x.a.shape) for _ in targets]
     small = is_small(x, y)
     for rows, prepare in ((small, _skewed_chance), (~small, _smooth_chance)):
@@ -54,7 +54,7 @@ def _difference(chance: Chance, mean: FloatArray, deviation: FloatArray, target:
     at: FloatArray = np.clip(mean - target * deviation, low, high)
     last, last_z = at, np.full(at.shape, np.nan)
     for turn in range(_STEPS):
-        z = special.ndtri(np.clip(chance(at), 1e-300, 1.0 - 1e-16))
+        z = scipy.special.ndtri(np.clip(chance(at), 1e-300, 1.0 - 1e-16))
         low, high = np.where(z > target, at, low), np.where(z > target, high, at)
         fall = last_z - z
         # At first, and nearly everywhere, z falls by 1 over a standard deviation.
@@ -92,8 +92,8 @@ class _Pair:
             x_is_narrow=x_is_narrow,
             narrow=narrow,
             wide=wide,
-            low=np.asarray(special.betaincinv(narrow.a, narrow.b, _TINY), np.float64),
-            high=np.asarray(special.betainccinv(narrow.a, narrow.b, _TINY), np.float64),
+            low=np.asarray(scipy.special.betaincinv(narrow.a, narrow.b, _TINY), np.float64),
+            high=np.asarray(scipy.special.betainccinv(narrow.a, narrow.b, _TINY), np.float64),
         )
 
     def chance(self, difference: FloatArray) -> FloatArray:
@@ -108,6 +108,6 @@ class _Pair:
         at = start[:, None] + half[:, None] * (1.0 + _NODES)
         mass = half[:, None] * _WEIGHTS * self.narrow.density(at)
         of_wide = np.clip(at + gap[:, None], 0.0, 1.0)
-        beyond = special.betaincc(self.wide.a[:, None], self.wide.b[:, None], of_wide)
-        above = special.betainc(self.narrow.a, self.narrow.b, start) + (mass * beyond).sum(axis=-1)
+        beyond = scipy.special.betaincc(self.wide.a[:, None], self.wide.b[:, None], of_wide)
+        above = scipy.special.betainc(self.narrow.a, self.narrow.b, start) + (mass * beyond).sum(axis=-1)
         return np.asarray(np.where(self.x_is_narrow, 1.0 - above, above))

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Self
 
 import numpy as np
-from scipy import special
+import scipy
 
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.bayesian.beta import Beta
@@ -122,7 +122,7 @@ class Smooth:
         stretch = np.where(self.over_x, 1.0 / ratio, ratio)
         inside = np.minimum(self.at * stretch[:, None], 1.0 - 1e-15)
         density = self.wide.smooth_density(inside)
-        start = special.betainc(self.wide.a, self.wide.b, np.minimum(self.low * stretch, 1.0))
+        start = scipy.special.betainc(self.wide.a, self.wide.b, np.minimum(self.low * stretch, 1.0))
         below = start + stretch * np.einsum("ij,ij->i", self.mass_above, density)
         fall: FloatArray = np.einsum("ij,ij,ij->i", self.mass, inside, density)
         return np.where(self.over_x, below, 1.0 - below), fall
@@ -131,7 +131,7 @@ class Smooth:
         """Compute P(X - Y > d) at these differences d, of a pair prepared for a ratio of 1."""
         gap = np.where(self.over_x, -difference, difference)
         density = self.wide.smooth_density(np.clip(self.at + gap[:, None], 1e-15, 1.0 - 1e-15))
-        start = special.betainc(self.wide.a, self.wide.b, np.clip(self.low + gap, 0.0, 1.0))
+        start = scipy.special.betainc(self.wide.a, self.wide.b, np.clip(self.low + gap, 0.0, 1.0))
         below = start + np.einsum("ij,ij->i", self.mass_above, density)
         above: FloatArray = np.where(self.over_x, below, 1.0 - below)
         return above
@@ -162,8 +162,8 @@ class Bounded:
         narrow, wide = _choose(over_x, x, y), _choose(over_x, y, x)
         centre = np.log(narrow.a / narrow.b)
         scale = _EVEN * np.sqrt(1.0 / narrow.a + 1.0 / narrow.b)
-        lowest = special.logit(special.betaincinv(narrow.a, narrow.b, _TINY))
-        highest = -special.logit(special.betaincinv(narrow.b, narrow.a, _TINY))
+        lowest = scipy.special.logit(scipy.special.betaincinv(narrow.a, narrow.b, _TINY))
+        highest = -scipy.special.logit(scipy.special.betaincinv(narrow.b, narrow.a, _TINY))
         low, high = (np.asarray(np.arcsinh((end - centre) / scale)) for end in (lowest, highest))
         return cls(over_x, narrow, wide, centre, scale, low, high)
 
@@ -175,14 +175,14 @@ class Bounded:
         end = np.clip(np.arcsinh((reached - self.centre) / self.scale), self.low, self.high)
         v, weights = self._nodes(end)
         log_odds = self.centre[:, None] + self.scale[:, None] * np.sinh(v)
-        at, rest = special.expit(log_odds), special.expit(-log_odds)
+        at, rest = scipy.special.expit(log_odds), scipy.special.expit(-log_odds)
         weights = weights * self.scale[:, None] * np.cosh(v) * at * rest
-        wide_below = special.betainc(
+        wide_below = scipy.special.betainc(
             self.wide.a[:, None], self.wide.b[:, None], np.minimum(at * stretch[:, None], 1.0)
         )
         inside = (weights * self.narrow.density(at) * wide_below).sum(axis=-1)
-        cut = special.expit(self.centre + self.scale * np.sinh(end))
-        below = inside + special.betaincc(self.narrow.a, self.narrow.b, cut)
+        cut = scipy.special.expit(self.centre + self.scale * np.sinh(end))
+        below = inside + scipy.special.betaincc(self.narrow.a, self.narrow.b, cut)
         found: FloatArray = np.where(self.over_x, below, 1.0 - below)
         return found
 

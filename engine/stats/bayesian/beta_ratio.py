@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy import special
+import scipy
 
 from engine.stats.arrays import FloatArray
 from engine.stats.bayesian.beta import Beta
@@ -36,12 +36,12 @@ def ratios_with_chance(x: Beta, y: Beta, chances: Sequence[float]) -> list[Float
 def _search_bounded(x: Beta, y: Beta, chances: Sequence[float]) -> Iterator[FloatArray]:
     """Find the ratios by false position."""
     bounded = Bounded.of(x, y, x.mean / y.mean)
-    for target in special.ndtri(chances):
+    for target in scipy.special.ndtri(chances):
         start, spread = _first_guess(x, y, target)
 
         def excess(log_ratio: FloatArray, target: float = target) -> FloatArray:
             above = np.clip(bounded.chance(np.exp(log_ratio)), 1e-300, 1.0 - 1e-16)
-            return np.asarray(special.ndtri(above)) - target
+            return np.asarray(scipy.special.ndtri(above)) - target
 
         yield np.exp(falling_root(excess, start - 0.1 * spread, start + 0.1 * spread))
 
@@ -52,7 +52,7 @@ def _search_smooth(x: Beta, y: Beta, chances: Sequence[float]) -> list[FloatArra
     for rows in blocks(x.a.size):
         smooth = Smooth.of(x[rows], y[rows], x[rows].mean / y[rows].mean)
         shape = _Skewed.of(x[rows], y[rows])
-        for ratio, target in zip(ratios, special.ndtri(chances), strict=True):
+        for ratio, target in zip(ratios, scipy.special.ndtri(chances), strict=True):
             ratio[rows] = np.exp(_newton(smooth, target, shape))
     return ratios
 
@@ -62,7 +62,7 @@ def _newton(smooth: Smooth, target: float, shape: "_Skewed") -> FloatArray:
     log_ratio, spread = shape.quantile(-target), shape.spread
     for _ in range(_NEWTON_STEPS):
         above, fall = smooth.chance(np.exp(log_ratio))
-        z = special.ndtri(np.clip(above, 1e-300, 1.0 - 1e-16))
+        z = scipy.special.ndtri(np.clip(above, 1e-300, 1.0 - 1e-16))
         step = (z - target) * np.exp(-0.5 * z * z) / (np.sqrt(2.0 * np.pi) * np.maximum(fall, 1e-300))
         # Curvature from skewness.
         step += spread * shape.skewness / 6.0 * np.clip(z - target, -1.0, 1.0) ** 2

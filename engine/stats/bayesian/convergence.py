@@ -5,7 +5,7 @@ localization: an improved R-hat for assessing convergence of MCMC", Bayesian Ana
 """
 
 import numpy as np
-from scipy import special
+import scipy
 
 from engine.stats.arrays import FloatArray
 
@@ -49,7 +49,7 @@ def _normal_scores(chains: FloatArray) -> FloatArray:
     for quantity in range(flat.shape[1]):
         _, place, count = np.unique(flat[:, quantity], return_inverse=True, return_counts=True)
         ranks[:, quantity] = (np.cumsum(count) - (count - 1) / 2.0)[place]
-    return np.asarray(special.ndtri((ranks - 0.375) / (len(flat) + 0.25))).reshape(chains.shape)
+    return np.asarray(scipy.special.ndtri((ranks - 0.375) / (len(flat) + 0.25))).reshape(chains.shape)
 
 
 def _r_hat(chains: FloatArray) -> FloatArray:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.bayesian import beta_probability
@@ -88,8 +88,8 @@ def compare_means(control: Estimate, treatment: Estimate) -> Posterior:
     z, error = change.z, np.sqrt(change.variance)
     # From 40 deviations on the density is 0 to every digit, and the square of more may overflow.
     density = np.exp(-0.5 * np.clip(z, -40.0, 40.0) ** 2) / np.sqrt(2.0 * np.pi)
-    loss = np.maximum(error * density - change.value * special.ndtr(-z), 0.0)
-    return Posterior(chance=special.ndtr(z), loss=loss, change=change.value)
+    loss = np.maximum(error * density - change.value * scipy.special.ndtr(-z), 0.0)
+    return Posterior(chance=scipy.special.ndtr(z), loss=loss, change=change.value)
 
 
 def mean_lift(control: Estimate, treatment: Estimate, tail: float) -> tuple[FloatArray, FloatArray]:
@@ -97,14 +97,14 @@ def mean_lift(control: Estimate, treatment: Estimate, tail: float) -> tuple[Floa
 
     T - r C is normal for each r, so Fieller's bounds with the normal quantile are those of the posterior.
     """
-    critical = np.full(control.n.shape, -special.ndtri(tail))
+    critical = np.full(control.n.shape, -scipy.special.ndtri(tail))
     return fieller(control.value, control.variance, treatment.value, treatment.variance, critical)
 
 
 def mean_difference(control: Estimate, treatment: Estimate, tail: float) -> tuple[FloatArray, FloatArray]:
     """Compute the credible interval of the difference of two means, leaving out `tail` on each side."""
     change = treatment.minus(control)
-    reach = -special.ndtri(tail) * np.sqrt(np.where(np.isfinite(change.z), change.variance, np.nan))
+    reach = -scipy.special.ndtri(tail) * np.sqrt(np.where(np.isfinite(change.z), change.variance, np.nan))
     return change.value - reach, change.value + reach
 
 

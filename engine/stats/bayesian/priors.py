@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import special
+import scipy
 
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.contingency import Tables
@@ -168,10 +168,10 @@ class _LiftDensity:
         """Find the lift below which `share` lies, by Newton's method on the normal scale."""
         centre, deviation = self.bell()
         _, _, log_total = self.panels(centre)
-        target = special.ndtri(share)
+        target = scipy.special.ndtri(share)
         value = np.asarray(centre + target * deviation)
         for _ in range(_NEWTON_STEPS):
-            z = special.ndtri(np.clip(self.below(value)[0], 1e-300, 1.0 - 2.0**-53))
+            z = scipy.special.ndtri(np.clip(self.below(value)[0], 1e-300, 1.0 - 2.0**-53))
             density = np.exp(self.log_density(value[..., None])[..., 0] - log_total)
             slope = np.maximum(density, 1e-300) * _SQRT_TWO_PI * np.exp(0.5 * z**2)
             value = value - np.clip((z - target) / slope, -deviation, deviation)

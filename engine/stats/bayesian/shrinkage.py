@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+import scipy
 
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.estimates import Estimate
@@ -70,7 +70,7 @@ class _Mixture:
     def above(self, value: FloatArray) -> FloatArray:
         z = (self.mean - value[..., None]) / np.sqrt(self.variance)
         # Weights add up to 1 but for rounding.
-        return np.asarray(np.minimum((self.weight * special.ndtr(z)).sum(axis=-1), 1.0))
+        return np.asarray(np.minimum((self.weight * scipy.special.ndtr(z)).sum(axis=-1), 1.0))
 
     def density(self, value: FloatArray) -> FloatArray:
         squared = (self.mean - value[..., None]) ** 2 / self.variance
@@ -84,10 +84,10 @@ class _Mixture:
         There a mixture of normals is nearly a straight line, so few steps reach rounding error.
         """
         mean, variance = self.moments()
-        deviation, target = np.sqrt(variance), special.ndtri(tail)
+        deviation, target = np.sqrt(variance), scipy.special.ndtri(tail)
         value = mean - target * deviation
         for _ in range(_NEWTON_STEPS):
-            z = special.ndtri(np.clip(self.above(value), 1e-300, 1.0 - 1e-16))
+            z = scipy.special.ndtri(np.clip(self.above(value), 1e-300, 1.0 - 1e-16))
             slope = np.maximum(self.density(value), 1e-300) * np.sqrt(_TWO_PI) * np.exp(0.5 * z**2)
             value = value + np.clip((z - target) / slope, -deviation, deviation)
         return value
@@ -166,7 +166,7 @@ def _weights(
     fit = 0.5 * (log_precision - precision * apart**2).sum(axis=-2, keepdims=True) - 0.5 * np.log(total)
     # The grid is even in log tau, so its density there carries a factor tau.
     log_weight = fit - 0.5 * (tau / scale) ** 2 + np.log(tau)
-    weight: FloatArray = special.softmax(log_weight, axis=-1)
+    weight: FloatArray = scipy.special.softmax(log_weight, axis=-1)
     return weight
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from engine.stats.arrays import BoolArray, FloatArray
 
@@ -28,7 +28,7 @@ class GoodnessOfFit:
     @property
     def log_p(self) -> FloatArray:
         """Log p value of each row, never -inf; NaN for rows too small to test."""
-        p = special.chdtrc(np.maximum(self.df, 1), self.statistic)
+        p = scipy.special.chdtrc(np.maximum(self.df, 1), self.statistic)
         return np.where(self.df > 0, np.log(np.maximum(p, _SMALLEST_P)), np.nan)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from engine.stats.arrays import FloatArray
 from engine.stats.roots import falling_root
@@ -58,7 +58,8 @@ def critical_dunnett(alpha: float, shared: FloatArray) -> FloatArray:
 
     # It lies between the critical value of one comparison alone and that of Bonferroni.
     count = np.isfinite(rows).sum(axis=-1)
-    low, high = -special.ndtri(alpha / 2.0) - _MARGIN, -special.ndtri(alpha / 2.0 / count) + _MARGIN
+    low = -scipy.special.ndtri(alpha / 2.0) - _MARGIN
+    high = -scipy.special.ndtri(alpha / 2.0 / count) + _MARGIN
     return np.where(some, falling_root(log_excess, np.full(some.shape, low), high), np.nan)
 
 
@@ -88,8 +89,8 @@ def _log_integral(limit: FloatArray, part: FloatArray, nodes: FloatArray, weight
     beyond = np.zeros(noise.shape)
     for column in part.T:
         shift, far = _in_own_noise(noise, limit, column)
-        one = special.ndtr(shift - far)
-        one += special.ndtr(-shift - far)
+        one = scipy.special.ndtr(shift - far)
+        one += scipy.special.ndtr(-shift - far)
         # A variant that is not there is never beyond; the chance of any grows without cancellation.
         beyond += np.where(np.isnan(column)[:, None], 0.0, one) * (1.0 - beyond)
     # U is symmetric, so half of its density is integrated twice.
@@ -108,12 +109,12 @@ def _log_integral_far(
     log_any = np.full(noise.shape, -np.inf)
     for column in part.T:
         shift, far = _in_own_noise(noise, limit, column)
-        one = np.logaddexp(special.log_ndtr(shift - far), special.log_ndtr(-shift - far))
+        one = np.logaddexp(scipy.special.log_ndtr(shift - far), scipy.special.log_ndtr(-shift - far))
         with np.errstate(divide="ignore"):
             one += np.log(-np.expm1(log_any))
         log_any = np.minimum(np.logaddexp(log_any, np.where(np.isnan(column)[:, None], -np.inf, one)), 0.0)
     log_density = _LOG_SQRT_TWO_OVER_PI - 0.5 * noise**2 + np.log(reach * weights)
-    return np.asarray(special.logsumexp(log_density + log_any, axis=-1))
+    return np.asarray(scipy.special.logsumexp(log_density + log_any, axis=-1))
 
 
 def _in_own_noise(noise: FloatArray, limit: FloatArray, part: FloatArray) -> tuple[FloatArray, FloatArray]:

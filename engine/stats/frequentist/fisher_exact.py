@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.contingency import Tables
@@ -149,10 +149,10 @@ def _rough_log_odds(tables: Tables, seen: _Corner, alpha: FloatArray) -> tuple[F
     control_misses = tables.control_n - tables.control_hits + 0.5
     log_odds = np.log(hits) - np.log(misses) - np.log(control_hits) + np.log(control_misses)
     spread = np.sqrt(1 / hits + 1 / misses + 1 / control_hits + 1 / control_misses)
-    return np.where(seen.raises, log_odds, -log_odds), -special.ndtri(alpha / 2.0) * spread
+    return np.where(seen.raises, log_odds, -log_odds), -scipy.special.ndtri(alpha / 2.0) * spread
 
 
 def _log_half_plus(log_terms: FloatArray) -> FloatArray:
     """Log of one half plus the exponentials along the last axis."""
     half = np.full((*log_terms.shape[:-1], 1), np.log(0.5))
-    return np.asarray(special.logsumexp(np.concatenate([half, log_terms], axis=-1), axis=-1))
+    return np.asarray(scipy.special.logsumexp(np.concatenate([half, log_terms], axis=-1), axis=-1))

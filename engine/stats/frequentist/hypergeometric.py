@@ -1,7 +1,7 @@
 """Hypergeometric log probabilities, to full precision at any size."""
 
 import numpy as np
-from scipy import special
+import scipy
 
 from engine.stats.arrays import FloatArray
 
@@ -33,8 +33,8 @@ def log_binomial(x: FloatArray, n: FloatArray, p: FloatArray, q: FloatArray) -> 
             - _deviance(n - x, n * q)
             + 0.5 * np.log(n / (2.0 * np.pi * x * (n - x)))
         )
-        none = np.where(p < q, special.xlog1py(n, -p), special.xlogy(n, q))
-        every = np.where(q < p, special.xlog1py(n, -q), special.xlogy(n, p))
+        none = np.where(p < q, scipy.special.xlog1py(n, -p), scipy.special.xlogy(n, q))
+        every = np.where(q < p, scipy.special.xlog1py(n, -q), scipy.special.xlogy(n, p))
     impossible = (x < 0) | (x > n)
     return np.where(impossible, -np.inf, np.where(x == 0, none, np.where(x == n, every, middle)))
 
@@ -60,11 +60,11 @@ def stirling_error(n: FloatArray) -> FloatArray:
     if not small.any():
         return series * inverse
     with np.errstate(divide="ignore", invalid="ignore"):
-        exact = special.gammaln(n + 1.0) - ((n + 0.5) * np.log(n) - n + 0.5 * np.log(2.0 * np.pi))
+        exact = scipy.special.gammaln(n + 1.0) - ((n + 0.5) * np.log(n) - n + 0.5 * np.log(2.0 * np.pi))
     return np.where(small, exact, series * inverse)
 
 
 def _deviance(x: FloatArray, expected: FloatArray) -> FloatArray:
     gap = x - expected
-    deviance: FloatArray = special.xlog1py(x, gap / expected) - gap
+    deviance: FloatArray = scipy.special.xlog1py(x, gap / expected) - gap
     return deviance

@@ -2,7 +2,7 @@
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from engine.stats.arrays import FloatArray
 from engine.stats.estimates import Estimate
@@ -18,7 +18,7 @@ def mean_interval(mean: Estimate, alpha: npt.ArrayLike) -> tuple[FloatArray, Flo
     known = mean.defined & (mean.variance > 0)
     error = np.sqrt(np.where(known, mean.variance, np.nan))
     df = np.where(known, mean.n - 1.0, 1.0)
-    reach = special.stdtrit(df, 1.0 - np.asarray(alpha, np.float64) / 2.0) * error
+    reach = scipy.special.stdtrit(df, 1.0 - np.asarray(alpha, np.float64) / 2.0) * error
     return mean.value - reach, mean.value + reach
 
 
@@ -37,6 +37,6 @@ def mean_difference_interval(
     n, control_n = np.where(known, treatment.n, 2.0), np.where(known, control.n, 2.0)
     df = 1.0 / (part**2 / (n - 1.0) + (1.0 - part) ** 2 / (control_n - 1.0))
     error = np.sqrt(np.where(known, change.variance, np.nan))
-    critical = special.stdtrit(df, 1.0 - np.asarray(alpha, np.float64) / 2.0)
+    critical = scipy.special.stdtrit(df, 1.0 - np.asarray(alpha, np.float64) / 2.0)
     low = change.value - restore_skewness(critical, skewness) * error
     return low, change.value - restore_skewness(-critical, skewness) * error

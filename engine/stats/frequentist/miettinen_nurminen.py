@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.contingency import Tables
@@ -52,7 +52,7 @@ def _bounds(tables: Tables, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
     below = np.hypot(tables.share - low, control_high - tables.control_share)
     above = np.hypot(high - tables.share, tables.control_share - control_low)
     # The first row is that of the lower bounds, the second that of the upper ones.
-    critical = -special.ndtri(alpha / 2.0) * np.array([[-1.0], [1.0]])
+    critical = -scipy.special.ndtri(alpha / 2.0) * np.array([[-1.0], [1.0]])
 
     def excess(difference: FloatArray) -> FloatArray:
         gap: FloatArray = difference - observed - critical * _standard_error(tables, difference)

@@ -2,13 +2,13 @@
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from engine.stats.arrays import FloatArray
 from engine.stats.estimates import Estimate
 
 # The standard error comes from an interval of this level, where it is least noisy.
-_Z = float(special.ndtri(0.975))
+_Z = float(scipy.special.ndtri(0.975))
 
 
 def estimate_quantiles(values: npt.ArrayLike, shares: npt.ArrayLike) -> Estimate:

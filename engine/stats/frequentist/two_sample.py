@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.contingency import Tables
@@ -104,7 +104,7 @@ def compare_means(
     statistic = remove_skewness(t, skewed)
     log_p[testable] = log_p_student(statistic[testable], df[testable])
     each = np.broadcast_to(np.asarray(alpha, np.float64), t.shape)
-    critical[testable] = special.stdtrit(df[testable], 1.0 - each[testable] / 2.0)
+    critical[testable] = scipy.special.stdtrit(df[testable], 1.0 - each[testable] / 2.0)
     low, high = fieller(
         *(control.value, control.variance, treatment.value, treatment.variance),
         restore_skewness(critical, skewed),
@@ -172,7 +172,7 @@ def _ratio_interval(tables: Tables, alpha: FloatArray) -> tuple[FloatArray, Floa
     share, control = tables.share, tables.control_share
     centre = np.log(share / control)
     spread = np.sqrt((1.0 - share) / tables.hits + (1.0 - control) / tables.control_hits)
-    critical = -special.ndtri(alpha / 2.0)
+    critical = -scipy.special.ndtri(alpha / 2.0)
     reach = 1.1 * critical * spread
     statistic = _ratio_statistic(tables)
     # The first row is that of the lower bounds, the second that of the upper ones.

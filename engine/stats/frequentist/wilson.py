@@ -2,7 +2,7 @@
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from engine.stats.arrays import FloatArray
 
@@ -19,7 +19,7 @@ def share_interval(
     hit, visitors, level = np.broadcast_arrays(*(np.asarray(value, np.float64) for value in (hits, n, alpha)))
     seen = visitors > 0
     size = np.where(seen, visitors, 1.0)
-    z2 = np.square(special.ndtri(level / 2.0))
+    z2 = np.square(scipy.special.ndtri(level / 2.0))
     reach = np.sqrt(z2 * (hit * (size - hit) / size + z2 / 4.0))
     # The bounds multiply to x² / (n (n + z²)): the smaller of each pair without subtracting near-equals.
     high = (hit + z2 / 2.0 + reach) / (size + z2)

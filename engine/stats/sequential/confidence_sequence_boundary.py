@@ -2,7 +2,7 @@
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from engine.stats.arrays import FloatArray
 
@@ -18,7 +18,7 @@ def tuning(alpha: npt.ArrayLike) -> FloatArray:
     asymptotic confidence sequences", Annals of Statistics 52, appendix B.2.
     """
     level = np.asarray(alpha, np.float64)
-    return np.asarray(-special.lambertw(-(level**2) / np.e, -1).real - 1.0)
+    return np.asarray(-scipy.special.lambertw(-(level**2) / np.e, -1).real - 1.0)
 
 
 def critical_value(fraction: npt.ArrayLike, alpha: npt.ArrayLike) -> FloatArray:

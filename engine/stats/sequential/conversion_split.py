@@ -2,7 +2,7 @@
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from engine.stats.arrays import FloatArray
 
@@ -32,6 +32,6 @@ def log_p_split(
     share = np.divide(weight, both, out=np.full(np.shape(both), 0.5), where=both > 0)
     share = np.clip(share, np.finfo(np.float64).tiny, 1.0 - np.finfo(np.float64).eps)
     a, b = CONCENTRATION * share, CONCENTRATION * (1.0 - share)
-    alternative = special.betaln(a + second, b + first) - special.betaln(a, b)
+    alternative = scipy.special.betaln(a + second, b + first) - scipy.special.betaln(a, b)
     expected = second * np.log(share) + first * np.log1p(-share)
     return np.where(both > 0, np.minimum(expected - alternative, 0.0), 0.0)

@@ -12,7 +12,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from engine.stats.arrays import FloatArray
 from engine.stats.roots import bisect
@@ -33,7 +33,7 @@ def spent(fraction: npt.ArrayLike, alpha: float) -> FloatArray:
     2 · (1 - Phi(z / sqrt(t))): Lan and DeMets (1983), Biometrika 70. All of alpha from t = 1 on.
     """
     t = np.clip(np.asarray(fraction, np.float64), np.finfo(np.float64).tiny, 1.0)
-    return np.asarray(4.0 * special.ndtr(special.ndtri(alpha / 4.0) / np.sqrt(t)))
+    return np.asarray(4.0 * scipy.special.ndtr(scipy.special.ndtri(alpha / 4.0) / np.sqrt(t)))
 
 
 def obrien_fleming(fractions: npt.ArrayLike, alpha: float) -> FloatArray:
@@ -93,7 +93,7 @@ class _Undecided:
         theta = np.asarray(drift, np.float64)[..., None]
         step = np.sqrt(self.next_look - self.at)
         middle = self.nodes + theta * step**2
-        tails = special.ndtr((middle - limit) / step) + special.ndtr((-limit - middle) / step)
+        tails = scipy.special.ndtr((middle - limit) / step) + scipy.special.ndtr((-limit - middle) / step)
         likelihood = np.exp(theta * self.nodes - 0.5 * theta**2 * self.at)
         return np.asarray((self.mass * likelihood * tails).sum(axis=-1))
 

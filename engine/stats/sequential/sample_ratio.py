@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from engine.stats.arrays import BoolArray, FloatArray
 
@@ -75,4 +75,4 @@ def _log_bayes_factor(visitors: npt.ArrayLike, weights: npt.ArrayLike, concentra
 
 def _log_rising(start: FloatArray, steps: FloatArray) -> FloatArray:
     """Log of start (start + 1) … (start + steps - 1)."""
-    return np.asarray(special.gammaln(start + steps) - special.gammaln(start))
+    return np.asarray(scipy.special.gammaln(start + steps) - scipy.special.gammaln(start))
