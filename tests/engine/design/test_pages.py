@@ -50,6 +50,19 @@ def test_exact_ignores_fragment_trailing_slash_and_further_parameters(
     assert url_matches("exact", pattern, url) is expected
 
 
+ADDRESSES = st.builds(
+    str.__add__,
+    st.sampled_from(["", "/", "https://shop.example", "HTTPS://Shop.example:443"]),
+    st.text("aA/:%2F?", max_size=6),
+)
+
+
+@given(ADDRESSES, ADDRESSES)
+def test_an_address_is_compared_alike_with_and_without_percent_signs(pattern: str, url: str) -> None:
+    # A fragment says nothing about the page, but its percent sign has the whole address normalized.
+    assert url_matches("exact", pattern, url) is url_matches("exact", pattern, f"{url}#%")
+
+
 @pytest.mark.parametrize(
     ("match_type", "pattern", "url", "expected"),
     [
