@@ -12,6 +12,8 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 COOKIE: Final = "truelift_visitor"
+# Tells the browser script to leave the visitor's cookie as it is.
+MARK: Final = "truelift_by_server"
 # 400 days, the longest that browsers keep a cookie.
 MAX_AGE_SECONDS: Final = 34_560_000
 _VISITOR_ID: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
@@ -51,11 +53,15 @@ class VisitorCookie:
         if visitor_id is None:
             await self._app(scope, receive, send)
             return
-        cookie = self._cookie(visitor_id, is_secure=scope.get("scheme") == "https")
+        is_secure = scope.get("scheme") == "https"
+        cookies = [
+            self._cookie(name, value, is_secure=is_secure)
+            for name, value in ((COOKIE, visitor_id), (MARK, "1"))
+        ]
 
         async def send_with_cookie(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": _with_cookie(list(message.get("headers", ())), cookie)}
+                message = {**message, "headers": _with_cookies(list(message.get("headers", ())), cookies)}
             await send(message)
 
         await self._app(scope, receive, send_with_cookie)
@@ -73,9 +79,9 @@ class VisitorCookie:
         # Until the settings are known, consent may be required.
         return None if not settings or settings.get("require_consent") else str(uuid.uuid4())
 
-    def _cookie(self, visitor_id: str, *, is_secure: bool) -> bytes:
+    def _cookie(self, name: str, value: str, *, is_secure: bool) -> bytes:
         domain = self._client.settings.get("cookie_domain")
-        parts = [f"{COOKIE}={visitor_id}", "Path=/", f"Max-Age={MAX_AGE_SECONDS}", "SameSite=Lax"]
+        parts = [f"{name}={value}", "Path=/", f"Max-Age={MAX_AGE_SECONDS}", "SameSite=Lax"]
         if domain:
             parts.append(f"Domain={domain}")
         if is_secure:
@@ -102,7 +108,7 @@ def _value_of(cookies: str) -> str | None:
     return next((value for value in values if _VISITOR_ID.fullmatch(value)), None)
 
 
-def _with_cookie(headers: list[tuple[bytes, bytes]], cookie: bytes) -> list[tuple[bytes, bytes]]:
+def _with_cookies(headers: list[tuple[bytes, bytes]], cookies: Iterable[bytes]) -> list[tuple[bytes, bytes]]:
     by_name = {name.lower(): value.decode("latin-1").lower() for name, value in headers}
     if not by_name.get(b"content-type", "").startswith("text/html"):
         return headers
@@ -111,4 +117,4 @@ def _with_cookie(headers: list[tuple[bytes, bytes]], cookie: bytes) -> list[tupl
         headers.append((b"cache-control", b"private"))
     elif any(word in caching for word in _SHARED):
         return headers
-    return [*headers, (b"set-cookie", cookie)]
+    return [*headers, *((b"set-cookie", cookie) for cookie in cookies)]

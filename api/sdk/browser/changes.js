@@ -307,6 +307,8 @@ export const makeChanges = (css, changes, onError) => {
 export const awaitElements = (selector, found) => {
   /** @type {[string, typeof found]} */
   const one = [selector, found];
+  // Throws where it is no selector, before others have to do with it.
+  document.querySelector(selector);
   awaited.add(one);
   catchUp();
   return () => {

@@ -2,18 +2,18 @@
 
 import { record } from "./events.js";
 import { variantOf } from "./experiments.js";
-import { on } from "./notices.js";
-import { activate } from "./triggers.js";
+import { call, on, tell } from "./notices.js";
+import { parts } from "./parts.js";
 import { setUser } from "./visitor.js";
 
 /** @typedef {import("./consent.js").Consent} Consent */
-/** @typedef {{ setConsent(consent: Consent): void, replay(queue: ArrayLike<any>[]): void }} Commands */
+/** @typedef {{ setConsent(consent: Consent): void }} Commands */
 
 /** @type {Record<string, (...given: any[]) => unknown>} */
 const WITH_CONSENT = {
   variant(testKey, callback) {
     const variant = variantOf(testKey);
-    callback?.(variant);
+    if (callback) call(callback, variant);
     return variant;
   },
   track: (event_name, fields) => record("custom_event", { event_name, ...fields }),
@@ -24,7 +24,7 @@ const WITH_CONSENT = {
     setUser(user_id, attributes);
     if (user_id) record("identify", { user_id, attributes });
   },
-  activate,
+  activate: (testKey, callback) => parts.activate?.(testKey, callback),
 };
 
 /**
@@ -44,9 +44,16 @@ export const installCommands = (page, onConsent) => {
   const run = (name, given) => {
     if (name === "consent") return onConsent(given[0] === true || given[0] === "granted");
     if (name === "on") return on(given[0], given[1]);
-    if (consent === "granted") return WITH_CONSENT[name]?.(...given);
     if (consent === "pending") waiting.push([name, given]);
-    else if (name === "variant") given[1]?.(null);
+    else {
+      try {
+        if (consent === "granted") return WITH_CONSENT[name]?.(...given);
+        if (name === "variant") given[1]?.(null);
+      } catch (error) {
+        // One command that fails does not take the others with it.
+        tell("error", { message: `${error}` });
+      }
+    }
     return null;
   };
   /** @type {any} */
@@ -63,9 +70,6 @@ export const installCommands = (page, onConsent) => {
       const commands = waiting;
       waiting = [];
       for (const [name, given] of commands) run(name, given);
-    },
-    replay: (queue) => {
-      for (const [name, ...given] of Array.from(queue, (one) => Array.from(one))) run(name, given);
     },
   };
 };

@@ -1,6 +1,7 @@
 // Events: what is recorded of a visit, each with an id of its own.
 
 import { whenActive } from "./lifetime.js";
+import { tell } from "./notices.js";
 import { keep } from "./outbox.js";
 import { newId, userId, visitorId } from "./visitor.js";
 
@@ -19,15 +20,19 @@ export const record = (type, fields) => {
   const event_id = newId();
   const timestamp = new Date().toISOString();
   const url = pageUrl();
-  whenActive(() =>
-    keep(event_id, {
-      event_id,
-      type,
-      visitor_id: visitorId(),
-      ...(userId() ? { user_id: userId() } : {}),
-      timestamp,
-      url,
-      ...fields,
-    }),
-  );
+  whenActive(() => {
+    try {
+      keep(event_id, {
+        event_id,
+        type,
+        visitor_id: visitorId(),
+        ...(userId() ? { user_id: userId() } : {}),
+        timestamp,
+        url,
+        ...fields,
+      });
+    } catch (error) {
+      tell("error", { message: `${error}` });
+    }
+  });
 };

@@ -9,7 +9,6 @@ import { decidedByServer, decideHere, knownAttributes } from "./page_decisions.j
 import { parts } from "./parts.js";
 import { hide, leave, mayRedirect } from "./redirect_guard.js";
 import { base, nonce } from "./script.js";
-import { arm, disarm } from "./triggers.js";
 import { loadScript } from "./trusted.js";
 import { keepVariant, visitorId } from "./visitor.js";
 
@@ -79,8 +78,20 @@ const start = (one) => {
 
 /** @type {(one: Current) => void} */
 const withdraw = (one) => {
-  disarm(one.experiment.id);
+  parts.disarm?.(one.experiment.id);
   one.undo?.();
+};
+
+/** Start, now or by a trigger; a failure is that of this experiment alone. */
+/** @type {(one: Current, isNavigation: boolean) => void} */
+const begin = (one, isNavigation) => {
+  const { experiment } = one;
+  try {
+    if (experiment.trigger === "direct") start(one);
+    else parts.arm?.(experiment, isNavigation, () => start(one));
+  } catch (error) {
+    tell("error", { experiment_id: experiment.id, message: `${error}` });
+  }
 };
 
 /** @type {(found: Current[], isNavigation: boolean, view: () => void) => void} */
@@ -96,7 +107,7 @@ const settle = (found, isNavigation, view) => {
     experiment.type === "redirect" && experiment.trigger === "direct";
   follow(found.filter(leads), (isLeaving) => {
     if (!isLeaving) {
-      for (const one of found) if (!leads(one)) arm(one.experiment, isNavigation, () => start(one));
+      for (const one of found) if (!leads(one)) begin(one, isNavigation);
     }
     view();
   });
@@ -138,7 +149,7 @@ export const withdrawAll = () => {
 export const variantOf = (testKey) => {
   const one = [...current.values()].find(({ experiment }) => experiment.test_key === testKey);
   if (!one) return null;
-  disarm(one.experiment.id);
+  parts.disarm?.(one.experiment.id);
   if (one.experiment.type === "redirect") expose(one);
   else start(one);
   const { variant, index } = one;

@@ -3,12 +3,12 @@ declare const CONFIG: import("./config.js").Config;
 
 /** Parts of the script, which the server appends after the config. */
 declare const GIVEN: ((
-  parts: Partial<import("./parts.js").Parts>,
+  parts: import("./parts.js").Shared,
   config: import("./config.js").Config,
 ) => void)[];
 
-/** In a part: what parts offer together. */
-declare const PARTS: Partial<import("./parts.js").Parts>;
+/** In a part: what parts offer together, and what the core offers them. */
+declare const PARTS: import("./parts.js").Shared;
 
 interface Navigator {
   readonly globalPrivacyControl?: boolean;

@@ -12,7 +12,6 @@ import { drain, sendByBeacon } from "./outbox.js";
 import { parts } from "./parts.js";
 import { isPreview, loadPreview } from "./preview_mode.js";
 import { allowRedirects } from "./redirect_guard.js";
-import { listenForTriggers } from "./triggers.js";
 import { forgetVisitor, handOver, keepVisitor, recallVisitor, tidyAddress } from "./visitor.js";
 
 /** @typedef {{ (...command: any[]): void, q?: ArrayLike<any>[], late?: boolean, reveal?: () => void, loaded?: boolean }} Stub */
@@ -42,7 +41,6 @@ const begin = () => {
     onHidden(() => {
       if (consent === "granted") sendByBeacon();
     });
-    listenForTriggers();
     onClick((path) => {
       if (consent !== "granted") return;
       allowRedirects();
@@ -75,7 +73,10 @@ const begin = () => {
     const before = consent;
     consent = readConsent();
     if (consent === "granted" && (before !== "granted" || !isBegun)) proceed();
-    if (consent === "denied" && before === "granted") withdrawAll();
+    if (consent === "denied" && before === "granted") {
+      withdrawAll();
+      viewed = "";
+    }
     commands.setConsent(consent);
   };
 
@@ -84,9 +85,15 @@ const begin = () => {
     settleConsent();
     if (!isGranted) forgetVisitor();
   });
-  settleConsent();
+  const queue = Array.from(stub?.q ?? [], (command) => Array.from(command));
+  /** @type {(command: unknown[]) => boolean} */
+  const isAnswer = ([name]) => name === "consent";
+  const answer = queue.filter(isAnswer).pop();
+  // What the page has said holds before anything is stored, sent or followed.
+  if (answer) page.truelift?.(...answer);
+  else settleConsent();
   if (isPreview()) loadPreview();
-  commands.replay(stub?.q ?? []);
+  for (const command of queue) if (!isAnswer(command)) page.truelift?.(...command);
   onRestored(() => {
     settleConsent();
     viewed = "";

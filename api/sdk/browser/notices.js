@@ -5,8 +5,14 @@ const past = [];
 /** @type {{ name: string, callback: (detail: unknown) => void }[]} */
 const listeners = [];
 
-/** @type {(callback: (detail: unknown) => void, detail: unknown) => void} */
-const call = (callback, detail) => {
+/**
+ * Call back; what the page's function throws is shown, and stops nothing of ours.
+ *
+ * @template Detail
+ * @param {(detail: Detail) => void} callback
+ * @param {Detail} detail
+ */
+export const call = (callback, detail) => {
   try {
     callback(detail);
   } catch (error) {

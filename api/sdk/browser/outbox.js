@@ -5,11 +5,15 @@ import { local } from "./storage.js";
 
 const MOST_EVENTS = 200;
 const MOST_BYTES = 100_000;
+// The most that the server takes; one that no request can carry would hold up all others.
+const LONGEST_EVENT = 32_768;
 const MOST_AGE_MS = 7 * 24 * 3600 * 1000;
 // Of requests that may outlive the page: browsers allow 64 KiB in flight.
 const BATCH_BYTES = 50_000;
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 300_000;
+// Of what the server asks for, and against a clock that was wrong.
+const LONGEST_PAUSE_MS = 3_600_000;
 const TIMEOUT_MS = 30_000;
 const PREFIX = `q.${CONFIG.sdk_key}.`;
 const NEVER = Number.POSITIVE_INFINITY;
@@ -21,6 +25,7 @@ let isPlanned = false;
 let failures = 0;
 /** Time before which nothing is sent, in ms: what the server asked for holds on the next page too. */
 let pausedUntil = Number(local.get("retry")) || 0;
+if (pausedUntil > Date.now() + LONGEST_PAUSE_MS) pausedUntil = 0;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
 /** When the last event was kept, in ms: each has a later time, and so its place in the order of names. */
@@ -75,14 +80,17 @@ const measure = () => {
  * @param {Entry[]} events
  */
 const bodyOf = (events) =>
-  `{"sent_at":"${new Date(Math.max(Date.now() - lag, ...events.map(({ kept }) => kept))).toISOString()}","batch":[${events.map((event) => event.text).join()}]}`;
+  `{"sent_at":"${new Date(Math.min(Date.now(), Math.max(Date.now() - lag, ...events.map(({ kept }) => kept)))).toISOString()}","batch":[${events.map((event) => event.text).join()}]}`;
+
+/** Characters may take three bytes. */
+/** @type {(text: string) => number} */
+const sizeOf = (text) => new Blob([text]).size;
 
 /** @type {(events: Entry[]) => Entry[]} */
 const firstBatch = (events) => {
   let size = 0;
   return events.filter((event, index) => {
-    // Characters may take three bytes.
-    size += new Blob([event.text]).size + 1;
+    size += sizeOf(event.text) + 1;
     return index === 0 || size < BATCH_BYTES;
   });
 };
@@ -142,7 +150,7 @@ const send = async (events) => {
     }
     const seconds = Number(answer.headers.get("Retry-After"));
     if (status < 500 && status !== 429 && status !== 408) pausedUntil = NEVER;
-    else if (seconds) pause(seconds * 1000);
+    else if (seconds > 0) pause(Math.min(seconds * 1000, LONGEST_PAUSE_MS));
     else backOff();
   } catch {
     sentAt = 0;
@@ -175,21 +183,27 @@ export const drain = async () => {
         // The other tab may have looked before this one wrote.
         plan(FIRST_WAIT_MS);
       });
+  } catch {
+    // Pages that may store nothing get no locks.
+    await sendAll();
   } finally {
     isSending = false;
   }
 };
 
 /**
- * Keep an event until the server has it, and send it with what else this task adds.
+ * Keep an event until the server has it, and send it with what else this task adds; throws where it is no JSON
+ * or too large.
  *
  * @param {string} id
  * @param {Record<string, unknown>} event
  */
 export const keep = (id, event) => {
+  const text = JSON.stringify(event);
+  if (sizeOf(text) > LONGEST_EVENT) throw new Error(`an event may have ${LONGEST_EVENT} bytes`);
   unsent.add(id);
   last = Math.max(Date.now(), last + 1);
-  local.set(`${PREFIX}${last.toString(36)}.${id}`, JSON.stringify(event));
+  local.set(`${PREFIX}${last.toString(36)}.${id}`, text);
   trim();
   if (!isPlanned) {
     isPlanned = true;

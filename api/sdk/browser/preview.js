@@ -7,7 +7,7 @@ import { leave, mayRedirect } from "./redirect_guard.js";
 import { redirectUrl } from "./redirects.js";
 import { base, nonce } from "./script.js";
 import { askServer } from "./server_decisions.js";
-import { session } from "./storage.js";
+import { readObject, session } from "./storage.js";
 import { loadScript } from "./trusted.js";
 import { newId } from "./visitor.js";
 
@@ -24,7 +24,7 @@ const asked = Object.fromEntries(
 );
 if (Object.keys(asked).length) session.set("preview", JSON.stringify(asked));
 /** @type {Record<string, string>} */
-const forced = JSON.parse(session.get("preview") ?? "{}");
+const forced = readObject("preview");
 
 const exit = () => {
   session.remove("preview");

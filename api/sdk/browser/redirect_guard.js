@@ -1,7 +1,7 @@
 // Redirects: once for an experiment, from a page that nobody has seen yet, with the referrer kept.
 
 import { whenActive } from "./lifetime.js";
-import { session } from "./storage.js";
+import { readObject, session } from "./storage.js";
 import { addStyles } from "./stylesheet.js";
 import { handOver } from "./visitor.js";
 
@@ -10,7 +10,7 @@ const AGAIN_AFTER_MS = 10_000;
 const HIDDEN_MS = 5_000;
 
 /** @type {() => Record<string, number>} */
-const recent = () => JSON.parse(session.get("redirects") ?? "{}");
+const recent = () => readObject("redirects");
 
 /** @type {(address: string) => string} */
 const comparable = (address) => address.split("#")[0]?.replace(/\/$/, "") ?? "";
@@ -57,7 +57,7 @@ let kept;
  */
 export const referrer = () => {
   if (kept === undefined) {
-    const [target, before] = JSON.parse(session.get("referrer") ?? "[]");
+    const { 0: target, 1: before } = readObject("referrer");
     kept = target && target === location.href.split("#")[0] ? before : document.referrer;
   }
   return /** @type {string} */ (kept);

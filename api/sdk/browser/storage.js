@@ -2,6 +2,8 @@
 
 /** @typedef {{ get(name: string): string | null, set(name: string, value: string): void, remove(name: string): void, names(): string[] }} Store */
 
+import { cookies } from "./cookies.js";
+
 const PREFIX = "truelift_";
 const COOKIE_SECONDS = 34_560_000;
 
@@ -43,17 +45,33 @@ const guarded = (open) => {
 export const local = guarded(() => localStorage);
 export const session = guarded(() => sessionStorage);
 
-/** @type {(name: string) => string | null} */
-const readCookie = (name) => {
-  const found = new RegExp(`(?:^|; )${PREFIX}${name}=([^;]*)`).exec(document.cookie);
-  return found ? /** @type {string} */ (found[1]) : null;
+/**
+ * Read an object from the JSON of this tab; an empty one where there is none, or something else.
+ *
+ * @param {string} name
+ * @returns {Record<string, any>}
+ */
+export const readObject = (name) => {
+  try {
+    return Object(JSON.parse(session.get(name) ?? "{}"));
+  } catch {
+    return {};
+  }
 };
+
+/** @type {(name: string) => string | null} */
+export const readCookie = (name) =>
+  new RegExp(`(?:^|; )${PREFIX}${name}=([^;]*)`).exec(cookies())?.[1] ?? null;
 
 /** @type {(name: string, value: string, domain: string, seconds: number) => void} */
 const setCookie = (name, value, domain, seconds) => {
   const attributes = `${domain && `;domain=${domain}`};path=/;max-age=${seconds};samesite=lax`;
-  // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is asynchronous, and not everywhere.
-  document.cookie = `${PREFIX}${name}=${value}${attributes}${location.protocol === "https:" ? ";secure" : ""}`;
+  try {
+    // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is asynchronous, and not everywhere.
+    document.cookie = `${PREFIX}${name}=${value}${attributes}${location.protocol === "https:" ? ";secure" : ""}`;
+  } catch {
+    // As in `cookies`.
+  }
 };
 
 /** @type {string | undefined} */

@@ -1,7 +1,4 @@
-// Triggers: when an experiment that covers the page begins for its visitor.
-
-import { awaitElements } from "./changes.js";
-import { isWithin, onClick } from "./click_listeners.js";
+// Triggers other than `direct`: when an experiment that covers the page begins for its visitor.
 
 /** @typedef {import("./config.js").Experiment} Experiment */
 /** @typedef {() => void} Start */
@@ -31,7 +28,7 @@ const whenVisible = ({ id, trigger_selector }) => {
   const visible = new IntersectionObserver((entries) => {
     if (entries.some((entry) => entry.isIntersecting)) fire(id);
   });
-  const stop = awaitElements(/** @type {string} */ (trigger_selector), (element) =>
+  const stop = PARTS.awaitElements(/** @type {string} */ (trigger_selector), (element) =>
     visible.observe(element),
   );
   return () => {
@@ -44,7 +41,7 @@ const whenVisible = ({ id, trigger_selector }) => {
 const callBack = ({ id, test_key, trigger }) => {
   if (!activated.has(test_key)) return;
   const callback = activated.get(test_key);
-  if (callback) callback(() => fire(id));
+  if (callback) PARTS.call(callback, () => fire(id));
   else if (trigger === "manual") fire(id);
 };
 
@@ -58,7 +55,7 @@ const callBack = ({ id, test_key, trigger }) => {
 export const arm = (experiment, isNavigation, start) => {
   const { id, trigger } = experiment;
   if (armed.has(id)) return;
-  if (trigger === "direct" || (trigger === "url_change" && isNavigation)) {
+  if (trigger === "url_change" && isNavigation) {
     start();
     return;
   }
@@ -84,9 +81,9 @@ export const activate = (testKey, callback) => {
 };
 
 export const listenForTriggers = () =>
-  onClick((path) => {
+  PARTS.onClick((path) => {
     for (const { experiment } of [...armed.values()]) {
       const { id, trigger, trigger_selector } = experiment;
-      if (trigger === "click" && isWithin(path, trigger_selector ?? "")) fire(id);
+      if (trigger === "click" && PARTS.isWithin(path, trigger_selector ?? "")) fire(id);
     }
   });

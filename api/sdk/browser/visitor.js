@@ -1,6 +1,6 @@
 // The visitor: id, user, first variants, and what is known of the visit.
 
-import { cookieDomain, local, readBoth, session, writeBoth } from "./storage.js";
+import { cookieDomain, local, readBoth, readCookie, session, writeBoth } from "./storage.js";
 
 const MOST_ASSIGNMENTS = 60;
 const HANDED_OVER = /[?&]_tl=([\w-]{8,64})\.([0-9a-z]+)/;
@@ -62,8 +62,10 @@ export const tidyAddress = () => {
   }
 };
 
-/** Keep the id, also longer than before. */
-export const keepVisitor = () => writeBoth("visitor", id);
+/** Keep the id, also longer than before; a cookie that the site's server sets lasts longer than one of a script. */
+export const keepVisitor = () => {
+  if (readCookie("visitor") !== id || !readCookie("by_server")) writeBoth("visitor", id);
+};
 
 /** @type {() => "new" | "returning"} */
 export const visitorType = () => (session.get("new") ? "new" : "returning");
@@ -130,7 +132,7 @@ export const keepVariant = (experimentId, variantId) => {
 
 /** Erase everything that identifies the visitor. */
 export const forgetVisitor = () => {
-  for (const name of ["visitor", "assigned"]) writeBoth(name, "");
+  for (const name of ["visitor", "assigned", "by_server"]) writeBoth(name, "");
   for (const store of [local, session]) {
     for (const name of store.names()) if (name !== "consent") store.remove(name);
   }

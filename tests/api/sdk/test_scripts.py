@@ -85,14 +85,18 @@ def test_the_script_is_sound_with_every_part_that_it_needs(shop: Shop, tmp_path:
         ({}, []),
         ({"integrations": {"ga4": None, "gtm": True}}, ["integrations"]),
         ({"ga4_events": [{"event_name": "purchase"}]}, ["integrations"]),
-        ({"experiments": [{"decided_by_server": True, "targeting": None}]}, ["server_decisions"]),
-        ({"experiments": [{"decided_by_server": False, "targeting": {"operator": "and"}}]}, ["targeting"]),
+        ({"experiments": [{}]}, []),
+        ({"experiments": [{"decided_by_server": True}]}, ["server_decisions"]),
+        ({"experiments": [{"targeting": {"operator": "and"}}]}, ["targeting"]),
+        ({"experiments": [{"trigger": "click"}]}, ["triggers"]),
         ({"automata": [{}]}, ["targeting"]),
     ],
 )
 def test_only_parts_that_are_needed_are_sent(content: dict[str, Any], parts: list[str]) -> None:
     plain = {"integrations": {"ga4": None, "gtm": False}, "ga4_events": [], "automata": [], "experiments": []}
-    assert parts_needed({**plain, **content}) == parts
+    experiment = {"decided_by_server": False, "targeting": None, "trigger": "direct"}
+    experiments = [experiment | one for one in content.get("experiments", [])]
+    assert parts_needed({**plain, **content, "experiments": experiments}) == parts
 
 
 def test_a_tag_is_answered_304_until_something_changes(shop: Shop) -> None:

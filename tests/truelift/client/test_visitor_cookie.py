@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from truelift.client.visitor_cookie import COOKIE, MAX_AGE_SECONDS, VisitorCookie
+from truelift.client.visitor_cookie import COOKIE, MARK, MAX_AGE_SECONDS, VisitorCookie
 
 KNOWN = {"Cookie": f"other=1; {COOKIE}=0d6ff5f0-59b8-4f4e-8a3c-2f1c4a4f9d11"}
 
@@ -52,8 +52,11 @@ def get(
 
 def test_a_new_visitor_gets_an_id_which_the_page_knows() -> None:
     answer = get(settings={"cookie_domain": "shop.example"})
-    cookie = SimpleCookie(answer.headers["set-cookie"])[COOKIE]
+    first, second = answer.headers.get_list("set-cookie")
+    cookie = SimpleCookie(first)[COOKIE]
     assert cookie.value == answer.text
+    # The script leaves the cookie alone as long as there is the second one.
+    assert second == first.replace(f"{COOKIE}={answer.text}", f"{MARK}=1")
     assert cookie["domain"] == "shop.example"
     assert int(cookie["max-age"]) == MAX_AGE_SECONDS
     assert (cookie["path"], cookie["samesite"], cookie["secure"]) == ("/", "Lax", True)
@@ -64,7 +67,8 @@ def test_a_new_visitor_gets_an_id_which_the_page_knows() -> None:
 def test_a_known_visitor_keeps_the_id_and_the_cookie_is_kept_alive() -> None:
     answer = get(headers=KNOWN)
     assert answer.text == "0d6ff5f0-59b8-4f4e-8a3c-2f1c4a4f9d11"
-    assert SimpleCookie(answer.headers["set-cookie"])[COOKIE].value == answer.text
+    cookie, _ = answer.headers.get_list("set-cookie")
+    assert SimpleCookie(cookie)[COOKIE].value == answer.text
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import { attributesOf } from "../attributes.js";
 import { finds } from "../automaton.js";
+import { cookies } from "../cookies.js";
 import { holds } from "../targeting.js";
 
 /** @type {(index: number, text: string) => boolean} */
@@ -13,4 +14,4 @@ const matchesAutomaton = (index, text) => {
 PARTS.matchesAutomaton = matchesAutomaton;
 PARTS.isEligible = ({ targeting }, visit) =>
   !targeting ||
-  holds(targeting, attributesOf(CONFIG, visit, document.cookie, new Date()), matchesAutomaton);
+  holds(targeting, attributesOf(CONFIG, visit, cookies(), new Date()), matchesAutomaton);

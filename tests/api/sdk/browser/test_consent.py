@@ -135,3 +135,30 @@ def test_bot_by_the_servers_facts_sees_the_original_page(site: Site, page: Page)
     page.goto(f"{site.base}/")
     assert page.inner_text("h1") == "Original"
     assert traces(page) == []
+
+
+@pytest.mark.parametrize("answers", [["false"], ["true", "false"]], ids=str)
+def test_visitor_who_refused_before_the_script_came_is_not_redirected(
+    site: Site, page: Page, answers: list[str]
+) -> None:
+    redirect = an_experiment(type="redirect", changes=[a_change("replace", f"{site.base}/other")])
+    site.config = a_config(redirect)
+    said = "".join(f"truelift.consent({answer});" for answer in answers)
+    site.pages["/"] = a_page(head=f"{site.tag()}<script>{said}</script>")
+    page.goto(f"{site.base}/")
+    assert page.evaluate("truelift.variant('test-1')") is None
+    page.reload()
+    assert page.url == f"{site.base}/"
+    assert traces(page) == ["truelift_consent"]
+    assert requests(site) == []
+
+
+def test_visitor_who_agrees_after_all_is_a_new_one_with_a_page_view(site: Site, page: Page) -> None:
+    open_page(site, page)
+    wait_until(lambda: site.events("pageview"))
+    page.evaluate("truelift.consent(false)")
+    assert page.inner_text("h1") == "Original"
+    page.evaluate("truelift.consent(true)")
+    wait_until(lambda: len(site.events("pageview")) == len(site.events("exposure")) == 2)
+    assert len({event["visitor_id"] for event in site.events("pageview")}) == 2
+    assert page.inner_text("h1") == "Changed"

@@ -208,3 +208,61 @@ def test_event_that_waited_for_a_slow_request_seems_no_earlier_than_it(site: Sit
     # It waited for as long as the first request took, which is of no account.
     assert page.evaluate(age, second) < 300
     assert between >= 0
+
+
+@pytest.mark.parametrize("size", [33_000, 70_000, 120_000])
+def test_event_that_is_too_large_is_told_and_holds_nothing_up(site: Site, page: Page, size: int) -> None:
+    open_page(site, page)
+    wait_until(lambda: site.events("pageview"))
+    site.answer = refuse(503, times=1)
+    page.evaluate("truelift.revenue(1999, { transaction_id: '1' })")
+    page.evaluate(f"truelift.track('large', {{ attributes: {{ text: 'x'.repeat({size}) }} }})")
+    wait_until(lambda: site.events("conversion"))
+    wait_until(lambda: kept(page) == 0)
+    assert not site.events("custom_event")
+    told = page.evaluate("new Promise((done) => truelift.on('error', done))")
+    assert "32768 bytes" in told["message"]
+
+
+def test_pause_of_a_negative_time_is_none_at_all(site: Site, page: Page) -> None:
+    site.answer = refuse(503, times=1_000, seconds="-5")
+    open_page(site, page)
+    wait_until(lambda: page.evaluate("Number(localStorage.truelift_retry) > 0"))
+    assert page.evaluate("localStorage.truelift_retry - Date.now() > -500")
+    assert batches(site) == 1
+
+
+def test_pause_beyond_an_hour_is_shortened(site: Site, page: Page) -> None:
+    site.answer = refuse(503, times=1, seconds="9999999999")
+    open_page(site, page)
+    wait_until(lambda: page.evaluate("localStorage.truelift_retry"))
+    assert page.evaluate("localStorage.truelift_retry - Date.now() <= 3600e3")
+
+
+def test_clock_that_was_ahead_once_stops_nothing(site: Site, page: Page) -> None:
+    page.add_init_script("localStorage.truelift_retry = Date.now() + 365 * 864e5")
+    open_page(site, page)
+    wait_until(lambda: site.events("pageview"))
+
+
+def test_clock_that_is_set_back_ages_no_later_event(site: Site, page: Page) -> None:
+    site.answer = refuse(503, times=1, seconds="3600")
+    page.clock.install(time="2030-01-01T00:00:00")
+    open_page(site, page)
+    wait_until(lambda: page.evaluate("localStorage.truelift_retry"))
+    site.answer = accepted
+    page.evaluate("localStorage.removeItem('truelift_retry')")
+    page.clock.set_system_time("2029-01-01T00:00:00")
+    page.goto(f"{site.base}/?second")
+    wait_until(lambda: len(site.events("pageview")) == 2)
+    assert site.bodies[-1]["sent_at"].startswith("2029-01-01")
+
+
+@pytest.mark.parametrize(
+    "refusal", ["Promise.reject(new DOMException('no', 'SecurityError'))", "undefined()"]
+)
+def test_events_are_sent_where_locks_are_refused(site: Site, page: Page, refusal: str) -> None:
+    page.add_init_script(f"navigator.locks.request = () => {refusal}")
+    open_page(site, page)
+    wait_until(lambda: site.events("pageview"))
+    wait_until(lambda: kept(page) == 0)

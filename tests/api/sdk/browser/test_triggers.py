@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page
 
 from tests.api.sdk.browser.site import Site, a_change, a_config, a_page, an_experiment
@@ -122,3 +123,24 @@ def test_redirect_may_wait_for_a_click(site: Site, page: Page) -> None:
     page.click("#buy")
     page.wait_for_url("**/b")
     wait_until(lambda: site.events("exposure"))
+
+
+@pytest.mark.parametrize("trigger", ["element_visible", "click"])
+def test_invalid_selector_stops_no_other_experiment(site: Site, page: Page, trigger: str) -> None:
+    broken = an_experiment(number=2, trigger=trigger, trigger_selector="###")
+    site.config = a_config(broken, an_experiment(changes=[a_change("modify_text", "Changed")]))
+    site.pages["/"] = a_page(BODY, head=f"{site.tag()}<script>truelift.track('queued')</script>")
+    page.goto(f"{site.base}/")
+    wait_until(lambda: site.events("pageview") and site.events("custom_event"))
+    page.click("#buy")
+    has_started(site, page)
+
+
+def test_function_of_the_page_that_throws_stops_no_other_experiment(site: Site, page: Page) -> None:
+    broken = an_experiment(number=2, trigger="callback")
+    site.config = a_config(broken, an_experiment(changes=[a_change("modify_text", "Changed")]))
+    throwing = "truelift.activate('test-2', () => { throw new Error('of the page') })"
+    site.pages["/"] = a_page(BODY, head=f"{site.tag()}<script>{throwing}</script>")
+    page.goto(f"{site.base}/")
+    wait_until(lambda: site.events("pageview"))
+    has_started(site, page)
