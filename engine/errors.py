@@ -40,10 +40,6 @@ class InvalidEvidenceError(EngineError, ValueError):
     """Numbers that cannot have been observed, such as more conversions than visitors."""
 
 
-class MissingChartsError(EngineError, ImportError):
-    """A chart without Altair installed."""
-
-
 class MissingSamplerError(EngineError, ImportError):
     """A model to be sampled without a sampler installed."""
 

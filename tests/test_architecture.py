@@ -64,6 +64,15 @@ TESTED_TOGETHER = {
 }
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
+    "engine/shown_result.py": "tests/engine/display/test_displays.py",
+    "engine/charts/altair_module.py": "tests/engine/charts/test_report.py",
+    "engine/charts/themes.py": "tests/engine/charts/test_forest.py",
+    "engine/display/data_rows.py": "tests/engine/display/test_displays.py",
+    "engine/display/document.py": "tests/engine/display/test_html_blocks.py",
+    "engine/display/figure_documents.py": "tests/engine/display/test_displays.py",
+    "engine/display/markdown_text.py": "tests/engine/display/test_displays.py",
+    "engine/display/report_document.py": "tests/engine/display/test_displays.py",
+    "engine/display/segment_document.py": "tests/engine/display/test_displays.py",
     "pipeline/events/request_headers/quality_weights.py": (
         "tests/pipeline/events/request_headers/test_language.py"
     ),

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from engine.calibration.error_rates import ErrorRates, calibrate
     from engine.calibration.methods import METHODS as CALIBRATION_METHODS
     from engine.calibration.trials import Setting
-    from engine.charts.report import chart_improvements, chart_rates, chart_weights, draw_in_notebooks
+    from engine.charts.forest import chart_improvements
+    from engine.charts.report import chart_rates, chart_weights, draw_in_notebooks
     from engine.charts.segments import chart_segment_report
     from engine.design.analysis_settings import Statistics
     from engine.design.planning.calculator import SampleAnswer
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
         EngineError,
         InvalidDesignError,
         InvalidEvidenceError,
-        MissingChartsError,
         MissingSamplerError,
         NotConvergedError,
         SamplingError,
@@ -78,7 +78,6 @@ __all__ = [
     "InvalidAttributesError",
     "InvalidDesignError",
     "InvalidEvidenceError",
-    "MissingChartsError",
     "MissingSamplerError",
     "NotConvergedError",
     "QuantileResult",
@@ -135,7 +134,6 @@ _SOURCES = {
     "InvalidAttributesError": ("pipeline.events.attributes", "InvalidAttributesError"),
     "InvalidDesignError": ("engine.errors", "InvalidDesignError"),
     "InvalidEvidenceError": ("engine.errors", "InvalidEvidenceError"),
-    "MissingChartsError": ("engine.errors", "MissingChartsError"),
     "MissingSamplerError": ("engine.errors", "MissingSamplerError"),
     "NotConvergedError": ("engine.errors", "NotConvergedError"),
     "QuantileResult": ("engine.frames.quantiles", "QuantileResult"),
@@ -159,7 +157,7 @@ _SOURCES = {
     "analyze_quantiles": ("engine.frames.quantiles", "analyze_frame_quantiles"),
     "analyze_segments": ("engine.frames.segments", "analyze_frame_segments"),
     "calibrate": ("engine.calibration.error_rates", "calibrate"),
-    "chart_improvements": ("engine.charts.report", "chart_improvements"),
+    "chart_improvements": ("engine.charts.forest", "chart_improvements"),
     "chart_rates": ("engine.charts.report", "chart_rates"),
     "chart_segment_report": ("engine.charts.segments", "chart_segment_report"),
     "chart_weights": ("engine.charts.report", "chart_weights"),

@@ -75,7 +75,7 @@ def _calibrate_methods(runs: int, seed: int, out_dir: Path | None) -> list[str]:
 
 def _check_charts() -> None:
     """Fail at once, not after the simulation, where the chart library is missing."""
-    from engine.charts.report import load_altair
+    from engine.charts.altair_module import load_altair
 
     load_altair()
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.calibration.error_rates import ErrorRates
-from engine.charts.report import load_altair
+from engine.charts.altair_module import load_altair
 
 if TYPE_CHECKING:
     from altair import FacetChart

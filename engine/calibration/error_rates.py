@@ -23,6 +23,7 @@ from engine.calibration.sample_ratio import SampleRatioCase
 from engine.calibration.segments import SegmentsCase
 from engine.calibration.several_covariates import CovariatesCase
 from engine.calibration.trials import Setting
+from engine.shown_result import ShownResult
 from engine.stats.arrays import BoolArray, FloatArray, IntArray
 
 # A promise is broken where the simulated share is this many standard errors beyond it.
@@ -72,8 +73,8 @@ class SimulatedFigure:
     error: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorRates:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ErrorRates(ShownResult):
     """Error rates of one method in one setting, as shares; `coverage` is None for a method without intervals.
 
     `false_positives` is the share of A/A tests with any verdict. `coverage` is the share of comparisons whose

@@ -1,36 +1,29 @@
-"""Charts of a report: improvements with intervals, rates by day, weights by epoch."""
+"""Charts of a report over time: rates by day, weights by epoch."""
 
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from engine.analysis.results.report import GoalReport, Report, VariantResult
+from engine.analysis.results.report import GoalReport, Report
 from engine.analysis.results.segment_report import GoalSegments
+from engine.charts.altair_module import load_altair
+from engine.charts.themes import SERIES, SHAPES, Theme, config_of
 from engine.currencies import minor_unit_digits, minor_units
-from engine.errors import MissingChartsError
 
 if TYPE_CHECKING:
-    from altair import Chart, FacetChart
+    from altair import Chart
 
 __all__ = [
-    "chart_improvements",
     "chart_rates",
     "chart_weights",
     "draw_in_notebooks",
     "goal_of",
-    "load_altair",
 ]
 
-STATUS_COLOURS = {
-    "winner": "#2a9d5c",
-    "loser": "#d1495b",
-    "inconclusive": "#5b7aa6",
-    "insufficient_data": "#a0a0a0",
-}
 # Results of one goal.
 OfGoal = TypeVar("OfGoal", GoalReport, GoalSegments)
 _WIDTH = 520
-_ROW_HEIGHT = 34
+# The second and third seven variants have the colours of the first: dashes tell them apart.
+_DASHES = [[1, 0]] * 7 + [[6, 3]] * 7 + [[2, 2]] * 7
 
 
 def goal_of(goals: Sequence[OfGoal], goal_id: str | None) -> OfGoal:
@@ -39,19 +32,6 @@ def goal_of(goals: Sequence[OfGoal], goal_id: str | None) -> OfGoal:
         if one.goal.is_primary if goal_id is None else one.goal.id == goal_id:
             return one
     raise ValueError(f"the report has no goal {goal_id!r}; it has {[one.goal.id for one in goals]}")
-
-
-def load_altair() -> Any:  # noqa: ANN401  # a module
-    """Import Altair, on first use.
-
-    Raises MissingChartsError where it is not installed.
-    """
-    try:
-        return import_module("altair")
-    except ModuleNotFoundError as missing:
-        if missing.name != "altair":
-            raise
-        raise MissingChartsError("charts are drawn by Altair: install it with truelift[notebooks]") from None
 
 
 def draw_in_notebooks() -> None:
@@ -68,22 +48,7 @@ def draw_in_notebooks() -> None:
     renderers.enable("truelift")
 
 
-def chart_improvements(report: Report) -> "FacetChart":
-    """Chart every variant's change against the control with its interval, a row of panels by goal.
-
-    A variant without a change has no mark; an interval is drawn where both its ends are known.
-    """
-    rows = [_change(goal, variant) for goal in report.goals for variant in goal.variants]
-    return _forest(
-        [row for row in rows if row["improvement"] is not None],
-        label="variant",
-        panel="goal",
-        title=f"{report.experiment.name}: change against the control",
-        coloured=True,
-    )
-
-
-def chart_rates(report: Report, goal_id: str | None = None) -> "Chart":
+def chart_rates(report: Report, goal_id: str | None = None, *, theme: Theme = "light") -> "Chart":
     """Chart each variant's cumulative rate by the end of each day.
 
     The conversion rate, or revenue per visitor in major units; of the primary goal unless another is named.
@@ -98,23 +63,32 @@ def chart_rates(report: Report, goal_id: str | None = None) -> "Chart":
             " chart_improvements draws it"
         )
     is_revenue = goal.goal.goal_type == "revenue"
-    title = "revenue per visitor so far" if is_revenue else "conversion rate so far"
+    currency = goal.decision.revenue_currency
+    title = f"revenue per visitor so far, {currency}" if is_revenue else "conversion rate so far"
+    names = [variant.variant_name for variant in goal.variants]
     chart: Chart = (
         alt.Chart(alt.Data(values=list(_cumulative(goal))), title=f"{goal.goal.name}: {title}", width=_WIDTH)
-        .mark_line(point=True)
+        .mark_line(point={"size": 45, "filled": True, "opacity": 1})
         .encode(
-            x=alt.X("day:T", title="day"),
-            y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=False)).axis(
-                format=f".{minor_unit_digits(goal.decision.revenue_currency)}f" if is_revenue else ".2~%"
+            x=alt.X("day:T", title=None).axis(
+                format="%-d %b",
+                tickCount={"interval": "day", "step": _days_a_tick(len(goal.days))},
+                grid=False,
             ),
-            color=alt.Color("variant:N", title="variant"),
+            y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=False)).axis(
+                format=f",.{minor_unit_digits(currency)}f" if is_revenue else ".2~%", tickCount=6
+            ),
+            color=_by_variant(alt.Color, names, SERIES),
+            shape=_by_variant(alt.Shape, names, SHAPES),
+            strokeDash=_by_variant(alt.StrokeDash, names, _DASHES),
             tooltip=["day:T", "variant:N", alt.Tooltip("value:Q"), alt.Tooltip("visitors:Q", format=",")],
         )
+        .configure(**config_of(theme))
     )
     return chart
 
 
-def chart_weights(report: Report) -> "Chart":
+def chart_weights(report: Report, *, theme: Theme = "light") -> "Chart":
     """Chart each variant's share of new visitors, from one change of the weights to the next.
 
     Raises ValueError where weights never changed.
@@ -138,23 +112,22 @@ def chart_weights(report: Report) -> "Chart":
         .encode(
             x=alt.X("since:T", title=None),
             y=alt.Y("weight:Q", title="share of new visitors", stack="normalize").axis(format=".0%"),
-            color=alt.Color("variant:N", title="variant", sort=list(names.values())),
+            color=_by_variant(alt.Color, list(names.values()), SERIES),
         )
+        .configure(**config_of(theme))
     )
     return chart
 
 
-def _change(goal: GoalReport, variant: VariantResult) -> dict[str, Any]:
-    interval = variant.improvement_interval
-    return {
-        "goal": goal.goal.name,
-        "variant": variant.variant_name,
-        "improvement": variant.improvement,
-        "low": interval and interval.low,
-        "high": interval and interval.high,
-        "status": variant.status,
-        "visitors": variant.visitors,
-    }
+def _by_variant(channel: Any, names: list[str], values: Sequence[Any]) -> Any:  # noqa: ANN401  # of Altair
+    """Give each variant its value of a channel, in order, and again from the first after the last."""
+    scale = {"domain": names, "range": [values[i % len(values)] for i in range(len(names))]}
+    return channel("variant:N", title=None).scale(**scale).legend(symbolLimit=0)
+
+
+def _days_a_tick(days: int) -> int:
+    """Return the days between two labels, so that labels do not overlap."""
+    return max(1, -(-days // 10))
 
 
 def _cumulative(goal: GoalReport) -> Iterator[dict[str, Any]]:
@@ -178,36 +151,3 @@ def _cumulative(goal: GoalReport) -> Iterator[dict[str, Any]]:
                     "visitors": int(seen),
                     "value": amounts[variant.variant_id] / seen,
                 }
-
-
-def _forest(
-    rows: list[dict[str, Any]], *, label: str, panel: str, title: str, coloured: bool
-) -> "FacetChart":
-    """Forest plot: intervals as bars, estimates as dots, and a line at 0."""
-    alt = load_altair()
-    colour = alt.value(STATUS_COLOURS["inconclusive"])
-    if coloured:
-        scale = alt.Scale(domain=list(STATUS_COLOURS), range=list(STATUS_COLOURS.values()))
-        colour = alt.Color("status:N", scale=scale, title="status")
-    base = alt.Chart().encode(y=alt.Y(f"{label}:N", title=None, sort=None), color=colour)
-    percent = {"format": "+.1~%"}
-    bars = base.mark_rule(strokeWidth=3).encode(
-        x=alt.X("low:Q", title="change").axis(**percent),
-        x2="high:Q",
-        opacity=alt.condition("isValid(datum.low) && isValid(datum.high)", alt.value(0.8), alt.value(0.0)),
-    )
-    dots = base.mark_point(filled=True, size=90, opacity=1).encode(
-        x="improvement:Q",
-        tooltip=[f"{label}:N"]
-        + [alt.Tooltip(f"{name}:Q", **percent) for name in ("improvement", "low", "high")]
-        + [alt.Tooltip("visitors:Q", format=",")],
-    )
-    nothing = alt.Chart().mark_rule(strokeDash=[4, 4], color="#888").encode(x=alt.datum(0))
-    height = alt.Step(_ROW_HEIGHT)
-    chart: FacetChart = (
-        alt.layer(nothing, bars, dots, data=alt.Data(values=rows))
-        .properties(width=_WIDTH, height=height)
-        .facet(row=alt.Row(f"{panel}:N", title=None, sort=None), title=title)
-        .resolve_scale(y="independent")
-    )
-    return chart

@@ -3,19 +3,25 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from engine.analysis.results.segment_report import GoalSegments, SegmentReport
-from engine.charts.report import goal_of, load_altair
+from engine.analysis.results.formatting import share
+from engine.analysis.results.segment_report import GoalSegments, SegmentReport, SegmentStatus
+from engine.charts.altair_module import load_altair
+from engine.charts.forest import SIGNED_PERCENT
+from engine.charts.report import goal_of
+from engine.charts.themes import BLUE, GREY, ORANGE, VERMILION, Theme, config_of
 
 if TYPE_CHECKING:
     from altair import FacetChart
 
 __all__ = ["chart_segment_report"]
 
-SEGMENT_COLOURS = {
-    "better": "#2a9d5c",
-    "worse": "#d1495b",
-    "differs": "#e09f3e",
-    "inconclusive": "#5b7aa6",
+# Status → what the legend calls it, its colour and its shape.
+SEGMENT_STATUSES: dict[SegmentStatus, tuple[str, str, str]] = {
+    "better": ("better", BLUE, "triangle-up"),
+    "worse": ("worse", VERMILION, "triangle-down"),
+    "differs": ("differs from the rest", ORANGE, "square"),
+    "inconclusive": ("no clear difference", GREY, "circle"),
+    "insufficient_data": ("not enough data", GREY, "diamond"),
 }
 _WIDTH = 460
 _ROW_HEIGHT = 26
@@ -24,7 +30,11 @@ MOST_VALUES = 30
 
 
 def chart_segment_report(
-    report: SegmentReport, goal_id: str | None = None, *, most_values: int = MOST_VALUES
+    report: SegmentReport,
+    goal_id: str | None = None,
+    *,
+    most_values: int = MOST_VALUES,
+    theme: Theme = "light",
 ) -> "FacetChart":
     """Chart each segment's shrunk change with its interval, and the observed change as a ring.
 
@@ -35,32 +45,48 @@ def chart_segment_report(
     alt = load_altair()
     goal = goal_of(report.goals, goal_id)
     rows = list(_rows(goal, most_values))
-    scale = alt.Scale(domain=list(SEGMENT_COLOURS), range=list(SEGMENT_COLOURS.values()))
+    shown = [one for one in SEGMENT_STATUSES if any(row["status"] == one for row in rows)]
+    words, colours, shapes = ([SEGMENT_STATUSES[one][place] for one in shown] for place in range(3))
+    level = share(1.0 - report.false_discovery_rate)
+    drawn = [row | {"status": SEGMENT_STATUSES[row["status"]][0]} for row in rows]
     base = alt.Chart().encode(
-        y=alt.Y("value:N", title=None, sort=None), color=alt.Color("status:N", scale=scale, title="status")
+        y=alt.Y("value:N", title=None, sort=None).axis(grid=False, ticks=False, domain=False),
+        color=alt.Color("status:N", title=None)
+        .scale(domain=words, range=colours)
+        .legend(orient="bottom", direction="horizontal"),
     )
     percent = {"format": "+.1~%"}
-    bars = base.mark_rule(strokeWidth=3, opacity=0.8).encode(
-        x=alt.X("low:Q", title="change").axis(**percent), x2="high:Q"
-    )
+    x = alt.X("low:Q", title="change against the control").axis(labelExpr=SIGNED_PERCENT, labelOverlap=True)
+    bars = base.mark_rule(strokeWidth=3, opacity=0.8).encode(x=x, x2="high:Q")
     numbers = ("observed", "shrunk", "low", "high")
     tooltip = [
         *(f"{name}:N" for name in ("value", "status")),
         *(alt.Tooltip(f"{name}:Q", **percent) for name in numbers),
         alt.Tooltip("visitors:Q", format=","),
     ]
-    shrunk = base.mark_point(filled=True, size=90, opacity=1).encode(x="shrunk:Q", tooltip=tooltip)
-    observed = base.mark_point(filled=False, size=60, opacity=0.9).encode(x="observed:Q", tooltip=tooltip)
-    nothing = alt.Chart().mark_rule(strokeDash=[4, 4], color="#888").encode(x=alt.datum(0))
+    shrunk = base.mark_point(filled=True, size=80, opacity=1).encode(
+        x="shrunk:Q",
+        shape=alt.Shape("status:N", title=None).scale(domain=words, range=shapes),
+        tooltip=tooltip,
+    )
+    observed = base.mark_point(filled=False, size=55, opacity=0.9).encode(x="observed:Q", tooltip=tooltip)
+    zero = alt.Chart().mark_rule(strokeDash=[4, 3], strokeWidth=1).encode(x=alt.datum(0))
+    heading = alt.Title(
+        f"{goal.goal.name}: change by segment",
+        subtitle=f"exploratory · {level} interval · ring: as observed, filled: pooled with other segments",
+    )
     chart: FacetChart = (
-        alt.layer(nothing, bars, observed, shrunk, data=alt.Data(values=rows))
+        alt.layer(bars, observed, shrunk, zero, data=alt.Data(values=drawn))
         .properties(width=_WIDTH, height=alt.Step(_ROW_HEIGHT))
         .facet(
-            row=alt.Row("dimension:N", title=None, sort=None),
+            row=alt.Row("dimension:N", title=None, sort=None).header(
+                labelAngle=0, labelOrient="top", labelAnchor="start"
+            ),
             column=alt.Column("variant:N", title=None, sort=None),
-            title=f"{goal.goal.name}: change by segment (ring: observed, dot: shrunk)",
+            title=heading,
         )
         .resolve_scale(y="independent")
+        .configure(**config_of(theme))
     )
     return chart
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from engine.analysis.evidence.recorded_looks import PlanSource, RecordedLook
 from engine.design.experiment import Experiment, Goal
+from engine.shown_result import ShownResult
 
 VariantStatus = Literal["control", "winner", "loser", "inconclusive", "insufficient_data"]
 Recommendation = Literal["ship", "rollback", "keep_running", "review", "insufficient_data", "fix_data"]
@@ -279,8 +280,8 @@ class Estimand:
     epochs: tuple[WeightEpochResult, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Report(ShownResult):
     """The result of an experiment: the same for the API, the CLI and notebooks.
 
     `plan` is that of its sample, and `due_look` the look that is to be recorded now, None where none is due.

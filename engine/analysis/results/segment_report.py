@@ -7,6 +7,7 @@ from typing import Literal
 
 from engine.analysis.results.report import Interval
 from engine.design.experiment import Experiment, Goal
+from engine.shown_result import ShownResult
 
 SegmentStatus = Literal["better", "worse", "differs", "inconclusive", "insufficient_data"]
 
@@ -84,8 +85,8 @@ class SegmentSplit:
     is_alarm: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentReport:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SegmentReport(ShownResult):
     """Effects in every segment of an experiment: exploratory, a source of ideas for tests and not a verdict.
 
     `false_discovery_rate` is the expected share of false positives among significant comparisons;

@@ -35,6 +35,7 @@ from engine.design.validation.values import (
 )
 from engine.design.vocabulary import Alternative, words
 from engine.errors import InvalidDesignError, Problem
+from engine.shown_result import ShownResult
 from engine.typed_records import record_of
 
 _LARGEST = 10**12
@@ -152,8 +153,8 @@ class SampleQuestion:
         validate(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleAnswer:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SampleAnswer(ShownResult):
     """Visitors, the smallest lift they detect (percent) and days; None where there is no such number."""
 
     visitors_per_variant: int | None

@@ -1,0 +1,1 @@
+"""Reports for readers: as HTML, Markdown, text, tables and plain data."""

@@ -1,0 +1,27 @@
+"""Plain data of results: what JSON has, of nested dataclasses."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import date
+from typing import Any
+
+
+def plain_data(value: object) -> Any:  # noqa: ANN401, PLR0911  # of JSON, a return a type
+    """Turn a result into dicts, lists, text, numbers and None; times are ISO 8601.
+
+    An infinite number or NaN becomes None, for JSON has neither.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: plain_data(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain_data(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_data(one) for one in value]
+    if isinstance(value, set | frozenset):
+        return sorted(plain_data(one) for one in value)
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int) else str(value)

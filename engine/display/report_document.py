@@ -1,0 +1,174 @@
+"""Document of a report: verdict, goals, forest plot and health checks."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from engine.analysis.results.formatting import figure, money, share, signed, signed_figure
+from engine.analysis.results.report import GoalReport, Interval, Report, VariantResult, VariantStatus
+from engine.charts.forest import chart_improvements, shown_status
+from engine.display.document import Block, Card, Document, Notes, Picture, Table
+
+STATUS_WORDS: dict[VariantStatus, str] = {
+    "control": "control",
+    "winner": "better",
+    "loser": "worse",
+    "inconclusive": "no clear difference",
+    "insufficient_data": "not enough data",
+}
+# A terminal shows one line of each goal; further goals are in the tables.
+_MOST_LINES = 5
+
+
+def document_of_report(report: Report) -> Document:
+    """Build the document of a report; the primary goal is first."""
+    blocks: list[Block] = []
+    card = verdict_card(report)
+    if card is not None:
+        blocks.append(card)
+    goals = primary_first(report)
+    blocks.extend(goal_table(report, goal) for goal in goals)
+    if any(variant.improvement is not None for goal in goals for variant in goal.variants):
+        blocks.append(forest_plot(report))
+    if report.health:
+        blocks.append(health_notes(report))
+    return Document(summary=tuple(_lines(report)), blocks=tuple(blocks))
+
+
+def primary_first(report: Report) -> list[GoalReport]:
+    """List the goals, the primary one first and the others as given."""
+    return sorted(report.goals, key=lambda one: not one.goal.is_primary)
+
+
+def verdict_card(report: Report) -> Card | None:
+    """Build the verdict card of the primary goal; None while there is no goal."""
+    if report.primary is None:
+        return None
+    decision = report.primary.decision
+    sentences = (decision.explanation, decision.confidence_assessment)
+    return Card(
+        title=report.experiment.name,
+        label=decision.recommendation_label,
+        tone=decision.tone,
+        headline=decision.headline,
+        sentences=tuple(one for one in sentences if one),
+        next_step=decision.next_step,
+    )
+
+
+def goal_table(report: Report, goal: GoalReport) -> Table:
+    """Build the table of a goal: raw counts, the metric, the change and its interval of every variant."""
+    level = next(
+        (one.improvement_interval.level for one in goal.variants if one.improvement_interval is not None),
+        None,
+    )
+    return Table(
+        title=f"{goal.goal.name} (primary goal)" if goal.goal.is_primary else goal.goal.name,
+        headings=(
+            "Variant",
+            "Visitors",
+            "Conversions",
+            metric_name(goal),
+            "Change",
+            "Interval" if level is None else f"{share(level)} interval",
+            "Result",
+        ),
+        rows=tuple(_cells(report, goal, variant) for variant in goal.variants),
+    )
+
+
+def forest_plot(report: Report) -> Picture:
+    """Build the forest plot of all goals."""
+    return Picture(title="Change against the control", draw=partial(_draw_forest, report))
+
+
+def health_notes(report: Report) -> Notes:
+    """List the health checks that apply, alarms and warnings first."""
+    order = {"alarm": 0, "warning": 1, "ok": 2}
+    checks = sorted((one for one in report.health if one.status in order), key=lambda one: order[one.status])
+    return Notes(title="Health checks", lines=tuple((one.status, one.message) for one in checks))
+
+
+def metric_name(goal: GoalReport) -> str:
+    """Name the metric of a goal, with its unit."""
+    if goal.goal.goal_type == "revenue":
+        per = "order" if goal.goal.tracking.get("per") == "order" else "visitor"
+        return f"Revenue per {per}"
+    if goal.goal.unit == "share":
+        return "Rate"
+    return "Ratio" if goal.goal.measure == "ratio" else "Mean"
+
+
+def metric_text(goal: GoalReport, variant: VariantResult) -> str:
+    """Format the metric of a variant in its unit; empty where there is none."""
+    if goal.goal.goal_type == "revenue":
+        cents: float | None = variant.revenue_per_visitor_cents
+        if goal.goal.tracking.get("per") == "order":
+            cents = variant.revenue_per_order_cents
+        cents = cents if variant.capped is None else variant.capped.mean_cents
+        return "" if cents is None else money(cents, goal.decision.revenue_currency)
+    if goal.goal.unit == "share":
+        return share(variant.conversion_rate if variant.mean is None else variant.mean)
+    return "" if variant.mean is None else figure(variant.mean)
+
+
+def _cells(report: Report, goal: GoalReport, variant: VariantResult) -> tuple[str, ...]:
+    visitors = variant.visitors if variant.observed_visitors is None else variant.observed_visitors
+    change, bounds = _change(goal, variant)
+    return (
+        variant.variant_name,
+        f"{visitors:,}",
+        f"{variant.conversions:,}",
+        metric_text(goal, variant),
+        change,
+        bounds,
+        STATUS_WORDS[shown_status(report, goal, variant)],
+    )
+
+
+def _change(goal: GoalReport, variant: VariantResult) -> tuple[str, str]:
+    """Format the relative change and its interval; the difference of means that have none."""
+    if variant.improvement is not None:
+        return signed(variant.improvement), interval_text(variant.improvement_interval)
+    if goal.goal.unit != "number" or variant.absolute_difference is None:
+        return "", ""
+    bounds = variant.absolute_difference_interval
+    ends = () if bounds is None else (bounds.low, bounds.high)
+    return signed_figure(variant.absolute_difference), " to ".join(
+        signed_figure(end) for end in ends if end is not None
+    )
+
+
+def interval_text(interval: Interval | None) -> str:
+    """Format an interval of a change: `+1% to +7.5%`; empty where there is none."""
+    if interval is None:
+        return ""
+    low = "\N{MINUS SIGN}∞" if interval.low is None else signed(interval.low)
+    return f"{low} to {'+∞' if interval.high is None else signed(interval.high)}"
+
+
+def _draw_forest(report: Report, theme: Any) -> Any:  # noqa: ANN401  # a chart of Altair
+    return chart_improvements(report, theme=theme)
+
+
+def _lines(report: Report) -> Iterator[str]:
+    """Describe the report in five lines: verdict, reason, next step, primary goal, and what else there is."""
+    name = report.experiment.name
+    if report.primary is None:
+        yield f"{name}: no goal yet"
+        return
+    decision = report.primary.decision
+    yield f"{name}: {decision.recommendation_label}"
+    yield decision.headline
+    yield f"Next: {decision.next_step}"
+    changes = [
+        f"{one.variant_name} {signed(one.improvement)} ({interval_text(one.improvement_interval)})"
+        for one in report.primary.variants
+        if one.improvement is not None
+    ]
+    more = f", and {len(changes) - _MOST_LINES} more" if len(changes) > _MOST_LINES else ""
+    shown = "; ".join(changes[:_MOST_LINES]) or "no change to report yet"
+    yield f"{report.primary.goal.name}: {shown}{more}"
+    alarms = sum(one.status in {"warning", "alarm"} for one in report.health)
+    goals = "1 goal" if len(report.goals) == 1 else f"{len(report.goals)} goals"
+    yield f"{decision.visitors:,} visitors, {goals}, {alarms} health warnings; .goals, .health, .to_polars()"
