@@ -5,7 +5,9 @@ escapes or Punycode stay as they are.
 """
 
 import re
-from urllib.parse import parse_qsl, urlencode
+import unicodedata
+from ipaddress import IPv6Address
+from urllib.parse import parse_qsl, unquote, urlencode
 
 __all__ = ["resolve", "with_parameters_of"]
 
@@ -15,13 +17,22 @@ _SCHEME = re.compile(r"(https?):", re.ASCII | re.IGNORECASE)
 _AUTHORITY = re.compile(r"/*([^/]*)(.*)", re.DOTALL)
 _DOT = re.compile(r"\.|%2e", re.IGNORECASE)
 _DOTS = re.compile(r"(\.|%2e){2}", re.IGNORECASE)
+_HOST_AND_PORT = re.compile(r"(?:.*@)?(\[[^\]]*\]|[^:]*)(?::([0-9]*))?", re.DOTALL | re.ASCII)
+# In a domain after its percent escapes are decoded; U+FFFD stands for bytes that are no text.
+_FORBIDDEN_IN_DOMAIN = re.compile("[\0-\x20#%/:<>?@\\[\\\\\\]^|\x7f\ufffd\ud800-\udfff]")
+_NUMBER = re.compile(r"0x([0-9a-f]*)|0([0-7]+)|(0|[1-9][0-9]*)", re.ASCII | re.IGNORECASE)
+_NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII | re.IGNORECASE)
+_MOST_PORT = 65_535
+_MOST_BYTE = 255
+_IPV4_BYTES = 4
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def resolve(page_url: str, target: str) -> str:
-    """Return the absolute URL of a target on a page, both http or https."""
+def resolve(page_url: str, target: str) -> str | None:
+    """Return the absolute URL of a target on a page, both http or https; None where a browser finds none."""
     scheme, authority, path, query, _ = _parsed(page_url, ("", "", "", "", ""))
-    return _joined(*_parsed(target, (scheme, authority, path, query, "")))
+    found = _parsed(target, (scheme, authority, path, query, ""))
+    return _joined(*found) if _is_authority(found[1]) else None
 
 
 def with_parameters_of(page_url: str, target: str) -> str:
@@ -68,6 +79,44 @@ def _parsed(url: str, base: _Parts) -> _Parts:
         path, query = base_path, query if question_mark else base_query.removeprefix("?")
         question_mark = question_mark or base_query[:1]
     return scheme, authority, _without_dots(path), question_mark + query, hash_sign + fragment
+
+
+def _is_authority(authority: str) -> bool:
+    """Return whether a browser takes an authority: a host, with a user before and a port after it."""
+    found = _HOST_AND_PORT.fullmatch(authority)
+    return found is not None and int(found[2] or 0) <= _MOST_PORT and _is_host(found[1])
+
+
+def _is_host(host: str) -> bool:
+    if host.startswith("["):
+        try:
+            # A zone is none of an address in a URL.
+            return IPv6Address(host[1:-1]).scope_id is None
+        except ValueError:
+            return False
+    domain = unicodedata.normalize("NFKC", unquote(host))
+    if not domain or _FORBIDDEN_IN_DOMAIN.search(domain):
+        return False
+    labels = domain.removesuffix(".").split(".")
+    return not _NUMERIC.fullmatch(labels[-1]) or _is_ipv4(labels)
+
+
+def _is_ipv4(parts: list[str]) -> bool:
+    """Return whether parts between dots are an address: hexadecimal, octal or decimal numbers."""
+    numbers: list[int] = []
+    for part in parts:
+        found = _NUMBER.fullmatch(part)
+        if found is None:
+            return False
+        hexadecimal, octal, decimal = found.groups()
+        digits, base = (decimal, 10) if decimal else (octal, 8) if octal else (hexadecimal or "0", 16)
+        numbers.append(int(digits, base))
+    *before, last = numbers
+    return (
+        len(numbers) <= _IPV4_BYTES
+        and all(one <= _MOST_BYTE for one in before)
+        and last < 256 ** (_IPV4_BYTES - len(before))
+    )
 
 
 def _without_dots(path: str) -> str:

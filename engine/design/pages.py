@@ -153,7 +153,7 @@ _MATCHERS: dict[UrlMatchType, Callable[[str], Matcher]] = {
 
 
 def redirect_url(experiment: Experiment, variant: Variant, page_url: str) -> str | None:
-    """Return the absolute URL to redirect to from `page_url`; None without a redirect.
+    """Return the absolute URL to redirect to from `page_url`; None without a redirect or for no address.
 
     `relay_params` keeps the query parameters of the page, except those that the target sets itself.
     """
@@ -165,4 +165,6 @@ def redirect_url(experiment: Experiment, variant: Variant, page_url: str) -> str
     if not is_web_address(page_url):
         return target if is_web_address(target) else None
     absolute = resolve(page_url, target)
-    return with_parameters_of(page_url, absolute) if experiment.relay_params else absolute
+    if absolute is None or not experiment.relay_params:
+        return absolute
+    return with_parameters_of(page_url, absolute)

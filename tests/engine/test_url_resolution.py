@@ -28,3 +28,28 @@ def test_a_target_is_resolved_as_in_a_browser(target: str, expected: str) -> Non
 def test_a_target_keeps_its_own_parameters() -> None:
     assert with_parameters_of(PAGE, "https://shop.example/?x=2#a") == "https://shop.example/?x=2#a"
     assert with_parameters_of(PAGE, "https://shop.example/?y=~#a") == "https://shop.example/?y=%7E&x=1#a"
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        *(
+            "https://a%zz/",
+            "https://[::/",
+            "https://a:65536/",
+            "https://a b/",
+            "https://",
+            "https://1.2.3.256/",
+        ),
+        *("https://1.2.3.4.5/", "https://a.08/", "https://%ff/", "https://[::1%25a]/", "//"),
+    ],
+)
+def test_what_no_browser_takes_is_none(target: str) -> None:
+    assert resolve(PAGE, target) is None
+
+
+@pytest.mark.parametrize(
+    "host", ["u:p@a:443", "[::1]:8443", "0x7f.1", "017.0.0.1", "a.", "%41", "é.example", "a_b"]
+)
+def test_hosts_of_any_form_are_kept(host: str) -> None:
+    assert resolve(PAGE, f"https://{host}/") == f"https://{host}/"

@@ -64,12 +64,17 @@ def play(site: Site, page: Page, projector: Page, *, is_painted: bool = False) -
     wait_until(lambda: page.evaluate("document.readyState") == "interactive")
     if is_painted:
         wait_until(lambda: RED in film.colors())
-    # Time in which a page that may be painted is.
-    page.evaluate("new Promise((done) => setTimeout(done, 300))")
+    # While another page is painted so often, one that may be painted is.
+    projector.evaluate(PAINTED_OFTEN)
     script.set()
     page.wait_for_function("getComputedStyle(document.body).backgroundColor === 'rgb(0, 128, 0)'")
     wait_until(lambda: GREEN in film.colors())
     return film.colors()
+
+
+PAINTED_OFTEN = """async () => {
+  for (let frame = 0; frame < 20; frame++) await new Promise(requestAnimationFrame);
+}"""
 
 
 @pytest.mark.parametrize("script", ["", NO_BLOCKING], ids=["blocking", "hiding"])

@@ -131,6 +131,27 @@ def test_the_server_follows_the_url_standard(
     assert in_browser(script, target, page, relay_params=True) == script.call("href", expected)
 
 
+# Parts of hosts, most of which no browser takes.
+HOST_PARTS = st.sampled_from(
+    [
+        *("a", ".", "1", "256", "0x", "0xff", "08", "017", "%zz", "%41", "%20", "%ff", "-", "_", "~", "*"),
+        *(":", ":80", ":65536", "[", "]", "[::1]", "[::1%25a]", "[1::2::3]", "@", "u:p@", "<", "|", "\\"),
+        *("\u2100", "\uff11"),
+    ]
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(parts=st.lists(HOST_PARTS, max_size=5))
+def test_what_is_no_address_for_a_browser_is_none_on_the_server(script: JavaScript, parts: list[str]) -> None:
+    target, page = f"https://{''.join(parts)}/", "https://shop.example/"
+    experiment = an_experiment(type="redirect")
+    served = redirect_url(experiment, a_redirect(target), page)
+    assert (served is None) == (in_browser(script, target, page, relay_params=False) is None)
+
+
 @pytest.mark.parametrize("target", ["https://a%zz/", "https://[::/", "https://shop.example:99999/"])
-def test_a_browser_stays_where_the_target_is_no_address(script: JavaScript, target: str) -> None:
+def test_nobody_goes_where_the_target_is_no_address(script: JavaScript, target: str) -> None:
     assert in_browser(script, target, "https://shop.example/", relay_params=True) is None
+    experiment = an_experiment(type="redirect", relay_params=True)
+    assert redirect_url(experiment, a_redirect(target), "https://shop.example/") is None
