@@ -15,7 +15,7 @@ from engine.analysis.evidence.days_since_exposure import MOST_DAYS
 from pipeline.rollup.segment_codes import SegmentCodes
 from pipeline.store.warehouse.aggregates import EVERYONE, SINCE_EXPOSURE
 from pipeline.store.warehouse.cubes import cube_parts
-from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM
 from pipeline.store.warehouse.visitors import AMOUNTS, DENOMINATORS, PAIRS, cents_columns, day_column
 
 CELL: Final = ("experiment", "dimension", "value", "variant", "goal", "day")
@@ -63,16 +63,19 @@ def sum_visitors(
     Each visitor counts with the factor `sign`, 1 or -1. Returns SCHEMA: all visitors (dimension EVERYONE),
     and each value of each dimension but those `left_out` (`experiment`, `dimension`).
     """
-    values = {name: codes.values(name) for name in DIMENSIONS if codes.values(name).height}
+    values = codes.values()
+    plain = values["dimension"].unique().sort().to_list()
     custom = codes.custom_values().join(left_out, on=["experiment", "dimension"], how="anti")
-    measures = _measures(visitors, orders, goals, [*values, *([CUSTOM] if custom.height else [])])
+    measures = _measures(visitors, orders, goals, [*plain, *([CUSTOM] if custom.height else [])])
     parts = [_sum_all(measure) for measure in measures]
-    for name, known in values.items():
-        without = left_out.filter(pl.col("dimension") == name)["experiment"]
-        parts += [_sum_by_value(measure, name, known, without) for measure in measures]
     if custom.height:
         parts += [_sum_by_custom_value(measure, custom) for measure in measures]
-    return add_up(pl.collect_all(parts, engine="streaming"))
+    for name in plain:
+        without = left_out.filter(pl.col("dimension") == name)["experiment"]
+        parts += [_sum_by_code(measure, name, without) for measure in measures]
+    sums = pl.collect_all(parts, engine="streaming")
+    coded = len(plain) * len(measures)
+    return add_up([*sums[: len(sums) - coded], *_with_values(sums[len(sums) - coded :], values)])
 
 
 def sum_since_exposure(visitors: pl.DataFrame, primary_goals: Sequence[int | None]) -> pl.DataFrame:
@@ -227,27 +230,32 @@ def _sum_all(measure: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _sum_by_value(
-    measure: pl.LazyFrame, dimension: str, values: pl.DataFrame, without: pl.Series
-) -> pl.LazyFrame:
-    cell, code = (
-        pl.col("cell_and_code") // _CODES,
-        (pl.col("cell_and_code") % _CODES).cast(pl.UInt32).alias("code"),
-    )
+def _sum_by_code(measure: pl.LazyFrame, dimension: str, without: pl.Series) -> pl.LazyFrame:
     if without.len():
         experiment = pl.col("cell") // _CELLS_OF_EXPERIMENT
         measure = measure.filter(~experiment.is_in(without.cast(pl.UInt64).implode()))
-    sums = (
+    return (
         measure.with_columns((pl.col("cell") * _CODES + pl.col(dimension)).alias("cell_and_code"))
+        .drop_nulls("cell_and_code")
         .group_by("cell_and_code")
         .agg(_sums_of(measure))
-        .select(*_keys_of(cell), code, pl.exclude("cell_and_code"))
-    )
-    return (
-        sums.join(values.lazy(), on=["experiment", "code"])
-        .drop("code")
         .with_columns(pl.lit(dimension).alias("dimension"))
     )
+
+
+def _with_values(sums: Sequence[pl.DataFrame], values: pl.DataFrame) -> list[pl.DataFrame]:
+    """Add the keys of cells and the segment values to sums by code, all in one pass."""
+    if not sums:
+        return []
+    kinds = pl.Enum(values["dimension"].unique().sort())
+    code = (pl.col("cell_and_code") % _CODES).cast(pl.UInt32).alias("code")
+    keyed = pl.concat(sums, how="diagonal").with_columns(
+        *_keys_of(pl.col("cell_and_code") // _CODES), code, pl.col("dimension").cast(kinds)
+    )
+    found = keyed.join(
+        values.with_columns(pl.col("dimension").cast(kinds)), on=["experiment", "dimension", "code"]
+    )
+    return [found.drop("cell_and_code", "code").cast({"dimension": pl.String})]
 
 
 def _sum_by_custom_value(measure: pl.LazyFrame, custom: pl.DataFrame) -> pl.LazyFrame:
