@@ -1,8 +1,10 @@
 """Location of a visitor: from the headers of a content network, else from the network address."""
 
+import shutil
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
@@ -42,7 +44,7 @@ class Locations:
         self._database: maxminddb.Reader | None = None
         if path is not None:
             try:
-                self._database = maxminddb.open_database(path)
+                self._database = _open_copy(path)
             except (OSError, maxminddb.InvalidDatabaseError) as error:
                 raise LocationFileError(f"TRUELIFT_GEOIP_FILE={path}: {error}") from error
         # A record takes longer to read than an event to decode, and a visitor sends several.
@@ -78,6 +80,20 @@ class Locations:
 
 
 UNKNOWN_LOCATION: Final = Location()
+
+
+def _open_copy(path: Path) -> maxminddb.Reader:
+    """Open a copy without a name, which lasts as long as it is open.
+
+    The file itself is mapped into memory: to write over it would end the process by a bus error.
+    """
+    with path.open("rb") as file, NamedTemporaryFile(suffix=path.suffix) as copy:
+        shutil.copyfileobj(file, copy)
+        copy.flush()
+        try:
+            return maxminddb.open_database(copy.name)
+        except maxminddb.InvalidDatabaseError as error:
+            raise maxminddb.InvalidDatabaseError(str(error).replace(copy.name, str(path))) from error
 
 
 def location_of_headers(headers: Mapping[str, str]) -> Location:

@@ -52,3 +52,26 @@ def test_cookie_that_the_server_sets_is_left_as_it_is(site: Site, page: Page) ->
     wait_until(lambda: site.events("pageview"))
     assert site.events("pageview")[0]["visitor_id"] == "visitor-of-the-server"
     assert sorted(page.context.cookies(), key=lambda cookie: cookie["name"]) == before
+
+
+def test_subdomains_share_the_visitor_and_its_variants(site: Site, page: Page) -> None:
+    with_experiment(site)
+    site.pages["/"] = a_page(head=site.tag())
+    port = site.base.rpartition(":")[2]
+    for name in ("shop", "blog"):
+        page.goto(f"http://{name}.company.localhost:{port}/")
+        wait_until(lambda: page.evaluate(HEADING) == "New")
+    wait_until(lambda: len(site.events("pageview")) == 2)
+    assert len({event["visitor_id"] for event in site.events("pageview")}) == 1
+    cookies = {cookie["name"]: cookie["domain"] for cookie in page.context.cookies()}
+    assert cookies.keys() == {"truelift_visitor", "truelift_assigned"}
+    # No wider than that: other sites may not share it.
+    assert set(cookies.values()) == {".company.localhost"}
+
+
+def test_setting_narrows_the_domain_of_cookies(site: Site, page: Page) -> None:
+    site.config = a_config(settings={"cookie_domain": "shop.company.localhost"})
+    site.pages["/"] = a_page(head=site.tag())
+    page.goto(f"http://shop.company.localhost:{site.base.rpartition(':')[2]}/")
+    wait_until(page.context.cookies)
+    assert {cookie["domain"] for cookie in page.context.cookies()} == {".shop.company.localhost"}

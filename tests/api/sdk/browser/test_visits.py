@@ -3,6 +3,7 @@
 import random
 from collections import Counter, deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,7 +61,9 @@ class RunningTest:
 
 @pytest.fixture
 def running(customer: Customer, site: Site) -> RunningTest:
-    project = customer.a_project(url=f"{site.base}/")
+    # A page that is shown before its script comes counts nobody, as on a machine that is busy.
+    patience = {"anti_flicker_timeout_ms": 10_000}
+    project = customer.a_project(url=f"{site.base}/", settings=patience)
     variants = [
         {"name": "control", "is_control": True, "weight": 1},
         {"name": "changed", "weight": 1, "changes": [CHANGE]},
@@ -118,7 +121,9 @@ def test_results_equal_what_the_visitors_did(chromium: Browser, running: Running
         return {(goal, name): done[goal, name] for name in names}
 
     conversions = {key: count for goal in GOALS for key, count in expected(goal["name"]).items()}
-    wait_until(lambda: running.results("conversions") == conversions)
+    with suppress(TimeoutError):
+        wait_until(lambda: running.results("conversions") == conversions)
+    assert running.results("conversions") == conversions
     visitors = {(goal["name"], name): done["visitors", name] for goal in GOALS for name in names}
     assert running.results("visitors") == visitors
     revenue = running.results("revenue_cents")

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,3 +85,20 @@ def test_file_that_is_missing_or_of_another_format_is_refused(tmp_path: Path) ->
     for path in (tmp_path / "missing.mmdb", broken, tmp_path):
         with pytest.raises(LocationFileError, match="TRUELIFT_GEOIP_FILE"):
             Locations(path)
+
+
+def test_file_may_be_written_over_while_it_is_in_use(tmp_path: Path) -> None:
+    """In a process of its own: a bus error would end it."""
+    file = write_location_file(tmp_path / "test.mmdb")
+    program = (
+        "from pathlib import Path\n"
+        "from pipeline.events.request_headers.location import Locations\n"
+        f"path = Path({str(file)!r})\n"
+        "locations = Locations(path)\n"
+        "path.write_bytes(b'')\n"
+        f"print(locations.locate({{}}, {IN_MUNICH!r}).city)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "Munich\n"), done.stderr
