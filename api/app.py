@@ -10,6 +10,7 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Route
 
 from api import errors
+from api.dashboard import routes as dashboard
 from api.mcp.endpoint import McpEndpoint
 from api.mcp.key_in_path import PATH
 from api.middleware.outer_middleware import OuterMiddleware
@@ -95,6 +96,7 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
     # Protocols of their own, which the document leaves to theirs.
     app.router.routes.append(Route(PATH, mcp, methods=["POST"]))
     app.router.routes.extend(flags.ROUTES)
+    app.router.routes.extend(dashboard.ROUTES)
     # Last, for what no route takes.
     app.mount(PREFIX, refuse_unknown_path)
     # Every route that takes requests, for the document, the tools and the methods of a path.

@@ -17,7 +17,7 @@ CONFIG = tomllib.loads((ROOT / "pyproject.toml").read_text())
 # Layers in which a resource, such as experiments, has one module of the same name each.
 RESOURCE_FOLDERS = frozenset(
     {
-        *("api/routes", "api/schemas", "api/cli", "api/sdk"),
+        *("api/routes", "api/schemas", "api/cli", "api/dashboard", "api/sdk"),
         *("pipeline/requests", "pipeline/snapshots", "pipeline/store/catalog"),
     }
 )
@@ -73,6 +73,12 @@ TESTED_BY = {
     "engine/display/markdown_text.py": "tests/engine/display/test_displays.py",
     "engine/display/report_document.py": "tests/engine/display/test_displays.py",
     "engine/display/segment_document.py": "tests/engine/display/test_displays.py",
+    "api/dashboard/charts.py": "tests/api/dashboard/test_experiments.py",
+    "api/dashboard/operations.py": "tests/api/dashboard/test_page_answers.py",
+    "api/dashboard/page_errors.py": "tests/api/dashboard/test_page_answers.py",
+    "api/dashboard/routes.py": "tests/api/dashboard/test_page_answers.py",
+    "api/dashboard/sessions.py": "tests/api/dashboard/test_sign_in.py",
+    "api/in_process.py": "tests/api/mcp/test_calls.py",
     "pipeline/events/request_headers/quality_weights.py": (
         "tests/pipeline/events/request_headers/test_language.py"
     ),

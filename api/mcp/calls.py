@@ -2,48 +2,19 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-import anyio
 from mcp_types import CallToolResult, TextContent
 from starlette.requests import Request
-from starlette.types import Message
 
 from api.errors import INVALID, ApiError, error_response
+from api.in_process import OperationAnswer, OperationRequest, send_in_process
 from api.mcp.tools import JSON, Operation
 from engine.design.validation.records import unknown_keys
 from engine.errors import Problem
 
-# What an operation's request takes over from the MCP request.
-SHARED: Final = ("type", "asgi", "http_version", "scheme", "client", "server", "root_path")
 EMPTY_ANSWER: Final = "Done; there is nothing to return."
-
-
-@dataclass(frozen=True, slots=True)
-class OperationRequest:
-    """The HTTP request of an operation."""
-
-    method: str
-    path: str
-    query: bytes
-    headers: list[tuple[bytes, bytes]]
-    body: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class OperationAnswer:
-    """The HTTP answer of an operation."""
-
-    status: int
-    body: bytes
-
-    @property
-    def content(self) -> dict[str, Any] | None:
-        """The JSON object of the body; None where the body is empty."""
-        content: dict[str, Any] | None = json.loads(self.body) if self.body else None
-        return content
 
 
 # The arguments of a call, by location: path, query, header or body.
@@ -59,39 +30,6 @@ async def call(operation: Operation, arguments: Mapping[str, Any], mcp_request: 
         refusal = error_response(error, mcp_request.state.request_id)
         return _result(OperationAnswer(refusal.status_code, bytes(refusal.body)))
     return _result(await send_in_process(_request(operation, located, mcp_request), mcp_request))
-
-
-async def send_in_process(request: OperationRequest, mcp_request: Request) -> OperationAnswer:
-    """Send a request to the app that serves `mcp_request`, through its middleware but not the network."""
-    scope = {name: mcp_request.scope[name] for name in SHARED if name in mcp_request.scope} | {
-        "method": request.method,
-        "path": request.path,
-        "raw_path": request.path.encode(),
-        "query_string": request.query,
-        "headers": request.headers,
-    }
-    unread = [request.body]
-    status = 500
-    body = bytearray()
-    is_answered = anyio.Event()
-
-    async def receive() -> Message:
-        if unread:
-            return {"type": "http.request", "body": unread.pop(), "more_body": False}
-        await is_answered.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(message: Message) -> None:
-        nonlocal status
-        if message["type"] == "http.response.start":
-            status = message["status"]
-            return
-        body.extend(message.get("body", b""))
-        if not message.get("more_body", False):
-            is_answered.set()
-
-    await mcp_request.app(scope, receive, send)
-    return OperationAnswer(status, bytes(body))
 
 
 def _locate(operation: Operation, arguments: Mapping[str, Any]) -> Located:

@@ -22,6 +22,7 @@ from pipeline.store.catalog.migrate import migrate
 from pipeline.store.catalog.projects import Projects
 from pipeline.store.catalog.recorded_looks import RecordedLooks
 from pipeline.store.catalog.runs.run_repository import Runs
+from pipeline.store.catalog.sign_in.session_repository import Sessions
 from pipeline.store.ownership.commit_mark import CommitMark
 from pipeline.store.ownership.damage import DamagedStoreError
 from pipeline.store.ownership.warehouse_record import Warehouses
@@ -42,6 +43,7 @@ class Catalog:
     recorded_looks: RecordedLooks
     runs: Runs
     audit: Audit
+    sessions: Sessions
     idempotency_keys: IdempotencyKeys
     warehouses: Warehouses
 
@@ -81,6 +83,7 @@ class Catalog:
             recorded_looks=RecordedLooks(database),
             runs=Runs(database),
             audit=Audit(database),
+            sessions=Sessions(database),
             idempotency_keys=IdempotencyKeys(database),
             warehouses=Warehouses(database),
         )

@@ -105,6 +105,16 @@ api_keys = Table(
     Column("created_at", UtcDateTime, nullable=False),
 )
 
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    Column("key_id", ID, ForeignKey("api_keys.id", ondelete="CASCADE"), nullable=False),
+    Column("token", LargeBinary, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("used_at", UtcDateTime, nullable=False),
+)
+
 projects = Table(
     "projects",
     metadata,

@@ -1,0 +1,1 @@
+"""The dashboard: pages at `/`, over the operations of the API."""

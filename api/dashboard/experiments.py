@@ -1,0 +1,110 @@
+"""Pages of an experiment: its results, its settings, and the steps of its life."""
+
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.dashboard.filter_form import asked_filters, filters_of
+from api.dashboard.operations import ask, content_of, read
+from api.dashboard.page_answers import redirect, render, signed_in
+from api.dashboard.page_errors import PageError
+from api.dashboard.sessions import SignedIn, require_form_token, require_own_site
+
+# By step: the statuses it is offered in, and what it does, in a sentence.
+STEPS: Final[dict[str, tuple[frozenset[str], str]]] = {
+    "start": (frozenset({"draft"}), "Visitors are assigned at once, or from the scheduled start."),
+    "pause": (
+        frozenset({"running"}),
+        "New visitors see the original. Those assigned before keep their variant.",
+    ),
+    "resume": (frozenset({"paused"}), "New visitors are assigned again."),
+    "complete": (
+        frozenset({"running", "paused"}),
+        "The experiment ends for good, and all visitors see the original. Its results stay.",
+    ),
+    "archive": (
+        frozenset({"completed"}),
+        "The experiment leaves the list of current ones. Its results stay.",
+    ),
+}
+_WITHOUT_RESULTS: Final = frozenset({"draft", "scheduled"})
+
+
+@signed_in
+async def show_experiment(request: Request, session: SignedIn) -> Response:
+    """Show the results of an experiment, or the settings of a draft."""
+    address = address_of(request)
+    experiment = (await read(request, session, address))["data"]
+    asked = asked_filters(request)
+    results: dict[str, Any] | None = None
+    segments: dict[str, Any] | None = None
+    if experiment["status"] not in _WITHOUT_RESULTS:
+        results = (await read(request, session, f"{address}/results", asked))["data"]
+        if not asked:
+            segments = (await read(request, session, f"{address}/results/segments"))["data"]
+    return render(
+        request,
+        "experiment.html",
+        session=session,
+        address=address,
+        experiment=experiment,
+        results=results,
+        segments=segments,
+        steps=[step for step, (statuses, _) in STEPS.items() if experiment["status"] in statuses],
+        checks=_checks_by_status(results),
+        filters=filters_of(results["available_segments"], asked) if results else [],
+        asked=asked,
+        query=urlencode(asked),
+    )
+
+
+@signed_in
+async def confirm_step(request: Request, session: SignedIn) -> Response:
+    """Ask for the confirmation of a step."""
+    step, (_, sentence) = _step(request)
+    experiment = (await read(request, session, address_of(request)))["data"]
+    return render(
+        request,
+        "confirm.html",
+        session=session,
+        address=address_of(request),
+        experiment=experiment,
+        step=step,
+        sentence=sentence,
+    )
+
+
+@signed_in
+async def take_step(request: Request, session: SignedIn) -> Response:
+    """Carry out a step that was confirmed."""
+    require_own_site(request)
+    require_form_token(session, await request.form())
+    step, _ = _step(request)
+    content_of(await ask(request, session, f"{address_of(request)}/{step}", method="POST"))
+    return redirect(address_of(request))
+
+
+def _checks_by_status(results: dict[str, Any] | None) -> dict[str, list[dict[str, Any]]]:
+    """Group the health checks: those to look at, and those that passed."""
+    checks = results["health"] if results else []
+    return {
+        "open": [check for check in checks if check["status"] in {"alarm", "warning"}],
+        "passed": [check for check in checks if check["status"] == "ok"],
+    }
+
+
+def _step(request: Request) -> tuple[str, tuple[frozenset[str], str]]:
+    step = request.path_params["step"]
+    if step not in STEPS:
+        raise PageError(404, "There is no such page.")
+    return step, STEPS[step]
+
+
+def address_of(request: Request) -> str:
+    """Return the path of the experiment, which is that of its page and of its operations."""
+    project_id, experiment_id = (
+        quote(request.path_params[name], safe="") for name in ("project_id", "experiment_id")
+    )
+    return f"/projects/{project_id}/experiments/{experiment_id}"

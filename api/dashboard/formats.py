@@ -1,0 +1,86 @@
+"""Numbers and times as people read them; an absent number is a dash."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+ABSENT: Final = "\N{EN DASH}"
+_MINUTE: Final = 60
+_HOUR: Final = 3600
+_DAY: Final = 86_400
+
+
+def count(value: float | None) -> str:
+    """Format a number of things: 12,345."""
+    return ABSENT if value is None else f"{value:,.0f}"
+
+
+def percent(value: float | None) -> str:
+    """Format a percentage: 4.68%."""
+    return ABSENT if value is None else f"{value:,.2f}%"
+
+
+def change(value: float | None) -> str:
+    """Format a relative change in percent, with its sign: +17.1%, and 0% without one."""
+    if value is None:
+        return ABSENT
+    text = f"{value:+,.1f}%"
+    return "0%" if text in {"+0.0%", "-0.0%"} else text.replace("-", "\N{MINUS SIGN}")
+
+
+def interval(value: dict[str, Any] | None, show: Callable[[float | None], str] = change) -> str:
+    """Format an interval: "+6.2% to +29.2%"; an open end is infinite."""
+    if value is None:
+        return ABSENT
+    low = "\N{MINUS SIGN}\N{INFINITY}" if value["low"] is None else show(value["low"])
+    high = "\N{INFINITY}" if value["high"] is None else show(value["high"])
+    return f"{low} to {high}"
+
+
+def money(cents: float | None, currency: str = "USD") -> str:
+    """Format minor units of a currency: 41,198.53 USD."""
+    return ABSENT if cents is None else f"{cents / 100:,.2f} {currency}"
+
+
+def number(value: float | None) -> str:
+    """Format a mean in a unit of its own."""
+    return ABSENT if value is None else f"{value:,.4g}"
+
+
+def day(value: str | None) -> str:
+    """Format a time as a date: 26 Oct 2026."""
+    return ABSENT if value is None else f"{_time(value):%-d %b %Y}"
+
+
+def ago(value: str | None) -> str:
+    """Format a time as its age: "5 minutes ago"."""
+    if value is None:
+        return ABSENT
+    seconds = max(0.0, (datetime.now(UTC) - _time(value)).total_seconds())
+    for size, unit in ((_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute")):
+        amount = int(seconds // size)
+        if amount:
+            return f"{amount} {unit}{'s' if amount > 1 else ''} ago"
+    return "just now"
+
+
+def words(value: str) -> str:
+    """Format a code as words: keep_running is "keep running"."""
+    return value.replace("_", " ")
+
+
+def _time(value: str) -> datetime:
+    return datetime.fromisoformat(value)
+
+
+FILTERS: Final[dict[str, Callable[..., str]]] = {
+    "count": count,
+    "percent": percent,
+    "change": change,
+    "interval": interval,
+    "money": money,
+    "number": number,
+    "day": day,
+    "ago": ago,
+    "words": words,
+}

@@ -1,0 +1,67 @@
+"""Operations of the API, called in this process with the key of a session."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+
+from api.dashboard.page_errors import NotSignedInError, PageError
+from api.dashboard.sessions import SignedIn
+from api.in_process import OperationAnswer, OperationRequest, send_in_process
+
+API = "/api/v1"
+
+
+async def ask(  # noqa: PLR0913 - the parts of a request
+    request: Request,
+    session: SignedIn,
+    path: str,
+    *,
+    method: str = "GET",
+    query: Mapping[str, Any] | None = None,
+    body: Mapping[str, Any] | None = None,
+) -> OperationAnswer:
+    """Send a request to the API; `path` comes after its prefix, with ids quoted."""
+    headers = [
+        (b"authorization", f"Bearer {session.api_token}".encode()),
+        (b"host", request.headers.get("host", "localhost").encode("latin-1")),
+    ]
+    if body is not None:
+        headers.append((b"content-type", b"application/json"))
+    sent = OperationRequest(
+        method=method,
+        path=API + path,
+        query=urlencode({name: value for name, value in (query or {}).items() if value is not None}).encode(),
+        headers=headers,
+        body=b"" if body is None else json.dumps(body).encode(),
+    )
+    return await send_in_process(sent, request)
+
+
+async def read(
+    request: Request, session: SignedIn, path: str, query: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Read what an operation answers; NotSignedInError, PageError with its status."""
+    return content_of(await ask(request, session, path, query=query))
+
+
+def content_of(answer: OperationAnswer) -> dict[str, Any]:
+    """Return the JSON of an answer; NotSignedInError for 401, PageError for other errors."""
+    if answer.status == 401:
+        raise NotSignedInError
+    content = answer.content or {}
+    if answer.status >= 400:
+        raise PageError(answer.status, sentence_of(content))
+    return content
+
+
+def sentence_of(content: Mapping[str, Any]) -> str:
+    """Return the message of an error, with what is wrong in each field."""
+    error = content.get("error", {})
+    details = error.get("details") or []
+    parts = [
+        f"{detail.get('field')}: {detail.get('message')}" for detail in details if isinstance(detail, dict)
+    ]
+    return "; ".join(parts) or str(error.get("message", "The request failed."))

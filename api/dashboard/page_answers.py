@@ -1,0 +1,103 @@
+"""Pages: templates, the headers of every page, and errors in plain words."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from api.dashboard import formats
+from api.dashboard.page_errors import NotSignedInError, PageError
+from api.dashboard.sessions import FORM_FIELD, SignedIn, find_session
+from api.dashboard.static_files import address_of
+from api.errors import ERROR_CODES, ApiError
+
+logger = logging.getLogger(__name__)
+
+FOLDER: Final = Path(__file__).parent / "templates"
+SIGN_IN: Final = "/sign-in"
+HEADERS: Final = {
+    # Vega draws with styles that it sets by script; nothing is loaded from elsewhere.
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+TITLES: Final = {403: "Not allowed", 404: "Not found", 409: "Not possible now", 422: "Not valid"}
+
+Page = Callable[[Request, SignedIn], Awaitable[Response]]
+Handler = Callable[[Request], Awaitable[Response]]
+
+_templates: Final = Environment(
+    loader=FileSystemLoader(FOLDER),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_templates.filters.update(formats.FILTERS)
+_templates.globals.update(static=address_of, form_field=FORM_FIELD)
+
+
+def render(
+    request: Request, template: str, *, session: SignedIn | None = None, status: int = 200, **values: object
+) -> HTMLResponse:
+    """Answer with a page."""
+    content = _templates.get_template(template).render(request=request, session=session, **values)
+    return HTMLResponse(content, status_code=status, headers=HEADERS)
+
+
+def signed_in(page: Page) -> Handler:
+    """Serve a page to signed-in browsers; others are led to the sign-in, and back."""
+
+    @wraps(page)
+    async def serve(request: Request) -> Response:
+        session = await find_session(request)
+        if session is None:
+            return _to_sign_in(request)
+        try:
+            return await page(request, session)
+        except NotSignedInError:
+            return _to_sign_in(request)
+        except PageError as error:
+            return error_page(request, error.status, error.message, session)
+
+    return serve
+
+
+def public(page: Handler) -> Handler:
+    """Serve a page that needs no session, with its errors as pages."""
+
+    @wraps(page)
+    async def serve(request: Request) -> Response:
+        try:
+            return await page(request)
+        except PageError as error:
+            return error_page(request, error.status, error.message)
+        except ApiError as error:
+            return error_page(request, ERROR_CODES[error.code].status, error.message)
+
+    return serve
+
+
+def error_page(request: Request, status: int, message: str, session: SignedIn | None = None) -> HTMLResponse:
+    """Answer with an error in plain words."""
+    title = TITLES.get(status, "This did not work")
+    return render(request, "error.html", session=session, status=status, title=title, message=message)
+
+
+def redirect(address: str) -> RedirectResponse:
+    """Lead to another page after a form."""
+    return RedirectResponse(address, status_code=303, headers={"Cache-Control": "no-store"})
+
+
+def _to_sign_in(request: Request) -> RedirectResponse:
+    wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    back = f"?next={quote(wanted)}" if request.method == "GET" and wanted != "/" else ""
+    return redirect(SIGN_IN + back)

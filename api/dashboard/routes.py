@@ -1,0 +1,26 @@
+"""Routes of the dashboard, which OpenAPI leaves out."""
+
+from typing import Final
+
+from starlette.routing import Route
+
+from api.dashboard.charts import answer_chart
+from api.dashboard.experiments import confirm_step, show_experiment, take_step
+from api.dashboard.projects import show_project, show_projects
+from api.dashboard.sign_in import show_sign_in, sign_in, sign_out
+from api.dashboard.static_files import answer_static
+
+_EXPERIMENT: Final = "/projects/{project_id}/experiments/{experiment_id}"
+
+ROUTES: Final = (
+    Route("/", show_projects),
+    Route("/sign-in", show_sign_in),
+    Route("/sign-in", sign_in, methods=["POST"]),
+    Route("/sign-out", sign_out, methods=["POST"]),
+    Route("/projects/{project_id}", show_project),
+    Route(_EXPERIMENT, show_experiment),
+    Route(_EXPERIMENT + "/charts/{chart}/{theme}.json", answer_chart),
+    Route(_EXPERIMENT + "/{step}", confirm_step),
+    Route(_EXPERIMENT + "/{step}", take_step, methods=["POST"]),
+    Route("/static/{digest}/{name}", answer_static),
+)

@@ -1,0 +1,55 @@
+"""Pages to sign in with an API key, and to sign out."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.dashboard import sessions
+from api.dashboard.page_answers import public, redirect, render, signed_in
+from api.dashboard.sessions import SignedIn, end_session, require_form_token, require_own_site, set_cookie
+from api.errors import ApiError
+
+
+@public
+async def show_sign_in(request: Request) -> Response:
+    """Show the form; a browser with a session goes on."""
+    if await sessions.find_session(request) is not None:
+        return redirect(_own_address(request.query_params.get("next")))
+    return render(request, "sign_in.html", problem=None, next=request.query_params.get("next", ""))
+
+
+@public
+async def sign_in(request: Request) -> Response:
+    """Begin a session with the key of the form; the session before, if any, ends."""
+    require_own_site(request)
+    form = await request.form()
+    wanted = str(form.get("next") or "")
+    try:
+        secret = await sessions.sign_in(request, str(form.get("key") or "").strip())
+    except ApiError as error:
+        is_unknown = error.code == "invalid_api_key"
+        problem = "This is no valid API key, or it was revoked." if is_unknown else error.message
+        return render(
+            request, "sign_in.html", status=401 if is_unknown else 402, problem=problem, next=wanted
+        )
+    await end_session(request)
+    answer = redirect(_own_address(wanted))
+    set_cookie(request, answer, secret)
+    return answer
+
+
+@signed_in
+async def sign_out(request: Request, session: SignedIn) -> Response:
+    """End the session."""
+    require_own_site(request)
+    require_form_token(session, await request.form())
+    await end_session(request)
+    answer = redirect("/sign-in")
+    answer.delete_cookie(sessions.COOKIE)
+    return answer
+
+
+def _own_address(wanted: str | None) -> str:
+    """Return a path of this service; "/" for anything that could lead elsewhere."""
+    if not wanted or not wanted.startswith("/") or wanted.startswith(("//", "/\\")):
+        return "/"
+    return wanted if wanted.isprintable() else "/"

@@ -1,0 +1,32 @@
+// Draws the charts of a page from their Vega-Lite specifications.
+"use strict";
+
+// No evaluation of text as code: the page's Content-Security-Policy forbids it.
+const OPTIONS = { ast: true, actions: false, defaultStyle: false, renderer: "svg", tooltip: false };
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+const draw = async (figure) => {
+  const answer = await fetch(`${figure.dataset.chart}/${dark.matches ? "dark" : "light"}.json?${figure.dataset.query}`, { credentials: "same-origin" });
+  if (!answer.ok) throw new Error(`the chart was answered with ${answer.status}`);
+  const box = document.createElement("div");
+  box.className = "scroll";
+  // On a narrow screen it scrolls, which takes the keyboard.
+  box.tabIndex = 0;
+  box.setAttribute("role", "region");
+  box.setAttribute("aria-label", figure.getAttribute("aria-label"));
+  await vegaEmbed(box, await answer.json(), OPTIONS);
+  // Its marks are no text; the table has the same numbers.
+  box.querySelector("svg").setAttribute("aria-hidden", "true");
+  figure.replaceChildren(box);
+};
+
+const drawAll = () => {
+  for (const figure of document.querySelectorAll("[data-chart]")) {
+    draw(figure).catch(() => {
+      figure.textContent = "This chart could not be drawn. The table has the same numbers.";
+    });
+  }
+};
+
+dark.addEventListener("change", drawAll);
+drawAll();

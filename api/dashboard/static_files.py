@@ -1,0 +1,69 @@
+"""Static files of the dashboard, at addresses that change with their content."""
+
+import hashlib
+import importlib.util
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+FOLDER: Final = Path(__file__).parent / "static"
+TYPES: Final = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+IMMUTABLE: Final = "public, max-age=31536000, immutable"
+# Vega, Vega-Lite and Vega-Embed in one script, from the package vl-convert.
+VEGA: Final = "vega.js"
+# In a process of its own: the JavaScript engine takes memory that a service does not give back.
+_BUNDLE: Final = "import sys, vl_convert; sys.stdout.write(vl_convert.javascript_bundle())"
+_BUNDLE_SECONDS: Final = 120
+
+
+@cache
+def address_of(name: str) -> str:
+    """Return the address of a file, with a digest of its content."""
+    content = version_of_vega().encode() if name == VEGA else (FOLDER / name).read_bytes()
+    return f"/static/{hashlib.blake2b(content, digest_size=8).hexdigest()}/{name}"
+
+
+@cache
+def version_of_vega() -> str:
+    """Return the version of the package that carries Vega."""
+    from importlib.metadata import version  # noqa: PLC0415 - slow, and needed for pages alone
+
+    return version("vl-convert-python")
+
+
+async def answer_static(request: Request) -> Response:
+    """Answer with a file, whichever digest is asked for: an old page still finds it."""
+    name = request.path_params["name"]
+    content = await run_in_threadpool(_content_of, name)
+    if content is None:
+        return Response("not found", status_code=404, media_type="text/plain")
+    is_current = request.url.path == address_of(name)
+    headers = {
+        "Cache-Control": IMMUTABLE if is_current else "no-cache",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return Response(content, media_type=TYPES[Path(name).suffix], headers=headers)
+
+
+@cache
+def _content_of(name: str) -> bytes | None:
+    if name == VEGA:
+        return _vega()
+    if Path(name).name != name or Path(name).suffix not in TYPES or not (FOLDER / name).is_file():
+        return None
+    return (FOLDER / name).read_bytes()
+
+
+def _vega() -> bytes | None:
+    if importlib.util.find_spec("vl_convert") is None:
+        return None
+    bundle = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-P", "-c", _BUNDLE], capture_output=True, check=True, timeout=_BUNDLE_SECONDS
+    )
+    return bundle.stdout

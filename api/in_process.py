@@ -1,0 +1,70 @@
+"""Requests to the app itself, in this process: permissions, limits and answers are those of the API."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+import anyio
+from starlette.requests import Request
+from starlette.types import Message
+
+# What an operation's request takes over from the request that it serves.
+SHARED: Final = ("type", "asgi", "http_version", "scheme", "client", "server", "root_path")
+
+
+@dataclass(frozen=True, slots=True)
+class OperationRequest:
+    """The HTTP request of an operation."""
+
+    method: str
+    path: str
+    query: bytes
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class OperationAnswer:
+    """The HTTP answer of an operation."""
+
+    status: int
+    body: bytes
+
+    @property
+    def content(self) -> dict[str, Any] | None:
+        """The JSON object of the body; None where the body is empty."""
+        content: dict[str, Any] | None = json.loads(self.body) if self.body else None
+        return content
+
+
+async def send_in_process(request: OperationRequest, served: Request) -> OperationAnswer:
+    """Send a request to the app that serves `served`, through its middleware but not the network."""
+    scope = {name: served.scope[name] for name in SHARED if name in served.scope} | {
+        "method": request.method,
+        "path": request.path,
+        "raw_path": request.path.encode(),
+        "query_string": request.query,
+        "headers": request.headers,
+    }
+    unread = [request.body]
+    status = 500
+    body = bytearray()
+    is_answered = anyio.Event()
+
+    async def receive() -> Message:
+        if unread:
+            return {"type": "http.request", "body": unread.pop(), "more_body": False}
+        await is_answered.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        nonlocal status
+        if message["type"] == "http.response.start":
+            status = message["status"]
+            return
+        body.extend(message.get("body", b""))
+        if not message.get("more_body", False):
+            is_answered.set()
+
+    await served.app(scope, receive, send)
+    return OperationAnswer(status, bytes(body))

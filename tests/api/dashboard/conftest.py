@@ -1,0 +1,59 @@
+"""A customer with a running experiment, and a browser without scripts that is signed in."""
+
+from collections.abc import Callable, Iterator
+
+import httpx2
+import pytest
+from fastapi.testclient import TestClient
+
+from api.app import create_app
+from pipeline.settings import Settings
+from tests.api.customers import Customer, a_customer_of
+
+SignIn = Callable[[str], TestClient]
+
+
+@pytest.fixture(scope="package")
+def customer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Customer]:
+    settings = Settings(data_dir=tmp_path_factory.mktemp("store"), fresh_read_seconds=60)
+    with TestClient(create_app(settings)) as client:
+        yield a_customer_of(client)
+
+
+@pytest.fixture
+def project(customer: Customer) -> str:
+    """The path of a new project, which is that of its page too."""
+    return customer.a_project()
+
+
+@pytest.fixture
+def experiment(customer: Customer, project: str) -> str:
+    """The path of a running experiment."""
+    path = customer.an_experiment(project)
+    assert customer.post(f"{path}/start").status_code == 200
+    return path
+
+
+@pytest.fixture
+def sign_in(customer: Customer) -> SignIn:
+    """Sign in with a token; each browser has cookies of its own."""
+
+    def browser_of(token: str) -> TestClient:
+        assert isinstance(customer.client, TestClient)
+        browser = TestClient(customer.client.app, follow_redirects=False)
+        answer = browser.post("/sign-in", data={"key": token})
+        assert answer.status_code == 303, answer.text
+        return browser
+
+    return browser_of
+
+
+@pytest.fixture
+def browser(customer: Customer, sign_in: SignIn) -> TestClient:
+    """A browser that is signed in with a key of all scopes."""
+    return sign_in(customer.token)
+
+
+def form_token(page: httpx2.Response) -> str:
+    """The token of a page's forms."""
+    return page.text.partition('name="form_token" value="')[2].partition('"')[0]

@@ -1,0 +1,144 @@
+"""Pages of an experiment: its verdict, its numbers, and the steps of its life."""
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.api.customers import Customer
+from tests.api.dashboard.conftest import SignIn, form_token
+
+
+def send_visitors(customer: Customer, experiment: str, counts: dict[int, tuple[int, int]]) -> None:
+    """Expose visitors to variants by place, so many of whom convert."""
+    data = customer.data_of(experiment)
+    batch = []
+    for place, (visitors, conversions) in counts.items():
+        for number in range(visitors):
+            visitor = {"visitor_id": f"{data['id']}-{place}-{number}"}
+            event = {"experiment_id": data["id"], "variant_id": data["variants"][place]["id"]}
+            batch.append({"event_id": f"x-{visitor['visitor_id']}", "type": "exposure", **visitor, **event})
+            if number < conversions:
+                goal = {"type": "custom_event", "event_name": "purchase"}
+                batch.append({"event_id": f"c-{visitor['visitor_id']}", **goal, **visitor})
+    for first in range(0, len(batch), 500):
+        body = {"project_id": experiment.split("/")[2], "batch": batch[first : first + 500]}
+        answer = customer.post("/sdk/track", body).json()
+        assert answer["rejected"] == 0, answer
+
+
+def test_the_page_has_the_numbers_of_the_api(
+    customer: Customer, experiment: str, browser: TestClient
+) -> None:
+    send_visitors(customer, experiment, {0: (300, 12), 1: (310, 24)})
+    results = customer.data_of(f"{experiment}/results")
+    page = browser.get(experiment).text
+    (variants,) = results["variants"].values()
+    assert [one["visitors"] for one in variants] == [300, 310]
+    for one in variants:
+        assert f'<td class="right">{one["visitors"]}</td>' in page
+        assert f"{one['conversion_rate']:.2f}%" in page
+    assert results["decision_summary"]["recommendation_label"] in page
+
+
+def test_nothing_is_coloured_before_it_is_decided(
+    customer: Customer, experiment: str, browser: TestClient
+) -> None:
+    send_visitors(customer, experiment, {0: (400, 4), 1: (400, 60)})
+    results = customer.data_of(f"{experiment}/results")
+    assert results["decision_summary"]["recommendation"] not in {"ship", "rollback"}
+    (variants,) = results["variants"].values()
+    assert variants[1]["status"] == "winner"
+    assert 'class="result winner"' not in browser.get(experiment).text
+
+
+def test_a_broken_split_greys_the_numbers_out(
+    customer: Customer, experiment: str, browser: TestClient
+) -> None:
+    send_visitors(customer, experiment, {0: (400, 20), 1: (200, 20)})
+    page = browser.get(experiment).text
+    assert "Fix the data" in page
+    assert page.count('class="broken"') == 3
+
+
+def test_an_experiment_without_visitors_has_a_page(experiment: str, browser: TestClient) -> None:
+    page = browser.get(experiment)
+    assert page.status_code == 200
+    assert "Nothing is counted yet" in page.text
+
+
+def test_twenty_variants_and_fifty_goals_have_a_page(
+    customer: Customer, project: str, browser: TestClient
+) -> None:
+    variants = [{"name": f"Variant {number}", "is_control": number == 0} for number in range(20)]
+    goals = [
+        {"name": f"Goal {number}", "goal_type": "custom_event", "config": {"event_name": f"e{number}"}}
+        for number in range(50)
+    ]
+    path = customer.an_experiment(project, variants=variants, goals=goals)
+    assert customer.post(f"{path}/start").status_code == 200
+    page = browser.get(path)
+    assert page.status_code == 200
+    assert page.text.count('scope="rowgroup"') == 50
+
+
+def test_a_draft_shows_its_settings_and_its_start(
+    customer: Customer, project: str, browser: TestClient
+) -> None:
+    path = customer.an_experiment(project)
+    page = browser.get(path).text
+    assert "Not started yet" in page
+    assert f'href="{path}/start"' in page
+    assert f'href="{path}/pause"' not in page
+    assert "(50%)" in page
+
+
+def test_steps_are_confirmed_and_carried_out(customer: Customer, project: str, browser: TestClient) -> None:
+    path = customer.an_experiment(project)
+    for step, status in {
+        "start": "running",
+        "pause": "paused",
+        "resume": "running",
+        "complete": "completed",
+        "archive": "archived",
+    }.items():
+        before = customer.data_of(path)["status"]
+        confirmation = browser.get(f"{path}/{step}")
+        assert customer.data_of(path)["status"] == before
+        answer = browser.post(f"{path}/{step}", data={"form_token": form_token(confirmation)})
+        assert (answer.status_code, answer.headers["location"]) == (303, path)
+        assert customer.data_of(path)["status"] == status
+
+
+def test_a_step_that_is_sent_twice_says_why_it_is_not_possible(experiment: str, browser: TestClient) -> None:
+    token = form_token(browser.get(f"{experiment}/pause"))
+    assert browser.post(f"{experiment}/pause", data={"form_token": token}).status_code == 303
+    again = browser.post(f"{experiment}/pause", data={"form_token": token})
+    assert 400 <= again.status_code < 500
+    assert "paused" in again.text
+
+
+def test_a_reading_key_takes_no_step(customer: Customer, experiment: str, sign_in: SignIn) -> None:
+    reader = sign_in(customer.with_key("experiments:read").token)
+    token = form_token(reader.get(f"{experiment}/pause"))
+    assert reader.post(f"{experiment}/pause", data={"form_token": token}).status_code == 403
+    assert customer.data_of(experiment)["status"] == "running"
+
+
+def test_filters_are_in_the_address(customer: Customer, experiment: str, browser: TestClient) -> None:
+    send_visitors(customer, experiment, {0: (20, 2), 1: (20, 2)})
+    page = browser.get(f"{experiment}?device_type=mobile&browser=")
+    assert page.status_code == 200
+    assert "device type = mobile" in page.text
+    assert 'data-query="device_type=mobile"' in page.text
+    assert "<option selected>mobile</option>" in page.text
+
+
+@pytest.mark.parametrize("query", ["device_type=nonsense", "custom_dimension_key=a", "as_of=yesterday"])
+def test_a_wrong_filter_is_an_error_in_words(query: str, experiment: str, browser: TestClient) -> None:
+    for path in (experiment, f"{experiment}/charts/rates/light.json"):
+        answer = browser.get(f"{path}?{query}")
+        assert answer.status_code == 422
+        assert "<h1>Not valid</h1>" in answer.text
+
+
+def test_an_unknown_step_is_no_page(experiment: str, browser: TestClient) -> None:
+    assert browser.get(f"{experiment}/explode").status_code == 404

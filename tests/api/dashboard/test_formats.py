@@ -1,0 +1,50 @@
+"""Formats: numbers and times as people read them."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from api.dashboard import formats
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (17.12, "+17.1%"),
+        (-3.0, "\N{MINUS SIGN}3.0%"),
+        (0.0, "0%"),
+        (-0.04, "0%"),
+        (1234.5, "+1,234.5%"),
+        (None, "\N{EN DASH}"),
+    ],
+)
+def test_changes_have_a_sign_and_none_is_zero(value: float | None, shown: str) -> None:
+    assert formats.change(value) == shown
+
+
+def test_intervals_may_be_open() -> None:
+    assert formats.interval({"low": 1.0, "high": 2.0}) == "+1.0% to +2.0%"
+    assert formats.interval({"low": None, "high": None}) == "\N{MINUS SIGN}\N{INFINITY} to \N{INFINITY}"
+    assert formats.interval(None) == formats.ABSENT
+
+
+def test_money_counts_and_dates_are_readable() -> None:
+    assert formats.money(4119853, "EUR") == "41,198.53 EUR"
+    assert formats.count(12345) == "12,345"
+    assert formats.percent(4.678) == "4.68%"
+    assert formats.day("2026-10-26T23:00:00Z") == "26 Oct 2026"
+    assert formats.words("keep_running") == "keep running"
+
+
+@pytest.mark.parametrize(
+    ("age", "shown"),
+    [
+        (timedelta(seconds=5), "just now"),
+        (timedelta(minutes=1), "1 minute ago"),
+        (timedelta(hours=5), "5 hours ago"),
+        (timedelta(days=-1), "just now"),
+        (timedelta(days=3, hours=1), "3 days ago"),
+    ],
+)
+def test_times_are_shown_by_their_age(age: timedelta, shown: str) -> None:
+    assert formats.ago((datetime.now(UTC) - age).isoformat()) == shown
