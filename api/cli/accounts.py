@@ -34,6 +34,12 @@ def init(
     out.print(f"Account {created.name} ({created.id}), owner {owner.email_address} ({owner.id}).")
     out.print("Its API key, shown only now:")
     out.print(token, style="bold", soft_wrap=True, highlight=False)
+    out.print("Start the service with `truelift serve`, and look at the dashboard with `truelift open`,")
+    out.print(
+        f"each with --data-dir {data_dir}; its address is http://127.0.0.1:8000/ by default.",
+        soft_wrap=True,
+        highlight=False,
+    )
 
 
 @members.command("add")

@@ -11,6 +11,7 @@ from api.cli import (
     calibration,
     checking,
     demo,
+    opening,
     runs,
     serving,
     snapshots,
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.command()(accounts.init)
 app.command()(serving.serve)
 app.command()(demo.demo)
+app.command(name="open")(opening.open_dashboard)
 app.command(name="import")(importing.import_files)
 app.command()(runs.rollup)
 app.command()(runs.runs)

@@ -44,7 +44,9 @@ def demo(
         return
     with locked_for_service(settings, host, port) as (lock, sockets):
         token, project, experiment = _simulate(settings, lock, visitors)
-        announce = partial(_print_requests, token=token, project=project, experiment=experiment)
+        announce = partial(
+            _print_requests, data_dir=data_dir, token=token, project=project, experiment=experiment
+        )
         run_service(settings, lock, sockets, announce=announce)
 
 
@@ -154,11 +156,14 @@ def _store_events(
     err.print(f"{stored:,} events are on disk.")
 
 
-def _print_requests(url: str, *, token: str, project: "Project", experiment: "Experiment") -> None:
+def _print_requests(
+    url: str, *, data_dir: Path, token: str, project: "Project", experiment: "Experiment"
+) -> None:
     base = f"{url}/api/v1/projects/{project.id}/experiments"
     mobile = f"{base}/{experiment.id}/results/summary?device_type=mobile"
     lines = [
         f"\nServing on {url} with the key {token}",
+        f"Dashboard: {url}/ (sign in with that key, or by `truelift open --data-dir {data_dir}`)",
         "Requests to try (Ctrl-C stops the service):\n",
         f"curl -s {url}/api/v1/projects -H 'Authorization: Bearer {token}'",
         f"curl -s {base} -H 'Authorization: Bearer {token}'",

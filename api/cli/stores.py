@@ -84,19 +84,17 @@ def target_project(
     if projects:
         return projects[0]
     fields: dict[str, object] = {"name": name_of_new, "url": "https://example.com"}
-    return new_project(catalog, account_id or _only_account(catalog), fields)
+    return new_project(catalog, account_id or only_account(catalog), fields)
 
 
-def _only_account(catalog: "Catalog") -> str:
+def only_account(catalog: "Catalog") -> str:
     """Return the id of the only account; CommandError."""
     accounts = catalog.accounts.all()
     if not accounts:
         raise CommandError("this store has no account yet; run `truelift init` first")
     if len(accounts) > 1:
         listed = ", ".join(f"{account.id} ({account.name})" for account in accounts)
-        raise CommandError(
-            f"this store has several accounts and no project; name the account with --account: {listed}"
-        )
+        raise CommandError(f"this store has several accounts; name one with --account: {listed}")
     return accounts[0].id
 
 

@@ -7,7 +7,7 @@ from starlette.routing import Route
 from api.dashboard.charts import answer_chart
 from api.dashboard.experiments import confirm_step, show_experiment, take_step
 from api.dashboard.projects import show_project, show_projects
-from api.dashboard.sign_in import show_sign_in, sign_in, sign_out
+from api.dashboard.sign_in import show_sign_in, sign_in, sign_in_by_link, sign_out
 from api.dashboard.static_files import answer_static
 
 _EXPERIMENT: Final = "/projects/{project_id}/experiments/{experiment_id}"
@@ -16,6 +16,7 @@ ROUTES: Final = (
     Route("/", show_projects),
     Route("/sign-in", show_sign_in),
     Route("/sign-in", sign_in, methods=["POST"]),
+    Route("/sign-in/{secret}", sign_in_by_link),
     Route("/sign-out", sign_out, methods=["POST"]),
     Route("/projects/{project_id}", show_project),
     Route(_EXPERIMENT, show_experiment),

@@ -44,6 +44,24 @@ async def sign_in(request: Request, api_token: str) -> str:
     return await run_in_threadpool(begin)
 
 
+async def take_link(request: Request, secret: str) -> str:
+    """Use up a link of the command line, and return the token of its API key; PageError 404."""
+
+    def take() -> bytes | None:
+        services: Services = request.app.state.services
+        encrypted = services.catalog.sign_in_links.take(secret, now=utc_now())
+        try:
+            return None if encrypted is None else services.cipher.decrypt(encrypted)
+        except InvalidToken:
+            # The encryption key was replaced.
+            return None
+
+    token = await run_in_threadpool(take)
+    if token is None:
+        raise PageError(404, "This link was used, or is older than a minute. Run `truelift open` again.")
+    return token.decode()
+
+
 async def find_session(request: Request) -> SignedIn | None:
     """Return the session of a request's cookie; None without one that goes on."""
     secret = request.cookies.get(COOKIE)

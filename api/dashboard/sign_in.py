@@ -37,6 +37,17 @@ async def sign_in(request: Request) -> Response:
     return answer
 
 
+@public
+async def sign_in_by_link(request: Request) -> Response:
+    """Begin a session with a link of the command line, which works once; the session before, if any, ends."""
+    api_token = await sessions.take_link(request, request.path_params["secret"])
+    secret = await sessions.sign_in(request, api_token)
+    await end_session(request)
+    answer = redirect("/")
+    set_cookie(request, answer, secret)
+    return answer
+
+
 @signed_in
 async def sign_out(request: Request, session: SignedIn) -> Response:
     """End the session."""

@@ -1,10 +1,11 @@
-"""API keys of commands: one an account, in a file of the data folder for its owner only."""
+"""API keys of commands: one an account and purpose, in a file of the data folder for its owner only."""
 
 import os
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,14 +23,33 @@ if TYPE_CHECKING:
     from pipeline.store.catalog.catalog import Catalog
     from pipeline.store.catalog.keys import ApiKey
 
-SCOPES: Final = ("projects:read", "projects:write", "experiments:read", "results:read")
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What a key is for: `name` begins its name, and `suffix` follows the account in the file."""
+
+    name: str
+    suffix: str
+    scopes: tuple[str, ...]
+
+
+COMMANDS: Final = Purpose(
+    "Commands", "", ("projects:read", "projects:write", "experiments:read", "results:read")
+)
+DASHBOARD: Final = Purpose(
+    "Dashboard",
+    " dashboard",
+    (*COMMANDS.scopes, "experiments:write", "account:read", "api_keys:write", "sdk:write"),
+)
 # Another command holds the file for the time of one commit.
 WAIT_SECONDS: Final = 10.0
 _PAUSE_SECONDS: Final = 0.02
 
 
-def command_key(settings: "Settings", catalog: "Catalog", account_id: str) -> str:
-    """Return the token of an account's key for commands, made anew where there is none that works.
+def command_key(
+    settings: "Settings", catalog: "Catalog", account_id: str, purpose: Purpose = COMMANDS
+) -> str:
+    """Return the token of an account's key for a purpose, made anew where there is none that works.
 
     Of several commands at once one makes it. CommandError where the file cannot be used.
     """
@@ -37,10 +57,11 @@ def command_key(settings: "Settings", catalog: "Catalog", account_id: str) -> st
     try:
         with _locked(path):
             tokens = _read(path)
-            token = tokens.get(account_id)
-            if token is None or not _works(catalog, account_id, token):
-                token = _new_token(catalog, account_id)
-                _write(path, {**tokens, account_id: token})
+            entry = account_id + purpose.suffix
+            token = tokens.get(entry)
+            if token is None or not _works(catalog, account_id, token, purpose):
+                token = _new_token(catalog, account_id, purpose)
+                _write(path, {**tokens, entry: token})
     except OSError as error:
         raise CommandError(
             f"the keys of commands in {path} cannot be used: {error.strerror or error}"
@@ -96,23 +117,23 @@ def _write(path: Path, tokens: dict[str, str]) -> None:
         raise
 
 
-def _works(catalog: "Catalog", account_id: str, token: str) -> bool:
+def _works(catalog: "Catalog", account_id: str, token: str, purpose: Purpose) -> bool:
     key: ApiKey | None = catalog.keys.find_by_token(token, now=utc_now())
     return (
         key is not None
         and key.account_id == account_id
         and key.is_account_wide
-        and set(SCOPES) <= set(key.scopes)
+        and set(purpose.scopes) <= set(key.scopes)
     )
 
 
-def _new_token(catalog: "Catalog", account_id: str) -> str:
+def _new_token(catalog: "Catalog", account_id: str, purpose: Purpose) -> str:
     owner = next((one for one in catalog.members.accepted(account_id) if one.role == "owner"), None)
     if owner is None:
         raise CommandError(
             f"the account {account_id} has no owner who has accepted, so a command can have no key"
         )
     _, token = catalog.keys.create(
-        account_id, owner.id, name=f"Commands on {socket.gethostname()}", scopes=SCOPES
+        account_id, owner.id, name=f"{purpose.name} on {socket.gethostname()}", scopes=purpose.scopes
     )
     return token

@@ -53,6 +53,11 @@ class RunningService:
     host: str
     port: int
 
+    @property
+    def url(self) -> str:
+        """The address on this machine."""
+        return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
+
     def client(self, catalog: "Catalog", account_id: str) -> "ServiceClient":
         """Return a client with the account's key for commands, made on first use; CommandError."""
         return ServiceClient(self, command_key(self.settings, catalog, account_id))

@@ -23,6 +23,7 @@ from pipeline.store.catalog.projects import Projects
 from pipeline.store.catalog.recorded_looks import RecordedLooks
 from pipeline.store.catalog.runs.run_repository import Runs
 from pipeline.store.catalog.sign_in.session_repository import Sessions
+from pipeline.store.catalog.sign_in.sign_in_links import SignInLinks
 from pipeline.store.ownership.commit_mark import CommitMark
 from pipeline.store.ownership.damage import DamagedStoreError
 from pipeline.store.ownership.warehouse_record import Warehouses
@@ -44,6 +45,7 @@ class Catalog:
     runs: Runs
     audit: Audit
     sessions: Sessions
+    sign_in_links: SignInLinks
     idempotency_keys: IdempotencyKeys
     warehouses: Warehouses
 
@@ -84,6 +86,7 @@ class Catalog:
             runs=Runs(database),
             audit=Audit(database),
             sessions=Sessions(database),
+            sign_in_links=SignInLinks(database),
             idempotency_keys=IdempotencyKeys(database),
             warehouses=Warehouses(database),
         )

@@ -115,6 +115,14 @@ sessions = Table(
     Column("used_at", UtcDateTime, nullable=False),
 )
 
+sign_in_links = Table(
+    "sign_in_links",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    Column("token", LargeBinary, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+)
+
 projects = Table(
     "projects",
     metadata,

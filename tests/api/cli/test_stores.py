@@ -62,7 +62,7 @@ def test_of_several_accounts_the_one_of_a_new_project_has_to_be_named(run: Run, 
     ]
     ids = [one["account_id"] for one in made]
     refused = run("import", file, "--data-dir", tmp_path)
-    sentence = "this store has several accounts and no project; name the account with --account: "
+    sentence = "this store has several accounts; name one with --account: "
     assert sentence in refused.err
     assert all(f"{account} (Shop)" in refused.err for account in ids)
     first, second = (run("import", file, "--data-dir", tmp_path, "--account", one, "--json") for one in ids)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from api.cli.client.command_keys import SCOPES, command_key
+from api.cli.client.command_keys import COMMANDS, command_key
 from api.cli.console import CommandError
 from api.cli.stores import opened_catalog
 from pipeline.clock import utc_now
@@ -37,7 +37,7 @@ def test_a_key_is_made_once_an_account_with_the_scopes_of_commands(tmp_path: Pat
         token = command_key(settings, catalog, one)
         assert command_key(settings, catalog, two) != token == command_key(settings, catalog, one)
         (key,) = keys_of_commands(catalog, one)
-        assert set(key.scopes) == set(SCOPES)
+        assert set(key.scopes) == set(COMMANDS.scopes)
         assert catalog.keys.find_by_token(token, now=utc_now()) is not None
 
 
