@@ -8,10 +8,10 @@ import typer
 from api.cli import (
     accounts,
     analyze,
+    browser_opening,
     calibration,
     checking,
     demo,
-    opening,
     runs,
     serving,
     snapshots,
@@ -29,7 +29,7 @@ app = typer.Typer(
 app.command()(accounts.init)
 app.command()(serving.serve)
 app.command()(demo.demo)
-app.command(name="open")(opening.open_dashboard)
+app.command(name="open")(browser_opening.open_dashboard)
 app.command(name="import")(importing.import_files)
 app.command()(runs.rollup)
 app.command()(runs.runs)

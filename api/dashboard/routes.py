@@ -6,6 +6,7 @@ from starlette.routing import Route
 
 from api.dashboard.charts import answer_chart
 from api.dashboard.experiments import confirm_step, show_experiment, take_step
+from api.dashboard.programme import show_programme
 from api.dashboard.projects import show_project, show_projects
 from api.dashboard.sign_in import show_sign_in, sign_in, sign_in_by_link, sign_out
 from api.dashboard.static_files import answer_static
@@ -19,6 +20,7 @@ ROUTES: Final = (
     Route("/sign-in/{secret}", sign_in_by_link),
     Route("/sign-out", sign_out, methods=["POST"]),
     Route("/projects/{project_id}", show_project),
+    Route("/projects/{project_id}/programme", show_programme),
     Route(_EXPERIMENT, show_experiment),
     Route(_EXPERIMENT + "/charts/{chart}/{theme}.json", answer_chart),
     Route(_EXPERIMENT + "/{step}", confirm_step),

@@ -1,1 +1,1 @@
-"""Sign-in of people: sessions of the dashboard."""
+"""Sign-in of people: sessions of the dashboard, and links that begin one."""

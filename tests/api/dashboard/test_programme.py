@@ -1,0 +1,68 @@
+"""Page of the programme: past tests by name, with what was shipped; for keys that may read results."""
+
+from fastapi.testclient import TestClient
+
+from engine.analysis.evidence.recorded_looks import RecordedLook
+from pipeline.clock import utc_now
+from tests.api.customers import Customer
+from tests.api.dashboard.conftest import SignIn
+from tests.engine.analysis.test_programme import PLAN, N, a_share
+
+HOSTILE = '</script><script>alert("1")</script>'
+
+
+def shipped(customer: Customer, project: str, conversions: int, name: str) -> str:
+    """An ended test whose last look recommended to ship its variant; returns its path."""
+    path = customer.an_experiment(project, name=name)
+    for step in ("start", "complete"):
+        assert customer.post(f"{path}/{step}").status_code == 200
+    project_id, experiment_id = path.split("/")[2::2]
+    catalog = customer.services.catalog
+    experiment = catalog.experiments.get(project_id, experiment_id)
+    control, variant = (one.id for one in experiment.variants)
+    (goal,) = experiment.goals
+    look = RecordedLook(
+        taken_at=utc_now(),
+        is_at_plan=True,
+        running_days=14.0,
+        visitors=2 * N,
+        plan=PLAN,
+        comparisons={goal.id: {control: a_share(1000), variant: a_share(conversions)}},
+        recommendation="ship",
+        variant_id=variant,
+    )
+    assert catalog.recorded_looks.add(experiment_id, look)
+    return path
+
+
+def test_ended_tests_are_listed_with_what_was_shipped(
+    customer: Customer, project: str, browser: TestClient, sign_in: SignIn
+) -> None:
+    first = shipped(customer, project, 1100, HOSTILE)
+    shipped(customer, project, 1200, "A second test")
+    page = browser.get(f"{project}/programme").text
+    assert "2 shipped, together <strong>+" in page
+    assert f'href="{first}"' in page
+    assert "A second test" in page
+    assert "&lt;/script&gt;&lt;script&gt;alert" in page
+    assert "<script>alert" not in page
+    without_names = sign_in(customer.with_key("projects:read", "results:read").token)
+    assert "A second test" not in without_names.get(f"{project}/programme").text
+
+
+def test_a_project_without_ended_tests_says_what_will_be_shown(project: str, browser: TestClient) -> None:
+    assert f'href="{project}/programme"' in browser.get(project).text
+    assert "No test has ended yet" in browser.get(f"{project}/programme").text
+
+
+def test_a_key_that_may_not_read_results_gets_a_page_that_says_so(
+    customer: Customer, project: str, sign_in: SignIn
+) -> None:
+    other = customer.a_project().rpartition("/")[2]
+    for token, status in (
+        (customer.with_key("projects:read").token, 403),
+        (customer.with_key(project_ids=(other,)).token, 404),
+    ):
+        answer = sign_in(token).get(f"{project}/programme")
+        assert answer.status_code == status
+        assert answer.headers["content-type"].startswith("text/html")
