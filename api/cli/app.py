@@ -12,6 +12,7 @@ from api.cli import (
     calibration,
     checking,
     demo,
+    report,
     runs,
     serving,
     snapshots,
@@ -34,6 +35,7 @@ app.command(name="import")(importing.import_files)
 app.command()(runs.rollup)
 app.command()(runs.runs)
 app.command()(analyze.analyze)
+app.command()(report.report)
 app.command()(snapshots.snapshot)
 app.command()(calibration.calibrate)
 app.command()(checking.check)
