@@ -66,14 +66,17 @@ def chart_rates(report: Report, goal_id: str | None = None, *, theme: Theme = "l
     currency = goal.decision.revenue_currency
     title = f"revenue per visitor so far, {currency}" if is_revenue else "conversion rate so far"
     names = [variant.variant_name for variant in goal.variants]
+    rows = list(_cumulative(goal))
+    # Vega takes an axis without data for one that is not of time, which has no days.
+    ticks = {"tickCount": {"interval": "day", "step": _days_a_tick(len(goal.days))}} if rows else {}
     chart: Chart = (
-        alt.Chart(alt.Data(values=list(_cumulative(goal))), title=f"{goal.goal.name}: {title}", width=_WIDTH)
+        alt.Chart(alt.Data(values=rows), title=f"{goal.goal.name}: {title}", width=_WIDTH)
         .mark_line(point={"size": 45, "filled": True, "opacity": 1})
         .encode(
             x=alt.X("day:T", title=None).axis(
                 format="%-d %b",
-                tickCount={"interval": "day", "step": _days_a_tick(len(goal.days))},
                 grid=False,
+                **ticks,
             ),
             y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=False)).axis(
                 format=f",.{minor_unit_digits(currency)}f" if is_revenue else ".2~%", tickCount=6
