@@ -36,19 +36,20 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_has_every_module_and_every_file_that_is_served(wheel: Path) -> None:
     names = set(ZipFile(wheel).namelist())
-    served = ROOT / "api"
+    packages = ("truelift", "engine", "pipeline", "api")
     expected = {
-        path.relative_to(ROOT).as_posix()
-        for package in ("truelift", "engine", "pipeline", "api")
-        for path in (ROOT / package).rglob("*.py")
+        path.relative_to(ROOT).as_posix() for package in packages for path in (ROOT / package).rglob("*.py")
     }
-    expected |= {path.relative_to(ROOT).as_posix() for path in (SCRIPT_FOLDER / "dist").rglob("*.js")}
-    expected |= {
-        path.relative_to(ROOT).as_posix()
+    scripts = [*(SCRIPT_FOLDER / "dist").rglob("*.js"), *(ROOT / "api" / "dashboard" / "static").glob("*.js")]
+    assert len(scripts) > 5
+    texts = [
+        path
+        for package in packages
         for ending in ("*.html", "*.css", "*.mako")
-        for path in served.rglob(ending)
+        for path in (ROOT / package).rglob(ending)
         if "node_modules" not in path.parts
-    }
+    ]
+    expected |= {path.relative_to(ROOT).as_posix() for path in (*scripts, *texts)}
     assert len(expected) > 400
     assert expected - names == set()
     assert not [name for name in names if "node_modules" in name or name.startswith("tests/")]

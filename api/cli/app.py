@@ -1,7 +1,7 @@
 """The command `truelift`: its subcommands, and errors as one sentence in a terminal."""
 
 import sys
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 
@@ -22,11 +22,31 @@ from api.cli.imports import importing, sources
 
 app = typer.Typer(
     name="truelift",
-    help="A/B testing with verdicts you can trust: ship, roll back, keep running, or fix the data.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_show_locals=False,
 )
+
+
+def _print_version(asked: bool) -> None:  # noqa: FBT001 - Typer's signature
+    if asked:
+        # Slow to import, and needed here alone.
+        from importlib.metadata import version
+
+        typer.echo(f"truelift {version('truelift')}")
+        raise typer.Exit
+
+
+@app.callback()
+def truelift(
+    *,
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """A/B testing with verdicts you can trust: ship, roll back, keep running, or fix the data."""
+
+
 app.command()(accounts.init)
 app.command()(serving.serve)
 app.command()(demo.demo)

@@ -60,5 +60,9 @@ def _specification(
     except (ValidationError, RequestValidationError) as error:
         raise PageError(422, "These filters are not valid.") from error
     report = services.nights.report(experiment, project, query.filters, night=query.night, now=utc_now())
-    specification: dict[str, Any] = draw(report).to_dict()
+    try:
+        specification: dict[str, Any] = draw(report).to_dict()
+    except ValueError as error:
+        # A goal whose days are not kept.
+        raise PageError(404, str(error)) from error
     return specification

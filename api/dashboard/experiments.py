@@ -54,6 +54,7 @@ async def show_experiment(request: Request, session: SignedIn) -> Response:
         segments=segments,
         steps=[step for step, (statuses, _) in STEPS.items() if experiment["status"] in statuses],
         checks=_checks_by_status(results),
+        has_days=_has_days(experiment),
         filters=filters_of(results["available_segments"], asked) if results else [],
         asked=asked,
         query=urlencode(asked),
@@ -93,6 +94,12 @@ def _checks_by_status(results: dict[str, Any] | None) -> dict[str, list[dict[str
         "open": [check for check in checks if check["status"] in {"alarm", "warning"}],
         "passed": [check for check in checks if check["status"] == "ok"],
     }
+
+
+def _has_days(experiment: dict[str, Any]) -> bool:
+    """Return whether the days of the primary goal are kept, so that they can be drawn."""
+    primary = next((goal for goal in experiment["goals"] if goal["is_primary"]), None)
+    return primary is not None and primary["config"].get("measure", "converted") == "converted"
 
 
 def _step(request: Request) -> tuple[str, tuple[frozenset[str], str]]:

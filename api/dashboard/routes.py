@@ -8,6 +8,7 @@ from api.dashboard.charts import answer_chart
 from api.dashboard.experiments import confirm_step, show_experiment, take_step
 from api.dashboard.programme import show_programme
 from api.dashboard.projects import show_project, show_projects
+from api.dashboard.reference import show_reference
 from api.dashboard.sign_in import show_sign_in, sign_in, sign_in_by_link, sign_out
 from api.dashboard.static_files import answer_static
 
@@ -25,5 +26,6 @@ ROUTES: Final = (
     Route(_EXPERIMENT + "/charts/{chart}/{theme}.json", answer_chart),
     Route(_EXPERIMENT + "/{step}", confirm_step),
     Route(_EXPERIMENT + "/{step}", take_step, methods=["POST"]),
+    Route("/docs", show_reference),
     Route("/static/{digest}/{name}", answer_static),
 )

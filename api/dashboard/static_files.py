@@ -5,6 +5,7 @@ import importlib.util
 import subprocess
 import sys
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,8 @@ TYPES: Final = {".css": "text/css; charset=utf-8", ".js": "text/javascript; char
 IMMUTABLE: Final = "public, max-age=31536000, immutable"
 # Vega, Vega-Lite and Vega-Embed in one script, from the package vl-convert.
 VEGA: Final = "vega.js"
+SWAGGER: Final = frozenset({"swagger-ui-bundle.js", "swagger-ui.css"})
+PACKAGES: Final = {VEGA: "vl-convert-python"} | dict.fromkeys(SWAGGER, "fastapi-swagger")
 # In a process of its own: the JavaScript engine takes memory that a service does not give back.
 _BUNDLE: Final = "import sys, vl_convert; sys.stdout.write(vl_convert.javascript_bundle())"
 _BUNDLE_SECONDS: Final = 120
@@ -25,16 +28,16 @@ _BUNDLE_SECONDS: Final = 120
 @cache
 def address_of(name: str) -> str:
     """Return the address of a file, with a digest of its content."""
-    content = version_of_vega().encode() if name == VEGA else (FOLDER / name).read_bytes()
+    content = version_of(PACKAGES[name]).encode() if name in PACKAGES else (FOLDER / name).read_bytes()
     return f"/static/{hashlib.blake2b(content, digest_size=8).hexdigest()}/{name}"
 
 
 @cache
-def version_of_vega() -> str:
-    """Return the version of the package that carries Vega."""
+def version_of(package: str) -> str:
+    """Return the installed version of a package."""
     from importlib.metadata import version  # noqa: PLC0415 - slow, and needed for pages alone
 
-    return version("vl-convert-python")
+    return version(package)
 
 
 async def answer_static(request: Request) -> Response:
@@ -55,6 +58,8 @@ async def answer_static(request: Request) -> Response:
 def _content_of(name: str) -> bytes | None:
     if name == VEGA:
         return _vega()
+    if name in SWAGGER:
+        return files("fastapi_swagger").joinpath("resources", name).read_bytes()
     if Path(name).name != name or Path(name).suffix not in TYPES or not (FOLDER / name).is_file():
         return None
     return (FOLDER / name).read_bytes()

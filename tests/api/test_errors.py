@@ -7,7 +7,7 @@ from tests.api.request_bodies import error_of, fields_of
 
 
 def test_unknown_path_is_not_found(client: TestClient) -> None:
-    for path in ("/", "/api/v1", "/api/v2/projects", "/docs"):
+    for path in ("/nothing", "/api/v1", "/api/v2/projects", "/static"):
         error_of(client.get(path), 404, "not_found")
 
 

@@ -22,8 +22,11 @@ const draw = async (figure) => {
 
 const drawAll = () => {
   for (const figure of document.querySelectorAll("[data-chart]")) {
-    draw(figure).catch(() => {
-      figure.textContent = "This chart could not be drawn. The table has the same numbers.";
+    draw(figure).catch((error) => {
+      console.error(String(error));
+      const note = document.createElement("p");
+      note.textContent = "This chart could not be drawn. The table has the same numbers.";
+      figure.replaceChildren(note);
     });
   }
 };

@@ -80,6 +80,20 @@ def test_twenty_variants_and_fifty_goals_have_a_page(
     assert page.text.count('scope="rowgroup"') == 50
 
 
+def test_a_goal_whose_days_are_not_kept_has_no_chart_of_them(
+    customer: Customer, project: str, browser: TestClient
+) -> None:
+    config = {"event_name": "order", "measure": "count"}
+    goals = [{"name": "Orders", "goal_type": "custom_event", "config": config}]
+    path = customer.an_experiment(project, goals=goals)
+    assert customer.post(f"{path}/start").status_code == 200
+    page = browser.get(path).text
+    assert "charts/improvements" in page
+    assert "charts/rates" not in page
+    assert browser.get(f"{path}/charts/rates/light.json").status_code == 404
+    assert browser.get(f"{path}/charts/improvements/light.json").status_code == 200
+
+
 def test_a_draft_shows_its_settings_and_its_start(
     customer: Customer, project: str, browser: TestClient
 ) -> None:

@@ -1,0 +1,12 @@
+// Shows the operations of the API.
+"use strict";
+
+SwaggerUIBundle({
+  url: "/openapi.json",
+  dom_id: "#reference",
+  deepLinking: true,
+  docExpansion: "none",
+  filter: true,
+  // Otherwise the document would be sent to a checker on another host.
+  validatorUrl: null,
+});

@@ -1,0 +1,107 @@
+"""The dashboard in Chromium: from sign-in to a verdict, and usable with the keyboard and a screen reader."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from api.app import create_app
+from pipeline.settings import Settings
+from tests.api.customers import Customer, a_customer
+from tests.api.dashboard.test_experiments import send_visitors
+from tests.api.sdk.browser.conftest import chromium_path
+from tests.api.serving import served
+
+HARMFUL = {"serious", "critical"}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A service on a real port with a draft, a browser, and the errors of its scripts and of the policy."""
+
+    customer: Customer
+    chromium: Browser
+    project: str
+    draft: str
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def address(self) -> str:
+        return str(self.customer.client.base_url).rstrip("/")
+
+    def page(self, *, scheme: str = "light", width: int = 1280) -> Page:
+        """A page of a new browser that is signed in."""
+        options = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}}
+        page = self.chromium.new_context(**options).new_page()  # type: ignore[arg-type]  # by name
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on(
+            "console", lambda message: self.errors.append(message.text) if message.type == "error" else None
+        )
+        page.goto(f"{self.address}/sign-in")
+        page.fill("#key", self.customer.token)
+        page.press("#key", "Enter")
+        page.wait_for_url(f"{self.address}/")
+        return page
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    settings = Settings(data_dir=tmp_path_factory.mktemp("store"), fresh_read_seconds=60)
+    app = create_app(settings)
+    with served(app, settings) as client, sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=chromium_path(), args=["--no-sandbox"])
+        customer = a_customer(client, app.state.services)
+        project = customer.a_project()
+        yield Site(customer, chromium, project, customer.an_experiment(project, name="One page"))
+        chromium.close()
+
+
+def test_a_draft_is_started_fed_and_judged(site: Site) -> None:
+    page = site.page()
+    page.click("text=Shop")
+    page.click("text=One page")
+    page.click("a:text('Start')")
+    page.click("button:text('Start')")
+    page.wait_for_selector(".status.running")
+    # Drawn without a visitor, too.
+    page.wait_for_selector("[data-chart$='rates'] svg")
+    assert site.customer.data_of(site.draft)["status"] == "running"
+    send_visitors(site.customer, site.draft, {0: (400, 20), 1: (200, 20)})
+    page.reload()
+    # Twice as many visitors in one of two equal variants.
+    assert page.inner_text(".decision .label").casefold() == "fix the data"
+    assert page.inner_text("tbody tr:nth-child(2) td") == "400"
+    for chart in ("improvements", "rates"):
+        page.wait_for_selector(f"[data-chart$='{chart}'] :is(svg, p)")
+    assert site.errors == []
+    page.click("button:text('Sign out')")
+    page.goto(f"{site.address}{site.draft}")
+    assert "/sign-in" in page.url
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
+    started = site.customer.an_experiment(site.project, name=f"Seen in {scheme}")
+    site.customer.post(f"{started}/start")
+    send_visitors(site.customer, started, {0: (300, 20), 1: (300, 25)})
+    page = site.page(scheme=scheme, width=width)
+    found = {}
+    for path in ("/", site.project, started, f"{started}/pause", f"{site.project}/programme"):
+        page.goto(f"{site.address}{path}")
+        if path == started:
+            page.wait_for_selector("[data-chart$='rates'] svg")
+        violations = Axe().run(page).response["violations"]
+        found[path] = [one["id"] for one in violations if one["impact"] in HARMFUL]
+        # A page may scroll down, and only its tables and charts to the side.
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+    assert {path: ids for path, ids in found.items() if ids} == {}
+
+
+def test_the_reference_is_drawn(site: Site) -> None:
+    page = site.page()
+    page.goto(f"{site.address}/docs")
+    page.wait_for_selector(".opblock-tag")
+    page.click(".opblock-tag:has-text('Experiments') button")
+    page.wait_for_selector("#operations-Experiments-list_experiments")
