@@ -7,10 +7,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.dashboard.filter_form import asked_filters, filters_of
+from api.dashboard.forms import read_form
 from api.dashboard.operations import ask, content_of, read
 from api.dashboard.page_answers import redirect, render, signed_in
 from api.dashboard.page_errors import PageError
-from api.dashboard.sessions import SignedIn, require_form_token, require_own_site
+from api.dashboard.sessions import SignedIn
 
 # By step: the statuses it is offered in, and what it does, in a sentence.
 STEPS: Final[dict[str, tuple[frozenset[str], str]]] = {
@@ -29,6 +30,8 @@ STEPS: Final[dict[str, tuple[frozenset[str], str]]] = {
         "The experiment leaves the list of current ones. Its results stay.",
     ),
 }
+# Statuses in which the API takes changes of settings; after the start it takes some of them.
+EDITABLE: Final = frozenset({"draft", "scheduled", "paused"})
 _WITHOUT_RESULTS: Final = frozenset({"draft", "scheduled"})
 
 
@@ -53,6 +56,7 @@ async def show_experiment(request: Request, session: SignedIn) -> Response:
         results=results,
         segments=segments,
         steps=[step for step, (statuses, _) in STEPS.items() if experiment["status"] in statuses],
+        is_editable=experiment["status"] in EDITABLE,
         checks=_checks_by_status(results),
         has_days=_has_days(experiment),
         filters=filters_of(results["available_segments"], asked) if results else [],
@@ -80,8 +84,7 @@ async def confirm_step(request: Request, session: SignedIn) -> Response:
 @signed_in
 async def take_step(request: Request, session: SignedIn) -> Response:
     """Carry out a step that was confirmed."""
-    require_own_site(request)
-    require_form_token(session, await request.form())
+    await read_form(request, session)
     step, _ = _step(request)
     content_of(await ask(request, session, f"{address_of(request)}/{step}", method="POST"))
     return redirect(address_of(request))

@@ -22,6 +22,7 @@ async def ask(  # noqa: PLR0913 - the parts of a request
     method: str = "GET",
     query: Mapping[str, Any] | None = None,
     body: Mapping[str, Any] | None = None,
+    idempotency_key: str | None = None,
 ) -> OperationAnswer:
     """Send a request to the API; `path` comes after its prefix, with ids quoted."""
     headers = [
@@ -30,6 +31,8 @@ async def ask(  # noqa: PLR0913 - the parts of a request
     ]
     if body is not None:
         headers.append((b"content-type", b"application/json"))
+    if idempotency_key:
+        headers.append((b"idempotency-key", idempotency_key.encode()))
     sent = OperationRequest(
         method=method,
         path=API + path,

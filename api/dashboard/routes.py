@@ -5,6 +5,7 @@ from typing import Final
 from starlette.routing import Route
 
 from api.dashboard.charts import answer_chart
+from api.dashboard.drafts.draft_pages import send_draft, send_new_draft, show_draft, show_new_draft
 from api.dashboard.experiments import confirm_step, show_experiment, take_step
 from api.dashboard.programme import show_programme
 from api.dashboard.projects import show_project, show_projects
@@ -22,7 +23,11 @@ ROUTES: Final = (
     Route("/sign-out", sign_out, methods=["POST"]),
     Route("/projects/{project_id}", show_project),
     Route("/projects/{project_id}/programme", show_programme),
+    Route("/projects/{project_id}/experiments/new", show_new_draft),
+    Route("/projects/{project_id}/experiments/new", send_new_draft, methods=["POST"]),
     Route(_EXPERIMENT, show_experiment),
+    Route(_EXPERIMENT + "/edit", show_draft),
+    Route(_EXPERIMENT + "/edit", send_draft, methods=["POST"]),
     Route(_EXPERIMENT + "/charts/{chart}/{theme}.json", answer_chart),
     Route(_EXPERIMENT + "/{step}", confirm_step),
     Route(_EXPERIMENT + "/{step}", take_step, methods=["POST"]),

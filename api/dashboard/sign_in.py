@@ -4,8 +4,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.dashboard import sessions
+from api.dashboard.forms import read_form
 from api.dashboard.page_answers import public, redirect, render, signed_in
-from api.dashboard.sessions import SignedIn, end_session, require_form_token, require_own_site, set_cookie
+from api.dashboard.sessions import SignedIn, end_session, require_own_site, set_cookie
 from api.errors import ApiError
 
 
@@ -51,8 +52,7 @@ async def sign_in_by_link(request: Request) -> Response:
 @signed_in
 async def sign_out(request: Request, session: SignedIn) -> Response:
     """End the session."""
-    require_own_site(request)
-    require_form_token(session, await request.form())
+    await read_form(request, session)
     await end_session(request)
     answer = redirect("/sign-in")
     answer.delete_cookie(sessions.COOKIE)

@@ -14,10 +14,16 @@ SignIn = Callable[[str], TestClient]
 
 
 @pytest.fixture(scope="package")
-def customer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Customer]:
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     settings = Settings(data_dir=tmp_path_factory.mktemp("store"), fresh_read_seconds=60)
     with TestClient(create_app(settings)) as client:
-        yield a_customer_of(client)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def customer(service: TestClient, request: pytest.FixtureRequest) -> Customer:
+    """An account of each module, as requests are counted by account."""
+    return a_customer_of(service, request.node.path.stem)
 
 
 @pytest.fixture

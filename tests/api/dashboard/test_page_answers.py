@@ -11,10 +11,13 @@ from tests.api.dashboard.conftest import SignIn, form_token
 PAGES = {
     "/": {"projects:read"},
     "{project}": {"projects:read", "experiments:read"},
+    "{project}/experiments/new": {"projects:read", "experiments:read"},
     "{experiment}": {"experiments:read", "results:read"},
+    "{experiment}/edit": {"experiments:read"},
     "{experiment}/charts/improvements/dark.json": {"results:read"},
     "{experiment}/pause": {"experiments:read"},
 }
+ENCODED = {"Content-Type": "application/x-www-form-urlencoded"}
 HOSTILE = """<script>alert(1)</script>"'&{{7*7}}</title>"""
 
 
@@ -117,3 +120,15 @@ def test_the_token_of_another_session_changes_nothing(
     other = form_token(sign_in(customer.token).get(f"{experiment}/pause"))
     assert browser.post(f"{experiment}/pause", data={"form_token": other}).status_code == 403
     assert customer.data_of(experiment)["status"] == "running"
+
+
+def test_a_form_of_any_size_or_kind_is_refused_in_words(experiment: str, browser: TestClient) -> None:
+    token = form_token(browser.get(f"{experiment}/pause"))
+    large = browser.post(f"{experiment}/pause", data={"form_token": token, "x": "x" * 2**20})
+    many = browser.post(f"{experiment}/pause", content="x=&" * 30_000, headers=ENCODED)
+    parts = browser.post(f"{experiment}/pause", data={"form_token": token}, files={"x": b"x"})
+    elsewhere = browser.post(
+        f"{experiment}/pause", data={"form_token": token}, headers={"Sec-Fetch-Site": "cross-site"}
+    )
+    assert [one.status_code for one in (large, many, parts, elsewhere)] == [413, 422, 415, 403]
+    assert all("<h1>" in one.text for one in (large, many, parts, elsewhere))

@@ -1,0 +1,1 @@
+"""Drafts of experiments as forms: fields, rows, and problems beside the fields that they are about."""

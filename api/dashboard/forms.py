@@ -1,0 +1,33 @@
+"""Forms that browsers send: from a page of the dashboard, and no larger than a request of the API."""
+
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+
+from api.bodies.reader import media_type_of, read_limited
+from api.dashboard.page_errors import PageError
+from api.dashboard.sessions import SignedIn, require_form_token, require_own_site
+from api.errors import ApiError
+
+ENCODED = "application/x-www-form-urlencoded"
+_MOST_FIELDS = 20_000
+
+
+async def read_form(request: Request, session: SignedIn) -> FormData:
+    """Read a form of the session; PageError 403, 413, 415, 422."""
+    require_own_site(request)
+    if media_type_of(request, default="") != ENCODED:
+        raise PageError(415, f"A form is sent as {ENCODED}.")
+    try:
+        body = await read_limited(request, too_large="This form is larger than 1 MB.")
+    except ApiError as error:
+        raise PageError(413, error.message) from error
+    try:
+        # Bytes that are no UTF-8 become replacement characters, as they do in the query of an address.
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError as error:
+        raise PageError(422, "This form cannot be read.") from error
+    form = FormData(dict(pairs))
+    require_form_token(session, form)
+    return form

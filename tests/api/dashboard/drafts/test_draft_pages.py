@@ -1,0 +1,282 @@
+"""Pages that create and edit drafts, as a browser without scripts sends them."""
+
+import html
+import re
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.api.customers import Customer
+from tests.api.dashboard.conftest import SignIn, form_token
+from tests.api.request_bodies import PURCHASE
+
+FIELD = re.compile(
+    r'<input [^>]*?type="radio" name="(?P<radio>[^"]+)" value="(?P<place>\d+)" checked'
+    r'|<input [^>]*?type="checkbox" id="[^"]+" name="(?P<box>[^"]+)"[^>]*? checked'
+    r'|<input type="hidden" name="(?P<hidden>[^"]+)" value="(?P<kept>[^"]*)"'
+    r'|<input id="[^"]+" name="(?P<name>[^"]+)"[^>]*? value="(?P<value>[^"]*)"'
+    r'|<textarea id="[^"]+" name="(?P<area>[^"]+)"[^>]*>\n(?P<text>[^<]*)</textarea>'
+    r'|<select id="[^"]+" name="(?P<select>[^"]+)"[^>]*>(?P<options>.*?)</select>',
+    re.DOTALL,
+)
+
+
+def fields_of(page: httpx2.Response) -> dict[str, str]:
+    """What a browser would send of the form of a page."""
+    text = page.text.partition('<form id="draft"')[2].partition("</form>")[0]
+    found = {}
+    for match in FIELD.finditer(text):
+        options = re.findall(r'<option(?: value="([^"]*)")?( selected)?>([^<]*)', match["options"] or "")
+        chosen = [value or label for value, mark, label in options if mark]
+        name = (
+            match["radio"]
+            or match["box"]
+            or match["hidden"]
+            or match["name"]
+            or match["area"]
+            or match["select"]
+        )
+        first = [value for value, _, _ in options]
+        value = {
+            "radio": match["place"],
+            "box": "on",
+            "hidden": match["kept"],
+            "name": match["value"],
+            "area": match["text"],
+            "select": (chosen or first or [""])[0],
+        }
+        kind = next(kind for kind in value if match[kind])
+        found[name] = html.unescape(value[kind] or "")
+    assert "form_token" in found
+    return found
+
+
+def send(browser: TestClient, page: httpx2.Response, action: str = "save", **typed: str) -> httpx2.Response:
+    names = {name.replace("__", "."): value for name, value in typed.items()}
+    return browser.post(page.url.path, data={**fields_of(page), **names, "action": action})
+
+
+WHOLE: dict[str, Any] = {
+    "hypothesis": "A shorter text\nsells more.",
+    "url_rules": [{"type": "exclude", "match_type": "contains", "value": "/admin"}],
+    "traffic_allocation": 40,
+    "scheduled_start_at": "2030-01-01T10:00:00Z",
+    "stop_conditions": {"visitor_limit": 5000, "auto_stop_on_winner": True},
+    "statistics": {"sequential": "always_valid", "minimum_effect_percent": 2.5, "cuped": True},
+    "targeting_rules": {
+        "version": 2,
+        "root": {
+            "operator": "or",
+            "children": [
+                {"field": "country", "operator": "in", "values": ["DE", "AT"]},
+                {"field": "cookie", "operator": "exists", "values": [], "key": "seen"},
+            ],
+        },
+    },
+    "goals": [
+        PURCHASE,
+        {"name": "Views", "goal_type": "pageview", "config": {"url": "/cart", "match_type": "contains"}},
+        {
+            "name": "Money",
+            "goal_type": "revenue",
+            "config": {"max_cents": 100000, "guardrail_margin_percent": 5, "direction": "increase"},
+        },
+        {
+            "name": "Per view",
+            "goal_type": "custom_event",
+            "config": {
+                "event_name": "add",
+                "measure": "ratio",
+                "denominator": {"goal_type": "custom_event", "event_name": "view", "measure": "count"},
+            },
+        },
+    ],
+}
+CHANGING = {"updated_at"}
+
+
+def test_a_form_that_is_saved_as_it_is_changes_nothing(
+    customer: Customer, project: str, browser: TestClient
+) -> None:
+    path = customer.an_experiment(project, **WHOLE)
+    before = customer.data_of(path)
+    assert before["statistics"]["minimum_effect_percent"] == 2.5
+    saved = send(browser, browser.get(f"{path}/edit"))
+    assert (saved.status_code, saved.headers["location"]) == (303, path)
+    after = customer.data_of(path)
+    assert {name: after[name] for name in after if name not in CHANGING} == {
+        name: before[name] for name in before if name not in CHANGING
+    }
+
+
+def test_a_new_draft_is_created_once(customer: Customer, project: str, browser: TestClient) -> None:
+    page = browser.get(f"{project}/experiments/new")
+    typed = {"name": "A <b>", "goals[0]__name": "Buys", "goals[0]__config__event_name": "purchase"}
+    first, second = (send(browser, page, **typed) for _ in range(2))
+    assert first.status_code == 303, first.text
+    assert first.headers["location"] == second.headers["location"]
+    created = customer.data_of(first.headers["location"])
+    assert [one["name"] for one in created["variants"]] == ["Control", "Variant B"]
+    assert [one["is_control"] for one in created["variants"]] == [True, False]
+    assert created["goals"][0]["config"] == {"event_name": "purchase"}
+    assert created["url"] == "https://shop.example"
+
+
+def test_problems_stand_beside_their_fields_and_nothing_is_lost(project: str, browser: TestClient) -> None:
+    page = browser.get(f"{project}/experiments/new")
+    typed = {
+        "name": "",
+        "hypothesis": "Kept <text>",
+        "variants[1]__weight": "much",
+        "traffic_allocation": "140",
+        "goals[0]__name": "Buys",
+        "statistics__minimum_effect_percent": "1e999",
+    }
+    refused = send(browser, page, **typed)
+    assert refused.status_code == 422
+    text = refused.text
+    places = set(re.findall(r'class="problem" id="problem-([^"]+)"', text))
+    assert places == {
+        *("name", "variants[1].weight", "traffic_allocation"),
+        *("goals[0].config.event_name", "statistics.minimum_effect_percent"),
+    }
+    assert 'id="traffic_allocation" name="traffic_allocation" aria-invalid="true"' in text
+    kept = fields_of(refused)
+    assert {name.replace("__", "."): value for name, value in typed.items()}.items() <= kept.items()
+
+
+def test_rows_are_added_and_removed_without_saving(
+    customer: Customer, project: str, browser: TestClient
+) -> None:
+    path = customer.an_experiment(project)
+    page = browser.get(f"{path}/edit")
+    added = send(browser, page, "add:variants", name="Typed")
+    assert fields_of(added)["variants[2].weight"] == "1"
+    assert fields_of(added)["name"] == "Typed"
+    removed = send(browser, added, "remove:variants[0]", **{"variants[2]__name": "Third"})
+    kept = fields_of(removed)
+    assert [kept["variants[0].name"], kept["variants[1].name"]] == ["Treatment", "Third"]
+    assert kept["control"] == "0"
+    # The changes of a variant move with it.
+    assert kept["variants[0].changes[0].value"] == "Buy now"
+    assert customer.data_of(path)["name"] == "Checkout button"
+    assert send(browser, removed).status_code == 303
+    saved = customer.data_of(path)
+    assert saved["name"] == "Typed"
+    assert [(one["name"], len(one["changes"])) for one in saved["variants"]] == [
+        ("Treatment", 1),
+        ("Third", 0),
+    ]
+
+
+def test_fields_are_emptied_and_lists_too(customer: Customer, project: str, browser: TestClient) -> None:
+    path = customer.an_experiment(project, **WHOLE)
+    page = browser.get(f"{path}/edit")
+    for row in ("url_rules[0]", "targeting_rules.root.children[1]", "targeting_rules.root.children[0]"):
+        page = send(browser, page, f"remove:{row}")
+    page = send(browser, page, "remove:variants[1].changes[0]")
+    empty = {
+        "hypothesis": "",
+        "scheduled_start_at": "",
+        "stop_conditions__visitor_limit": "",
+        "goals[1]__config__match_type": "",
+    }
+    assert send(browser, page, **empty).status_code == 303
+    saved = customer.data_of(path)
+    assert (saved["hypothesis"] or "", saved["scheduled_start_at"]) == ("", None)
+    assert saved["url_rules"] == []
+    assert saved["targeting_rules"]["root"]["children"] == []
+    assert saved["stop_conditions"]["visitor_limit"] is None
+    assert saved["goals"][1]["config"] == {"url": "/cart"}
+    assert saved["variants"][1]["changes"] == []
+
+
+def test_groups_of_rules_are_edited_as_json(customer: Customer, project: str, browser: TestClient) -> None:
+    inside = {"operator": "or", "children": [{"field": "os", "operator": "equals", "values": ["iOS"]}]}
+    rules = {"version": 2, "root": {"operator": "and", "children": [inside]}}
+    path = customer.an_experiment(project, targeting_rules=rules)
+    page = browser.get(f"{path}/edit")
+    assert send(browser, page, name="New").status_code == 303
+    assert customer.data_of(path)["targeting_rules"]["root"] == rules["root"]
+    for wrong in ("{not json", '{"version": 2, "root": {"operator": "xor", "children": []}}'):
+        refused = send(browser, browser.get(f"{path}/edit"), targeting_rules=wrong)
+        assert refused.status_code == 422
+        assert 'id="problem-targeting_rules"' in refused.text
+        assert fields_of(refused)["targeting_rules"] == wrong
+
+
+def test_a_goal_of_a_metric_follows_it(customer: Customer, project: str, browser: TestClient) -> None:
+    metric = customer.a_metric(project).rpartition("/")[2]
+    path = customer.an_experiment(project)
+    typed = {"goals[0]__metric_id": metric, "goals[0]__config__minimum_effect_percent": "3"}
+    saved = send(browser, browser.get(f"{path}/edit"), **typed)
+    assert saved.status_code == 303, saved.text
+    goal = customer.data_of(path)["goals"][0]
+    assert (goal["metric_id"], goal["config"]["event_name"]) == (metric, "sign_up")
+    back = send(browser, browser.get(f"{path}/edit"), **{"goals[0]__metric_id": ""})
+    assert back.status_code == 303, back.text
+    assert customer.data_of(path)["goals"][0]["metric_id"] is None
+
+
+def test_the_sample_is_planned_beside_the_goals(project: str, browser: TestClient) -> None:
+    page = browser.get(f"{project}/experiments/new")
+    planned = send(browser, page, "plan", plan__baseline_rate="5", plan__daily_visitors="1000")
+    assert planned.status_code == 200
+    total = re.search(r'value="take:(\d+)"', planned.text)
+    assert total is not None
+    taken = send(browser, planned, f"take:{total[1]}")
+    assert fields_of(taken)["statistics.planned_sample"] == total[1]
+    refused = send(browser, page, "plan", plan__baseline_rate="500")
+    assert refused.status_code == 422
+    assert 'id="problem-plan.baseline_rate"' in refused.text
+
+
+def test_a_running_experiment_is_not_edited_and_a_paused_one_in_part(
+    customer: Customer, experiment: str, browser: TestClient
+) -> None:
+    page = browser.get(f"{experiment}/edit")
+    refused = send(browser, page, name="Other")
+    assert refused.status_code == 422
+    assert "is running; pause it" in refused.text
+    assert f'href="{experiment}/edit"' not in browser.get(experiment).text
+    assert customer.post(f"{experiment}/pause").status_code == 200
+    assert f'href="{experiment}/edit"' in browser.get(experiment).text
+    assert send(browser, page, name="Other").status_code == 303
+    locked = send(browser, browser.get(f"{experiment}/edit"), confidence_level="80")
+    assert locked.status_code == 422
+    assert 'id="problem-confidence_level"' in locked.text
+
+
+def test_a_reading_key_and_a_form_without_its_token_save_nothing(
+    customer: Customer, project: str, sign_in: SignIn, browser: TestClient
+) -> None:
+    path = customer.an_experiment(project)
+    reader = sign_in(customer.with_key("experiments:read").token)
+    refused = send(reader, reader.get(f"{path}/edit"), name="Other")
+    assert refused.status_code == 403
+    assert fields_of(refused)["name"] == "Other"
+    assert send(browser, browser.get(f"{path}/edit"), form_token="0" * 64).status_code == 403
+    assert customer.data_of(path)["name"] == "Checkout button"
+
+
+@pytest.mark.parametrize(
+    "action", ["add:nothing", "remove:variants[x]", "remove:variants", "take:x", "explode"]
+)
+def test_an_unknown_button_keeps_the_form(action: str, project: str, browser: TestClient) -> None:
+    page = browser.get(f"{project}/experiments/new")
+    answer = send(browser, page, action, name="Typed")
+    assert answer.status_code == 200
+    assert fields_of(answer)["name"] == "Typed"
+    assert fields_of(answer)["variants[1].name"] == "Variant B"
+
+
+def test_hostile_fields_are_texts(customer: Customer, project: str, browser: TestClient) -> None:
+    page = browser.get(f"{project}/experiments/new")
+    hostile = '"><script>alert(1)</script>'
+    answer = send(browser, page, **{"name": hostile, "goals[9999]__name": "x", "unknown": "y"})
+    assert answer.status_code == 422
+    assert "<script>alert" not in answer.text
+    assert "goals[1]" not in answer.text
+    assert form_token(answer) == form_token(page)
