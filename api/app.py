@@ -15,6 +15,7 @@ from api.mcp.endpoint import McpEndpoint
 from api.mcp.key_in_path import PATH
 from api.middleware.outer_middleware import OuterMiddleware
 from api.openapi import describe
+from api.operator import operator_routes
 from api.routes import (
     account,
     api_keys,
@@ -96,6 +97,7 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
     # Protocols of their own, which the document leaves to theirs.
     app.router.routes.append(Route(PATH, mcp, methods=["POST"]))
     app.router.routes.extend(flags.ROUTES)
+    app.router.routes.extend(operator_routes.ROUTES)
     app.router.routes.extend(dashboard.ROUTES)
     # Last, for what no route takes.
     app.mount(PREFIX, refuse_unknown_path)

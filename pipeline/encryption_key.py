@@ -35,6 +35,11 @@ def derive_secret(settings: Settings, purpose: bytes) -> bytes:
     return hashlib.blake2b(digest_size=32, key=key, person=purpose).digest()
 
 
+def operator_token(settings: Settings) -> str:
+    """Return the token of commands on the service's machine, which can read the same key; SecretsKeyError."""
+    return derive_secret(settings, b"operator").hex()
+
+
 def _read_key(settings: Settings) -> tuple[bytes, str]:
     """Read the key and the name of its source."""
     if settings.secrets_key is not None:

@@ -64,6 +64,11 @@ TESTED_TOGETHER = {
 }
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
+    "api/operator/operator_access.py": "tests/api/operator/test_backups.py",
+    "api/operator/operator_routes.py": "tests/api/operator/test_backups.py",
+    "pipeline/backup/backup_manifest.py": "tests/pipeline/backup/test_restoring.py",
+    "pipeline/store/copies/catalog_copy.py": "tests/pipeline/backup/test_restoring.py",
+    "pipeline/store/copies/warehouse_copy.py": "tests/pipeline/backup/test_writing.py",
     "engine/shown_result.py": "tests/engine/display/test_displays.py",
     "engine/charts/altair_module.py": "tests/engine/charts/test_report.py",
     "engine/charts/themes.py": "tests/engine/charts/test_forest.py",

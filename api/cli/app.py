@@ -19,6 +19,7 @@ from api.cli import (
 )
 from api.cli.console import print_error
 from api.cli.imports import importing, sources
+from api.cli.operation import backup
 
 app = typer.Typer(
     name="truelift",
@@ -57,6 +58,8 @@ app.command()(runs.runs)
 app.command()(analyze.analyze)
 app.command()(report.report)
 app.command()(snapshots.snapshot)
+app.command()(backup.backup)
+app.command()(backup.restore)
 app.command()(calibration.calibrate)
 app.command()(checking.check)
 app.command()(serving.openapi)
@@ -70,6 +73,7 @@ app.add_typer(sources.source)
 EXPECTED_FAILURES: Final = {
     "api.cli.console": "CommandError",
     "engine.errors": "EngineError",
+    "pipeline.backup.backup_manifest": "BackupError",
     "pipeline.disk_space": "DiskFullError",
     "pipeline.events.request_headers.location": "LocationFileError",
     "pipeline.encryption_key": "SecretsKeyError",

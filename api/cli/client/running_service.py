@@ -88,6 +88,8 @@ class ServiceClient:
 
     service: RunningService
     token: str
+    # None where the service may take any time.
+    timeout_seconds: float | None = TIMEOUT_SECONDS
 
     def get(self, path: str, query: Mapping[str, object] | None = None) -> Any:  # noqa: ANN401 - JSON
         """Send a GET request; parameters that are None are left out."""
@@ -113,7 +115,7 @@ class ServiceClient:
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[int, Any, float]:
         """Return status, decoded body, and the seconds to wait before another try."""
-        connection = HTTPConnection(self.service.host, self.service.port, timeout=TIMEOUT_SECONDS)
+        connection = HTTPConnection(self.service.host, self.service.port, timeout=self.timeout_seconds)
         given = {**headers, "Authorization": f"Bearer {self.token}"}
         try:
             # A large body may be refused, and the connection closed, before all of it is sent.

@@ -10,7 +10,10 @@ _TABLE: Final = "warehouse_identity"
 def read_id(warehouse: Warehouse) -> str | None:
     """Return the id; None in a warehouse that has none yet."""
     with warehouse.cursor() as cursor:
-        if not cursor.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = ?", [_TABLE]).fetchall():
+        if not cursor.execute(
+            "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND table_name = ?",
+            [_TABLE],
+        ).fetchall():
             return None
         rows = cursor.execute(f"SELECT id FROM {_TABLE}").fetchall()
     return str(rows[0][0]) if rows else None

@@ -16,7 +16,9 @@ def create_table(cursor: Cursor, seq: int) -> None:
 
 def read_loaded_seq(cursor: Cursor) -> int | None:
     """Read the number; None in a store of an earlier version."""
-    if not cursor.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = ?", [_TABLE]).fetchall():
+    if not cursor.execute(
+        "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND table_name = ?", [_TABLE]
+    ).fetchall():
         return None
     rows = cursor.execute(f"SELECT max(seq) FROM {_TABLE}").fetchall()
     return None if rows[0][0] is None else int(rows[0][0])

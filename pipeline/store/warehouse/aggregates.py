@@ -98,7 +98,8 @@ def count_rows(cursor: Cursor, experiment_ids: Iterable[str]) -> dict[str, int]:
     ids = {result_table("aggregates", one).strip('"'): one for one in experiment_ids}
     # With 50 experiments and more, a count in each table takes up to three times as long.
     query = (
-        "SELECT table_name, estimated_size FROM duckdb_tables() WHERE table_name IN (SELECT unnest($names))"
+        "SELECT table_name, estimated_size FROM duckdb_tables() WHERE database_name = current_database() "
+        "AND table_name IN (SELECT unnest($names))"
     )
     rows = cursor.execute(query, {"names": list(ids)}).fetchall()
     return {ids[name]: count for name, count in rows}

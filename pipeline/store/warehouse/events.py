@@ -191,7 +191,8 @@ def retire_seq(cursor: duckdb.DuckDBPyConnection, seq: int) -> None:
 def has_table(cursor: duckdb.DuckDBPyConnection, project_id: str) -> bool:
     """Tell whether the project has a table of events."""
     tables = cursor.execute(
-        "SELECT 1 FROM duckdb_tables() WHERE table_name = ?", [table_name(project_id)]
+        "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND table_name = ?",
+        [table_name(project_id)],
     ).fetchall()
     return bool(tables)
 
@@ -217,7 +218,8 @@ def last_seq(warehouse: Warehouse) -> int:
     newest = max(last_seqs(warehouse).values(), default=0)
     with warehouse.cursor() as cursor:
         if not cursor.execute(
-            "SELECT 1 FROM duckdb_tables() WHERE table_name = 'retired_event_seqs'"
+            "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() "
+            "AND table_name = 'retired_event_seqs'"
         ).fetchall():
             return newest
         retired = cursor.execute("SELECT coalesce(max(seq), 0) FROM retired_event_seqs").fetchall()[0][0]
@@ -255,10 +257,15 @@ def count_custom_texts(cursor: duckdb.DuckDBPyConnection, project_id: str) -> di
 
 
 def _columns(cursor: duckdb.DuckDBPyConnection, table: str) -> set[str]:
-    query = "SELECT column_name FROM duckdb_columns() WHERE table_name = ?"
+    query = (
+        "SELECT column_name FROM duckdb_columns() WHERE database_name = current_database() AND table_name = ?"
+    )
     return {name for (name,) in cursor.execute(query, [table]).fetchall()}
 
 
 def _tables(cursor: duckdb.DuckDBPyConnection) -> list[str]:
-    query = "SELECT table_name FROM duckdb_tables() WHERE starts_with(table_name, ?) ORDER BY table_name"
+    query = (
+        "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() "
+        "AND starts_with(table_name, ?) ORDER BY table_name"
+    )
     return [name for (name,) in cursor.execute(query, [_PREFIX]).fetchall()]

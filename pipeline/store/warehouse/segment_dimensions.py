@@ -67,7 +67,8 @@ def read_dropped(cursor: Cursor, project_id: str) -> tuple[int, str | None] | No
     """Read how many attributes were dropped for their keys, and the last such key; None as above."""
     query = "SELECT dropped, example FROM dropped_custom_keys WHERE project_id = ?"
     if not cursor.execute(
-        "SELECT 1 FROM duckdb_tables() WHERE table_name = 'dropped_custom_keys'"
+        "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() "
+        "AND table_name = 'dropped_custom_keys'"
     ).fetchall():
         return None
     rows = cursor.execute(query, [project_id]).fetchall()

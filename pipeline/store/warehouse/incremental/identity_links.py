@@ -53,7 +53,10 @@ def update(cursor: Cursor, project_id: str, until: int, *, anew: bool) -> None:
 def forget(cursor: Cursor, project_id: str) -> None:
     """Remove the links of a project."""
     # Not created here, where a run may create it at the same time.
-    if cursor.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'covered_links'").fetchall():
+    if cursor.execute(
+        "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() "
+        "AND table_name = 'covered_links'"
+    ).fetchall():
         cursor.execute("DELETE FROM covered_links WHERE project_id = ?", [project_id])
     cursor.execute(f"DROP TABLE IF EXISTS {links_table(project_id)}")
 

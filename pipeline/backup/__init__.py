@@ -1,0 +1,1 @@
+"""Backups of a whole store, written while it is in use, and their restoration."""

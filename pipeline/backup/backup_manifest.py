@@ -1,0 +1,111 @@
+"""Manifest of a backup: its files with their digests, written last, so that half a backup has none."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from engine.typed_records import record_from_json
+from pipeline.snapshots.files import digest_of, placed
+
+MANIFEST: Final = "backup.json"
+# In a folder from the beginning of its backup until the manifest is there.
+UNFINISHED: Final = "unfinished"
+CATALOG: Final = "catalog.sqlite3"
+WAREHOUSE: Final = "warehouse.duckdb"
+SECRETS_KEY: Final = "secrets.key"
+SNAPSHOTS: Final = "snapshots"
+FORMAT: Final = 1
+
+
+class BackupError(Exception):
+    """A backup that cannot be written or restored; what was there before is unchanged."""
+
+
+class BackupFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file: its path within the backup, its size in bytes, and its SHA-256 in hex."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+
+class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
+    """Content of a backup as of `taken_at`, with the events up to the number `last_seq`.
+
+    `key_digest` tells whether an encryption key is the one of the store, and does not reveal it.
+    """
+
+    format: int = FORMAT
+    taken_at: datetime
+    last_seq: int
+    key_digest: str
+    files: tuple[BackupFile, ...]
+
+    @property
+    def total_bytes(self) -> int:
+        """Size of all files."""
+        return sum(file.bytes for file in self.files)
+
+    @property
+    def has_secrets_key(self) -> bool:
+        """Tell whether the key is in the backup, and not in the settings of its service alone."""
+        return any(file.path == SECRETS_KEY for file in self.files)
+
+    def summary(self) -> dict[str, Any]:
+        """Describe the backup in plain data, for people and programs."""
+        return {
+            "taken_at": self.taken_at.isoformat(),
+            "last_seq": self.last_seq,
+            "files": len(self.files),
+            "bytes": self.total_bytes,
+            "has_secrets_key": self.has_secrets_key,
+        }
+
+
+def describe_file(folder: Path, path: Path) -> BackupFile:
+    """Describe a file of a backup in `folder`."""
+    name = path.relative_to(folder).as_posix()
+    return BackupFile(path=name, bytes=path.stat().st_size, sha256=digest_of(path))
+
+
+def write_manifest(folder: Path, manifest: BackupManifest) -> None:
+    """Write the manifest of a folder, synced and as a whole."""
+    with placed(folder / MANIFEST) as draft:
+        draft.write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
+
+
+def read_manifest(folder: Path) -> BackupManifest:
+    """Read the manifest of a whole backup; BackupError."""
+    try:
+        content = (folder / MANIFEST).read_bytes()
+    except OSError as error:
+        raise BackupError(f"{folder} holds no whole backup: {_why_none(folder, error)}") from error
+    try:
+        manifest = record_from_json(content, BackupManifest)
+    except msgspec.MsgspecError as error:
+        raise BackupError(f"{folder / MANIFEST} is damaged: {error}") from error
+    if manifest.format > FORMAT:
+        raise BackupError(f"{folder} was written by a newer version of the program; update this one")
+    return manifest
+
+
+def require_intact(folder: Path, manifest: BackupManifest) -> None:
+    """Compare the size and the digest of every file; BackupError."""
+    for file in manifest.files:
+        path = folder / file.path
+        if ".." in Path(file.path).parts or Path(file.path).is_absolute():
+            raise BackupError(f"{folder / MANIFEST} names {file.path}, which is outside of the backup")
+        try:
+            is_intact = path.stat().st_size == file.bytes and describe_file(folder, path) == file
+        except OSError as error:
+            raise BackupError(f"the backup lacks {path}: {error.strerror}; use another one") from error
+        if not is_intact:
+            raise BackupError(f"{path} is not as it was written; use another backup")
+
+
+def _why_none(folder: Path, error: OSError) -> str:
+    if (folder / UNFINISHED).exists():
+        return "it was not finished; remove it, and use another one"
+    return f"{MANIFEST}: {error.strerror}"
