@@ -59,6 +59,7 @@ async def show_experiment(request: Request, session: SignedIn) -> Response:
         is_editable=experiment["status"] in EDITABLE,
         checks=_checks_by_status(results),
         has_days=_has_days(experiment),
+        has_changes=_has_changes(results),
         filters=filters_of(results["available_segments"], asked) if results else [],
         asked=asked,
         query=urlencode(asked),
@@ -103,6 +104,12 @@ def _has_days(experiment: dict[str, Any]) -> bool:
     """Return whether the days of the primary goal are kept, so that they can be drawn."""
     primary = next((goal for goal in experiment["goals"] if goal["is_primary"]), None)
     return primary is not None and primary["config"].get("measure", "converted") == "converted"
+
+
+def _has_changes(results: dict[str, Any] | None) -> bool:
+    """Return whether a change has an interval; browsers cannot draw an axis without a number."""
+    variants = [one for goal in results["variants"].values() for one in goal] if results else []
+    return any(one["improvement_interval"] is not None for one in variants)
 
 
 def _step(request: Request) -> tuple[str, tuple[frozenset[str], str]]:

@@ -2,7 +2,7 @@
 
 from urllib.parse import parse_qsl
 
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 
 from api.bodies.reader import media_type_of, read_limited
@@ -28,6 +28,7 @@ async def read_form(request: Request, session: SignedIn) -> FormData:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError as error:
         raise PageError(422, "This form cannot be read.") from error
-    form = FormData(dict(pairs))
+    values: list[tuple[str, str | UploadFile]] = [(name, value) for name, value in pairs]
+    form = FormData(values)
     require_form_token(session, form)
     return form

@@ -4,10 +4,17 @@ from typing import Final
 
 from starlette.routing import Route
 
+from api.dashboard.account import confirm_revocation, create_key, revoke_key, show_account
 from api.dashboard.charts import answer_chart
 from api.dashboard.drafts.draft_pages import send_draft, send_new_draft, show_draft, show_new_draft
 from api.dashboard.experiments import confirm_step, show_experiment, take_step
 from api.dashboard.programme import show_programme
+from api.dashboard.project_setup import (
+    answer_state,
+    create_project,
+    show_installation,
+    show_new_project,
+)
 from api.dashboard.projects import show_project, show_projects
 from api.dashboard.reference import show_reference
 from api.dashboard.sign_in import show_sign_in, sign_in, sign_in_by_link, sign_out
@@ -21,7 +28,15 @@ ROUTES: Final = (
     Route("/sign-in", sign_in, methods=["POST"]),
     Route("/sign-in/{secret}", sign_in_by_link),
     Route("/sign-out", sign_out, methods=["POST"]),
+    Route("/account", show_account),
+    Route("/account/keys", create_key, methods=["POST"]),
+    Route("/account/keys/{key_id}/revoke", confirm_revocation),
+    Route("/account/keys/{key_id}/revoke", revoke_key, methods=["POST"]),
+    Route("/projects/new", show_new_project),
+    Route("/projects/new", create_project, methods=["POST"]),
     Route("/projects/{project_id}", show_project),
+    Route("/projects/{project_id}/installation", show_installation),
+    Route("/projects/{project_id}/installation/state.json", answer_state),
     Route("/projects/{project_id}/programme", show_programme),
     Route("/projects/{project_id}/experiments/new", show_new_draft),
     Route("/projects/{project_id}/experiments/new", send_new_draft, methods=["POST"]),

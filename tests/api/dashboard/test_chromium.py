@@ -88,7 +88,9 @@ def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
     send_visitors(site.customer, started, {0: (300, 20), 1: (300, 25)})
     page = site.page(scheme=scheme, width=width)
     found = {}
-    for path in ("/", site.project, started, f"{started}/pause", f"{site.project}/programme"):
+    draft = f"{site.project}/experiments/new"
+    pages = ("/", "/projects/new", "/account", site.project, f"{site.project}/installation", draft)
+    for path in (*pages, started, f"{started}/pause", f"{site.project}/programme"):
         page.goto(f"{site.address}{path}")
         if path == started:
             page.wait_for_selector("[data-chart$='rates'] svg")
@@ -97,6 +99,48 @@ def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
         # A page may scroll down, and only its tables and charts to the side.
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
     assert {path: ids for path, ids in found.items() if ids} == {}
+
+
+def test_an_experiment_is_created_in_the_form(site: Site) -> None:
+    page = site.page()
+    page.goto(f"{site.address}{site.project}")
+    page.click("text=New experiment")
+    page.fill("[id='name']", "Made in a form")
+    page.click("text=Add a variant")
+    # Without a new page, and what was typed stays.
+    page.fill("[id='variants[2].name']", "Variant C")
+    assert page.input_value("[id='name']") == "Made in a form"
+    # A page view has an address instead of an event.
+    page.select_option("[id='goals[0].goal_type']", "pageview")
+    assert not page.is_visible("[id='goals[0].config.event_name']")
+    page.fill("[id='goals[0].name']", "Thanks")
+    page.click("button:text('Save') >> nth=0")
+    page.wait_for_selector("[id='problem-goals[0].config.url']")
+    page.fill("[id='goals[0].config.url']", "https://shop.example/thanks")
+    page.fill("[id='plan.baseline_rate']", "5")
+    page.click("text=Compute")
+    page.wait_for_selector("button:text('Plan with')")
+    violations = Axe().run(page).response["violations"]
+    assert [one["id"] for one in violations if one["impact"] in HARMFUL] == []
+    page.click("button:text('Save') >> nth=0")
+    page.click("a:text('Start')")
+    page.click("button:text('Start')")
+    page.wait_for_selector(".status.running")
+    created = site.customer.data_of(page.url.removeprefix(site.address))
+    assert [one["name"] for one in created["variants"]] == ["Control", "Variant B", "Variant C"]
+    assert created["goals"][0]["config"] == {"url": "https://shop.example/thanks"}
+
+
+def test_the_first_event_is_shown_as_it_arrives(site: Site) -> None:
+    project = site.customer.a_project(name="Quiet")
+    running = site.customer.an_experiment(project)
+    assert site.customer.post(f"{running}/start").status_code == 200
+    page = site.page()
+    page.goto(f"{site.address}{project}/installation")
+    assert page.is_visible("text=Waiting for the first event")
+    send_visitors(site.customer, running, {0: (1, 0)})
+    page.wait_for_selector("text=First event received")
+    assert not page.is_visible("text=Waiting for the first event")
 
 
 def test_the_reference_is_drawn(site: Site) -> None:

@@ -63,6 +63,8 @@ def test_an_experiment_without_visitors_has_a_page(experiment: str, browser: Tes
     page = browser.get(experiment)
     assert page.status_code == 200
     assert "Nothing is counted yet" in page.text
+    # Without a number its axis could not be drawn.
+    assert "charts/improvements" not in page.text
 
 
 def test_twenty_variants_and_fifty_goals_have_a_page(
@@ -87,6 +89,22 @@ def test_a_goal_whose_days_are_not_kept_has_no_chart_of_them(
     goals = [{"name": "Orders", "goal_type": "custom_event", "config": config}]
     path = customer.an_experiment(project, goals=goals)
     assert customer.post(f"{path}/start").status_code == 200
+    send_visitors(customer, path, {0: (20, 0), 1: (20, 0)})
+    order = {"type": "custom_event", "event_name": "order"}
+    data = customer.data_of(path)
+    batch = [
+        {
+            "event_id": f"o-{data['id']}-{place}-{number}",
+            "visitor_id": f"{data['id']}-{place}-{number}",
+            **order,
+        }
+        for place in (0, 1)
+        for number in range(9 + place)
+    ]
+    assert (
+        customer.post("/sdk/track", {"project_id": path.split("/")[2], "batch": batch}).json()["rejected"]
+        == 0
+    )
     page = browser.get(path).text
     assert "charts/improvements" in page
     assert "charts/rates" not in page

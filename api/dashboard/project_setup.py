@@ -1,0 +1,110 @@
+"""Pages that create a project and connect its site."""
+
+import json
+from typing import Any, Final
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.dashboard.drafts.field_problems import ABOVE, problems_by_field
+from api.dashboard.forms import read_form
+from api.dashboard.operations import ask, content_of, read
+from api.dashboard.page_answers import HEADERS, redirect, render, signed_in
+from api.dashboard.page_errors import NotSignedInError
+from api.dashboard.sessions import SignedIn
+from engine.design.vocabulary import Platform, words
+
+FIELDS: Final = ("name", "url", "platform", "reporting_timezone")
+# Blocks of the installation: the field of the API's answer, its heading, and what it is for.
+BLOCKS: Final = (
+    (
+        "snippet_html",
+        "Snippet",
+        "At the start of the head of every page, before what it may change.",
+    ),
+    ("async_snippet_html", "Without an inline script", "Instead, where a page allows none."),
+    ("content_security_policy", "Content-Security-Policy", "What a page with such a header has to allow."),
+    ("tracking_snippet", "Report an order", "On the page that thanks for an order."),
+    ("storefront_pixel_code", "Customer events of the store", "In the store's settings of customer events."),
+)
+
+
+@signed_in
+async def show_new_project(request: Request, session: SignedIn) -> Response:
+    """Show the form of a new project."""
+    await read(request, session, "/projects", {"per_page": 1})
+    return _form(request, session, dict.fromkeys(FIELDS, "") | {"platform": "custom_js"})
+
+
+@signed_in
+async def create_project(request: Request, session: SignedIn) -> Response:
+    """Create a project, and lead to its installation."""
+    sent = await read_form(request, session)
+    form = {name: str(sent.get(name) or "").strip() for name in FIELDS}
+    body = {name: value for name, value in form.items() if value or name in {"name", "url"}}
+    answer = await ask(request, session, "/projects", method="POST", body=body)
+    if answer.status == 201:
+        return redirect(f"/projects/{content_of(answer)['data']['id']}/installation")
+    if answer.status == 401:
+        raise NotSignedInError
+    error = (answer.content or {}).get("error", {})
+    problems = problems_by_field(error.get("details", ()), FIELDS)
+    if not problems:
+        problems[ABOVE] = [str(error.get("message", "The request failed."))]
+    return _form(request, session, form, problems=problems, status=answer.status)
+
+
+@signed_in
+async def show_installation(request: Request, session: SignedIn) -> Response:
+    """Show the code that connects the site, and whether it was seen."""
+    path = _path(request)
+    project = (await read(request, session, path))["data"]
+    installation = (await read(request, session, f"{path}/installation"))["data"]
+    return render(
+        request,
+        "installation.html",
+        session=session,
+        project=project,
+        installation=installation,
+        blocks=[(name, title, about) for name, title, about in BLOCKS if installation[name]],
+        state=await _state(request, session),
+    )
+
+
+@signed_in
+async def answer_state(request: Request, session: SignedIn) -> Response:
+    """Answer whether the site was seen, for the page that waits for it."""
+    state = await _state(request, session)
+    return Response(json.dumps(state), media_type="application/json", headers=HEADERS)
+
+
+async def _state(request: Request, session: SignedIn) -> dict[str, Any]:
+    project = (await read(request, session, _path(request)))["data"]
+    stats = await ask(request, session, f"{_path(request)}/stats")
+    # They are computed later where the service is busy.
+    visitors = content_of(stats)["data"]["total_visitors"] if stats.status == 200 else 0
+    return {"is_seen": project["snippet_verified"] or visitors > 0, "visitors": visitors}
+
+
+def _form(
+    request: Request,
+    session: SignedIn,
+    form: dict[str, str],
+    *,
+    problems: dict[str, list[str]] | None = None,
+    status: int = 200,
+) -> Response:
+    return render(
+        request,
+        "new_project.html",
+        session=session,
+        status=status,
+        form=form,
+        problems=problems or {},
+        platforms=words(Platform),
+    )
+
+
+def _path(request: Request) -> str:
+    return f"/projects/{quote(request.path_params['project_id'], safe='')}"

@@ -1,0 +1,43 @@
+"""Pages that create a project and connect its site."""
+
+import html
+
+from fastapi.testclient import TestClient
+
+from tests.api.customers import Customer
+from tests.api.dashboard.conftest import SignIn, form_token
+from tests.api.dashboard.test_experiments import send_visitors
+
+
+def test_a_project_is_created_and_led_to_its_installation(customer: Customer, browser: TestClient) -> None:
+    token = form_token(browser.get("/projects/new"))
+    wrong = {"form_token": token, "name": "Blog <b>", "url": "nowhere", "platform": "webflow"}
+    refused = browser.post("/projects/new", data=wrong)
+    assert refused.status_code == 422
+    assert 'id="problem-url"' in refused.text
+    assert 'value="Blog &lt;b&gt;"' in refused.text
+    assert '<option value="webflow" selected>' in refused.text
+    created = browser.post("/projects/new", data={**wrong, "url": "https://blog.example"})
+    assert created.status_code == 303
+    path = created.headers["location"].removesuffix("/installation")
+    assert customer.data_of(path)["platform"] == "webflow"
+    page = browser.get(created.headers["location"]).text
+    code = customer.data_of(f"{path}/installation")["snippet_html"]
+    assert code in html.unescape(page)
+    assert '<p class="seen" hidden>' in page
+
+
+def test_the_first_event_is_seen(customer: Customer, experiment: str, browser: TestClient) -> None:
+    page = f"/projects/{experiment.split('/')[2]}/installation"
+    assert browser.get(f"{page}/state.json").json() == {"is_seen": False, "visitors": 0}
+    send_visitors(customer, experiment, {0: (2, 1)})
+    assert browser.get(f"{page}/state.json").json() == {"is_seen": True, "visitors": 2}
+    assert '<p class="unseen" hidden>' in browser.get(page).text
+
+
+def test_a_key_that_may_not_create_a_project_says_so(customer: Customer, sign_in: SignIn) -> None:
+    reader = sign_in(customer.with_key("projects:read").token)
+    data = {"form_token": form_token(reader.get("/projects/new")), "name": "A", "url": "https://a.example"}
+    refused = reader.post("/projects/new", data=data)
+    assert refused.status_code == 403
+    assert 'value="https://a.example"' in refused.text
