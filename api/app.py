@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, asynccontextmanager
 from typing import Final
 
 from fastapi import APIRouter, FastAPI
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, iter_route_contexts
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Route
 
@@ -14,6 +14,7 @@ from api.dashboard import routes as dashboard
 from api.mcp.endpoint import McpEndpoint
 from api.mcp.key_in_path import PATH
 from api.middleware.outer_middleware import OuterMiddleware
+from api.middleware.request_counts import RequestCounts
 from api.openapi import describe
 from api.operator import operator_routes
 from api.routes import (
@@ -71,6 +72,8 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
                 yield
 
     answered_before = _with_prefix(sdk.router)
+    sdk_paths = frozenset(str(route.path) for route in iter_route_contexts(answered_before))
+    counts = RequestCounts(PREFIX, sdk_paths)
     app = FastAPI(
         title="Truelift",
         version=VERSION,
@@ -81,7 +84,7 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
         middleware=[
-            Middleware(OuterMiddleware, networks=settings.trusted_networks),
+            Middleware(OuterMiddleware, networks=settings.trusted_networks, counts=counts),
             Middleware(SdkEndpoints, routes=answered_before),
         ],
         # Otherwise each request looks for the settings of OpenTelemetry in the environment.
@@ -89,6 +92,7 @@ def create_app(settings: Settings, opened: AbstractContextManager[Services] | No
     )
     app.openapi = describe(app)  # type: ignore[method-assign] # FastAPI's documented way to extend the document
     errors.install(app)
+    app.state.request_counts = counts
     for router in RESOURCES:
         app.include_router(router, prefix=PREFIX)
     app.include_router(health.router)

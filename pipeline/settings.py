@@ -64,6 +64,9 @@ class Settings(BaseSettings):
     secrets_key: SecretStr | None = Field(
         None, description="Key that encrypts stored replies; a file in the data folder by default."
     )
+    metrics_token: SecretStr | None = Field(
+        None, description="Token with which `/metrics` can be read; without it there are no metrics."
+    )
     rate_limit_url: str = Field(
         "memory://", description="Where requests are counted; `redis://…` shares the counts among processes."
     )

@@ -27,6 +27,7 @@ class AnswerSender:
         "_state",
         "_whole",
         "has_started",
+        "status",
     )
 
     def __init__(self, scope: Scope, send: Send) -> None:
@@ -42,6 +43,8 @@ class AnswerSender:
         self._start: Message | None = None
         # Whether a part of the answer is sent.
         self.has_started = False
+        # Of the answer, once it begins; 0 of one that never did.
+        self.status = 0
 
     def bare(self) -> "AnswerSender":
         """Add no header but the id from now on."""
@@ -51,6 +54,7 @@ class AnswerSender:
     async def __call__(self, message: Message) -> None:
         """Send a part of the answer."""
         if message["type"] == "http.response.start":
+            self.status = message["status"]
             set_headers(message, self._headers(message))
             if self._whole is not None and _has_length(message["headers"]):
                 self._start = message

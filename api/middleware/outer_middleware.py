@@ -13,6 +13,7 @@ from api.middleware import cors
 from api.middleware.answer_sender import AnswerSender
 from api.middleware.encoded_slashes import keep_encoded_slashes
 from api.middleware.proxies import Network, TrustedProxies
+from api.middleware.request_counts import RequestCounts
 from pipeline.store.catalog.ids import new_id
 
 logger = logging.getLogger(__name__)
@@ -24,9 +25,12 @@ class OuterMiddleware:
     It is one, since seven that call each other for every message take a fifth of the time of an event.
     """
 
-    def __init__(self, app: ASGIApp, networks: Iterable[Network]) -> None:
-        """Believe proxies in `networks`."""
+    def __init__(
+        self, app: ASGIApp, networks: Iterable[Network], counts: RequestCounts | None = None
+    ) -> None:
+        """Believe proxies in `networks`, and add the answers to `counts`."""
         self._app = app
+        self._counts = counts
         self._proxies = TrustedProxies(networks)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -56,3 +60,5 @@ class OuterMiddleware:
             await error_response(UNEXPECTED, request_id)(scope, receive, answer.bare())
         finally:
             logs.request_id.reset(token)
+            if self._counts is not None and answer.status:
+                self._counts.count(scope, answer.status)

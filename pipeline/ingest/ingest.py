@@ -3,8 +3,10 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import polars as pl
+from prometheus_client import Histogram
 
 from pipeline.disk_space import DiskFullError
 from pipeline.ingest.loader import BulkBeginning, Loader, ProjectListener
@@ -23,6 +25,16 @@ from pipeline.store.warehouse.connections.errors import WarehouseUnavailableErro
 from pipeline.store.warehouse.events import EventRow
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class IngestState:
+    """Numbers of the newest acknowledged and loaded events, and bytes waiting in memory and in the spool."""
+
+    acknowledged: int
+    loaded: int
+    queued_bytes: int
+    spooled_bytes: int
 
 
 class Ingest:
@@ -144,6 +156,22 @@ class Ingest:
     def last_user_seq_of(self, project_id: str) -> int:
         """Return a sequence number of a project that no event with a user id is above; 0 without events."""
         return self._numbers.last_user_seq_of(project_id)
+
+    @property
+    def commit_seconds(self) -> Histogram:
+        """Times of synced writes of events, in seconds."""
+        return self._writer.commit_seconds
+
+    def state(self) -> IngestState:
+        """Measure what waits at present."""
+        # First the lower number, so that none is negative.
+        loaded = self._loader.loaded_seq
+        return IngestState(
+            max(self._numbers.last_acknowledged, loaded),
+            loaded,
+            self._writer.waiting_bytes,
+            self._loader.backlog_bytes,
+        )
 
     def _read_left(self, loaded_seq: int) -> None:
         """Take over the records that an earlier process acknowledged and did not load."""

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, TypeAlias
 
+from prometheus_client import Histogram
+
 from pipeline.ingest.errors import NotStoredError, OverloadedError
 from pipeline.ingest.lasting_failure import PASSING, LastingFailure
 from pipeline.ingest.loader import Loader
@@ -24,6 +26,8 @@ logger = logging.getLogger(__name__)
 Listener: TypeAlias = Callable[[str, int, Sequence[EventRow]], None]
 # So many submissions are worth a write of their own, which takes some 150 µs of the interpreter's time.
 SHARED_WRITE: Final = 16
+# Seconds, from a write that the disk's cache takes to one on a disk that is too busy.
+_BUCKETS: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
 _NOT_STORED: Final = partial(NotStoredError, "the events could not be written; send them again in a moment")
 
 
@@ -35,6 +39,9 @@ class SpoolWriter:
     ) -> None:
         """Write into `spool`, which is on the disk of `warehouse`."""
         self.listeners: list[Listener] = []
+        self.commit_seconds = Histogram(
+            "truelift_commit_seconds", "Time of a synced write of events.", registry=None, buckets=_BUCKETS
+        )
         self._warehouse = warehouse
         self._spool = spool
         self._numbers = numbers
@@ -49,6 +56,11 @@ class SpoolWriter:
         self._changed = threading.Condition()
         self._failure = LastingFailure(logger, begins="no events are stored", ends="events are stored again")
         self._thread = threading.Thread(target=self._write_until_stopped, name="ingest", daemon=True)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes in memory of events that wait for the disk."""
+        return self._waiting_bytes
 
     def start(self) -> None:
         """Start the thread."""
@@ -150,7 +162,9 @@ class SpoolWriter:
         payload = encode_groups(
             [(group.project_id, group.first_seq, one) for group, one in zip(groups, rows, strict=True)]
         )
-        return self._spool.append(groups[0].first_seq, groups[-1].last_seq, payload), groups
+        with self.commit_seconds.time():
+            place = self._spool.append(groups[0].first_seq, groups[-1].last_seq, payload)
+        return place, groups
 
     def _acknowledge(self, submissions: Sequence[Submission], groups: Sequence[EventGroup]) -> None:
         for submission, group in zip(submissions, groups, strict=True):
