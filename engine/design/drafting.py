@@ -13,7 +13,7 @@ import msgspec
 
 from engine.design import edit_locks
 from engine.design.experiment import LONGEST_SENT_KEY, Experiment
-from engine.design.goals import uncounted_measures
+from engine.design.goals import missing_event_keys
 from engine.design.metrics.metric_goals import FOLLOWING, Metrics, metric_problems, with_metrics
 from engine.design.project import Project, draft_project, revise_project
 from engine.design.reweighting import with_epoch
@@ -206,7 +206,7 @@ def _goals(items: object, existing: Sequence[Record], new_id: NewId) -> object:
 
 
 def _built(record: dict[str, Any], problems: list[Problem]) -> Experiment:
-    problems = [*problems, *problems_in(record, Experiment), *uncounted_measures(record["goals"])]
+    problems = [*problems, *problems_in(record, Experiment), *missing_event_keys(record["goals"])]
     if problems:
         raise InvalidDesignError(problems)
     # A copy, because the caller may still change the input.

@@ -22,7 +22,7 @@ LOCKED_WHILE_PAUSED = (
 # Keys of every goal's config that decide its verdict, whichever events it counts.
 LOCKED_OF_GOALS = (
     *("direction", "guardrail_margin_percent", "minimum_effect_percent", "window"),
-    *("numerator", "denominator", "from_day", "to_day"),
+    *("numerator", "denominator", "from_day", "to_day", "steps"),
 )
 _REFUSALS = {
     "running": ("experiment_running", "'{name}' is running; pause it before you change it"),

@@ -6,11 +6,14 @@ from typing import Any
 from engine.design.event_selection import (
     EVENT_KEYS,
     EVENT_NAME,
+    FUNNEL_KEYS,
     RATIO_KEYS,
     REQUIRED_KEYS,
     denominator_of,
+    funnel_problems,
     page_problems,
     ratio_problems,
+    steps_of,
     without_nulls,
 )
 from engine.design.validation.check import Check, unchecked
@@ -34,8 +37,6 @@ from engine.design.vocabulary import (
 from engine.errors import Problem
 
 DEFAULT_REVENUE_EVENT = "purchase"
-# Measures that the rollup computes from events.
-COUNTED_MEASURES: tuple[Measure, ...] = ("converted", "count", "value", "ratio", "retained")
 # Measures with amounts, which can be capped.
 _OF_AMOUNTS: tuple[Measure, ...] = ("count", "value")
 _LARGEST_CENTS = 10**12
@@ -53,6 +54,7 @@ _CAP: dict[str, Check] = {"cap_percentile": number(50, 100)}
 _MEASURE: dict[str, Check] = {
     "measure": choice(words(Measure)),
     **RATIO_KEYS,
+    **FUNNEL_KEYS,
     # Days after the first exposure in which a visitor is retained.
     "from_day": whole(1, 364),
     "to_day": whole(1, 364),
@@ -94,7 +96,9 @@ def _config_description() -> str:
         "the default, or `value` of the goal's events) over that of its `denominator`, "
         "`{goal_type?, measure?, …}` with the keys of events of that type and `count` or `value` as its "
         "measure; or `retained`, the share of visitors with an event on the days `from_day` to `to_day` (by "
-        "default the same) after their first exposure, of those whose days are over. Counts and values take "
+        "default the same) after their first exposure, of those whose days are over; "
+        "or `funnel`, the share of visitors with the events of `steps`, each `{goal_type?, …}` with the keys "
+        "of events of that type, and then one of the goal, in this order. Counts and values take "
         "`cap_percentile`: larger ones of a visitor count as that percentile of all visitors with some."
     )
 
@@ -119,6 +123,8 @@ def tracking_of(goal_type: GoalType, config: Mapping[str, Any]) -> dict[str, Any
         given = {"numerator": "count", **given, "denominator": denominator_of(goal_type, given)}
     if given.get("measure") == "retained" and "from_day" in given:
         given = {"to_day": given["from_day"], **given}
+    if given.get("measure") == "funnel" and isinstance(given.get("steps"), list | tuple):
+        given = {**given, "steps": steps_of(goal_type, given)}
     return {"direction": "increase", **_DEFAULTS[goal_type], **given}
 
 
@@ -135,8 +141,8 @@ def unit_of(goal_type: GoalType, measure: Measure) -> MetricUnit:
     return "number" if measure in {"count", "value", "ratio"} else "share"
 
 
-def uncounted_measures(goals: object) -> Iterator[Problem]:
-    """Refuse measures that the service does not compute, and those that lack a key that events need.
+def missing_event_keys(goals: object) -> Iterator[Problem]:
+    """Refuse measures that lack a key that the service needs to count them from events.
 
     `goals` are still JSON-like, or built. The goals of data frames have columns instead of events.
     """
@@ -149,12 +155,9 @@ def uncounted_measures(goals: object) -> Iterator[Problem]:
         if measure == "retained" and isinstance(config, Mapping) and config.get("from_day") is None:
             message = "is required: the first day after exposure on which a visitor is retained, such as 7"
             yield Problem(f"goals[{index}].config.from_day", message)
-        if isinstance(measure, str) and measure in words(Measure) and measure not in COUNTED_MEASURES:
-            message = (
-                f"{shown(measure)} is measured in data frames (truelift.analyze) only;"
-                f" the service counts {', '.join(map(shown, COUNTED_MEASURES))}"
-            )
-            yield Problem(f"goals[{index}].config.measure", message)
+        if measure == "funnel" and isinstance(config, Mapping) and config.get("steps") is None:
+            message = "is required: the steps before the goal's event, such as [{'event_name': 'cart'}]"
+            yield Problem(f"goals[{index}].config.steps", message)
 
 
 def config_fits_type(goal: Record) -> Iterable[Problem]:
@@ -175,6 +178,7 @@ def _between_keys(goal_type: GoalType, tracking: Mapping[str, Any]) -> Iterator[
     if "cap_percentile" in tracking and goal_type != "revenue" and tracking.get("measure") not in _OF_AMOUNTS:
         yield Problem("cap_percentile", "caps amounts: leave it out, or measure the goal by count or value")
     yield from ratio_problems(goal_type, tracking)
+    yield from funnel_problems(goal_type, tracking)
     yield from page_problems(tracking)
     yield from _retention_problems(tracking)
     low, high = tracking.get("min_cents", 0), tracking.get("max_cents", _LARGEST_CENTS)

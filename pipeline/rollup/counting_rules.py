@@ -30,7 +30,9 @@ FOREVER: Final = 2**62
 OWN_VALUE: Final = "value"
 DAY_US: Final = 86_400_000_000
 # Columns of `goal_rows` in which goals of one rule may differ.
-NOT_OF_RULES: Final = ("experiment", "goal", "is_denominator", "has_denominator", "before_us")
+NOT_OF_RULES: Final = (
+    *("experiment", "goal", "is_denominator", "has_denominator", "step", "last_step", "before_us"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,13 +149,15 @@ def goal_rows(
     event, null for the event's value. `minor_units` are those in 1 of a tracked event's money, or VALUE_UNIT;
     `units_of_cent` are those of a value in a minor unit of the project's currency, null for other measures.
     `trusts_servers_only` holds where a browser's money does not count, and `has_amounts` where the goal's
-    measure sums up amounts. A denominator has the `goal` number of its ratio. Goals with one of the
+    measure sums up amounts. A denominator has the `goal` number of its ratio,
+    and a step that of its funnel. Goals with one of the
     `rule_numbers` differ in NOT_OF_RULES only.
     """
     return pl.DataFrame(
         [
             (
                 *(counted.experiment, counted.place, counted.is_denominator, counted.has_denominator),
+                *(counted.step, counted.last_step),
                 *(*_revenue_rules(counted.goal, rules), pre_period_us(experiments[counted.experiment])),
                 *(*_days_us(counted.goal, rules), rules.trusted_revenue),
                 unit_of_amounts(counted.goal) is not None,
@@ -166,6 +170,8 @@ def goal_rows(
             "goal": pl.UInt8,
             "is_denominator": pl.Boolean,
             "has_denominator": pl.Boolean,
+            "step": pl.UInt8,
+            "last_step": pl.UInt8,
             "is_revenue": pl.Boolean,
             "takes_value": pl.Boolean,
             "value_path": pl.String,

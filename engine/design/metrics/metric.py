@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from engine.design.goals import GOAL_CONFIG, config_fits_type, tracking_of, uncounted_measures
+from engine.design.goals import GOAL_CONFIG, config_fits_type, missing_event_keys, tracking_of
 from engine.design.validation.parsing import fields_of, unknown_fields
 from engine.design.validation.record_fields import ASSIGNED, assigned, writable
 from engine.design.validation.records import Record, RecordRule, problems_in, validate
@@ -77,7 +77,7 @@ def _built(current: Record, fields: Mapping[str, Any], now: datetime) -> Metric:
     problems += problems_in(record, Metric)
     problems += [
         Problem(problem.field.removeprefix("goals[0]."), problem.message)
-        for problem in uncounted_measures([record])
+        for problem in missing_event_keys([record])
     ]
     if problems:
         raise InvalidDesignError(problems)

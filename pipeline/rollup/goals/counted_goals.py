@@ -1,12 +1,13 @@
-"""Goals that events are counted for: those of experiments, and the denominators of their ratios."""
+"""Goals that events are counted for: those of experiments, and the parts of their ratios and funnels."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from engine.design.experiment import Experiment, Goal
 
-# Events that name a goal by its id are of an existing one, so never of this.
+# Events that name a goal by its id are of an existing one, so never of these.
 _UNNAMED = "denominator"
+_STEP = "step"
 _EVENT_KEYS = ("url", "match_type", "selector", "event_name")
 
 
@@ -14,7 +15,8 @@ class CountedGoal(NamedTuple):
     """A goal to count events for, by the positions of its `experiment` and of itself among the goals there.
 
     A denominator is a goal of its own, at the place of its ratio. `has_denominator` marks the ratio, whose
-    own events are the numerator.
+    own events are the numerator. Steps of a funnel are goals of their own, too, at its place: `step` numbers
+    them from 0, up to `last_step`, which is the funnel's own event; both are None for other goals.
     """
 
     experiment: int
@@ -22,10 +24,12 @@ class CountedGoal(NamedTuple):
     goal: Goal
     is_denominator: bool
     has_denominator: bool
+    step: int | None = None
+    last_step: int | None = None
 
 
 def counted_goals(experiments: Sequence[Experiment]) -> list[CountedGoal]:
-    """List the goals of the experiments in order, each followed by its denominator, if it has one."""
+    """List the goals of the experiments in order, each followed by its denominator or the steps before it."""
     return [
         counted
         for number, experiment in enumerate(experiments)
@@ -50,9 +54,28 @@ def denominator_of(goal: Goal) -> Goal | None:
     return Goal(id=identity, name=goal.name, goal_type=one.goal_type, config={**config, **window})
 
 
+def steps_before(goal: Goal) -> list[Goal]:
+    """List the steps before the last one of a funnel as goals; none of other goals."""
+    if goal.measure != "funnel":
+        return []
+    window = {"window": goal.tracking["window"]} if "window" in goal.tracking else {}
+    return [
+        Goal(
+            id=_STEP,
+            name=goal.name,
+            goal_type=step["goal_type"],
+            config={**{key: value for key, value in step.items() if key != "goal_type"}, **window},
+        )
+        for step in goal.tracking["steps"]
+    ]
+
+
 def _counted(number: int, place: int, goal: Goal) -> Iterator[CountedGoal]:
-    denominator = denominator_of(goal)
-    yield CountedGoal(number, place, goal, is_denominator=False, has_denominator=denominator is not None)
+    denominator, steps = denominator_of(goal), steps_before(goal)
+    own = CountedGoal(number, place, goal, is_denominator=False, has_denominator=denominator is not None)
+    yield own._replace(step=len(steps), last_step=len(steps)) if steps else own
+    for step, before in enumerate(steps):
+        yield own._replace(goal=before, step=step, last_step=len(steps))
     if denominator is not None:
         yield CountedGoal(number, place, denominator, is_denominator=True, has_denominator=False)
 

@@ -5,6 +5,7 @@ from typing import Final
 import polars as pl
 
 from pipeline.rollup.counting_rules import LEFT_OUT
+from pipeline.rollup.goals.funnel_steps import keep_in_order
 from pipeline.rollup.goals.goal_money import amount_of_event, count_money
 from pipeline.store.warehouse.visitors import AMOUNTS, DENOMINATORS
 
@@ -38,6 +39,9 @@ def events_of_exposed(
         .filter(since.is_between("from_us", "window_us") | since.is_between(-pl.col("before_us"), -1))
         .with_columns(pl.col("cents").alias("units"))
     ).join(repeated_orders.lazy(), on=["rule", "seq"], how="anti")
+    last_step = goals["last_step"].max()
+    if isinstance(last_step, int):
+        in_time = keep_in_order(in_time, last_step)
     is_counted = ~is_before & ~pl.col("is_denominator")
     events = in_time.select(
         _place(0),

@@ -76,10 +76,37 @@ def test_events_count_within_the_window_of_a_goal(customer: Customer, project: s
     assert [one["mean"] for one in paused[started["goals"][1]["id"]]] == [1.0, 2.0]
 
 
-def test_what_is_not_measured_yet_is_refused(customer: Customer, project: str) -> None:
-    funnel = {**VIEWS, "config": {"event_name": "view", "measure": "funnel"}}
-    refused = customer.post(f"{project}/experiments", {"name": "Funnel", "goals": [funnel]})
-    assert fields_of(error_of(refused, 422, "validation_error")) == ["goals[0].config.measure"]
+def test_a_funnel_counts_visitors_who_did_its_steps_in_order(customer: Customer, project: str) -> None:
+    config = {"event_name": "buy", "measure": "funnel"}
+    goal: dict[str, Any] = {"name": "Funnel", "goal_type": "custom_event", "config": config}
+    refused = customer.post(f"{project}/experiments", {"name": "Funnel", "goals": [goal]})
+    assert fields_of(error_of(refused, 422, "validation_error")) == ["goals[0].config.steps"]
+
+    goal["config"] = {**config, "steps": [{"goal_type": "pageview", "url": "https://a.example/"}]}
+    path = customer.an_experiment(project, goals=[goal])
+    started = customer.post(f"{path}/start").json()["data"]
+    control, treatment = (variant["id"] for variant in started["variants"])
+    funnel = started["goals"][0]["id"]
+    shown = {"type": "exposure", "experiment_id": path.rpartition("/")[2], "attributes": {"country": "US"}}
+    steps = ({"type": "custom_event", "event_name": "buy"}, {"type": "pageview", "url": "https://a.example/"})
+    arms = {"a": control, "b": treatment, "c": treatment}
+    exposures = [
+        event(number, who, **shown, variant_id=arm, timestamp=ago(3))
+        for number, (who, arm) in enumerate(arms.items())
+    ]
+    # The first buys before the page, the second after it, the third without it; the last steps come first.
+    did = [("a", 0, 2), ("b", 0, 1), ("c", 0, 1), ("a", 1, 1), ("b", 1, 2)]
+    done = [event(9 + n, who, **steps[step], timestamp=ago(at)) for n, (who, step, at) in enumerate(did)]
+    body = {"project_id": project.rpartition("/")[2], "batch": [*exposures, *done]}
+    assert customer.post("/sdk/track", body).json()["rejected"] == 0
+    for filters in ({}, {"country": "US"}):
+        variants = customer.get(f"{path}/results", **filters).json()["data"]["variants"][funnel]
+        assert [(one["conversions"], one["mean"]) for one in variants] == [(0, 0.0), (1, 50.0)]
+
+    customer.post(f"{path}/pause")
+    changed = {"id": funnel, "config": {**config, "steps": [{"event_name": "cart"}]}}
+    refused = customer.patch(path, {"goals": [changed]})
+    assert fields_of(error_of(refused, 422, "field_locked")) == ["goals[0].config.steps"]
 
 
 def test_a_ratio_of_two_events(customer: Customer, project: str) -> None:

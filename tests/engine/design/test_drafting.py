@@ -310,17 +310,9 @@ def test_what_is_sent_can_change_later_without_changing_the_experiment() -> None
     assert experiment.targeting_rules["root"]["children"][0]["values"] == ["DE"]
 
 
-@pytest.mark.parametrize("measure", ["funnel"])
-def test_a_measure_that_the_service_does_not_compute_is_refused(measure: str) -> None:
-    goal = {**GOAL, "config": {"event_name": "signup", "measure": measure}}
-    with pytest.raises(InvalidDesignError) as refused:
-        draft({"name": "Test", "goals": [goal]})
-    (problem,) = refused.value.problems
-    assert problem.field == "goals[0].config.measure"
-    assert "truelift.analyze" in problem.message
-
-
-@pytest.mark.parametrize(("measure", "field"), [("ratio", "denominator"), ("retained", "from_day")])
+@pytest.mark.parametrize(
+    ("measure", "field"), [("ratio", "denominator"), ("retained", "from_day"), ("funnel", "steps")]
+)
 def test_a_measure_needs_its_events_or_days(measure: str, field: str) -> None:
     goal = {**GOAL, "config": {"event_name": "signup", "measure": measure}}
     with pytest.raises(InvalidDesignError) as refused:

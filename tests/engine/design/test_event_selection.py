@@ -54,3 +54,41 @@ def test_tracking_fills_in_the_parts_of_a_ratio() -> None:
         "numerator": "count",
         "denominator": {"goal_type": "custom_event", "event_name": "y", "measure": "count"},
     }
+
+
+FUNNEL = {"event_name": "x", "measure": "funnel"}
+CART = {"event_name": "cart"}
+
+
+@pytest.mark.parametrize(
+    ("goal_type", "config", "field"),
+    [
+        ("custom_event", {**FUNNEL, "steps": []}, "config.steps"),
+        ("custom_event", {**FUNNEL, "steps": [{"event_name": f"e{n}"} for n in range(10)]}, "config.steps"),
+        ("custom_event", {**FUNNEL, "steps": CART}, "config.steps"),
+        ("custom_event", {**FUNNEL, "steps": ["cart"]}, "config.steps[0]"),
+        ("custom_event", {**FUNNEL, "steps": [CART, {}]}, "config.steps[1].event_name"),
+        ("custom_event", {**FUNNEL, "steps": [{"goal_type": "revenue"}]}, "config.steps[0].goal_type"),
+        ("custom_event", {**FUNNEL, "steps": [{"goal_type": []}]}, "config.steps[0].goal_type"),
+        ("custom_event", {**FUNNEL, "steps": [{**CART, "measure": "count"}]}, "config.steps[0].measure"),
+        ("custom_event", {**FUNNEL, "steps": [{**PAGES, "url": "x"}]}, "config.steps[0].url"),
+        ("custom_event", {**FUNNEL, "steps": [NET]}, "config.steps[0].value_param"),
+        ("custom_event", {**FUNNEL, "steps": [CART, CART]}, "config.steps[1]"),
+        ("custom_event", {**FUNNEL, "steps": [{"event_name": "x"}]}, "config.steps[0]"),
+        (
+            "pageview",
+            {"url": "/", "measure": "funnel", "steps": [{**PAGES, "match_type": "exact"}]},
+            "config.steps[0]",
+        ),
+        ("custom_event", {"event_name": "x", "steps": [CART]}, "config.steps"),
+        ("custom_event", {**FUNNEL, "steps": [CART], "cap_percentile": 99}, "config.cap_percentile"),
+    ],
+)
+def test_a_funnel_of_another_shape_is_refused(goal_type: str, config: object, field: str) -> None:
+    assert set(problems_of(goal_type, config)) == {field}
+
+
+def test_tracking_fills_in_the_types_of_steps() -> None:
+    config = {**FUNNEL, "steps": [{**CART, "url": None}, PAGES]}
+    tracking = a_goal(goal_type="custom_event", config=config).tracking
+    assert tracking["steps"] == [{"goal_type": "custom_event", **CART}, PAGES]

@@ -198,6 +198,17 @@ def test_browsers_send_the_events_of_denominators_too() -> None:
     assert found["ga4_events"] == [{"event_name": "view_item", "value_param": None}]
 
 
+def test_browsers_send_the_events_of_steps_too() -> None:
+    steps = [
+        {"goal_type": "click", "selector": "#see"},
+        {"goal_type": "ga4_event", "event_name": "view_item"},
+    ]
+    goal = a_goal(config={"event_name": "buy", "measure": "funnel", "steps": steps})
+    found = browser_config(PROJECT, [a_live(goals=(goal,))], sdk_key="pk")
+    assert found["clicks"] == ["#see"]
+    assert found["ga4_events"] == [{"event_name": "view_item", "value_param": None}]
+
+
 def texts_in(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         value = [*value, *value.values()]

@@ -73,7 +73,7 @@ def tally(
         found[visitor] = Person(first, set().union(*by_device.values()), by_device)
     clean = {visitor: person for visitor, person in found.items() if len(person.variants) == 1}
     for goal in experiment.goals:
-        count = _divide if goal.measure == "ratio" else _convert
+        count = {"ratio": _divide, "funnel": _step_by_step}.get(goal.measure, _convert)
         count(_Counting(goal, experiment, project), once, person_of, clean)
     several = [any(len(seen) > 1 for seen in found[one].by_device.values()) for one in found.keys() - clean]
     return Tally(list(clean.values()), sum(several), len(several) - sum(several), bots)
@@ -143,9 +143,36 @@ def _in_period(row: EventRow, experiment: Experiment) -> bool:
 
 
 class _Counting(NamedTuple):
+    """A goal to count; of a funnel, `since` is when each visitor reached the step before, and `done` this."""
+
     goal: Goal
     experiment: Experiment
     project: Project
+    since: dict[tuple[str, bool], int] | None = None
+    done: dict[tuple[str, bool], int] | None = None
+
+
+def _step_by_step(
+    counting: _Counting,
+    once: Iterable[EventRow],
+    person_of: Callable[[EventRow], str],
+    people: dict[str, Person],
+) -> None:
+    """Count each step of a funnel as a goal, by the events since the step before."""
+    goal = counting.goal
+    window = {key: goal.config[key] for key in ("window",) if key in goal.config}
+    since = None
+    for step in goal.tracking["steps"]:
+        config = {key: value for key, value in step.items() if key != "goal_type"}
+        apart = {who: Person(one.first, one.variants, one.by_device) for who, one in people.items()}
+        of_step = replace(
+            goal, id="a step", goal_type=step["goal_type"], is_primary=False, config={**config, **window}
+        )
+        done: dict[tuple[str, bool], int] = {}
+        _convert(counting._replace(goal=of_step, since=since, done=done), once, person_of, apart)
+        since = done
+    config = {key: value for key, value in goal.config.items() if key not in {"measure", "steps"}}
+    _convert(counting._replace(goal=replace(goal, config=config), since=since), once, person_of, people)
 
 
 def _divide(
@@ -182,7 +209,7 @@ def _convert(
     person_of: Callable[[EventRow], str],
     people: dict[str, Person],
 ) -> None:
-    goal, experiment, project = counting
+    goal, experiment, project = counting[:3]
     transactions = set()
     windows = [days for days in (project.attribution_window_days, goal.config.get("window")) if days]
     of_goal = [
@@ -204,10 +231,11 @@ def _convert(
                 continue
             transactions.add(row.transaction_id)
         person = people.get(person_of(row))
-        if person is None:
+        key = person_of(row), person is not None and row.occurred_at < person.first.occurred_at
+        if person is None or not _is_in_order(counting, key, row):
             continue
         if row.occurred_at < person.first.occurred_at:
-            _remember(counting, person, row, cents)
+            _remember(counting, person, row, cents, key[0])
             continue
         if not _is_in_time(goal, windows, (row.occurred_at - person.first.occurred_at) / 86_400_000_000):
             continue
@@ -215,6 +243,7 @@ def _convert(
         person.orders[goal.id].append((moment, -cents if row.is_refund else cents))
         person.amounts[goal.id].append((moment, _amount(counting, row, cents)))
         if not row.is_refund:
+            _reach(counting, key, row)
             person.purchases[goal.id] += 1
             person.converted[goal.id] = min(moment, person.converted.get(goal.id, moment))
 
@@ -226,11 +255,22 @@ def _is_in_time(goal: Goal, windows: list[int], since: float) -> bool:
     return all(since <= days for days in windows)
 
 
-def _remember(counting: _Counting, person: Person, row: EventRow, cents: int) -> None:
+def _is_in_order(counting: _Counting, key: tuple[str, bool], row: EventRow) -> bool:
+    return counting.since is None or counting.since.get(key, row.occurred_at + 1) <= row.occurred_at
+
+
+def _reach(counting: _Counting, key: tuple[str, bool], row: EventRow) -> None:
+    if counting.done is not None:
+        counting.done[key] = min(row.occurred_at, counting.done.get(key, row.occurred_at))
+
+
+def _remember(counting: _Counting, person: Person, row: EventRow, cents: int, key: str) -> None:
     goal, statistics = counting.goal, counting.experiment.statistics
     since = person.first.occurred_at - statistics.pre_period_days * 86_400_000_000
     if not statistics.uses_pre_period or row.occurred_at < since:
         return
+    if not row.is_refund:
+        _reach(counting, (key, True), row)
     if goal.goal_type == "revenue":
         person.before[goal.id] += -cents if row.is_refund else cents
     elif goal.measure != "converted":

@@ -84,6 +84,27 @@ def goals(prefix: str, value_param: str, **of_revenue: Any) -> tuple[Goal, ...]:
             "pageview",
             {"url": "https://shop.example/thanks", "measure": "retained", "from_day": 1, "to_day": 8},
         ),
+        (
+            "ga4_event",
+            {
+                "event_name": "purchase",
+                "value_param": value_param,
+                "measure": "funnel",
+                "window": 5,
+                "steps": [{"goal_type": "pageview", "url": "https://shop.example/thanks"}],
+            },
+        ),
+        (
+            "pageview",
+            {
+                "url": "https://shop.example/thanks",
+                "measure": "funnel",
+                "steps": [
+                    {"goal_type": "custom_event", "event_name": "purchase"},
+                    {"goal_type": "click", "selector": "#buy"},
+                ],
+            },
+        ),
     ]
     return tuple(
         Goal(id=f"{prefix}_{number}", name=str(number), goal_type=kind, config=config, is_primary=number == 0)
@@ -325,7 +346,7 @@ def compare_amounts(observed: Evidence, people: list[Person], experiment: Experi
 
 
 def is_measured(goal: Goal) -> bool:
-    return goal.measure not in {"converted", "retained"}
+    return goal.measure not in {"converted", "retained", "funnel"}
 
 
 def value_of(person: Person, goal: Goal) -> float:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from engine.design.experiment import Goal
-from pipeline.rollup.goals.counted_goals import counted_goals, denominator_of
+from pipeline.rollup.goals.counted_goals import counted_goals, denominator_of, steps_before
 from tests.builders import a_goal, an_experiment
 
 BUY: dict[str, Any] = {"event_name": "buy", "measure": "ratio"}
@@ -49,3 +49,17 @@ def test_conversions_by_id_are_of_a_denominator_of_the_same_events(
 
 def test_other_goals_have_no_denominator() -> None:
     assert denominator_of(a_goal()) is None
+
+
+def test_steps_of_a_funnel_are_goals_at_its_place_and_its_window() -> None:
+    steps = [{"event_name": "cart"}, {"goal_type": "pageview", "url": "/"}]
+    config = {"event_name": "buy", "measure": "funnel", "window": 3, "steps": steps}
+    goal = a_goal(config=config)
+    found = counted_goals([an_experiment(goals=(goal,))])
+    assert [(one.place, one.step, one.last_step) for one in found] == [(0, 2, 2), (0, 0, 2), (0, 1, 2)]
+    assert found[0].goal is goal
+    assert [(one.goal_type, one.tracking["window"]) for one in steps_before(goal)] == [
+        ("custom_event", 3),
+        ("pageview", 3),
+    ]
+    assert goal.id not in {one.id for one in steps_before(goal)}

@@ -22,6 +22,8 @@ GOAL = {
     "from_us": 0,
     "window_us": 100,
     "before_us": 10,
+    "step": None,
+    "last_step": None,
 }
 NUMERATOR = {**GOAL, "match": 0, "rule": 0, "is_denominator": False, "has_denominator": True}
 DENOMINATOR = {**GOAL, "match": 1, "rule": 1, "is_denominator": True, "has_denominator": False}

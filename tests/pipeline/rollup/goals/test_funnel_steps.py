@@ -1,0 +1,73 @@
+"""Order of funnel steps."""
+
+import polars as pl
+import pytest
+
+from pipeline.rollup.goals.funnel_steps import keep_in_order
+
+# Letters are steps, `-` a refund of the last step; the place is the hour, and the exposure is in hour 4.
+EXPOSED_AT = 4
+
+
+def kept(text: str, *, last_step: int = 2) -> list[int]:
+    """List the hours of the events that are kept; hours are apart by spaces, so that some have several."""
+    events = [
+        ("abc".find(mark) if mark != "-" else last_step, hour, mark == "-")
+        for hour, marks in enumerate(text.split(" "))
+        for mark in marks
+    ]
+    frame = pl.DataFrame(
+        events, {"step": pl.UInt8, "occurred_at": pl.Int64, "is_refund": pl.Boolean}, orient="row"
+    ).with_columns(
+        pl.lit(0).alias("experiment"),
+        pl.lit(1).alias("visitor_key"),
+        pl.lit(2).alias("goal"),
+        pl.lit(last_step, pl.UInt8).alias("last_step"),
+        pl.lit(EXPOSED_AT, pl.Int64).alias("first_exposed_at"),
+    )
+    # A longer funnel of another goal must change nothing, nor events of goals that are no funnel.
+    found = keep_in_order(frame.lazy(), last_step=5).collect()
+    assert found.columns == frame.columns
+    plain = frame.with_columns(pl.lit(None, pl.UInt8).alias("step"))
+    assert keep_in_order(plain.lazy(), last_step=5).collect().height == frame.height
+    assert set(found["step"]) <= {last_step}
+    return sorted(found["occurred_at"].to_list())
+
+
+@pytest.mark.parametrize(
+    ("text", "hours"),
+    [
+        ("    a b c c", [6, 7]),
+        # Equal times are in order.
+        ("    cba", [4]),
+        ("    c b a", []),
+        ("    b a c", []),
+        # The second of a step may be the first in order.
+        ("    c b a b c", [8]),
+        ("    a b - c", [6, 7]),
+        # Steps of the pre-period are of a funnel of their own.
+        ("a b   c", []),
+        ("a b c  b c", [2]),
+        (" ", []),
+    ],
+)
+def test_events_of_the_last_step_count_after_all_steps_before(text: str, hours: list[int]) -> None:
+    assert kept(text) == hours
+
+
+def test_a_refund_reaches_no_step() -> None:
+    frame = pl.DataFrame(
+        {
+            "experiment": 0,
+            "visitor_key": 1,
+            "goal": 0,
+            "step": [0, 1],
+            "last_step": 1,
+            "occurred_at": [5, 6],
+            "first_exposed_at": 4,
+            "is_refund": [True, False],
+        }
+    )
+    assert keep_in_order(frame.lazy(), 1).collect().is_empty()
+    bought = frame.with_columns(is_refund=False)
+    assert keep_in_order(bought.lazy(), 1).collect()["step"].to_list() == [1]
