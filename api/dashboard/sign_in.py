@@ -4,9 +4,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.dashboard import sessions
-from api.dashboard.forms import read_form
+from api.dashboard.forms import read_form, read_public_form
 from api.dashboard.page_answers import public, redirect, render, signed_in
-from api.dashboard.sessions import SignedIn, end_session, require_own_site, set_cookie
+from api.dashboard.sessions import SignedIn, end_session, set_cookie
 from api.errors import ApiError
 
 
@@ -21,8 +21,7 @@ async def show_sign_in(request: Request) -> Response:
 @public
 async def sign_in(request: Request) -> Response:
     """Begin a session with the key of the form; the session before, if any, ends."""
-    require_own_site(request)
-    form = await request.form()
+    form = await read_public_form(request)
     wanted = str(form.get("next") or "")
     try:
         secret = await sessions.sign_in(request, str(form.get("key") or "").strip())

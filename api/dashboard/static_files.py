@@ -1,9 +1,9 @@
 """Static files of the dashboard, at addresses that change with their content."""
 
 import hashlib
-import importlib.util
 import subprocess
 import sys
+import threading
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -23,6 +23,7 @@ PACKAGES: Final = {VEGA: "vl-convert-python"} | dict.fromkeys(SWAGGER, "fastapi-
 # In a process of its own: the JavaScript engine takes memory that a service does not give back.
 _BUNDLE: Final = "import sys, vl_convert; sys.stdout.write(vl_convert.javascript_bundle())"
 _BUNDLE_SECONDS: Final = 120
+_reading: Final = threading.Lock()
 
 
 @cache
@@ -54,8 +55,14 @@ async def answer_static(request: Request) -> Response:
     return Response(content, media_type=TYPES[Path(name).suffix], headers=headers)
 
 
-@cache
 def _content_of(name: str) -> bytes | None:
+    # Otherwise many first requests at once would bundle as often.
+    with _reading:
+        return _read(name)
+
+
+@cache
+def _read(name: str) -> bytes | None:
     if name == VEGA:
         return _vega()
     if name in SWAGGER:
@@ -65,9 +72,7 @@ def _content_of(name: str) -> bytes | None:
     return (FOLDER / name).read_bytes()
 
 
-def _vega() -> bytes | None:
-    if importlib.util.find_spec("vl_convert") is None:
-        return None
+def _vega() -> bytes:
     bundle = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-P", "-c", _BUNDLE], capture_output=True, check=True, timeout=_BUNDLE_SECONDS
     )

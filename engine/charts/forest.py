@@ -58,7 +58,15 @@ def chart_improvements(report: Report, goal_id: str | None = None, *, theme: The
         for variant in goal.variants
         if variant.improvement is not None
     ]
-    return _draw(rows, f"{report.experiment.name}: change against the control", theme)
+    # Vega gives a chart without a panel an infinite size, which browsers refuse to draw.
+    unmarked = [
+        {"goal": names[goal.goal.id], "variant": variant.variant_name}
+        for goal in goals
+        for variant in goal.variants
+        if not variant.is_control
+    ]
+    title = f"{report.experiment.name}: change against the control"
+    return _draw(rows, title, theme, unmarked=[] if rows else unmarked)
 
 
 def _panel_names(goals: Sequence[GoalReport]) -> dict[str, str]:
@@ -104,7 +112,9 @@ def _domain(rows: Sequence[dict[str, Any]]) -> list[float]:
     return [low - margin, high + margin]
 
 
-def _draw(rows: list[dict[str, Any]], title: str, theme: Theme) -> "FacetChart":
+def _draw(
+    rows: list[dict[str, Any]], title: str, theme: Theme, *, unmarked: list[dict[str, str]]
+) -> "FacetChart":
     alt = load_altair()
     domain = _domain(rows)
     shown = [one for one in _STATUSES if any(row["status"] == one for row in rows)]
@@ -153,11 +163,11 @@ def _draw(rows: list[dict[str, Any]], title: str, theme: Theme) -> "FacetChart":
     )
     zero = alt.Chart().mark_rule(strokeDash=[4, 3], strokeWidth=1).encode(x=alt.datum(0))
     chart: FacetChart = (
-        alt.layer(bars, dots, zero, numbers, data=alt.Data(values=drawn))
+        alt.layer(bars, dots, zero, numbers, data=alt.Data(values=drawn + unmarked))
         .properties(width=_WIDTH, height=alt.Step(_ROW_HEIGHT))
         .facet(
             facet=alt.Facet(
-                "goal:N", title=None, sort=list(dict.fromkeys(row["goal"] for row in rows))
+                "goal:N", title=None, sort=list(dict.fromkeys(row["goal"] for row in drawn + unmarked))
             ).header(labelAnchor="start", labelOrient="top"),
             columns=1,
             title=heading,

@@ -67,20 +67,22 @@ def chart_rates(report: Report, goal_id: str | None = None, *, theme: Theme = "l
     title = f"revenue per visitor so far, {currency}" if is_revenue else "conversion rate so far"
     names = [variant.variant_name for variant in goal.variants]
     rows = list(_cumulative(goal))
-    # Vega takes an axis without data for one that is not of time, which has no days.
-    ticks = {"tickCount": {"interval": "day", "step": _days_a_tick(len(goal.days))}} if rows else {}
+    # Of axes without data, Vega knows neither their ends nor that one is of time.
+    day = alt.X("day:T", title=None)
+    value = alt.Y("value:Q", title=title)
+    if rows:
+        ticks = {"interval": "day", "step": _days_a_tick(len(goal.days))}
+        day = day.axis(format="%-d %b", grid=False, tickCount=ticks)
+        value = value.scale(zero=False)
+    else:
+        day = day.axis(None).scale(domain=[0, 1])
+        value = value.scale(domain=[0, 1])
     chart: Chart = (
         alt.Chart(alt.Data(values=rows), title=f"{goal.goal.name}: {title}", width=_WIDTH)
         .mark_line(point={"size": 45, "filled": True, "opacity": 1})
         .encode(
-            x=alt.X("day:T", title=None).axis(
-                format="%-d %b",
-                grid=False,
-                **ticks,
-            ),
-            y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=False)).axis(
-                format=f",.{minor_unit_digits(currency)}f" if is_revenue else ".2~%", tickCount=6
-            ),
+            x=day,
+            y=value.axis(format=f",.{minor_unit_digits(currency)}f" if is_revenue else ".2~%", tickCount=6),
             color=_by_variant(alt.Color, names, SERIES),
             shape=_by_variant(alt.Shape, names, SHAPES),
             strokeDash=_by_variant(alt.StrokeDash, names, _DASHES),

@@ -20,9 +20,10 @@ const draw = async (figure) => {
   figure.replaceChildren(box);
 };
 
-const drawAll = () => {
+// One after the other: Vega is not made for drawing several at once.
+const drawAll = async () => {
   for (const figure of document.querySelectorAll("[data-chart]")) {
-    draw(figure).catch((error) => {
+    await draw(figure).catch((error) => {
       console.error(String(error));
       const note = document.createElement("p");
       note.textContent = "This chart could not be drawn. The table has the same numbers.";
@@ -31,5 +32,5 @@ const drawAll = () => {
   }
 };
 
-dark.addEventListener("change", drawAll);
-drawAll();
+let drawn = drawAll();
+dark.addEventListener("change", () => { drawn = drawn.then(drawAll); });

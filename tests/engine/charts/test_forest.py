@@ -99,8 +99,12 @@ def test_pictures_are_as_they_were_reviewed(theme: Theme) -> None:
 def test_an_empty_report_says_that_nothing_can_be_compared() -> None:
     report = analyze(an_experiment(), observed([0, 0], [0, 0]), now=NOW)
     chart = chart_improvements(report)
-    assert rows_of(chart) == []
-    assert "no variant can be compared yet" in chart_svg(chart)
+    assert [row.get("improvement") for row in rows_of(chart)] == [None]
+    picture = chart_svg(chart)
+    assert "no variant can be compared yet" in picture
+    # A panel with the variant's name and no mark: without one, its size would be infinite.
+    assert "Treatment" in picture
+    assert "e+308" not in picture
 
 
 def test_a_theme_that_does_not_exist_is_named() -> None:
