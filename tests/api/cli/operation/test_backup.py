@@ -1,5 +1,6 @@
 """Commands `backup` and `restore`: with the service as without it."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -19,7 +20,23 @@ def data_dir(run: Run, tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-def test_the_service_writes_the_backup_and_goes_on(run: Run, data_dir: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def take_new_catalog(
+    monkeypatch: pytest.MonkeyPatch, new_catalog_url: Callable[[], str | None]
+) -> Callable[[], None]:
+    """Return a function that sets the URL of another empty catalog, where one is on a server."""
+
+    def take() -> None:
+        url = new_catalog_url()
+        if url is not None:
+            monkeypatch.setenv("TRUELIFT_CATALOG_URL", url)
+
+    return take
+
+
+def test_the_service_writes_the_backup_and_goes_on(
+    run: Run, data_dir: Path, tmp_path: Path, take_new_catalog: Callable[[], None]
+) -> None:
     with served_by_another_process(data_dir) as service:
         written = run("backup", tmp_path / "there", "--data-dir", data_dir, "--with-snapshots", "--json")
         assert (written.status, written.json["has_secrets_key"]) == (0, True)
@@ -28,6 +45,7 @@ def test_the_service_writes_the_backup_and_goes_on(run: Run, data_dir: Path, tmp
         assert service.poll() is None
     here = run("backup", tmp_path / "here", "--data-dir", data_dir, "--json")
     assert here.json["last_seq"] == written.json["last_seq"] > 0
+    take_new_catalog()
     restored = run("restore", tmp_path / "there", "--data-dir", tmp_path / "restored")
     assert (restored.status, "Restored into" in restored.out) == (0, True)
     assert run("check", "--data-dir", tmp_path / "restored").status == 0
