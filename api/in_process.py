@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import anyio
 from starlette.requests import Request
-from starlette.types import Message
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
 
 # What an operation's request takes over from the request that it serves.
 SHARED: Final = ("type", "asgi", "http_version", "scheme", "client", "server", "root_path")
@@ -39,13 +40,7 @@ class OperationAnswer:
 
 async def send_in_process(request: OperationRequest, served: Request) -> OperationAnswer:
     """Send a request to the app that serves `served`, through its middleware but not the network."""
-    scope = {name: served.scope[name] for name in SHARED if name in served.scope} | {
-        "method": request.method,
-        "path": request.path,
-        "raw_path": request.path.encode(),
-        "query_string": request.query,
-        "headers": request.headers,
-    }
+    scope = scope_of(request, served)
     unread = [request.body]
     status = 500
     body = bytearray()
@@ -68,3 +63,28 @@ async def send_in_process(request: OperationRequest, served: Request) -> Operati
 
     await served.app(scope, receive, send)
     return OperationAnswer(status, bytes(body))
+
+
+def scope_of(request: OperationRequest, served: Request) -> Scope:
+    """Return the ASGI scope of an operation's request, beside the request that it serves."""
+    return {name: served.scope[name] for name in SHARED if name in served.scope} | {
+        "method": request.method,
+        "path": request.path,
+        "raw_path": request.path.encode(),
+        "query_string": request.query,
+        "headers": request.headers,
+    }
+
+
+class PassedOnResponse(Response):
+    """The answer of an operation as it is sent, for files that are too large to hold."""
+
+    def __init__(self, request: OperationRequest, served: Request) -> None:
+        """Take the operation's request, and the request whose answer it becomes."""
+        super().__init__()
+        self._request = request
+        self._served = served
+
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        """Send what the operation sends."""
+        await self._served.app(scope_of(self._request, self._served), receive, send)

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from api.dashboard.filter_form import asked_filters, filters_of
 from api.dashboard.forms import read_form
-from api.dashboard.operations import ask, content_of, read
+from api.dashboard.operations import ask, content_of, pass_on, read
 from api.dashboard.page_answers import redirect, render, signed_in
 from api.dashboard.page_errors import PageError
 from api.dashboard.sessions import SignedIn
@@ -32,6 +32,7 @@ STEPS: Final[dict[str, tuple[frozenset[str], str]]] = {
 }
 # Statuses in which the API takes changes of settings; after the start it takes some of them.
 EDITABLE: Final = frozenset({"draft", "scheduled", "paused"})
+EXPORTS: Final = frozenset({"csv", "parquet"})
 _WITHOUT_RESULTS: Final = frozenset({"draft", "scheduled"})
 
 
@@ -64,6 +65,18 @@ async def show_experiment(request: Request, session: SignedIn) -> Response:
         asked=asked,
         query=urlencode(asked),
     )
+
+
+@signed_in
+async def export_visitors(request: Request, session: SignedIn) -> Response:
+    """Answer with the counted visitors as a file; the same key and filters as the results."""
+    asked = asked_filters(request)
+    form = asked.pop("format", "csv")
+    # Errors are said on a page, which a file could not do.
+    await read(request, session, f"{address_of(request)}/results/summary", asked)
+    if form not in EXPORTS:
+        raise PageError(404, "There is no such file.")
+    return pass_on(request, session, f"{address_of(request)}/results/export", {**asked, "format": form})
 
 
 @signed_in

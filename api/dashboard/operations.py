@@ -6,10 +6,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from api.dashboard.page_errors import NotSignedInError, PageError
 from api.dashboard.sessions import SignedIn
-from api.in_process import OperationAnswer, OperationRequest, send_in_process
+from api.in_process import OperationAnswer, OperationRequest, PassedOnResponse, send_in_process
 
 API = "/api/v1"
 
@@ -25,21 +26,9 @@ async def ask(  # noqa: PLR0913 - the parts of a request
     idempotency_key: str | None = None,
 ) -> OperationAnswer:
     """Send a request to the API; `path` comes after its prefix, with ids quoted."""
-    headers = [
-        (b"authorization", f"Bearer {session.api_token}".encode()),
-        (b"host", request.headers.get("host", "localhost").encode("latin-1")),
-    ]
-    if body is not None:
-        headers.append((b"content-type", b"application/json"))
+    sent = _request_of(request, session, path, method=method, query=query, body=body)
     if idempotency_key:
-        headers.append((b"idempotency-key", idempotency_key.encode()))
-    sent = OperationRequest(
-        method=method,
-        path=API + path,
-        query=urlencode({name: value for name, value in (query or {}).items() if value is not None}).encode(),
-        headers=headers,
-        body=b"" if body is None else json.dumps(body).encode(),
-    )
+        sent.headers.append((b"idempotency-key", idempotency_key.encode()))
     return await send_in_process(sent, request)
 
 
@@ -68,3 +57,32 @@ def sentence_of(content: Mapping[str, Any]) -> str:
         f"{detail.get('field')}: {detail.get('message')}" for detail in details if isinstance(detail, dict)
     ]
     return "; ".join(parts) or str(error.get("message", "The request failed."))
+
+
+def pass_on(request: Request, session: SignedIn, path: str, query: Mapping[str, Any]) -> Response:
+    """Answer with the file that an operation answers with."""
+    return PassedOnResponse(_request_of(request, session, path, query=query), request)
+
+
+def _request_of(  # noqa: PLR0913 - the parts of a request
+    request: Request,
+    session: SignedIn,
+    path: str,
+    *,
+    method: str = "GET",
+    query: Mapping[str, Any] | None = None,
+    body: Mapping[str, Any] | None = None,
+) -> OperationRequest:
+    headers = [
+        (b"authorization", f"Bearer {session.api_token}".encode()),
+        (b"host", request.headers.get("host", "localhost").encode("latin-1")),
+    ]
+    if body is not None:
+        headers.append((b"content-type", b"application/json"))
+    return OperationRequest(
+        method=method,
+        path=API + path,
+        query=urlencode({name: value for name, value in (query or {}).items() if value is not None}).encode(),
+        headers=headers,
+        body=b"" if body is None else json.dumps(body).encode(),
+    )

@@ -1,5 +1,6 @@
 """Pages: templates, the headers of every page, and errors in plain words."""
 
+import json
 import logging
 from collections.abc import Awaitable, Callable
 from functools import wraps
@@ -8,14 +9,14 @@ from typing import Final
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from api.dashboard import formats
 from api.dashboard.page_errors import NotSignedInError, PageError
 from api.dashboard.sessions import FORM_FIELD, SignedIn, find_session
 from api.dashboard.static_files import address_of
-from api.errors import ERROR_CODES, ApiError
+from api.errors import ANSWERED, answer_to
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +30,14 @@ HEADERS: Final = {
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-TITLES: Final = {403: "Not allowed", 404: "Not found", 409: "Not possible now", 422: "Not valid"}
+TITLES: Final = {
+    403: "Not allowed",
+    404: "Not found",
+    409: "Not possible now",
+    422: "Not valid",
+    429: "Too many requests",
+    503: "Not possible now",
+}
 
 Page = Callable[[Request, SignedIn], Awaitable[Response]]
 Handler = Callable[[Request], Awaitable[Response]]
@@ -56,6 +64,7 @@ def render(
 def signed_in(page: Page) -> Handler:
     """Serve a page to signed-in browsers; others are led to the sign-in, and back."""
 
+    @public
     @wraps(page)
     async def serve(request: Request) -> Response:
         session = await find_session(request)
@@ -80,8 +89,19 @@ def public(page: Handler) -> Handler:
             return await page(request)
         except PageError as error:
             return error_page(request, error.status, error.message)
-        except ApiError as error:
-            return error_page(request, ERROR_CODES[error.code].status, error.message)
+        except ANSWERED as error:
+            refused = answer_to(request, error)
+            message = json.loads(bytes(refused.body))["error"]["message"]
+            return error_page(request, refused.status_code, message)
+        except ClientDisconnect:
+            raise
+        except Exception:
+            # A browser shows a page, and the log has the reason.
+            request_id = request.state.request_id
+            logger.exception("page %s failed, request %s", request.url.path, request_id)
+            return error_page(
+                request, 500, f"Something went wrong on our side. Quote the request {request_id}."
+            )
 
     return serve
 

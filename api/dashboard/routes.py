@@ -7,7 +7,7 @@ from starlette.routing import Route
 from api.dashboard.account import confirm_revocation, create_key, revoke_key, show_account
 from api.dashboard.charts import answer_chart
 from api.dashboard.drafts.draft_pages import send_draft, send_new_draft, show_draft, show_new_draft
-from api.dashboard.experiments import confirm_step, show_experiment, take_step
+from api.dashboard.experiments import confirm_step, export_visitors, show_experiment, take_step
 from api.dashboard.programme import show_programme
 from api.dashboard.project_setup import (
     answer_state,
@@ -43,7 +43,8 @@ ROUTES: Final = (
     Route(_EXPERIMENT, show_experiment),
     Route(_EXPERIMENT + "/edit", show_draft),
     Route(_EXPERIMENT + "/edit", send_draft, methods=["POST"]),
-    Route(_EXPERIMENT + "/charts/{chart}/{theme}.json", answer_chart),
+    Route(_EXPERIMENT + "/charts/{chart}/{theme}.{form}", answer_chart),
+    Route(_EXPERIMENT + "/export", export_visitors),
     Route(_EXPERIMENT + "/{step}", confirm_step),
     Route(_EXPERIMENT + "/{step}", take_step, methods=["POST"]),
     Route("/docs", show_reference),

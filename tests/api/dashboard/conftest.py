@@ -20,10 +20,10 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
         yield client
 
 
-@pytest.fixture(scope="module")
-def customer(service: TestClient, request: pytest.FixtureRequest) -> Customer:
-    """An account of each module, as requests are counted by account."""
-    return a_customer_of(service, request.node.path.stem)
+@pytest.fixture
+def customer(service: TestClient) -> Customer:
+    """An account of each test, as an account has so many projects and requests."""
+    return a_customer_of(service)
 
 
 @pytest.fixture

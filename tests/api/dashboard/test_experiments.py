@@ -174,3 +174,34 @@ def test_a_wrong_filter_is_an_error_in_words(query: str, experiment: str, browse
 
 def test_an_unknown_step_is_no_page(experiment: str, browser: TestClient) -> None:
     assert browser.get(f"{experiment}/explode").status_code == 404
+
+
+def test_visitors_and_charts_are_exported(
+    customer: Customer, experiment: str, browser: TestClient, sign_in: SignIn
+) -> None:
+    send_visitors(customer, experiment, {0: (30, 10), 1: (30, 12)})
+    page = browser.get(experiment).text
+    exported = browser.get(f"{experiment}/export?format=csv")
+    assert f'href="{experiment}/export?format=csv"' in page
+    assert len(exported.text.splitlines()) == 61
+    assert exported.headers["content-disposition"].startswith("attachment")
+    assert browser.get(f"{experiment}/export?format=parquet").content[:4] == b"PAR1"
+    for form, start in {"png": b"\x89PNG", "svg": b"<svg"}.items():
+        address = f"{experiment}/charts/improvements/light.{form}"
+        assert address in page
+        assert browser.get(address).content.startswith(start)
+    assert browser.get(f"{experiment}/charts/improvements/light.exe").status_code == 404
+    assert browser.get(f"{experiment}/export?format=exe").status_code == 404
+    assert browser.get(f"{experiment}/export?device_type=nonsense").status_code == 422
+    reader = sign_in(customer.with_key("experiments:read").token)
+    assert reader.get(f"{experiment}/export?format=csv").status_code == 403
+
+
+def test_intervals_that_hold_at_every_look_have_a_column(
+    customer: Customer, experiment: str, browser: TestClient
+) -> None:
+    assert "Valid at every look" not in browser.get(experiment).text
+    send_visitors(customer, experiment, {0: (200, 30), 1: (200, 40)})
+    page = browser.get(experiment).text
+    assert "Valid at every look" in page
+    assert 'colspan="8"' in page

@@ -3,6 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
+from pipeline.store.catalog.errors import CatalogBusyError
 from pipeline.store.catalog.keys import SCOPES
 from tests.api.customers import Customer, a_customer_of
 from tests.api.dashboard.conftest import SignIn, form_token
@@ -19,8 +20,10 @@ PAGES = {
     "{experiment}": {"experiments:read", "results:read"},
     "{experiment}/edit": {"experiments:read"},
     "{experiment}/charts/improvements/dark.json": {"results:read"},
+    "{experiment}/export": {"results:read"},
     "{experiment}/pause": {"experiments:read"},
 }
+FILES = {"{experiment}/export"}
 ENCODED = {"Content-Type": "application/x-www-form-urlencoded"}
 HOSTILE = """<script>alert(1)</script>"'&{{7*7}}</title>"""
 
@@ -65,7 +68,7 @@ def test_a_restricted_key_lists_its_projects_alone(customer: Customer, project: 
     assert other not in page.text
 
 
-@pytest.mark.parametrize("page", [*PAGES, "/sign-in", "/projects/none"])
+@pytest.mark.parametrize("page", [*sorted(PAGES.keys() - FILES), "/sign-in", "/projects/none"])
 def test_pages_load_nothing_from_elsewhere_and_are_kept_nowhere(
     page: str, project: str, experiment: str, browser: TestClient
 ) -> None:
@@ -136,3 +139,21 @@ def test_a_form_of_any_size_or_kind_is_refused_in_words(experiment: str, browser
     )
     assert [one.status_code for one in (large, many, parts, elsewhere)] == [413, 422, 415, 403]
     assert all("<h1>" in one.text for one in (large, many, parts, elsewhere))
+
+
+def test_what_fails_by_mistake_or_for_a_while_is_a_page(
+    service: TestClient, browser: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services = service.app.state.services  # type: ignore[attr-defined] # typed as any ASGI app
+    for error, status in ((RuntimeError("a secret"), 500), (CatalogBusyError("busy for a moment"), 503)):
+
+        def fail(*_: object, raised: Exception = error, **__: object) -> None:
+            raise raised
+
+        with monkeypatch.context() as patched:
+            patched.setattr(type(services.catalog.sessions), "find", fail)
+            answer = browser.get("/")
+        assert answer.status_code == status
+        assert "<h1>" in answer.text
+        assert "a secret" not in answer.text
+    assert browser.get("/").status_code == 200
