@@ -84,7 +84,6 @@ TESTED_BY = {
     "api/dashboard/drafts/field_problems.py": "tests/api/dashboard/drafts/test_draft_pages.py",
     "api/dashboard/drafts/form_fields.py": "tests/api/dashboard/drafts/test_draft_pages.py",
     "api/dashboard/drafts/draft_sample.py": "tests/api/dashboard/drafts/test_draft_pages.py",
-    "api/dashboard/forms.py": "tests/api/dashboard/test_page_answers.py",
     "api/dashboard/operations.py": "tests/api/dashboard/test_page_answers.py",
     "api/dashboard/page_errors.py": "tests/api/dashboard/test_page_answers.py",
     "api/dashboard/routes.py": "tests/api/dashboard/test_page_answers.py",
