@@ -128,7 +128,8 @@ def _redirects_to_addresses(experiment: Record) -> Iterator[Problem]:
     for i, variant in enumerate(experiment.get("variants", ())):
         for j, change in enumerate(map(as_mapping, as_mapping(variant).get("changes", ()))):
             target = change.get("value", "")
-            is_path = target.startswith("/") and not target.startswith("//")
+            # Browsers read a backslash as a slash: two of them begin a host.
+            is_path = target.startswith("/") and not target.startswith(("//", "/\\"))
             if change["action"] == "replace" and not is_path and not is_web_address(target):
                 message = "must be an absolute http or https address, or a path, for a redirect to go to"
                 yield Problem(f"variants[{i}].changes[{j}].value", message)

@@ -1,6 +1,6 @@
 // Changes of elements: made as soon as the elements appear, made again a few times, and undone.
 
-import { addStyles } from "./stylesheet.js";
+import { addStyles, keepStyles, sheets } from "./stylesheet.js";
 import { nodesOf } from "./trusted.js";
 
 /** @typedef {import("./config.js").Change} Change */
@@ -227,6 +227,7 @@ const repair = () => {
 
 const observer = new MutationObserver((records) => {
   const added = records.flatMap(({ addedNodes }) => [...addedNodes]);
+  keepStyles();
   repair();
   applyWithin(
     /** @type {Element[]} */ (added.filter((node) => node instanceof Element && node.isConnected)),
@@ -245,7 +246,7 @@ const observe = () => {
         : [],
   );
   observer.disconnect();
-  if (active.size || awaited.size)
+  if (active.size || awaited.size || sheets.size)
     observer.observe(document, {
       childList: true,
       subtree: true,

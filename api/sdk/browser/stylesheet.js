@@ -2,6 +2,16 @@
 
 /** @typedef {import("./config.js").Change} Change */
 
+/** @type {Set<CSSStyleSheet>} */
+export const sheets = new Set();
+
+/** Add our sheets that the page lacks: one that assigns a list of its own drops them. */
+export const keepStyles = () => {
+  const theirs = document.adoptedStyleSheets;
+  const lost = [...sheets].filter((sheet) => !theirs.includes(sheet));
+  if (lost.length) document.adoptedStyleSheets = [...theirs, ...lost];
+};
+
 /**
  * Add rules to the page.
  *
@@ -13,7 +23,8 @@
 export const addStyles = (css, changes, onError) => {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(css);
-  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+  sheets.add(sheet);
+  keepStyles();
   for (const change of changes) {
     try {
       const declarations = change.action === "remove" ? "display:none" : change.value;
@@ -26,6 +37,7 @@ export const addStyles = (css, changes, onError) => {
     }
   }
   return () => {
+    sheets.delete(sheet);
     document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== sheet);
   };
 };

@@ -200,7 +200,9 @@ def test_a_url_rule_is_a_pattern_of_its_match_type() -> None:
         UrlRule(type="include", match_type="exact", value="shop.example")
 
 
-@pytest.mark.parametrize("target", ["javascript:alert(1)", "//evil.example", "", "data:text/html,x"])
+@pytest.mark.parametrize(
+    "target", ["javascript:alert(1)", "//evil.example", "/\\evil.example", "", "data:text/html,x"]
+)
 def test_a_redirect_goes_to_an_address(target: str) -> None:
     control, _ = variants_of((1, 1))
     change = Change(id="chg_1", selector="body", action="replace", value=target)

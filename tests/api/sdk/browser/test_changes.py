@@ -223,3 +223,15 @@ def test_custom_code_belongs_to_every_variant_but_the_control(site: Site, page: 
     open_page(site, page, custom_css="h1 { color: rgb(0, 128, 0) }", custom_js="exp_000001.js?v=1")
     wait_until(lambda: page.evaluate("window.ran") == 1)
     assert state(page)["color"] == "rgb(0, 128, 0)"
+
+
+def test_style_outlives_a_page_that_assigns_its_own_sheets(site: Site, page: Page) -> None:
+    open_page(site, page, a_change("modify_style", "color: rgb(0, 128, 0)"))
+    page.evaluate(
+        """() => {
+          document.adoptedStyleSheets = [new CSSStyleSheet()];
+          document.querySelector("main").append("rendered");
+        }"""
+    )
+    wait_until(lambda: state(page)["color"] == "rgb(0, 128, 0)")
+    assert page.evaluate("document.adoptedStyleSheets.length") == 2
