@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from engine.calibration.methods import METHODS as CALIBRATION_METHODS
     from engine.calibration.trials import Setting
     from engine.charts.forest import chart_improvements
+    from engine.charts.lift_over_time import chart_lift
     from engine.charts.report import chart_rates, chart_weights, draw_in_notebooks
     from engine.charts.segments import chart_segment_report
     from engine.design.analysis_settings import Statistics
@@ -102,6 +103,7 @@ __all__ = [
     "analyze_segments",
     "calibrate",
     "chart_improvements",
+    "chart_lift",
     "chart_rates",
     "chart_segment_report",
     "chart_weights",
@@ -158,6 +160,7 @@ _SOURCES = {
     "analyze_segments": ("engine.frames.segments", "analyze_frame_segments"),
     "calibrate": ("engine.calibration.error_rates", "calibrate"),
     "chart_improvements": ("engine.charts.forest", "chart_improvements"),
+    "chart_lift": ("engine.charts.lift_over_time", "chart_lift"),
     "chart_rates": ("engine.charts.report", "chart_rates"),
     "chart_segment_report": ("engine.charts.segments", "chart_segment_report"),
     "chart_weights": ("engine.charts.report", "chart_weights"),

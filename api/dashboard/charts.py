@@ -24,12 +24,14 @@ from api.schemas.segment_filters import ResultsQuery
 from api.services import Services
 from engine.analysis.results.report import Report
 from engine.charts.forest import chart_improvements
+from engine.charts.lift_over_time import chart_lift
 from engine.charts.report import chart_rates
 from engine.charts.themes import Theme
 from pipeline.clock import utc_now
 
 CHARTS: Final[Mapping[str, Callable[..., Any]]] = {
     "improvements": chart_improvements,
+    "lift": chart_lift,
     "rates": chart_rates,
 }
 THEMES: Final[Mapping[str, Theme]] = {"light": "light", "dark": "dark"}

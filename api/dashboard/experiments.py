@@ -61,6 +61,7 @@ async def show_experiment(request: Request, session: SignedIn) -> Response:
         checks=_checks_by_status(results),
         has_days=_has_days(experiment),
         has_changes=_has_changes(results),
+        has_lift=_has_lift(experiment, results),
         filters=filters_of(results["available_segments"], asked) if results else [],
         asked=asked,
         query=urlencode(asked),
@@ -116,7 +117,19 @@ def _checks_by_status(results: dict[str, Any] | None) -> dict[str, list[dict[str
 def _has_days(experiment: dict[str, Any]) -> bool:
     """Return whether the days of the primary goal are kept, so that they can be drawn."""
     primary = next((goal for goal in experiment["goals"] if goal["is_primary"]), None)
-    return primary is not None and primary["config"].get("measure", "converted") == "converted"
+    return primary is not None and primary["config"].get("measure", "converted") in {"converted", "funnel"}
+
+
+def _has_lift(experiment: dict[str, Any], results: dict[str, Any] | None) -> bool:
+    """Return whether the lift of the primary goal is known by day (see `lift_by_day`)."""
+    if results is None or results["estimand"] is not None or not _has_days(experiment):
+        return False
+    primary = next(goal for goal in experiment["goals"] if goal["is_primary"])
+    has_prior = (
+        experiment["analysis_method"] == "bayesian"
+        and experiment["statistics"].get("prior", "flat") != "flat"
+    )
+    return primary["goal_type"] != "revenue" and not has_prior
 
 
 def _has_changes(results: dict[str, Any] | None) -> bool:

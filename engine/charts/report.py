@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "chart_rates",
     "chart_weights",
+    "day_axis",
     "draw_in_notebooks",
     "goal_of",
 ]
@@ -71,8 +72,7 @@ def chart_rates(report: Report, goal_id: str | None = None, *, theme: Theme = "l
     day = alt.X("day:T", title=None)
     value = alt.Y("value:Q", title=title)
     if rows:
-        ticks = {"interval": "day", "step": _days_a_tick(len(goal.days))}
-        day = day.axis(format="%-d %b", grid=False, tickCount=ticks)
+        day = day_axis(len(goal.days))
         value = value.scale(zero=False)
     else:
         day = day.axis(None).scale(domain=[0, 1])
@@ -130,9 +130,10 @@ def _by_variant(channel: Any, names: list[str], values: Sequence[Any]) -> Any:  
     return channel("variant:N", title=None).scale(**scale).legend(symbolLimit=0)
 
 
-def _days_a_tick(days: int) -> int:
-    """Return the days between two labels, so that labels do not overlap."""
-    return max(1, -(-days // 10))
+def day_axis(days: int) -> Any:  # noqa: ANN401  # of Altair
+    """Return the axis of so many days, with few enough labels that they do not overlap."""
+    ticks = {"interval": "day", "step": max(1, -(-days // 10))}
+    return load_altair().X("day:T", title=None).axis(format="%-d %b", grid=False, tickCount=ticks)
 
 
 def _cumulative(goal: GoalReport) -> Iterator[dict[str, Any]]:

@@ -13,6 +13,7 @@ def report_plan(data: AnalysisData) -> PlanReport:
     return PlanReport(
         source=sample.source,
         required_visitors=sample.required_visitors,
+        tuned_to=float(sample.tuned_to if sample.recorded is None else sample.recorded.visitors),
         collected_visitors=sample.collected,
         progress=sample.progress,
         is_reached=sample.is_reached,

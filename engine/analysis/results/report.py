@@ -203,14 +203,16 @@ class PlanReport:
     """The plan that an experiment is judged by, for all goals. Effects are relative lifts, shares.
 
     `required_visitors` are of all variants together, None where no number of visitors is enough; `source` is
-    a given sample, blinded re-estimation, the last running day, or data that are complete. `progress` is the
-    share of them that is in, `days_left` the days to go at the pace so far. `detectable_effect` is found
-    with 80% power by the plan, `reached_at` the time of its recorded look. `detectable_harm` is, by goal id,
-    the loss beyond a guardrail's margin that is found by the plan.
+    a given sample, blinded re-estimation, the last running day, or data that are complete. At `tuned_to`
+    visitors the intervals that are valid at every look are tightest. `progress` is the share of the required
+    visitors that is in, `days_left` the days to go at the pace so far. `detectable_effect` is found with
+    80% power by the plan, `reached_at` the time of its recorded look. `detectable_harm` is, by goal id, the
+    loss beyond a guardrail's margin that is found by the plan.
     """
 
     source: PlanSource
     required_visitors: int | None
+    tuned_to: float
     collected_visitors: int
     progress: float | None
     is_reached: bool

@@ -72,7 +72,7 @@ def test_a_draft_is_started_fed_and_judged(site: Site) -> None:
     # Twice as many visitors in one of two equal variants.
     assert page.inner_text(".decision .label").casefold() == "fix the data"
     assert page.inner_text("tbody tr:nth-child(2) td") == "400"
-    for chart in ("improvements", "rates"):
+    for chart in ("improvements", "lift", "rates"):
         page.wait_for_selector(f"[data-chart$='{chart}'] svg")
     assert site.errors == []
     page.click("button:text('Sign out')")

@@ -107,8 +107,9 @@ def test_a_goal_whose_days_are_not_kept_has_no_chart_of_them(
     )
     page = browser.get(path).text
     assert "charts/improvements" in page
-    assert "charts/rates" not in page
-    assert browser.get(f"{path}/charts/rates/light.json").status_code == 404
+    for chart in ("lift", "rates"):
+        assert f"charts/{chart}" not in page
+        assert browser.get(f"{path}/charts/{chart}/light.json").status_code == 404
     assert browser.get(f"{path}/charts/improvements/light.json").status_code == 200
 
 
