@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.dashboard.drafts.field_problems import ABOVE, problems_by_field
-from api.dashboard.forms import read_form
+from api.dashboard.forms import read_form, submission_key
 from api.dashboard.operations import ask, content_of, read
 from api.dashboard.page_answers import redirect, render, signed_in
 from api.dashboard.page_errors import NotSignedInError, PageError
@@ -34,7 +34,14 @@ async def create_key(request: Request, session: SignedIn) -> Response:
         "scopes": [str(scope) for scope in form.getlist("scopes")],
         "project_ids": [str(project) for project in form.getlist("project_ids")],
     }
-    answer = await ask(request, session, "/account/api_keys", method="POST", body=body)
+    answer = await ask(
+        request,
+        session,
+        "/account/api_keys",
+        method="POST",
+        body=body,
+        idempotency_key=submission_key(form),
+    )
     if answer.status == 401:
         raise NotSignedInError
     if answer.status == 201:

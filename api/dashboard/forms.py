@@ -1,7 +1,8 @@
 """Forms that browsers send: from a page of the dashboard, and no larger than a request of the API."""
 
+import hashlib
 from typing import Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
@@ -11,6 +12,8 @@ from api.dashboard.page_errors import PageError
 from api.dashboard.sessions import SignedIn, require_form_token, require_own_site
 from api.errors import ApiError
 
+# Hidden field: a number of the form shown, so that sending it twice does its work once.
+SUBMISSION: Final = "submission"
 ENCODED = "application/x-www-form-urlencoded"
 # Of a stranger's form: nobody is signed in yet.
 PUBLIC_BYTES: Final = 64 * 1024
@@ -28,6 +31,17 @@ async def read_form(request: Request, session: SignedIn) -> FormData:
 async def read_public_form(request: Request) -> FormData:
     """Read a small form of a browser without a session; PageError 403, 413, 415, 422."""
     return await _read(request, limit=PUBLIC_BYTES, max_fields=PUBLIC_FIELDS)
+
+
+def submission_key(form: FormData) -> str | None:
+    """Return the idempotency key of a form: equal where the same form is sent twice with the same content.
+
+    None of a form without a field `submission`. A form that was corrected after the answer has another one.
+    """
+    if not form.get(SUBMISSION):
+        return None
+    content = urlencode([(name, str(value)) for name, value in form.multi_items()])
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 async def _read(request: Request, *, limit: int, max_fields: int) -> FormData:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import secrets
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from pathlib import Path
@@ -57,7 +58,9 @@ def render(
     request: Request, template: str, *, session: SignedIn | None = None, status: int = 200, **values: object
 ) -> HTMLResponse:
     """Answer with a page."""
-    content = _templates.get_template(template).render(request=request, session=session, **values)
+    content = _templates.get_template(template).render(
+        request=request, session=session, submission=secrets.token_urlsafe(16), **values
+    )
     return HTMLResponse(content, status_code=status, headers=HEADERS)
 
 

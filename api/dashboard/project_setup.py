@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.dashboard.drafts.field_problems import ABOVE, problems_by_field
-from api.dashboard.forms import read_form
+from api.dashboard.forms import read_form, submission_key
 from api.dashboard.operations import ask, content_of, read
 from api.dashboard.page_answers import HEADERS, redirect, render, signed_in
 from api.dashboard.page_errors import NotSignedInError
@@ -43,7 +43,9 @@ async def create_project(request: Request, session: SignedIn) -> Response:
     sent = await read_form(request, session)
     form = {name: str(sent.get(name) or "").strip() for name in FIELDS}
     body = {name: value for name, value in form.items() if value or name in {"name", "url"}}
-    answer = await ask(request, session, "/projects", method="POST", body=body)
+    answer = await ask(
+        request, session, "/projects", method="POST", body=body, idempotency_key=submission_key(sent)
+    )
     if answer.status == 201:
         return redirect(f"/projects/{content_of(answer)['data']['id']}/installation")
     if answer.status == 401:

@@ -1,6 +1,5 @@
 """Pages that create and edit a draft."""
 
-import secrets
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
@@ -22,7 +21,7 @@ from api.dashboard.drafts.field_paths import pattern_of, row_count, without_row
 from api.dashboard.drafts.field_problems import ABOVE, problems_by_field
 from api.dashboard.drafts.form_fields import CHECKED, CHOICES, CONDITION
 from api.dashboard.experiments import address_of
-from api.dashboard.forms import read_form
+from api.dashboard.forms import read_form, submission_key
 from api.dashboard.operations import ask, content_of, read
 from api.dashboard.page_answers import redirect, render, signed_in
 from api.dashboard.page_errors import NotSignedInError
@@ -30,7 +29,6 @@ from api.dashboard.sessions import SignedIn
 from api.in_process import OperationAnswer
 
 _MOST_METRICS: Final = 100
-_SUBMISSION: Final = "submission"
 
 
 @signed_in
@@ -61,8 +59,7 @@ async def send_new_draft(request: Request, session: SignedIn) -> Response:
         f"{_project(request)}/experiments",
         method="POST",
         body=body_of(form),
-        # A form that is sent twice creates one draft.
-        idempotency_key=fields.get(_SUBMISSION, "")[:64] or None,
+        idempotency_key=submission_key(sent),
     )
     if answer.status == 201:
         return redirect(f"{_project(request)}/experiments/{content_of(answer)['data']['id']}")
@@ -167,7 +164,6 @@ async def _answer(  # noqa: PLR0913 - what a page shows
         targeting=targeting,
         keyed=[name for name, field in targeting.items() if field["requires_key"]],
         metrics=await _metrics(request, session),
-        submission=secrets.token_urlsafe(16),
         choices_of=lambda path: CHOICES[pattern_of(path)],
         rows_of=lambda rows: [f"{rows}[{index}]" for index in range(row_count(form, rows))],
         condition_rows=CONDITION,

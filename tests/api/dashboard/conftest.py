@@ -62,4 +62,9 @@ def browser(customer: Customer, sign_in: SignIn) -> TestClient:
 
 def form_token(page: httpx2.Response) -> str:
     """The token of a page's forms."""
-    return page.text.partition('name="form_token" value="')[2].partition('"')[0]
+    return hidden_field(page, "form_token")
+
+
+def hidden_field(page: httpx2.Response, name: str) -> str:
+    """The value of the first hidden field of a name."""
+    return page.text.partition(f'name="{name}" value="')[2].partition('"')[0]
