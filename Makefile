@@ -90,8 +90,9 @@ docs: dev ## build the documentation as a site into site/
 	@NO_MKDOCS_2_WARNING=1 $(RUN)mkdocs build
 	@echo "open site/index.html, or serve it: .venv/bin/mkdocs serve"
 
-pictures: dev ## draw the pictures of the documentation
+pictures: dev ## draw the pictures of the documentation (needs Chromium)
 	@$(RUN)python docs/site/concept_pictures.py
+	@$(RUN)python docs/site/dashboard_pictures.py
 
 bench: dev ## run the benchmarks and print their ratios
 	@$(UV) sync --frozen --quiet --inexact --group dev --group bench --python "$$(python3 -c 'import sys; print(sys.executable)')"

@@ -23,6 +23,8 @@ __all__ = [
 # Results of one goal.
 OfGoal = TypeVar("OfGoal", GoalReport, GoalSegments)
 _WIDTH = 520
+# Rates of fewer visitors, as of the last hour of a first day, would stretch the axis for all the others.
+_FIRST_SHARE = 0.01
 # The second and third seven variants have the colours of the first: dashes tell them apart.
 _DASHES = [[1, 0]] * 7 + [[6, 3]] * 7 + [[2, 2]] * 7
 
@@ -137,9 +139,10 @@ def day_axis(days: int) -> Any:  # noqa: ANN401  # of Altair
 
 
 def _cumulative(goal: GoalReport) -> Iterator[dict[str, Any]]:
-    """Yield a row per day and variant, once the variant has visitors."""
+    """Yield a row per day and variant, once the variant has a share of its visitors that a rate can be of."""
     is_revenue = goal.goal.goal_type == "revenue"
     units = minor_units(goal.decision.revenue_currency)
+    fewest = {variant.variant_id: max(1.0, _FIRST_SHARE * variant.visitors) for variant in goal.variants}
     visitors, amounts = ({variant.variant_id: 0.0 for variant in goal.variants} for _ in range(2))
     for day, by_variant in goal.days:
         for variant in goal.variants:
@@ -150,7 +153,7 @@ def _cumulative(goal: GoalReport) -> Iterator[dict[str, Any]]:
                     counted.revenue_cents / units if is_revenue else counted.conversions
                 )
             seen = visitors[variant.variant_id]
-            if seen:
+            if seen >= fewest[variant.variant_id]:
                 yield {
                     "day": day.isoformat(),
                     "variant": variant.variant_name,

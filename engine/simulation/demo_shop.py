@@ -25,6 +25,9 @@ CHUNK_VISITORS = 20_000
 # The larger gallery fails to start in this browser for this share of its visitors, without an exposure event.
 BROKEN_BROWSER, BROKEN_SHARE = "Safari", 0.12
 REFUND_SHARE = 0.03
+REFUND_AFTER_US = DAY_US // 24
+# From the last visitor's arrival to the last order and its refund.
+ORDERING_HOURS = 4
 CART_SHARE = 0.09
 URL = "https://shop.example"
 SHOP_TIMEZONE = "America/New_York"
@@ -75,8 +78,11 @@ class DemoShop:
 def simulate_shop(
     experiments: Sequence[Experiment], *, visitors: int, until: datetime, seed: int
 ) -> DemoShop:
-    """Simulate `visitors` over the 28 days before `until`; the first experiment is the checkout."""
-    start = until - timedelta(days=DAYS)
+    """Simulate `visitors` over the 27 days before the last midnight; the first experiment is the checkout.
+
+    In the first hours of a day the 27 days before the midnight before, so that their orders are past.
+    """
+    start = until - timedelta(days=DAYS - 1, hours=ORDERING_HOURS)
     population = Population(visitors=visitors, days=DAYS - 1, start_us=_midnight_us(start))
     people = simulate_visitors(population, seed=seed)
     ids = [f"v{seed}-{number:07d}" for number in range(visitors)]
@@ -144,7 +150,7 @@ def _orders(visitors: pl.DataFrame) -> list[pl.DataFrame]:
     buyers = visitors.filter("converted")
     return [
         paid(buyers, "o", 0, is_refund=False),
-        paid(buyers.filter("refunds"), "r", DAY_US // 2, is_refund=True),
+        paid(buyers.filter("refunds"), "r", REFUND_AFTER_US, is_refund=True),
     ]
 
 

@@ -1,10 +1,12 @@
 """The demo shop sends the events of visitors whose true effects are known."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
+import pytest
 
-from engine.simulation.demo_shop import DemoShop, shop_events, simulate_shop
+from engine.simulation.demo_shop import DAYS, ORDERING_HOURS, DemoShop, shop_events, simulate_shop
+from engine.simulation.visitors import DAY_US
 from tests.builders import an_experiment
 
 UNTIL = datetime(2026, 4, 1, tzinfo=UTC)
@@ -33,3 +35,16 @@ def test_orders_are_those_of_the_visitors_who_converted() -> None:
     orders = events.filter((pl.col("type") == "conversion") & ~pl.col("is_refund"))
     assert orders.height == shop.outcomes.converted.sum() > 50
     assert orders["revenue_cents"].sum() == shop.outcomes.order_cents.sum()
+
+
+@pytest.mark.parametrize("hour", [0, 3, 5, 12, 23])
+def test_visitors_come_up_to_the_last_midnight_and_no_event_is_ahead(hour: int) -> None:
+    until = UNTIL + timedelta(hours=hour)
+    experiments = [an_experiment(id=f"exp_{number}") for number in range(3)]
+    shop = simulate_shop(experiments, visitors=20_000, until=until, seed=7)
+    events = pl.concat(list(shop_events(shop)), how="diagonal")["occurred_at"]
+    until_us = int(until.timestamp() * 1e6)
+    assert until_us // DAY_US * DAY_US - DAYS * DAY_US <= events.min()  # type: ignore[operator]  # of whole numbers
+    assert events.max() <= until_us  # type: ignore[operator]
+    since = (until_us - shop.visitors.arrived_us.max()) / DAY_US
+    assert since < (hour + 24 * (hour < ORDERING_HOURS) + 1) / 24
