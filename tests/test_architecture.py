@@ -64,6 +64,8 @@ TESTED_TOGETHER = {
 }
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
+    "api/chart_pictures.py": "tests/api/dashboard/test_experiments.py",
+    "api/mcp/guidance.py": "tests/api/mcp/test_tools.py",
     "api/operator/operator_access.py": "tests/api/operator/test_backups.py",
     "api/operator/operator_routes.py": "tests/api/operator/test_backups.py",
     "pipeline/backup/backup_manifest.py": "tests/pipeline/backup/test_restoring.py",

@@ -1,19 +1,17 @@
 """Charts of an experiment's results as Vega-Lite, drawn by the browser."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import partial
 from typing import Any, Final
 
-from anyio import CapacityLimiter, to_thread
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.chart_pictures import PICTURES, draw_picture
 from api.dashboard.experiments import address_of
 from api.dashboard.filter_form import asked_filters
 from api.dashboard.operations import read
@@ -35,18 +33,6 @@ CHARTS: Final[Mapping[str, Callable[..., Any]]] = {
     "rates": chart_rates,
 }
 THEMES: Final[Mapping[str, Theme]] = {"light": "light", "dark": "dark"}
-PICTURES: Final = {"svg": "image/svg+xml", "png": "image/png"}
-# In a process of its own: the JavaScript engine takes memory that a service does not give back.
-_PROGRAM: Final = """
-import json, sys
-from types import SimpleNamespace
-from engine.charts import pictures
-specification = json.load(sys.stdin)
-chart = SimpleNamespace(to_dict=lambda: specification)
-drawn = getattr(pictures, f"chart_{sys.argv[1]}")(chart)
-sys.stdout.buffer.write(drawn if isinstance(drawn, bytes) else drawn.encode())
-"""
-_PICTURE_SECONDS: Final = 60
 
 
 @signed_in
@@ -63,7 +49,7 @@ async def answer_chart(request: Request, session: SignedIn) -> Response:
     specification = await run_in_threadpool(_specification, request, partial(draw, theme=theme), asked)
     form = parameters["form"]
     if form in PICTURES:
-        picture = await to_thread.run_sync(_picture, specification, form, limiter=_limiter())
+        picture = await draw_picture(specification, form)
         name = f"{parameters['chart']}.{form}"
         headers = HEADERS | {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(picture, media_type=PICTURES[form], headers=headers)
@@ -89,20 +75,3 @@ def _specification(
         # A goal whose days are not kept.
         raise PageError(404, str(error)) from error
     return specification
-
-
-@cache
-def _limiter() -> CapacityLimiter:
-    """Return the limit of one picture at a time, as each takes a process."""
-    return CapacityLimiter(1)
-
-
-def _picture(specification: Mapping[str, Any], form: str) -> bytes:
-    drawn = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-P", "-c", _PROGRAM, form],
-        input=json.dumps(specification).encode(),
-        capture_output=True,
-        check=True,
-        timeout=_PICTURE_SECONDS,
-    )
-    return drawn.stdout

@@ -7,7 +7,7 @@ from mcp_types import ToolAnnotations
 
 
 def _annotations(
-    *, read_only: bool = False, destructive: bool = False, idempotent: bool = False
+    *, read_only: bool = False, destructive: bool | None = False, idempotent: bool | None = False
 ) -> ToolAnnotations:
     return ToolAnnotations(
         read_only_hint=read_only,
@@ -17,7 +17,8 @@ def _annotations(
     )
 
 
-READ_ONLY: Final = _annotations(read_only=True, idempotent=True)
+# The other hints are of tools that change something.
+READ_ONLY: Final = _annotations(read_only=True, destructive=None, idempotent=None)
 ADDITIVE: Final = _annotations()
 IDEMPOTENT: Final = _annotations(idempotent=True)
 DESTRUCTIVE: Final = _annotations(destructive=True, idempotent=True)

@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from api.errors import INVALID, ApiError, error_response
 from api.in_process import OperationAnswer, OperationRequest, send_in_process
-from api.mcp.tools import JSON, Operation
+from api.mcp.tools import ID, JSON, Operation
 from engine.design.validation.records import unknown_keys
 from engine.errors import Problem
 
@@ -24,7 +24,7 @@ Located = dict[str, dict[str, Any]]
 async def call(operation: Operation, arguments: Mapping[str, Any], mcp_request: Request) -> CallToolResult:
     """Call an operation with the key of the MCP request; an error is the API's error envelope."""
     located = _locate(operation, arguments)
-    problems = _problems(operation, located)
+    problems = _problems(operation, arguments, located)
     if problems:
         error = ApiError("validation_error", INVALID, problems)
         refusal = error_response(error, mcp_request.state.request_id)
@@ -34,18 +34,24 @@ async def call(operation: Operation, arguments: Mapping[str, Any], mcp_request: 
 
 def _locate(operation: Operation, arguments: Mapping[str, Any]) -> Located:
     located: Located = {"path": {}, "query": {}, "header": {}, "body": {}}
-    for name, value in arguments.items():
-        location = operation.locations.get(name, "body")
+    for given, value in arguments.items():
+        location, name = operation.place_of(given)
         # In a body null has a meaning; a parameter that is null is absent.
         if value is not None or location == "body":
             located[location][name] = value
     return located
 
 
-def _problems(operation: Operation, located: Located) -> list[Problem]:
+def _problems(operation: Operation, arguments: Mapping[str, Any], located: Located) -> list[Problem]:
     """Find what makes a request impossible; the API validates the rest."""
-    in_path = [name for name, location in operation.locations.items() if location == "path"]
-    problems = [Problem(name, "is required") for name in in_path if name not in located["path"]]
+    problems = [
+        Problem(argument, "is required")
+        for argument, (location, name) in operation.locations.items()
+        if location == "path" and name not in located["path"]
+    ]
+    own = operation.own_id
+    if own is not None and {own, ID} <= arguments.keys() and arguments[own] != arguments[ID]:
+        problems.append(Problem(ID, f"must not differ from {own}, whose short form it is"))
     if not operation.has_body:
         # A misspelled filter must not silently select all visitors.
         problems += unknown_keys(located["body"], operation.locations, "the tool's arguments")
@@ -54,7 +60,7 @@ def _problems(operation: Operation, located: Located) -> list[Problem]:
 
 def _request(operation: Operation, located: Located, mcp_request: Request) -> OperationRequest:
     headers = {name: mcp_request.headers.get(name, "") for name in ("authorization", "host")}
-    headers |= {name.replace("_", "-"): str(value) for name, value in located["header"].items()}
+    headers |= {name.lower(): str(value) for name, value in located["header"].items()}
     if operation.has_body:
         headers["content-type"] = JSON
     # Quoting keeps an id inside its segment of the path.

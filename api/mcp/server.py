@@ -23,17 +23,21 @@ from starlette.requests import Request
 
 from api.mcp.calls import call
 from api.mcp.prompts import PROMPTS, fill
+from api.mcp.ship_answer import NAME as SHIP
+from api.mcp.ship_answer import OPERATION as SHIP_OPERATION
+from api.mcp.ship_answer import answer_ship, ship_tool
 from api.mcp.tools import Operation, operations_of
 
 Context = ServerRequestContext[Any, Request]
 Operations = Callable[[], Mapping[str, Operation]]
 INSTRUCTIONS: Final = (
     "Truelift runs A/B tests. An experiment belongs to a project: list_projects, then list_experiments, "
-    "give the ids that other tools ask for. Judge a result by score_label, score_value and "
-    "effective_confidence_threshold, and by the decision summary; never by a raw confidence number. Rates, "
-    "lifts and confidences are percents, money is in cents. Starting, pausing, completing, archiving and "
-    "deleting act on real visitors and real data: ask before you do. A tool that fails returns "
-    "{error: {code, message, details, request_id}}: branch on the code, fix what the details name."
+    "give the ids that other tools ask for. should_we_ship answers what to do about one. Judge a result by "
+    "score_label, score_value and effective_confidence_threshold, and by the decision summary; never by a "
+    "raw confidence number. Rates, lifts and confidences are percents, money is in cents. Starting, pausing, "
+    "completing, archiving and deleting act on real visitors and real data: ask before you do. A tool that "
+    "fails returns {error: {code, message, details, request_id}}: branch on the code, fix what the details "
+    "name."
 )
 
 
@@ -43,13 +47,19 @@ def build_server(app: FastAPI) -> Server:
 
     async def list_tools(context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
         offered = await _offered(operations, context)
-        return ListToolsResult(tools=[operation.tool for operation in offered.values()])
+        tools = [operation.tool for operation in offered.values()]
+        # First in the list: what most users ask.
+        ship = [ship_tool(offered[SHIP_OPERATION])] if SHIP_OPERATION in offered else []
+        return ListToolsResult(tools=[*ship, *tools])
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
+        request, arguments = _request_of(context), params.arguments or {}
+        if params.name == SHIP:
+            return await answer_ship(operations()[SHIP_OPERATION], arguments, request)
         operation = operations().get(params.name)
         if operation is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool {params.name!r}; tools/list names them")
-        return await call(operation, params.arguments or {}, _request_of(context))
+        return await call(operation, arguments, request)
 
     async def list_prompts(context: Context, _: PaginatedRequestParams | None) -> ListPromptsResult:
         offered = await _offered(operations, context)

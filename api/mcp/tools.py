@@ -1,6 +1,5 @@
 """Tools: one for each operation that takes an API key, read from the app's OpenAPI document."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,17 +10,21 @@ from mcp_types import Tool
 
 from api.auth import Caller
 from api.mcp.annotations import annotations_of
+from api.mcp.guidance import WHEN
 from api.mcp.permissions import Permission, permissions_of
+from api.mcp.tool_schemas import Schema, bare, outlined, resolved, self_contained, trimmed
 from pipeline.store.catalog.catalog import Catalog
 
-Schema = dict[str, Any]
 Location = Literal["path", "query", "header"]
-COMPONENTS: Final = "#/components/schemas/"
-COMPONENT: Final = re.compile(f'"{COMPONENTS}([^"]+)"')
 SCHEME: Final = "bearer"
+ID: Final = "id"
 JSON: Final = "application/json"
 # Its answer is a secret, which would enter a model's context and every log of it.
 NO_TOOL: Final = {("POST", "/api/v1/account/api_keys")}
+# The end of a path whose last id is only called `id`: the segment before says whose it is.
+OWN_ID: Final = re.compile(r"/([a-z_]+?)s/\{id\}")
+IDEMPOTENCY: Final = "Repeated with the same key, it is carried out once."
+CHANGES: Final = "Takes the fields of {created}, described there; those that are left out stay as they are."
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +33,23 @@ class Operation:
 
     method: str
     path: str
-    # Each argument outside the body → its location.
-    locations: Mapping[str, Location]
+    # Each argument outside the body → its location, and its name there.
+    locations: Mapping[str, tuple[Location, str]]
     has_body: bool
     # Alternatives: a key needs all scopes of one of them.
     scopes: tuple[frozenset[str], ...]
     permissions: tuple[Permission, ...]
     tool: Tool
+
+    @property
+    def own_id(self) -> str | None:
+        """The argument whose short form is `id`; None without one."""
+        return next((one for one, place in self.locations.items() if place == ("path", ID)), None)
+
+    def place_of(self, argument: str) -> tuple[Location | Literal["body"], str]:
+        """Return where an argument belongs, and its name there."""
+        name = self.own_id if argument == ID and self.own_id else argument
+        return self.locations.get(name, ("body", argument))
 
     def is_open_to(self, caller: Caller, catalog: Catalog) -> bool:
         """Return whether the caller's key may call the operation, on at least one project."""
@@ -73,30 +86,45 @@ def _operation(
     components: Mapping[str, Schema],
     permissions: tuple[Permission, ...],
 ) -> Operation:
-    parameters = {_argument(parameter): parameter for parameter in described.get("parameters", [])}
+    parameters = {_argument(parameter, path): parameter for parameter in described.get("parameters", [])}
     body = resolved(_content(described.get("requestBody", {})), components)
-    arguments = _arguments(parameters, body)
+    name: str = described["operationId"]
+    is_change = method == "PATCH"
+    arguments = _arguments(parameters, _bare_members(body) if is_change else body)
+    sentences = [described["description"], *([WHEN[name]] if name in WHEN else [])]
+    if is_change:
+        sentences.append(CHANGES.format(created=name.replace("update_", "create_")))
     return Operation(
         method=method,
         path=path,
-        locations={argument: parameter["in"] for argument, parameter in parameters.items()},
+        locations={
+            argument: (parameter["in"], parameter["name"]) for argument, parameter in parameters.items()
+        },
         has_body=bool(body),
         scopes=tuple(frozenset(needed[SCHEME]) for needed in described["security"] if SCHEME in needed),
         permissions=permissions,
         tool=Tool(
-            name=described["operationId"],
+            name=name,
             title=described["summary"],
-            description=described["description"],
-            input_schema=self_contained(arguments, components),
+            description=" ".join(sentences),
+            input_schema=trimmed(self_contained(arguments, components)),
             output_schema=_output(described, components),
-            annotations=annotations_of(described["operationId"], method),
+            annotations=annotations_of(name, method),
         ),
     )
 
 
-def _argument(parameter: dict[str, Any]) -> str:
+def _argument(parameter: dict[str, Any], path: str) -> str:
+    """Name the argument of a parameter: `experiment_id` in every tool of an experiment, and not `id`."""
     name: str = parameter["name"]
-    return name.lower().replace("-", "_") if parameter["in"] == "header" else name
+    if parameter["in"] == "header":
+        return name.lower().replace("-", "_")
+    whose = OWN_ID.search(path) if parameter["in"] == "path" and name == ID else None
+    return f"{whose[1]}_id" if whose else name
+
+
+def _bare_members(body: Schema) -> Schema:
+    return {**body, "properties": {name: bare(member) for name, member in body["properties"].items()}}
 
 
 def _arguments(parameters: dict[str, dict[str, Any]], body: Schema) -> Schema:
@@ -114,15 +142,17 @@ def _arguments(parameters: dict[str, dict[str, Any]], body: Schema) -> Schema:
 
 
 def _property(parameter: dict[str, Any]) -> Schema:
-    description = parameter.get("description")
     schema: Schema = parameter["schema"]
+    if parameter["name"] == "Idempotency-Key":
+        return {**schema, "description": IDEMPOTENCY}
+    description = parameter.get("description")
     return {**schema, "description": description} if description else schema
 
 
 def _output(described: dict[str, Any], components: Mapping[str, Schema]) -> Schema | None:
-    """Return the schema of the successful answer; None for an empty one."""
-    schema = resolved(_content(_success(described)), components)
-    return self_contained(schema, components) if schema.get("type") == "object" else None
+    """Return the outline of the successful answer; None for an empty one."""
+    schema = outlined(_content(_success(described)), components)
+    return schema if schema.get("type") == "object" else None
 
 
 def _success(described: dict[str, Any]) -> dict[str, Any]:
@@ -133,26 +163,3 @@ def _success(described: dict[str, Any]) -> dict[str, Any]:
 def _content(described: dict[str, Any]) -> Schema:
     schema: Schema = described.get("content", {}).get(JSON, {}).get("schema", {})
     return schema
-
-
-def resolved(schema: Schema, components: Mapping[str, Schema]) -> Schema:
-    """Return the component that a reference names; any other schema unchanged."""
-    reference = schema.get("$ref")
-    return schema if reference is None else components[reference.removeprefix(COMPONENTS)]
-
-
-def self_contained(schema: Schema, components: Mapping[str, Schema]) -> Schema:
-    """Return the schema with every component that it refers to under `$defs`."""
-    definitions: dict[str, Schema] = {}
-    pending = _component_names(schema)
-    while pending:
-        name = pending.pop()
-        definitions[name] = components[name]
-        pending |= _component_names(components[name]) - definitions.keys()
-    whole = {**schema, "$defs": dict(sorted(definitions.items()))} if definitions else schema
-    contained: Schema = json.loads(json.dumps(whole).replace(COMPONENTS, "#/$defs/"))
-    return contained
-
-
-def _component_names(schema: Schema) -> set[str]:
-    return set(COMPONENT.findall(json.dumps(schema)))

@@ -11,7 +11,7 @@ def test_annotations_tell_reading_from_adding_and_destroying(tools: dict[str, To
         assert annotations is not None
         return annotations.read_only_hint, annotations.destructive_hint, annotations.idempotent_hint
 
-    assert hints("get_results") == (True, False, True)
+    assert hints("get_results") == (True, None, None)
     assert hints("create_experiment") == (False, False, False)
     assert hints("update_experiment") == (False, True, True)
     assert hints("complete_experiment") == (False, True, True)

@@ -80,8 +80,21 @@ async def test_objects_of_another_account_do_not_exist(stranger: Customer, exper
 
 async def test_missing_and_unknown_arguments_are_named_at_once(assistant: Assistant) -> None:
     error = await assistant.fail("get_results", "validation_error", project_id="prj_x", devise_type="mobile")
-    assert {detail["field"] for detail in error["details"]} == {"id", "devise_type"}
+    assert {detail["field"] for detail in error["details"]} == {"experiment_id", "devise_type"}
     error = await assistant.fail("get_project", "validation_error", id=None)
+    assert [detail["field"] for detail in error["details"]] == ["project_id"]
+
+
+async def test_an_id_may_be_given_by_its_short_name(
+    assistant: Assistant, customer: Customer, experiment: str
+) -> None:
+    short = ids_of(experiment)
+    long = {"project_id": short["project_id"], "experiment_id": short["id"]}
+    expected = customer.get(experiment).json()
+    assert await assistant.call("get_experiment", **short) == expected
+    assert await assistant.call("get_experiment", **long) == expected
+    assert await assistant.call("get_experiment", **{**short, **long}) == expected
+    error = await assistant.fail("get_experiment", "validation_error", **{**long, "id": "exp_other"})
     assert [detail["field"] for detail in error["details"]] == ["id"]
 
 

@@ -4,11 +4,18 @@ from typing import Any
 
 import pytest
 
+from api.mcp.ship_answer import NAME, OPERATION
 from api.mcp.tools import Operation
 from api.services import Services
 from pipeline.store.catalog.keys import SCOPES
 from tests.api.customers import Customer
 from tests.api.mcp.assistants import Assistant
+
+
+def open_to(customer: Customer, operations: dict[str, Operation]) -> set[str]:
+    """The tools that the API leaves to a key."""
+    left = set(operations) - refused(customer, operations)
+    return left | ({NAME} if OPERATION in left else set())
 
 
 def refused(customer: Customer, operations: dict[str, Operation]) -> set[str]:
@@ -28,7 +35,7 @@ async def test_a_key_is_offered_what_the_api_does_not_forbid_it(
     customer: Customer, operations: dict[str, Operation], scope: str
 ) -> None:
     key = customer.with_key(scope)
-    assert set(await Assistant(key).tools()) == set(operations) - refused(key, operations)
+    assert set(await Assistant(key).tools()) == open_to(key, operations)
 
 
 @pytest.mark.anyio
@@ -37,7 +44,7 @@ async def test_a_restricted_key_is_offered_nothing_of_the_whole_account(
 ) -> None:
     key = customer.with_key(project_ids=(project.rpartition("/")[2],))
     offered = set(await Assistant(key).tools())
-    assert offered == set(operations) - refused(key, operations)
+    assert offered == open_to(key, operations)
     assert set(operations) - offered == {"create_project", "list_api_keys", "revoke_api_key"}
 
 
@@ -49,5 +56,5 @@ async def test_a_plain_member_is_offered_no_keys(
     _, token = services.catalog.keys.create(customer.account.id, member.id, "Mia's", SCOPES)
     key = Customer(customer.client, services, customer.account, token)
     offered = set(await Assistant(key).tools())
-    assert offered == set(operations) - refused(key, operations)
+    assert offered == open_to(key, operations)
     assert set(operations) - offered == {"list_api_keys", "revoke_api_key"}

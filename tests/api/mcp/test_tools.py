@@ -1,11 +1,15 @@
 from typing import Any
 
 import httpx2
+import pytest
 from jsonschema import Draft202012Validator
 from mcp_types import Tool
 
+from api.mcp.guidance import WHEN
+from api.mcp.ship_answer import NAME
 from api.mcp.tools import Operation
 from tests import contract
+from tests.api.mcp.assistants import Assistant
 
 
 def properties(tool: Tool) -> dict[str, Any]:
@@ -58,10 +62,45 @@ def test_what_answers_with_json_has_an_output_schema(tools: dict[str, Tool]) -> 
 def test_arguments_are_path_query_and_body_side_by_side(tools: dict[str, Tool]) -> None:
     assert set(properties(tools["list_experiments"])) == {"project_id", "status", "page", "per_page"}
     update = tools["update_experiment"]
-    assert {"project_id", "id", "variants", "idempotency_key"} <= set(properties(update))
-    assert set(update.input_schema["required"]) == {"project_id", "id"}
+    assert {"project_id", "experiment_id", "variants", "idempotency_key"} <= set(properties(update))
+    assert set(update.input_schema["required"]) == {"project_id", "experiment_id"}
     assert update.input_schema["additionalProperties"] is False
     assert set(tools["create_project"].input_schema["required"]) == {"name", "url"}
+
+
+def test_ids_have_one_name_in_all_tools(operations: dict[str, Operation]) -> None:
+    named: dict[str, set[str]] = {}
+    for operation in operations.values():
+        for argument, (location, _) in operation.locations.items():
+            if location == "path":
+                named.setdefault(argument, set()).add(operation.tool.name)
+    assert set(named) == {"project_id", "experiment_id", "metric_id", "run_id", "api_key_id"}
+    assert {"get_project", "rotate_sdk_key", "get_results", "list_runs"} <= named["project_id"]
+    assert {"get_experiment", "start_experiment", "get_results"} <= named["experiment_id"]
+
+
+def test_every_tool_says_when_to_use_it(operations: dict[str, Operation]) -> None:
+    assert set(WHEN) == {*operations, NAME}
+    for name, operation in operations.items():
+        assert WHEN[name] in str(operation.tool.description)
+
+
+def test_a_change_names_the_fields_and_leaves_their_description_to_the_creation(
+    tools: dict[str, Tool],
+) -> None:
+    update, create = tools["update_experiment"], tools["create_experiment"]
+    assert "Takes the fields of create_experiment" in str(update.description)
+    assert {"variants", "goals", "statistics"} <= set(properties(update)) & set(properties(create))
+    assert "description" in properties(create)["url"]
+    assert "description" not in properties(update)["url"]
+
+
+@pytest.mark.anyio
+async def test_the_whole_list_is_small_enough_for_a_context(assistant: Assistant) -> None:
+    async with assistant.connected() as client:
+        listed = await client.list_tools()
+    assert NAME in {tool.name for tool in listed.tools}
+    assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) < 60_000
 
 
 def test_parameters_take_one_value_each(operations: dict[str, Operation]) -> None:
