@@ -1,15 +1,20 @@
 """Commands for accounts, members and API keys; each works while the service runs."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from api.cli.console import out, print_json
+from api.cli.console import out, print_json, print_records
 from api.cli.options import AsJson, DataDir
 from api.cli.stores import opened_catalog, require_store
 
+if TYPE_CHECKING:
+    from pipeline.store.catalog.keys import ApiKey
+    from pipeline.store.catalog.members import Member
+
 AccountId = Annotated[str, typer.Option("--account", help="Account id.")]
 Plan = Literal["starter", "growth", "scale"]
+_KEY_COLUMNS: Final = ("id", "name", "member_id", "scopes", "last_used_at", "revoked_at")
 
 members = typer.Typer(name="members", help="Members of an account.", no_args_is_help=True)
 keys = typer.Typer(name="keys", help="API keys.", no_args_is_help=True)
@@ -22,7 +27,7 @@ def init(
     data_dir: DataDir,
     account: Annotated[str, typer.Option("--account", help="Name of the new account.")],
     email: Annotated[str, typer.Option("--email", help="E-mail address of the owner.")],
-    plan: Annotated[Plan, typer.Option("--plan", help="Plan of the account.")] = "starter",
+    plan: Annotated[Plan, typer.Option("--plan", help="Plan of the account.")] = "scale",
     as_json: AsJson = False,
 ) -> None:
     """Create an account with its owner and a first API key; a store can hold several accounts."""
@@ -61,6 +66,37 @@ def add_member(
         out.print(f"Added {member.name} as {member.role}: {member.id}")
 
 
+@members.command("list")
+def list_members(data_dir: DataDir, account: AccountId, as_json: AsJson = False) -> None:
+    """List the accepted members of an account, oldest first."""
+    require_store(data_dir)
+    with opened_catalog(data_dir) as catalog:
+        catalog.accounts.get(account)
+        found = catalog.members.accepted(account)
+    rows = [_member_fields(one) for one in found]
+    if as_json:
+        print_json({"members": rows})
+    else:
+        print_records(rows)
+
+
+@members.command("remove")
+def remove_member(
+    data_dir: DataDir,
+    account: AccountId,
+    member: Annotated[str, typer.Option("--member", help="Id of the member.")],
+    as_json: AsJson = False,
+) -> None:
+    """Remove a member and its API keys, at once and permanently; the only owner stays."""
+    require_store(data_dir)
+    with opened_catalog(data_dir) as catalog:
+        removed = catalog.members.remove(account, member)
+    if as_json:
+        print_json(_member_fields(removed))
+    else:
+        out.print(f"Removed {removed.name} ({removed.id}) and its API keys.", highlight=False)
+
+
 @keys.command("create")
 def create_key(
     data_dir: DataDir,
@@ -84,6 +120,42 @@ def create_key(
         return
     out.print(f"Key {key.name} ({key.id}):")
     out.print(token, style="bold", soft_wrap=True, highlight=False)
+
+
+@keys.command("list")
+def list_keys(data_dir: DataDir, account: AccountId, as_json: AsJson = False) -> None:
+    """List the API keys of an account without their secrets, newest first, including revoked ones."""
+    require_store(data_dir)
+    with opened_catalog(data_dir) as catalog:
+        catalog.accounts.get(account)
+        found = catalog.keys.of_account(account)
+    rows = [_key_fields(one) for one in found]
+    if as_json:
+        print_json({"keys": rows})
+    else:
+        print_records([{name: row[name] for name in _KEY_COLUMNS} for row in rows])
+
+
+@keys.command("revoke")
+def revoke_key(
+    data_dir: DataDir,
+    account: AccountId,
+    key: Annotated[str, typer.Option("--key", help="Id of the key.")],
+    as_json: AsJson = False,
+) -> None:
+    """Revoke an API key, at once and permanently; revoking it again changes nothing."""
+    from pipeline.clock import utc_now
+
+    require_store(data_dir)
+    with opened_catalog(data_dir) as catalog:
+        revoked = catalog.keys.revoke(account, key, now=utc_now())
+    fields = _key_fields(revoked)
+    if as_json:
+        print_json(fields)
+    else:
+        out.print(
+            f"Key {revoked.name} ({revoked.id}) is revoked since {fields['revoked_at']}.", highlight=False
+        )
 
 
 @account.command("update")
@@ -124,6 +196,21 @@ def update_account(
         print_json(values)
     else:
         out.print("\n".join(f"{name}: {value}" for name, value in values.items()))
+
+
+def _member_fields(member: "Member") -> dict[str, Any]:
+    return {
+        "id": member.id,
+        "name": member.name,
+        "email_address": member.email_address,
+        "role": member.role,
+    }
+
+
+def _key_fields(key: "ApiKey") -> dict[str, Any]:
+    from api.schemas.api_keys import ApiKey as ShownKey
+
+    return {**ShownKey.of(key).model_dump(mode="json"), "member_id": key.member_id}
 
 
 def _split(text: str) -> tuple[str, ...]:

@@ -2,9 +2,11 @@
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 from rich.text import Text
 
 # A file or a pipe has no width of its own; a table needs this much.
@@ -28,6 +30,25 @@ def print_error(message: str) -> None:
 def print_json(value: object) -> None:
     """Print one line of JSON on standard output, for programs."""
     print(json.dumps(value))  # noqa: T201 - plain text: Rich would wrap and colour it
+
+
+def print_records(records: Sequence[Mapping[str, object]]) -> None:
+    """Print records with the same fields as a table, one row each; nothing for none."""
+    if not records:
+        return
+    table = Table(box=None)
+    for name in records[0]:
+        # Ids are pasted into other commands.
+        table.add_column(name, no_wrap=name == "id" or name.endswith("_id"), overflow="fold")
+    for record in records:
+        table.add_row(*(_cell(value) for value in record.values()))
+    out.print(table)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)
 
 
 def progress() -> Progress:

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
-from rich.table import Table
 
-from api.cli.console import err, out, print_json
+from api.cli.console import err, out, print_json, print_records
 from api.cli.options import AsJson, DataDir
 from api.cli.stores import opened_catalog, opened_store, require_store
 
@@ -53,10 +52,7 @@ def runs(
     if as_json:
         print_json({"runs": found})
         return
-    table = Table(*_COLUMNS, box=None)
-    for run in found:
-        table.add_row(*(_cell(run[name]) for name in _COLUMNS))
-    out.print(table)
+    print_records([{name: run[name] for name in _COLUMNS} for run in found])
 
 
 def rollup(
@@ -181,9 +177,3 @@ def _worst(statuses: set[str]) -> str:
     if statuses - {"done", "drift", "skipped"}:
         return "failed"
     return "drift" if "drift" in statuses else "done"
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(value)
-    return "" if value is None else str(value)

@@ -35,6 +35,16 @@ class InvalidRecordError(CatalogError):
         super().__init__("; ".join(f"{problem.field}: {problem.message}" for problem in self.problems))
 
 
+class LastOwnerError(CatalogError):
+    """The only accepted owner of an account, which cannot be removed."""
+
+    def __init__(self, email_address: str) -> None:
+        """Name the owner by address."""
+        super().__init__(
+            f"{email_address} is the only owner of this account; add another owner before you remove this one"
+        )
+
+
 class PlanLimitError(CatalogError):
     """The account has as many projects as its plan allows."""
 

@@ -10,9 +10,9 @@ from engine.errors import Problem
 from pipeline.clock import utc_now
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
-from pipeline.store.catalog.errors import InvalidRecordError, NotFoundError
+from pipeline.store.catalog.errors import InvalidRecordError, LastOwnerError, NotFoundError
 from pipeline.store.catalog.ids import new_id
-from pipeline.store.catalog.schema import accounts, members
+from pipeline.store.catalog.schema import accounts, api_keys, members
 
 Role = Literal["owner", "admin", "member"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
@@ -35,6 +35,11 @@ class Member:
     def manages_keys(self) -> bool:
         """Whether the role may list, create and revoke API keys."""
         return self.role in {"owner", "admin"}
+
+    @property
+    def is_accepted_owner(self) -> bool:
+        """Whether the member is an owner that has accepted."""
+        return self.role == "owner" and self.accepted_at is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,30 @@ class Members:
         )
         with self._database.read() as connection:
             return [Member(**row) for row in connection.execute(query).mappings()]
+
+    def remove(self, account_id: str, member_id: str, *, actor: str = COMMAND_LINE) -> Member:
+        """Remove a member and delete its API keys, with immediate effect.
+
+        Returns the member as it was. NotFoundError; LastOwnerError for the only accepted owner.
+        """
+        account = select(accounts.c.id).where(accounts.c.id == account_id).with_for_update()
+        of_account = select(members).where(members.c.account_id == account_id)
+        with self._database.write() as connection:
+            # The account's row is locked, so that of two owners only one can be removed at once.
+            connection.execute(account)
+            everyone = [Member(**row) for row in connection.execute(of_account).mappings()]
+            removed = next((one for one in everyone if one.id == member_id), None)
+            if removed is None:
+                raise NotFoundError("member", member_id)
+            if not any(one.is_accepted_owner for one in everyone if one.id != member_id):
+                raise LastOwnerError(removed.email_address)
+            held = select(api_keys.c.id).where(api_keys.c.member_id == member_id)
+            # Deleting the member deletes its keys.
+            for key_id in connection.scalars(held).all():
+                record(connection, account_id, actor, key_id, {"id": [key_id, None]})
+            record(connection, account_id, actor, member_id, changes_between(asdict(removed), {}))
+            connection.execute(members.delete().where(members.c.id == member_id))
+        return removed
 
 
 def add_member(connection: Connection, account_id: str, new: NewMember, actor: str) -> Member:

@@ -74,3 +74,52 @@ def test_an_unknown_scope_is_named(run: Run, tmp_path: Path, account: dict[str, 
     )
     assert ran.status == 1
     assert "everything" in ran.err
+
+
+def test_init_makes_an_account_of_the_largest_plan(run: Run, tmp_path: Path, account: dict[str, str]) -> None:
+    where = ("--data-dir", tmp_path, "--account", account["account_id"])
+    assert run("account", "update", *where, "--json").json["plan"] == "scale"
+
+
+def test_a_revoked_key_is_listed_and_works_no_more(run: Run, tmp_path: Path, account: dict[str, str]) -> None:
+    where = ("--data-dir", tmp_path, "--account", account["account_id"])
+    (first,) = run("keys", "list", *where, "--json").json["keys"]
+    assert (first["member_id"], first["revoked_at"]) == (account["member_id"], None)
+    assert account["token"] not in str(first)
+    revoked = run("keys", "revoke", *where, "--key", first["id"], "--json")
+    again = run("keys", "revoke", *where, "--key", first["id"], "--json")
+    assert revoked.status == again.status == 0
+    assert revoked.json["revoked_at"] == again.json["revoked_at"] is not None
+    assert run("keys", "list", *where, "--json").json["keys"] == [revoked.json]
+    assert key_of(tmp_path, account["token"]) is None
+    assert first["id"] in run("keys", "list", *where).out
+
+
+def test_a_removed_member_is_gone_with_its_keys(run: Run, tmp_path: Path, account: dict[str, str]) -> None:
+    where = ("--data-dir", tmp_path, "--account", account["account_id"])
+    added = run("members", "add", *where, "--email", "m@m.example", "--name", "Mo", "--json").json["id"]
+    token = run(
+        *("keys", "create", *where, "--member", added, "--name", "CI", "--scopes", "results:read", "--json")
+    ).json["token"]
+    listed = run("members", "list", *where, "--json").json["members"]
+    assert [one["id"] for one in listed] == [account["member_id"], added]
+    removed = run("members", "remove", *where, "--member", added, "--json")
+    assert (removed.status, removed.json) == (0, listed[1])
+    assert run("members", "list", *where, "--json").json["members"] == listed[:1]
+    assert key_of(tmp_path, token) is None
+    again = run("members", "remove", *where, "--member", added)
+    assert (again.status, "there is no member" in again.err) == (1, True)
+
+
+def test_the_only_owner_cannot_be_removed(run: Run, tmp_path: Path, account: dict[str, str]) -> None:
+    where = ("--data-dir", tmp_path, "--account", account["account_id"])
+    refused = run("members", "remove", *where, "--member", account["member_id"])
+    assert (refused.status, "a@shop.example is the only owner" in refused.err) == (1, True)
+    assert key_of(tmp_path, account["token"]) is not None
+
+
+@pytest.mark.usefixtures("account")
+@pytest.mark.parametrize("command", [("members", "list"), ("keys", "list")])
+def test_an_unknown_account_is_named(run: Run, tmp_path: Path, command: tuple[str, str]) -> None:
+    refused = run(*command, "--data-dir", tmp_path, "--account", "acc_other")
+    assert (refused.status, "there is no account 'acc_other'" in refused.err) == (1, True)

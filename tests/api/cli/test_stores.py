@@ -14,6 +14,10 @@ NEEDS_A_STORE = (
     ("runs",),
     ("snapshot",),
     ("members", "add", *OF_ACCOUNT, "--email", "a@shop.example", "--name", "Ann"),
+    ("members", "list", *OF_ACCOUNT),
+    ("members", "remove", *OF_ACCOUNT, "--member", "mem_1"),
+    ("keys", "list", *OF_ACCOUNT),
+    ("keys", "revoke", *OF_ACCOUNT, "--key", "key_1"),
     ("keys", "create", *OF_ACCOUNT, "--member", "mem_1", "--name", "CI", "--scopes", "results:read"),
     ("account", "update", *OF_ACCOUNT, "--plan", "growth"),
 )

@@ -5,7 +5,7 @@ import pytest
 
 from pipeline.store.catalog.accounts import Account
 from pipeline.store.catalog.catalog import Catalog
-from pipeline.store.catalog.errors import InvalidRecordError, NotFoundError
+from pipeline.store.catalog.errors import InvalidRecordError, LastOwnerError, NotFoundError
 
 
 def test_added_member_is_accepted(catalog: Catalog, account: Account) -> None:
@@ -56,3 +56,37 @@ def test_member_of_another_account_is_not_found(catalog: Catalog, account: Accou
     _, stranger, _ = catalog.accounts.create("Other", "owner@other.example")
     with pytest.raises(NotFoundError):
         catalog.members.get(account.id, stranger.id)
+
+
+def test_removal_deletes_keys_and_is_audited(catalog: Catalog, account: Account) -> None:
+    member = catalog.members.add(account.id, email="bo@acme.example", name="Bo")
+    key, _ = catalog.keys.create(account.id, member.id, "CI", ["results:read"])
+    assert catalog.members.remove(account.id, member.id, actor="test") == member
+    assert key.id not in {one.id for one in catalog.keys.of_account(account.id)}
+    assert all(catalog.audit.was_deleted(gone) for gone in (member.id, key.id))
+    assert catalog.members.add(account.id, email="bo@acme.example", name="Bo").id != member.id
+
+
+def test_a_member_is_removed_by_its_own_account_only(catalog: Catalog, account: Account) -> None:
+    other, stranger, _ = catalog.accounts.create("Other", "owner@other.example")
+    with pytest.raises(NotFoundError):
+        catalog.members.remove(account.id, stranger.id)
+    assert catalog.members.accepted(other.id) == [stranger]
+
+
+def test_of_two_owners_removed_at_once_one_stays(catalog: Catalog, account: Account) -> None:
+    catalog.members.add(account.id, email="bo@acme.example", name="Bo", role="owner")
+    owners = catalog.members.accepted(account.id)
+    together = Barrier(len(owners))
+
+    def remove(member_id: str) -> bool:
+        together.wait()
+        try:
+            catalog.members.remove(account.id, member_id)
+        except LastOwnerError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(len(owners)) as pool:
+        assert sorted(pool.map(remove, [owner.id for owner in owners])) == [False, True]
+    assert len(catalog.members.accepted(account.id)) == 1
