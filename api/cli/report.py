@@ -1,8 +1,7 @@
-"""Command `report`: the report of a file as one HTML page, Markdown, JSON or a picture."""
+"""Command `report`: a file or an experiment as one HTML page, Markdown, JSON or a picture."""
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import typer
 
@@ -10,6 +9,7 @@ from api.cli.console import CommandError, out
 from api.cli.measured_goals import MeasuredGoalOption, measured_goals
 from api.cli.options import (
     ControlOption,
+    DataDir,
     LocationsArgument,
     RunningOption,
     SqlOption,
@@ -21,11 +21,9 @@ from api.cli.options import (
     query_of,
     required_control,
 )
+from api.report_formats import Format
 
-if TYPE_CHECKING:
-    from engine.analysis.results.report import Report
-
-Format = Literal["html", "md", "json", "png"]
+EXPERIMENT: Final = "exp_"
 
 
 def report(
@@ -48,8 +46,19 @@ def report(
     format_: Annotated[
         Format, typer.Option("--format", help="html: one page that needs no network; png: the forest plot.")
     ] = "html",
+    data_dir: DataDir = Path("data/store"),
 ) -> None:
-    """Write the report of files or another table; needs no service and no store."""
+    """Write the report of files or another table, or of an experiment of a store by its id, such as exp_1a2b.
+
+    Files need no service and no store, and the options that name their columns; an experiment takes
+    --data-dir, and while a service owns the store, the service writes its report.
+    """
+    if len(files) == 1 and files[0].startswith(EXPERIMENT) and not Path(files[0]).exists():
+        from api.cli.client.stored_reports import stored_report
+
+        _write(to, stored_report(data_dir, files[0], format_))
+        return
+    from api.report_files import report_content
     from engine.frames.analyze import analyze_frame
     from pipeline.sources.locations import find_tables
     from pipeline.sources.whole_tables import read_whole
@@ -71,27 +80,12 @@ def report(
         running=running,
         name=name_of(files[0]),
     )
-    content = report_content(analyzed, format_)
+    _write(to, report_content(analyzed, format_))
+
+
+def _write(to: Path, content: bytes) -> None:
     try:
         to.write_bytes(content)
     except OSError as failure:
         raise CommandError(f"{to} cannot be written: {failure.strerror}") from None
     out.print(f"Wrote {to}", soft_wrap=True, markup=False, highlight=False)
-
-
-def report_content(analyzed: "Report", format_: Format) -> bytes:
-    """Write a report in a format, as the bytes of a file."""
-    from engine.charts.forest import chart_improvements
-    from engine.charts.pictures import chart_png
-    from engine.display.html_blocks import page_of
-    from engine.display.report_document import document_of_report
-
-    match format_:
-        case "html":
-            return page_of(document_of_report(analyzed), title=analyzed.experiment.name).encode()
-        case "md":
-            return analyzed.to_markdown().encode()
-        case "json":
-            return json.dumps(analyzed.to_dict(), indent=2, ensure_ascii=False, allow_nan=False).encode()
-        case "png":
-            return chart_png(chart_improvements(analyzed))

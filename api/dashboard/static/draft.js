@@ -25,7 +25,8 @@ const change = async (button) => {
   for (const input of form.querySelectorAll(":disabled")) input.disabled = false;
   const body = new URLSearchParams(new FormData(form, button));
   form.setAttribute("aria-busy", "true");
-  const answer = await fetch(form.action, { method: "POST", body, credentials: "same-origin" });
+  // Not form.action, which is the buttons of that name.
+  const answer = await fetch(form.getAttribute("action"), { method: "POST", body, credentials: "same-origin" });
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const next = page.querySelector("#draft");
   if (!next) throw new Error(`the form was answered with ${answer.status}`);

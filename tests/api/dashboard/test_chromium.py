@@ -100,7 +100,7 @@ def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
     assert {path: ids for path, ids in found.items() if ids} == {}
 
 
-def test_an_experiment_is_created_in_the_form(site: Site) -> None:
+def test_an_experiment_is_created_in_the_form_started_fed_and_judged(site: Site) -> None:
     page = site.page()
     page.goto(f"{site.address}{site.project}")
     page.click("text=New experiment")
@@ -128,6 +128,14 @@ def test_an_experiment_is_created_in_the_form(site: Site) -> None:
     created = site.customer.data_of(page.url.removeprefix(site.address))
     assert [one["name"] for one in created["variants"]] == ["Control", "Variant B", "Variant C"]
     assert created["goals"][0]["config"] == {"url": "https://shop.example/thanks"}
+    send_visitors(site.customer, page.url.removeprefix(site.address), {0: (200, 0), 1: (200, 0), 2: (90, 0)})
+    page.reload()
+    assert page.inner_text(".decision .label").casefold() == "fix the data"
+    assert page.inner_text("tbody tr:nth-child(4) td") == "90"
+    # Of the form with a problem; the other buttons changed it without a new page.
+    (refused,) = site.errors
+    site.errors.clear()
+    assert "422" in refused
 
 
 def test_the_first_event_is_shown_as_it_arrives(site: Site) -> None:

@@ -1,0 +1,18 @@
+"""The report of an experiment of the store, found by its id alone, for the operator's commands."""
+
+from datetime import datetime
+
+from engine.analysis.results.report import Report
+from pipeline.results.filters import SegmentFilters
+from pipeline.results.nights import Nights
+from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.catalog.errors import NotFoundError
+
+
+def report_of_experiment(catalog: Catalog, nights: Nights, experiment_id: str, *, now: datetime) -> Report:
+    """Report an experiment of any project, of all its visitors; NotFoundError."""
+    for project in catalog.projects.all():
+        for experiment in catalog.experiments.of_project(project.id):
+            if experiment.id == experiment_id:
+                return nights.report(experiment, project, SegmentFilters(), night=None, now=now)
+    raise NotFoundError("experiment", experiment_id)
