@@ -52,6 +52,8 @@ def run(events: int = 1_000_000) -> list[dict[str, Any]]:
     """Time help and starts; return a row each."""
     with tempfile.TemporaryDirectory() as folder:
         empty, full = Path(folder) / "empty", Path(folder) / "full"
+        init = [COMMAND, "init", "--data-dir", str(empty), "--account", "Shop", "--email", "a@shop.example"]
+        subprocess.run(init, check=True, stdout=subprocess.DEVNULL)
         fill(full, events, identified=True)
         # Its catalog is missing, and made by this start.
         _service([*_serve(full), "--accept-loss"], "--port")()

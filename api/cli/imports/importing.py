@@ -28,7 +28,7 @@ from api.cli.options import (
     query_of,
     required_control,
 )
-from api.cli.stores import opened_catalog, opened_store, target_project
+from api.cli.stores import opened_catalog, opened_store, require_store, target_project
 
 if TYPE_CHECKING:
     from api.cli.client.running_service import RunningService
@@ -90,6 +90,7 @@ def import_files(
     if source or not files:
         if files or variant is not None or table is not None or sql is not None:
             raise typer.BadParameter("name files and their columns, or --source, which says both")
+        require_store(data_dir)
         import_sources(source or (), data_dir, project, account, as_json=as_json)
         return
     from api.cli.client.running_service import find_service
@@ -117,6 +118,7 @@ def import_files(
         running=running,
         max_bad_share=max_bad_share,
     )
+    require_store(data_dir)
     printed = _Printed(data_dir, asked, as_json=as_json, several=len(tables) > 1)
     named = partial(target_project, project_id=project, account_id=account, name_of_new=name_of(files[0]))
     service = find_service(data_dir)

@@ -46,6 +46,7 @@ threading.Thread(target=watch, daemon=True).start()
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("account")
 def test_serve_leaves_the_program_out_of_garbage_collections_until_it_ends(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WATCH + SERVE, "serve", "--data-dir", str(tmp_path), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
@@ -58,6 +59,7 @@ def test_serve_leaves_the_program_out_of_garbage_collections_until_it_ends(tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("account")
 def test_serve_answers_until_it_is_interrupted(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

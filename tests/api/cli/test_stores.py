@@ -9,7 +9,14 @@ from api.cli.stores import new_project, opened_catalog, opened_store, target_pro
 from tests.api.cli.conftest import Run
 
 OF_ACCOUNT = ("--account", "acc_1")
+EVENTS = Path(__file__).parents[3] / "data" / "sample" / "visitors.csv"
 NEEDS_A_STORE = (
+    ("serve", "--port", "0"),
+    ("import",),
+    ("import", EVENTS),
+    ("check",),
+    ("backup", "copy"),
+    ("open", "--no-browser"),
     ("rollup",),
     ("runs",),
     ("snapshot",),
@@ -34,7 +41,7 @@ def test_a_catalog_is_created_and_closed(tmp_path: Path) -> None:
 @pytest.mark.only_on("sqlite")
 @pytest.mark.parametrize("command", NEEDS_A_STORE)
 def test_a_folder_without_a_store_is_named_and_nothing_is_created(
-    run: Run, tmp_path: Path, command: tuple[str, ...]
+    run: Run, tmp_path: Path, command: tuple[str | Path, ...]
 ) -> None:
     (tmp_path / "empty").mkdir()
     for folder in (tmp_path / "nowhere", tmp_path / "empty"):
