@@ -144,6 +144,7 @@ PerPage = Annotated[int, Depends(per_page)]
 
 # Each name states the resource and the access; the scope stands beside it.
 AccountReader = Annotated[Caller, Security(authorized, scopes=["account:read"])]
+AccountAuditor = Annotated[Caller, Security(managing_keys, scopes=["account:read"])]
 KeyManager = Annotated[Caller, Security(managing_keys, scopes=["api_keys:write"])]
 # One of the two scopes is enough.
 CapabilitiesReader = Annotated[

@@ -66,7 +66,7 @@ TESTED_TOGETHER = {
 TESTED_BY = {
     "api/report_files.py": "tests/api/operator/test_reports.py",
     "api/report_formats.py": "tests/api/operator/test_reports.py",
-    "pipeline/results.reports_by_id.py": "tests/api/operator/test_reports.py",
+    "pipeline/results/reports_by_id.py": "tests/api/operator/test_reports.py",
     "api/chart_pictures.py": "tests/api/dashboard/test_experiments.py",
     "api/mcp/guidance.py": "tests/api/mcp/test_tools.py",
     "api/operator/operator_access.py": "tests/api/operator/test_backups.py",

@@ -5,6 +5,7 @@ from typing import Final
 from starlette.routing import Route
 
 from api.dashboard.account import confirm_revocation, create_key, revoke_key, show_account
+from api.dashboard.audit_trail import show_audit_trail
 from api.dashboard.charts import answer_chart
 from api.dashboard.drafts.draft_pages import send_draft, send_new_draft, show_draft, show_new_draft
 from api.dashboard.experiments import confirm_step, export_visitors, show_experiment, take_step
@@ -29,6 +30,7 @@ ROUTES: Final = (
     Route("/sign-in/{secret}", sign_in_by_link),
     Route("/sign-out", sign_out, methods=["POST"]),
     Route("/account", show_account),
+    Route("/account/audit", show_audit_trail),
     Route("/account/keys", create_key, methods=["POST"]),
     Route("/account/keys/{key_id}/revoke", confirm_revocation),
     Route("/account/keys/{key_id}/revoke", revoke_key, methods=["POST"]),

@@ -42,6 +42,7 @@ WHEN: Final[Mapping[str, str]] = {
     "get_programme": "Use it for questions about all tests: how many win, and what they brought.",
     "get_account": "Use it for the plan and the subscription.",
     "list_members": "Use it for who belongs to the account.",
+    "list_audit_entries": "Use it for who changed an experiment or a setting, and when.",
     "get_usage": "Use it before create_project, and when requests are refused.",
     "list_api_keys": "Use it to see which keys exist and when they were last used.",
     "revoke_api_key": "Use it for a key that leaked or is not needed; what uses it stops working.",

@@ -1,11 +1,13 @@
 """Account: plan, members and usage."""
 
-from fastapi import APIRouter
+from typing import Annotated
 
-from api.deps import AccountReader, CatalogDep
+from fastapi import APIRouter, Query
+
+from api.deps import AccountAuditor, AccountReader, CatalogDep, PageNumber, PerPage
 from api.errors import KEY_CODES, documented
-from api.schemas.account import Account, Member, Usage
-from api.schemas.envelopes import Single
+from api.schemas.account import Account, AuditEntry, Member, Usage
+from api.schemas.envelopes import Listing, Meta, Single
 
 router = APIRouter(prefix="/account", tags=["Account"], responses=documented(*KEY_CODES))
 
@@ -26,3 +28,22 @@ def list_members(caller: AccountReader, catalog: CatalogDep) -> Single[list[Memb
 def get_usage(caller: AccountReader, catalog: CatalogDep) -> Single[Usage]:
     """Get the plan's limits and what is left of them; check this before creating a project."""
     return Single(data=Usage.of(caller.account, catalog.projects.count(caller.account.id)))
+
+
+@router.get("/audit", responses=documented("validation_error"))
+def list_audit_entries(
+    caller: AccountAuditor,
+    catalog: CatalogDep,
+    subject_id: Annotated[
+        str | None, Query(description="Only entries of this object; all if absent.", max_length=64)
+    ] = None,
+    page: PageNumber = 1,
+    per_page: PerPage = 25,
+) -> Listing[AuditEntry]:
+    """List who changed what in the account, newest first; for an account-wide key of an owner or admin."""
+    found = catalog.audit.page(caller.account.id, subject_id=subject_id, page=page, per_page=per_page)
+    names = {key.id: key.name for key in catalog.keys.of_account(caller.account.id)}
+    return Listing(
+        data=[AuditEntry.of(entry, names) for entry in found.items],
+        meta=Meta(page=page, per_page=per_page, total=found.total),
+    )

@@ -1,12 +1,36 @@
-"""Answers about an account, its members and its usage."""
+"""Answers about an account, its members, its usage and its audit trail."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from pipeline.store.catalog import accounts, members
+from api.schemas.experiments import ExperimentDetail
+from api.schemas.metrics import Metric
+from api.schemas.projects import Project
+from pipeline.store.catalog import accounts, audit, members
 from pipeline.store.catalog.members import Role
 from pipeline.store.catalog.plans import PlanKey, SubscriptionStatus
 
 RATE_LIMIT = "Requests per minute of all keys of the account together."
+# The entry itself says when.
+_NOISE: Final = frozenset({"id", "created_at", "updated_at"})
+_MEMBER: Final = frozenset({"name", "email_address", "role", "accepted_at"})
+_ACCOUNT: Final = frozenset(
+    {"name", "slug", "plan", "subscription_status", "max_projects_override", "rate_limit_override"}
+)
+_KEY: Final = frozenset({"name", "environment", "scopes", "project_ids", "member_id", "revoked_at"})
+# By the beginning of an id: what it is of, and the fields whose values are shown. What is not listed is not
+# shown, so that a new column with a secret stays one.
+_SUBJECTS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
+    "acc": ("account", _ACCOUNT),
+    "mem": ("member", _MEMBER),
+    "key": ("api_key", _KEY),
+    "prj": ("project", frozenset(Project.model_fields) - _NOISE),
+    "exp": ("experiment", frozenset(ExperimentDetail.model_fields) - _NOISE),
+    "met": ("metric", frozenset(Metric.model_fields) - _NOISE),
+}
 
 
 class Account(BaseModel):
@@ -70,3 +94,45 @@ class Usage(BaseModel):
             max_projects=account.max_projects,
             rate_limit_per_minute=account.rate_limit_per_minute,
         )
+
+
+class AuditEntry(BaseModel):
+    """A write: who changed which fields of what."""
+
+    id: str
+    at: datetime = Field(description="Time of the write, in UTC.")
+    actor: str = Field(description="Id of the API key, or what acted without one, such as the command line.")
+    actor_name: str | None = Field(description="Name of the API key; null where no key of the account acted.")
+    action: Literal["created", "changed", "deleted"]
+    subject_type: str = Field(description="`account`, `member`, `api_key`, `project`, `experiment` …")
+    subject_id: str
+    changes: dict[str, tuple[Any, Any]] = Field(
+        description="By field: its value before and after; null where there was or is none. Secrets, and "
+        "fields that the API does not show, are left out."
+    )
+
+    @classmethod
+    def of(cls, entry: audit.AuditEntry, names: Mapping[str, str]) -> "AuditEntry":
+        """Describe an entry; `names` are those of the account's keys, by id."""
+        prefix = entry.subject_id.partition("_")[0]
+        subject_type, shown = _SUBJECTS.get(prefix, (prefix, frozenset()))
+        return cls(
+            id=entry.id,
+            at=entry.at,
+            actor=entry.actor,
+            actor_name=names.get(entry.actor),
+            action=_action(entry),
+            subject_type=subject_type,
+            subject_id=entry.subject_id,
+            changes={
+                field: (before, after) for field, (before, after) in entry.changes.items() if field in shown
+            },
+        )
+
+
+def _action(entry: audit.AuditEntry) -> Literal["created", "changed", "deleted"]:
+    """Tell by the id, which every object has from its creation to its deletion."""
+    before, after = entry.changes.get("id", (entry.subject_id, entry.subject_id))
+    if before is None:
+        return "created"
+    return "deleted" if after is None else "changed"

@@ -82,6 +82,7 @@ OPERATIONS = (
 )
 # What the service offers beside them, by the same rules.
 MORE_OPERATIONS = (
+    Operation("GET", "/api/v1/account/audit", ("account:read",), "keys"),
     Operation("GET", f"{_EXPERIMENT}/results/export", ("results:read",), "project"),
     Operation("GET", f"{_EXPERIMENT}/results/segments", ("results:read",), "project"),
     Operation("GET", "/api/v1/projects/{id}/sdk_keys", ("projects:read",), "project"),

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, select
 from pipeline.clock import utc_now
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.ids import new_id
+from pipeline.store.catalog.pagination import Page, fetch_page
 from pipeline.store.catalog.schema import audit
 
 
@@ -36,6 +37,19 @@ class Audit:
         query = select(audit).where(audit.c.subject_id == subject_id).order_by(audit.c.at, audit.c.id)
         with self._database.read() as connection:
             return [AuditEntry(**row) for row in connection.execute(query).mappings()]
+
+    def page(
+        self, account_id: str, *, subject_id: str | None = None, page: int = 1, per_page: int = 25
+    ) -> Page[AuditEntry]:
+        """List a page of an account's entries, newest first, or of those of one object."""
+        query = select(audit).where(audit.c.account_id == account_id)
+        if subject_id is not None:
+            query = query.where(audit.c.subject_id == subject_id)
+        # Entries of one moment in the order that they were written in is not known: by id.
+        query = query.order_by(audit.c.at.desc(), audit.c.id)
+        with self._database.read() as connection:
+            rows, total = fetch_page(connection, query, page, per_page)
+        return Page([AuditEntry(**row) for row in rows], page, per_page, total)
 
     def was_deleted(self, subject_id: str) -> bool:
         """Return whether an object was deleted; ids are never reused."""

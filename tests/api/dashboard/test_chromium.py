@@ -88,7 +88,15 @@ def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
     page = site.page(scheme=scheme, width=width)
     found = {}
     draft = f"{site.project}/experiments/new"
-    pages = ("/", "/projects/new", "/account", site.project, f"{site.project}/installation", draft)
+    pages = (
+        "/",
+        "/projects/new",
+        "/account",
+        "/account/audit",
+        site.project,
+        f"{site.project}/installation",
+        draft,
+    )
     for path in (*pages, started, f"{started}/pause", f"{site.project}/programme"):
         page.goto(f"{site.address}{path}")
         if path == started:

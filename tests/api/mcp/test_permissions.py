@@ -45,7 +45,12 @@ async def test_a_restricted_key_is_offered_nothing_of_the_whole_account(
     key = customer.with_key(project_ids=(project.rpartition("/")[2],))
     offered = set(await Assistant(key).tools())
     assert offered == open_to(key, operations)
-    assert set(operations) - offered == {"create_project", "list_api_keys", "revoke_api_key"}
+    assert set(operations) - offered == {
+        "create_project",
+        "list_api_keys",
+        "list_audit_entries",
+        "revoke_api_key",
+    }
 
 
 @pytest.mark.anyio
@@ -57,4 +62,4 @@ async def test_a_plain_member_is_offered_no_keys(
     key = Customer(customer.client, services, customer.account, token)
     offered = set(await Assistant(key).tools())
     assert offered == open_to(key, operations)
-    assert set(operations) - offered == {"list_api_keys", "revoke_api_key"}
+    assert set(operations) - offered == {"list_api_keys", "list_audit_entries", "revoke_api_key"}
