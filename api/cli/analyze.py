@@ -4,9 +4,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from api.cli.console import out
+from api.cli.analysis.fail_on import FailOnOption, exit_on, recommendations
+from api.cli.console import out, print_json
 from api.cli.measured_goals import MeasuredGoalOption, measured_goals
 from api.cli.options import (
+    AsJson,
     ControlOption,
     LocationsArgument,
     RunningOption,
@@ -62,6 +64,22 @@ def analyze(
         list[str] | None,
         typer.Option("--less-is-better", help="Goal to be lowered, such as errors; may be repeated."),
     ] = None,
+    guardrail: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--guardrail",
+            help="`returns=2`: goal, not the first, that may lose no more than this percent of the control.",
+        ),
+    ] = None,
+    segment: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--segment",
+            help="Column to compare segments by, such as a country; may be repeated. They are exploratory,"
+            " frequentist and two-sided, whatever the test is.",
+        ),
+    ] = None,
+    fail_on: FailOnOption = None,
     running: RunningOption = False,
     sums: Annotated[
         bool,
@@ -72,38 +90,70 @@ def analyze(
     ] = False,
     table: TableOption = None,
     sql: SqlOption = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Analyze files or another table and print the verdict; needs no service and no store."""
+    """Analyze files or another table and print the verdict; needs no service and no store.
+
+    Exit status 0; 3 where the recommendation is one of --fail-on.
+    """
+    from api.cli.analysis.document_blocks import render_document
     from api.cli.report_table import render_report
     from engine.design.analysis_settings import Statistics
+    from engine.display.segment_document import document_of_segments
     from engine.frames.analyze import analyze_frame
+    from engine.frames.segments import analyze_frame_segments
     from pipeline.sources.locations import find_tables
     from pipeline.sources.whole_tables import read_whole
 
     if variant is None:
         raise typer.BadParameter("name the column with the variant, such as --variant group")
+    if segment and (covariate or orders or cap):
+        raise typer.BadParameter("segments take no --covariate, --orders or --cap; leave them out")
+    failing = recommendations(fail_on)
     goals = measured_goals(goal)
     tables = find_tables(files, query=query_of(table, sql))
     frame = read_whole(tables, times=[timestamp] if timestamp else [])
+    rows, summed = (None, frame) if sums else (frame, None)
+    named_control, lowered, name = required_control(control), less_is_better or (), name_of(files[0])
     report = analyze_frame(
-        None if sums else frame,
-        sums=frame if sums else None,
+        rows,
+        sums=summed,
         variant=variant,
-        control=required_control(control),
+        control=named_control,
         goals=goals,
         visitor=visitor,
         timestamp=timestamp,
-        less_is_better=less_is_better or (),
+        less_is_better=lowered,
         analysis_method=method,
         confidence_level=confidence,
         statistics=Statistics(alternative=alternative),
         covariates=_lists_by_goal(covariate, "--covariate spend=spend_before"),
         orders=_by_goal(orders, "--orders spend=orders"),
-        caps={goal: _percentile(text) for goal, text in _by_goal(cap, "--cap spend=99").items()},
+        caps=_numbers(cap, "a percentile", "--cap spend=99"),
+        guardrails=_numbers(guardrail, "a margin in percent", "--guardrail returns=2"),
         running=running,
-        name=name_of(files[0]),
+        name=name,
     )
-    out.print(render_report(report, means=[name for name, kind in goals.items() if kind == "mean"]))
+    segments = segment and analyze_frame_segments(
+        rows,
+        sums=summed,
+        segments=segment,
+        variant=variant,
+        control=named_control,
+        goals=goals,
+        visitor=visitor,
+        timestamp=timestamp,
+        less_is_better=lowered,
+        confidence_level=confidence,
+        name=name,
+    )
+    if as_json:
+        print_json({**report.to_dict(), "segments": segments.to_dict() if segments else None})
+    else:
+        out.print(render_report(report, means=[name for name, kind in goals.items() if kind == "mean"]))
+        if segments:
+            out.print(render_document(document_of_segments(segments)))
+    exit_on(report, failing)
 
 
 def _by_goal(given: list[str] | None, example: str) -> dict[str, str]:
@@ -126,8 +176,12 @@ def _lists_by_goal(given: list[str] | None, example: str) -> dict[str, list[str]
     return values
 
 
-def _percentile(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a percentile; give a number such as 99") from None
+def _numbers(given: list[str] | None, what: str, example: str) -> dict[str, float]:
+    """Parse `GOAL=NUMBER` texts into goal → number; BadParameter."""
+    numbers = {}
+    for goal, text in _by_goal(given, example).items():
+        try:
+            numbers[goal] = float(text)
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is not {what}; write it as in {example}") from None
+    return numbers

@@ -14,6 +14,7 @@ from engine.design.vocabulary import AnalysisMethod, TrafficStrategy
 from engine.errors import InvalidEvidenceError
 from engine.frames.covariates import require_no_copies
 from engine.frames.epochs import WeightEpochs
+from engine.frames.guardrail_margins import with_guardrails
 from engine.frames.kinds import (
     GoalMeasure,
     Goals,
@@ -52,6 +53,7 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
     covariates: Mapping[str, str | Sequence[str]] = {},
     orders: Mapping[str, str] = {},
     caps: Mapping[str, float] = {},
+    guardrails: Mapping[str, float] = {},
     statistics: Statistics = _DEFAULTS,
     running: bool = False,
     looks: Sequence[RecordedLook] = (),
@@ -86,7 +88,8 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
     CUPED: one, or a list of several, in which text is a category at the first exposure, such as a country.
     `orders` map revenue goals to columns that count the orders in a row: their metric is revenue per
     order. `caps` cap amounts, counts and values at a percentile (50 to 100) of those
-    above 0.
+    above 0. `guardrails` map goals other than the primary one to the acceptable loss, in percent of the
+    control: a test that loses more is rolled back, or reviewed.
     The test counts as finished, judged by this one look. With `running` it is judged as one that goes on:
     by its plan, and before that by what holds at every look; its running days are those from the first to
     the last `timestamp`, which it needs. `looks` are those recorded so far, in order, with comparisons by
@@ -142,6 +145,8 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
         is_running=running,
         name=name,
     )
+    if guardrails:
+        experiment = with_guardrails(experiment, guardrails)
     if service is not None:
         experiment = service.complete_experiment(experiment)
     counted = observations.count([one.name for one in experiment.variants])

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from api.cli.analysis.fail_on import FAILED_ON
 from tests.api.cli.conftest import Run
 
 
@@ -21,6 +22,7 @@ def file(tmp_path: Path) -> Path:
             "spend": (taste * orders * np.where(new, 1.15, 1.0)).round(2),
             "orders": orders,
             "before": taste.round(2),
+            "country": np.where(np.arange(n) % 3 == 0, "DE", "US"),
         }
     )
     path = tmp_path / "visitors.csv"
@@ -132,6 +134,12 @@ def test_a_table_with_lost_rows_gets_no_advice_about_pages(run: Run, tmp_path: P
         (("--covariate", "before"), "is not a goal with a value"),
         (("--cap", "spend=most"), "is not a percentile"),
         (("--cap", "spend=20"), "cap_percentile"),
+        (("--guardrail", "spend=2"), "is the primary goal"),
+        (("--guardrail", "spend=little"), "is not a margin in percent"),
+        (("--segment", "planet"), "planet"),
+        (("--segment", "country", "--cap", "spend=99"), "segments take no --covariate"),
+        (("--fail-on", "fix_data,loser"), "'loser' is no recommendation"),
+        (("--fail-on", ""), "is no recommendation"),
         (("--orders", "spend=order"), "did you mean 'orders'"),
         (("--covariate", "sold=before"), "is no goal"),
     ],
@@ -155,3 +163,41 @@ def test_a_one_sided_test_halves_the_p_of_a_gain(run: Run, tmp_path: Path) -> No
     assert "0.0336" in one_sided.out
     refused = run(*named, "--alternative", "one_sided", "--method", "bayesian")
     assert refused.status != 0
+
+
+def test_json_is_the_report_and_its_segments(run: Run, file: Path) -> None:
+    named = ("analyze", file, "--variant", "page", "--control", "A", "--goal", "bought", "--json")
+    plain, split = run(*named).json, run(*named, "--segment", "country").json
+    assert plain["segments"] is None
+    (goal,) = split.pop("segments")["goals"]
+    assert {one["value"] for one in goal["segments"]} == {"DE", "US"}
+    assert split == {name: value for name, value in plain.items() if name != "segments"}
+
+
+def test_segments_are_printed_after_the_verdict(run: Run, file: Path) -> None:
+    ran = run(
+        *("analyze", file, "--variant", "page", "--control", "A", "--goal", "bought"),
+        *("--segment", "country"),
+    )
+    assert ran.status == 0
+    assert ran.out.index("Exploratory") < ran.out.index("country: DE")
+    assert "country: US" in ran.out
+
+
+def test_a_recommendation_to_fail_on_sets_the_exit_status(run: Run, file: Path) -> None:
+    named = ("analyze", file, "--variant", "page", "--control", "A", "--goal", "spend:revenue")
+    shipped, other = run(*named, "--fail-on", "rollback, ship"), run(*named, "--fail-on", "fix_data,rollback")
+    assert (shipped.status, other.status) == (FAILED_ON, 0)
+    assert shipped.out == other.out
+
+
+def test_a_broken_guardrail_decides(run: Run, tmp_path: Path) -> None:
+    rows = [
+        (page, int(number < buyers), int(number < returning))
+        for page, buyers, returning in (("A", 1_000, 5_000), ("B", 1_300, 4_000))
+        for number in range(10_000)
+    ]
+    pl.DataFrame(rows, schema=["page", "bought", "returned"], orient="row").write_csv(tmp_path / "f.csv")
+    named = ("analyze", tmp_path / "f.csv", "--variant", "page", "--control", "A", "--goal", "bought")
+    guarded = run(*named, "--goal", "returned", "--guardrail", "returned=2", "--json").json
+    assert guarded["goals"][0]["decision"]["reason"] == "guardrail_broken"

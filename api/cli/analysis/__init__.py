@@ -1,0 +1,1 @@
+"""Analyses on the command line: results as tables, exit statuses, and sample sizes."""
