@@ -17,6 +17,7 @@ from api.cli import (
     serving,
     snapshots,
 )
+from api.cli.analysis.sample_plan import plan
 from api.cli.console import print_error
 from api.cli.imports import importing, sources
 from api.cli.operation import backup
@@ -56,6 +57,7 @@ app.command(name="import")(importing.import_files)
 app.command()(runs.rollup)
 app.command()(runs.runs)
 app.command()(analyze.analyze)
+app.command()(plan)
 app.command()(report.report)
 app.command()(snapshots.snapshot)
 app.command()(backup.backup)
