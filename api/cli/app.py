@@ -17,7 +17,7 @@ from api.cli import (
     serving,
     snapshots,
 )
-from api.cli.analysis.sample_plan import plan
+from api.cli.analysis.visitors_needed import plan
 from api.cli.console import print_error
 from api.cli.imports import importing, sources
 from api.cli.operation import backup
