@@ -20,7 +20,7 @@ from api.cli import (
 from api.cli.analysis.visitors_needed import plan
 from api.cli.console import print_error
 from api.cli.imports import importing, sources
-from api.cli.operation import backup
+from api.cli.operation import backup, doctor
 
 app = typer.Typer(
     name="truelift",
@@ -62,6 +62,7 @@ app.command()(report.report)
 app.command()(snapshots.snapshot)
 app.command()(backup.backup)
 app.command()(backup.restore)
+app.command()(doctor.doctor)
 app.command()(calibration.calibrate)
 app.command()(checking.check)
 app.command()(serving.openapi)

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from pipeline.clock import utc_now
 from pipeline.store.catalog.database import Database
@@ -50,6 +50,12 @@ class Audit:
         with self._database.read() as connection:
             rows, total = fetch_page(connection, query, page, per_page)
         return Page([AuditEntry(**row) for row in rows], page, per_page, total)
+
+    def newest_time(self) -> datetime | None:
+        """Return the time of the newest entry of any account; None without entries."""
+        with self._database.read() as connection:
+            newest: datetime | None = connection.scalar(select(func.max(audit.c.at)))
+        return newest
 
     def was_deleted(self, subject_id: str) -> bool:
         """Return whether an object was deleted; ids are never reused."""
