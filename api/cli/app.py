@@ -18,6 +18,7 @@ from api.cli import (
     snapshots,
 )
 from api.cli.analysis.visitors_needed import plan
+from api.cli.client.exported_visitors import export
 from api.cli.console import print_error
 from api.cli.imports import importing, sources
 from api.cli.operation import backup, doctor
@@ -59,6 +60,7 @@ app.command()(runs.runs)
 app.command()(analyze.analyze)
 app.command()(plan)
 app.command()(report.report)
+app.command()(export)
 app.command()(snapshots.snapshot)
 app.command()(backup.backup)
 app.command()(backup.restore)

@@ -3,12 +3,13 @@
 import json
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPResponse
+from functools import partial
+from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from urllib.parse import urlencode, urlsplit
 
 from api.cli.client.command_keys import command_key
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 TIMEOUT_SECONDS: Final = 120.0
 # Requests that are refused for a while, by a limit or by a busy store, are sent again for so long.
 RETRY_SECONDS: Final = 90.0
+_CHUNK_BYTES: Final = 2**20
+ReadAnswer = Callable[[HTTPResponse], Any]
 _RETRIED: Final = frozenset({429, 503})
 # A service that listens on every address is reached on the one of this machine.
 _ON_THIS_MACHINE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
@@ -94,17 +97,23 @@ class ServiceClient:
     def get(self, path: str, query: Mapping[str, object] | None = None) -> Any:  # noqa: ANN401 - JSON
         """Send a GET request; parameters that are None are left out."""
         given = {name: value for name, value in (query or {}).items() if value is not None}
-        return self._send("GET", f"{path}?{urlencode(given)}" if given else path, None, {})
+        return self._send("GET", f"{path}?{urlencode(given)}" if given else path, None, {}, _decoded)
+
+    def download(self, path: str, query: Mapping[str, str], file: BinaryIO) -> None:
+        """Write the body of the answer to a GET request into an empty file; CommandError where it cannot."""
+        self._send("GET", f"{path}?{urlencode(query)}", None, {}, partial(_copy, file=file))
 
     def post(self, path: str, body: Mapping[str, Any], *, key: str | None = None) -> Any:  # noqa: ANN401 - JSON
         """Send a JSON object; with a `key` a repeated request is carried out once."""
         headers = {"Content-Type": "application/json"} | ({} if key is None else {"Idempotency-Key": key})
-        return self._send("POST", path, json.dumps(body).encode(), headers)
+        return self._send("POST", path, json.dumps(body).encode(), headers, _decoded)
 
-    def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
+    def _send(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], read: ReadAnswer
+    ) -> Any:  # noqa: ANN401 - what is read
         deadline = time.monotonic() + RETRY_SECONDS
         while True:
-            status, answer, seconds = self._exchange(method, path, body, headers)
+            status, answer, seconds = self._exchange(method, path, body, headers, read)
             if status < 400:
                 return answer
             if status not in _RETRIED or time.monotonic() + seconds > deadline:
@@ -112,9 +121,9 @@ class ServiceClient:
             time.sleep(seconds)
 
     def _exchange(
-        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], read: ReadAnswer
     ) -> tuple[int, Any, float]:
-        """Return status, decoded body, and the seconds to wait before another try."""
+        """Return status, what was read, and the seconds to wait before another try."""
         connection = HTTPConnection(self.service.host, self.service.port, timeout=self.timeout_seconds)
         given = {**headers, "Authorization": f"Bearer {self.token}"}
         try:
@@ -122,7 +131,8 @@ class ServiceClient:
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.request(method, path, body, given)
             answer = connection.getresponse()
-            return answer.status, _decoded(answer), float(answer.headers.get("Retry-After") or 1)
+            content = (read if answer.status < 400 else _decoded)(answer)
+            return answer.status, content, float(answer.headers.get("Retry-After") or 1)
         except (OSError, HTTPException, ValueError) as error:
             raise ServiceGoneError(
                 f"the service at {self.service.owner.address} ended or does not answer "
@@ -130,6 +140,19 @@ class ServiceClient:
             ) from error
         finally:
             connection.close()
+
+
+def _copy(answer: HTTPResponse, *, file: BinaryIO) -> None:
+    copied = 0
+    while chunk := answer.read(_CHUNK_BYTES):
+        try:
+            file.write(chunk)
+        except OSError as failure:
+            raise CommandError(f"the answer cannot be written: {failure.strerror}") from None
+        copied += len(chunk)
+    # A part is no answer: reading in chunks ends without an error where the service does.
+    if copied != int(answer.headers["Content-Length"]):
+        raise IncompleteRead(b"")
 
 
 def _decoded(answer: HTTPResponse) -> Any:  # noqa: ANN401 - JSON

@@ -17,6 +17,7 @@ NEEDS_A_STORE = (
     ("check",),
     ("backup", "copy"),
     ("open", "--no-browser"),
+    ("export", "exp_1", "--out", "rows.csv"),
     ("rollup",),
     ("runs",),
     ("snapshot",),
