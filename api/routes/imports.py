@@ -16,7 +16,7 @@ from api.schemas.inputs import IMPORT_INPUT
 from api.schemas.runs import Run
 from engine.errors import InvalidDesignError, Problem
 from pipeline.requests.imports import file_import, source_import
-from pipeline.runs.described_sources import require_origin
+from pipeline.runs.described_sources import with_origin
 from pipeline.store.catalog.runs.run_record import Run as RunRecord
 
 router = APIRouter(
@@ -52,7 +52,7 @@ def start_import(
     """Queue the import of a file that is sent, or of a described source; ask `get_run` until it has ended."""
     run = _asked_run(project.id, body, asked, now=now)
     if body.upload is None:
-        require_origin(services, project, run)
+        run = with_origin(services, project, run)
     else:
         body.upload.place(run.id, body.suffix)
     queued = services.catalog.runs.queue(run)

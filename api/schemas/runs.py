@@ -29,7 +29,7 @@ class Run(BaseModel):
     )
     run_key: str | None
     days: RunDays | None = Field(description="Days of a rebuild; all while null.")
-    source: str | None = Field(description="Source or file of an import.")
+    source: str | None = Field(description="Source or file of an import, or what a command named it.")
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
@@ -47,4 +47,5 @@ class Run(BaseModel):
         asked = found.parameters
         named = {name: getattr(found, name) for name in cls.model_fields if name not in {"days", "source"}}
         file = asked.get("options", {}).get("file_name")
-        return cls(**named, days=asked.get("days"), source=asked.get("source") or file)
+        source = asked.get("source") or file or asked.get("names")
+        return cls(**named, days=asked.get("days"), source=source)

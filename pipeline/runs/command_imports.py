@@ -70,6 +70,11 @@ class CommandImport:
     files: FilesToImport | None = None
     sources: tuple[SourceToImport, ...] = ()
 
+    @property
+    def names(self) -> str:
+        """The name of the files, or those of the sources."""
+        return self.files.name if self.files is not None else ", ".join(one.name for one in self.sources)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedExperiment:

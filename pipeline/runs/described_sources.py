@@ -1,9 +1,11 @@
 """Described sources that a project may import over the API: those of the service's own folder."""
 
+from dataclasses import replace
+
 from engine.design.project import Project
 from engine.errors import InvalidDesignError, Problem
 from pipeline.imports.import_result import ImportStores
-from pipeline.runs.command_imports import read_import_left
+from pipeline.runs.command_imports import CommandImport, read_import_left
 from pipeline.sources.definition_files import FOLDER, DefinedSource, InvalidSourceError, read_definition
 from pipeline.sources.tables import UnreadableSourceError
 from pipeline.store.catalog.runs.run_record import Run
@@ -39,19 +41,25 @@ def find_source(store: ImportStores, project: Project, name: str) -> DefinedSour
     return defined
 
 
-def require_origin(store: ImportStores, project: Project, run: Run) -> None:
-    """Raise InvalidDesignError where the source of a run, or what a command left, is not the project's."""
+def with_origin(store: ImportStores, project: Project, run: Run) -> Run:
+    """Return the run with the names of what a command left.
+
+    Raises InvalidDesignError where that, or the source of the run, is not the project's.
+    """
     if "source" in run.parameters:
         try:
             find_source(store, project, run.parameters["source"])
         except InvalidSourceError as error:
             raise InvalidDesignError([Problem("source", str(error))]) from None
-    elif _owner_of_left(store, run.parameters["command_file"]) != project.id:
+        return run
+    left = _left(store, run.parameters["command_file"])
+    if left is None or left.project_id != project.id:
         raise InvalidDesignError([Problem("command_file", "no command left it for this project")])
+    return replace(run, parameters={**run.parameters, "names": left.names})
 
 
-def _owner_of_left(store: ImportStores, file: str) -> str | None:
+def _left(store: ImportStores, file: str) -> CommandImport | None:
     try:
-        return read_import_left(store.settings, file).project_id
+        return read_import_left(store.settings, file)
     except UnreadableSourceError:
         return None

@@ -19,6 +19,8 @@ def rows_and_events(imported: "Imported") -> str:
     """Write the numbers of new rows and events, and of those that were stored already."""
     all_rows = imported.rows + imported.known_rows
     all_events = imported.events + imported.known_events
+    if not all_rows and not all_events and not imported.rejected:
+        return "No rows: nothing is new, or the table is empty."
     rows = f"{all_rows:,} rows: {imported.rows:,} new, {imported.known_rows:,} already there."
     events = f"{all_events:,} events: {imported.events:,} new, {imported.known_events:,} already there."
     if not imported.left_out:
@@ -32,12 +34,20 @@ def show_storing(bar: "Progress", task: "TaskID", stage: str, done: int) -> None
         bar.update(task, completed=done)
 
 
-def print_report(report: "Report", experiment: "Experiment", data_dir: Path) -> None:
-    """Print a report, and the way to serve it."""
+def print_report(
+    report: "Report", experiment: "Experiment", data_dir: Path, *, service_url: str | None = None
+) -> None:
+    """Print a report, and where the service shows it, or the way to serve it."""
     from api.cli.report_table import render_report
 
     out.print(render_report(report))
-    out.print(f"Experiment {experiment.id}; serve it with `truelift serve --data-dir {data_dir}`.")
+    page = f"/projects/{experiment.project_id}/experiments/{experiment.id}"
+    where = (
+        f"serve it with `truelift serve --data-dir {data_dir}`."
+        if service_url is None
+        else f"see it at {service_url}{page}"
+    )
+    out.print(f"Experiment {experiment.id}; {where}", soft_wrap=True)
 
 
 def print_bad_rows(imported: "Imported", *, several: bool) -> None:

@@ -145,9 +145,9 @@ class _Printed:
         for line in _summary_lines(imported, target, self.asked.columns):
             out.print(line, soft_wrap=True, highlight=False, markup=False)
 
-    def report(self, report: "Report", experiment: "Experiment") -> None:
+    def report(self, report: "Report", experiment: "Experiment", service_url: str | None = None) -> None:
         if not self.as_json:
-            print_report(report, experiment, self.data_dir)
+            print_report(report, experiment, self.data_dir, service_url=service_url)
 
 
 def _import_here(printed: _Printed, named: "NamedProject", tables: "Sequence[Table]") -> None:
@@ -187,7 +187,7 @@ def _import_there(
     if failure is not None:
         raise failure
     for one in outcome.reported:
-        printed.report(one.report, one.experiment)
+        printed.report(one.report, one.experiment, service.url)
 
 
 def _description(tables: "Sequence[Table]") -> str:

@@ -139,7 +139,7 @@ def _import_there(
         raise failure
     for found in (one for outcome in outcomes for one in outcome.reported):
         if not as_json:
-            print_report(found.report, found.experiment, data_dir)
+            print_report(found.report, found.experiment, data_dir, service_url=service.url)
 
 
 def _print_numbers(done: "Sequence[Done]", *, as_json: bool) -> None:

@@ -107,7 +107,8 @@ def test_only_a_refused_source_is_said_to_be_left_out_as_a_whole() -> None:
 
 
 def without_ids(text: str) -> str:
-    return re.sub(r"(exp|prj)_\w+|\S*/store|\d{4}-\d\d-\d\dT[0-9:.]+Z", "…", text)
+    where = r"see it at http://127\.0\.0\.1:\d+/projects/\S+|serve it with `[^`]+`\."
+    return re.sub(rf"{where}|(exp|prj)_\w+|\S*/store|\d{{4}}-\d\d-\d\dT[0-9:.]+Z", "…", text)
 
 
 @pytest.mark.parametrize("as_json", [(), ("--json",)])
@@ -123,6 +124,18 @@ def test_a_file_prints_the_same_beside_the_service(
         assert (alone.status, beside.status) == (0, 0), beside.err
         assert without_ids(beside.out) == without_ids(alone.out)
         assert "400 rows: 200 new, 200 already there" in beside.out or number == 200 or as_json
+        assert "see it at http://127.0.0.1:" in beside.out or as_json
+        listed = run("runs", "--data-dir", folders[1], "--json").json["runs"]
+        assert listed[0]["source"] == name[1]
+
+
+def test_a_table_without_rows_is_said_to_have_none(
+    run: Run, folders: tuple[Path, Path], tmp_path: Path
+) -> None:
+    (file := tmp_path / "emptied.csv").write_text("event_id,type,visitor_id,event_name,occurred_at\n")
+    for folder in folders:
+        ran = run("import", file, "--data-dir", folder)
+        assert (ran.status, "nothing is new, or the table is empty" in ran.out) == (0, True), ran.err
 
 
 def test_errors_and_rejected_rows_are_the_same_beside_the_service(
