@@ -5,9 +5,10 @@ from typing import Annotated, Final, Literal
 
 import typer
 
-from api.cli.console import CommandError, out
+from api.cli.console import CommandError, out, print_json
 from api.cli.measured_goals import MeasuredGoalOption, measured_goals
 from api.cli.options import (
+    AsJson,
     ControlOption,
     DataDir,
     LocationsArgument,
@@ -47,6 +48,7 @@ def report(
         Format, typer.Option("--format", help="html: one page that needs no network; png: the forest plot.")
     ] = "html",
     data_dir: DataDir = Path("data/store"),
+    as_json: AsJson = False,
 ) -> None:
     """Write the report of files or another table, or of an experiment of a store by its id, such as exp_1a2b.
 
@@ -56,7 +58,7 @@ def report(
     if len(files) == 1 and files[0].startswith(EXPERIMENT) and not Path(files[0]).exists():
         from api.cli.client.stored_reports import stored_report
 
-        _write(to, stored_report(data_dir, files[0], format_))
+        _write(to, stored_report(data_dir, files[0], format_), as_json=as_json)
         return
     from api.report_files import report_content
     from engine.frames.analyze import analyze_frame
@@ -80,12 +82,15 @@ def report(
         running=running,
         name=name_of(files[0]),
     )
-    _write(to, report_content(analyzed, format_))
+    _write(to, report_content(analyzed, format_), as_json=as_json)
 
 
-def _write(to: Path, content: bytes) -> None:
+def _write(to: Path, content: bytes, *, as_json: bool) -> None:
     try:
         to.write_bytes(content)
     except OSError as failure:
         raise CommandError(f"{to} cannot be written: {failure.strerror}") from None
-    out.print(f"Wrote {to}", soft_wrap=True, markup=False, highlight=False)
+    if as_json:
+        print_json({"file": str(to), "bytes": len(content)})
+    else:
+        out.print(f"Wrote {to}", soft_wrap=True, markup=False, highlight=False)

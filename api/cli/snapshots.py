@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.console import CommandError, out
-from api.cli.options import DataDir
+from api.cli.console import CommandError, out, print_json
+from api.cli.options import AsJson, DataDir
 from api.cli.stores import opened_store, require_store, settings_for
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ def snapshot(
         Path | None,
         typer.Option("--out", help="Folder of the snapshots.", show_default="snapshots in the data folder"),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Copy events, visitors, orders and sums of every project into Parquet files for other programs."""
     from pipeline.snapshots.writer import Snapshots
@@ -27,17 +28,34 @@ def snapshot(
 
     require_store(data_dir)
     folder = out_dir or settings_for(data_dir).snapshots_path
+    taken: list[dict[str, object]] = []
     try:
         with opened_store(data_dir) as store:
             snapshots = Snapshots(store.warehouse, store.catalog, settings_for(data_dir), folder=folder)
             for project in store.catalog.projects.all():
                 store.rollup.refresh(project.id)
                 written = snapshots.write(project.id)
-                out.print(_summary(written, folder), highlight=False, markup=False, soft_wrap=True)
+                taken.append(_fields(written, folder))
+                if not as_json:
+                    out.print(_summary(written, folder), highlight=False, markup=False, soft_wrap=True)
     except (StoreOwnedError, WarehouseBusyError) as busy:
         raise CommandError(_busy_message(data_dir)) from busy
     except DISK_FAILURES as failure:
         raise CommandError(f"no snapshot could be written into {folder}: {failure}") from failure
+    if as_json:
+        print_json({"snapshots": taken})
+
+
+def _fields(written: "Manifest", folder: Path) -> dict[str, object]:
+    return {
+        "project_id": written.project_id,
+        "project_name": written.project_name,
+        "folder": str(folder / written.project_id),
+        "taken_at": written.taken_at.isoformat(),
+        "events": sum(file.rows for file in written.events),
+        "experiments": len(written.experiments),
+        "bytes": sum(file.bytes for file in written.files),
+    }
 
 
 def _summary(written: "Manifest", folder: Path) -> str:

@@ -28,8 +28,9 @@ def test_each_format_is_written_with_the_numbers_of_the_analysis(run: Run, file:
     written = {}
     for format_ in ("html", "md", "json", "png"):
         to = file.with_name(f"report.{format_}")
-        assert run(*asked, "--format", format_, "--out", str(to)).status == 0
+        ran = run(*asked, "--format", format_, "--out", str(to), "--json")
         written[format_] = to.read_bytes()
+        assert ran.json == {"file": str(to), "bytes": len(written[format_])}
     page = written["html"].decode()
     assert page.startswith("<!doctype html>")
     assert "<svg" in page

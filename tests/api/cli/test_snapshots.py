@@ -30,7 +30,11 @@ def test_a_snapshot_is_brought_up_to_date_and_written(run: Run, tmp_path: Path) 
 
 def test_another_folder_can_be_named(run: Run, tmp_path: Path) -> None:
     project_id = a_store_in(tmp_path / "store")
-    assert run("snapshot", "--data-dir", tmp_path / "store", "--out", tmp_path / "copy").status == 0
+    (taken,) = run("snapshot", "--data-dir", tmp_path / "store", "--out", tmp_path / "copy", "--json").json[
+        "snapshots"
+    ]
+    assert (taken["project_id"], taken["events"], taken["experiments"]) == (project_id, 3, 1)
+    assert taken["folder"] == str(tmp_path / "copy" / project_id)
     assert_whole(tmp_path / "copy" / project_id)
     assert not (tmp_path / "store" / "snapshots").exists()
 

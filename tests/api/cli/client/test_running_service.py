@@ -2,6 +2,8 @@
 
 import os
 import signal
+import socket
+from io import BytesIO
 from pathlib import Path
 from threading import Thread
 
@@ -71,6 +73,29 @@ def test_a_service_that_ends_in_the_middle_is_named_in_a_sentence(tmp_path: Path
         assert "ended or does not answer" in str(errors[0])
     # Its lock file stays, and names no service any more.
     assert find_service(tmp_path) is None
+
+
+def test_a_file_that_ends_early_is_no_answer(tmp_path: Path) -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listening,
+        locked_store(Settings(data_dir=tmp_path)) as lock,
+    ):
+        port: int = listening.getsockname()[1]
+        lock.note_address(f"http://127.0.0.1:{port}")
+        service = find_service(tmp_path)
+        assert service is not None
+
+        def answer_half() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
+
+        answering = Thread(target=answer_half)
+        answering.start()
+        with pytest.raises(ServiceGoneError, match="ended or does not answer"):
+            ServiceClient(service, "token").download("/rows", {}, BytesIO())
+        answering.join()
 
 
 def test_a_store_that_no_service_owns_is_not_served(tmp_path: Path) -> None:
