@@ -18,6 +18,8 @@ __all__ = ["chart_lift"]
 
 _WIDTH: Final = 520
 _HEIGHT: Final = 220
+# Panels of this width; more of them are smaller, and two beside each other.
+_MOST_LARGE: Final = 3
 # Of the axis, in intervals of the last day.
 _WIDEST: Final = 2.0
 
@@ -56,22 +58,28 @@ def _empty(title: str, theme: Theme) -> "Chart":
     return chart
 
 
-def _change_axis(column: str, domain: tuple[float, float]) -> Any:  # noqa: ANN401  # of Altair
+def _change_axis(column: str, domain: tuple[float, float], *, is_titled: bool = True) -> Any:  # noqa: ANN401  # of Altair
     axis = {"labelExpr": SIGNED_PERCENT, "tickCount": 6, "labelOverlap": True}
     scale = {"domain": list(domain), "nice": False}
-    title = "change against the control"
+    # On a small panel it would run into those of its neighbours; the chart's own title says it, too.
+    title = "change against the control" if is_titled else None
     return load_altair().Y(f"{column}:Q", title=title).scale(**scale).axis(**axis)
 
 
 def _draw(lifts: tuple[DayLift, ...], title: str, theme: Theme) -> "FacetChart":
     alt = load_altair()
     low, high = _domain(lifts)
+    rows = [_row(one, low, high) for one in lifts]
+    variants = list(dict.fromkeys(row["variant"] for row in rows))
+    is_few = len(variants) <= _MOST_LARGE
     x = day_axis(len({one.day for one in lifts}))
     base = alt.Chart().encode(x=x)
 
     def band(prefix: str, opacity: float) -> Any:  # noqa: ANN401  # of Altair
         marks = base.mark_area(opacity=opacity, color=BLUE, clip=True)
-        return marks.encode(y=_change_axis(f"{prefix}_low", (low, high)), y2=f"{prefix}_high:Q")
+        return marks.encode(
+            y=_change_axis(f"{prefix}_low", (low, high), is_titled=is_few), y2=f"{prefix}_high:Q"
+        )
 
     layers = [band("one_look", 0.35)]
     level = share(lifts[0].interval.level)
@@ -80,19 +88,18 @@ def _draw(lifts: tuple[DayLift, ...], title: str, theme: Theme) -> "FacetChart":
         layers.insert(0, band("all_looks", 0.18))
         subtitle = f"{level} intervals: the wide band holds at every look, the narrow one for a single look"
     line = base.mark_line(color=BLUE, point={"size": 35, "filled": True, "color": BLUE}, clip=True).encode(
-        y=_change_axis("lift", (low, high)),
+        y=_change_axis("lift", (low, high), is_titled=is_few),
         tooltip=["day:T", "label:N", "every_look:N", alt.Tooltip("visitors:Q", format=",")],
     )
     zero = alt.Chart().mark_rule(strokeDash=[4, 3], strokeWidth=1).encode(y=alt.datum(0))
-    rows = [_row(one, low, high) for one in lifts]
     chart: FacetChart = (
         alt.layer(*layers, zero, line, data=alt.Data(values=rows))
-        .properties(width=_WIDTH, height=_HEIGHT)
+        .properties(width=_WIDTH if is_few else _WIDTH // 2 - 20, height=_HEIGHT if is_few else _HEIGHT // 2)
         .facet(
-            facet=alt.Facet(
-                "variant:N", title=None, sort=list(dict.fromkeys(row["variant"] for row in rows))
-            ).header(labelAnchor="start", labelOrient="top"),
-            columns=1,
+            facet=alt.Facet("variant:N", title=None, sort=variants).header(
+                labelAnchor="start", labelOrient="top"
+            ),
+            columns=1 if is_few else 2,
             title=alt.Title(title, subtitle=subtitle),
             spacing=14,
         )

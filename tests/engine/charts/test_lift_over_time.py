@@ -27,6 +27,16 @@ def test_a_panel_a_variant_with_both_bands() -> None:
     assert "Treatment 2" in chart_svg(chart)
 
 
+def test_many_panels_are_smaller_and_beside_each_other() -> None:
+    few, many = (chart_lift(report_of(steady((0.1,) * number))).to_dict(validate=True) for number in (4, 20))
+    assert (few["columns"], many["columns"]) == (1, 2)
+    assert many["spec"]["height"] < few["spec"]["height"]
+    # On a page of ten rows and not of nineteen.
+    drawn = chart_svg(chart_lift(report_of(steady((0.1,) * 20))))
+    height = float(drawn.partition('height="')[2].partition('"')[0])
+    assert height < 2_000
+
+
 def test_a_bayesian_experiment_has_one_band() -> None:
     spec = chart_lift(report_of(steady((0.1, 0.12)), analysis_method="bayesian")).to_dict(validate=True)
     assert spec["title"]["subtitle"].endswith("interval, for one look")
