@@ -1,12 +1,14 @@
 """OpenAPI document: request bodies and errors, in addition to what FastAPI derives from the routes."""
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
+from api.glossary import explain_fields
 from api.schemas.api_keys import ApiKeyInput
 from api.schemas.inputs import (
     CONVERSION_BATCH,
@@ -47,6 +49,7 @@ SDK_KEY: Final[dict[str, Any]] = {
         "description": "Public key of a project, for browsers; also taken as `?key=`.",
     }
 }
+ABBREVIATIONS: Final = {"api": "API", "sdk": "SDK"}
 # FastAPI describes errors in a shape that this API never returns.
 FOREIGN_ERROR: Final = REFERENCE + "HTTPValidationError"
 FOREIGN_MODELS: Final = ("HTTPValidationError", "ValidationError")
@@ -88,8 +91,20 @@ def _document(app: FastAPI) -> dict[str, Any]:
     _describe_parameters(document)
     schemas |= _body_components(schemas)
     document["components"]["securitySchemes"] |= SDK_KEY
-    document["components"]["schemas"] = dict(sorted(schemas.items()))
+    # Bodies are described by what checks them, which stays as it is.
+    document["components"]["schemas"] = deepcopy(dict(sorted(schemas.items())))
+    explain_fields(document)
+    _summarize(document)
     return document
+
+
+def _summarize(document: dict[str, Any]) -> None:
+    """Write the summary of each operation as words: `List API keys`."""
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            first, *others = operation["operationId"].split("_")
+            words = (ABBREVIATIONS.get(word, word) for word in others)
+            operation["summary"] = " ".join([first.capitalize(), *words])
 
 
 def _body_components(answers: Mapping[str, Schema]) -> dict[str, Schema]:

@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from api.glossary import TEXTS
+
 Schema = dict[str, Any]
 COMPONENTS: Final = "#/components/schemas/"
 COMPONENT: Final = re.compile(f'"{COMPONENTS}([^"]+)"')
@@ -45,6 +47,9 @@ def trimmed(schema: Schema, *, is_nested: bool = False) -> Schema:
         if key in _NAMED:
             nested = is_nested or key == "$defs"
             kept[key] = {name: trimmed(each, is_nested=nested) for name, each in value.items()}
+        elif key == "description" and value in TEXTS:
+            # It says what the name says, and the list of tools has little room.
+            continue
         elif key == "description" and is_nested:
             kept[key] = _FIRST_SENTENCE.match(value)[0]  # type: ignore[index]  # of any text
         elif key == "default" and value in (None, [], {}):
