@@ -61,48 +61,73 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
     currency: str = "USD",
     name: str = "Data frame",
 ) -> Report:
-    """Analyze the experiment in a DataFrame.
+    """Analyze the experiment in a DataFrame, with the same report as the service.
 
-    `df` is a Polars frame (eager or lazy), a pandas frame, a PyArrow table, a DuckDB relation or any other
-    frame that narwhals supports. A lazy table of a database or cluster (DuckDB, Spark, Ibis) is counted by
-    its own engine, and only sums are fetched; with several covariates, caps, funnels or `weight_epochs` the
-    named columns are. It has one row per visitor; or several, where `visitor` names the column of
-    visitor ids: a visitor converts if any row does, revenue adds up, and visitors seen in several variants
-    are excluded. `variant` names the column with the variant, `control` one of its values. `goals` are
-    columns: a list of conversions (1 or 0, true or false), or a mapping of them to their kinds; the first is
-    the primary goal. Kinds are
-    - `converted` (or `custom_event`): 1 or 0 in any row;
-    - `revenue`: amounts in major units of `currency` (ISO 4217), added up;
-    - `count`: whole numbers from 0 on, added up;
-    - `value`: any numbers in a unit of their own, added up; `mean`: their mean over the visitor's rows,
-      where visitors without a number (null or NaN) are left out;
-    - `retained`: 1 or 0, null while it is not known yet: such visitors are left out of the comparison;
-    - `Ratio(numerator, denominator)`: the ratio of the sums of two columns;
-    - `Funnel(step, step, …)`: ordered steps, of which the last is the goal; `steps` in the results count
-      them all.
-    A missing number, null or NaN, adds nothing where numbers are added up, and is no conversion.
-    `timestamp` gives days, in `timezone`, and with them the impact in a year. `weights` are the planned
-    weights by variant: equal by default. Where weights changed, `weight_epochs` are their start times with
-    the weights, as of a bandit (`traffic_strategy`). `less_is_better` names goals to be lowered.
-    `covariates` map goals to columns with the visitor's pre-experiment value (null where unknown), used for
-    CUPED: one, or a list of several, in which text is a category at the first exposure, such as a country.
-    `orders` map revenue goals to columns that count the orders in a row: their metric is revenue per
-    order. `caps` cap amounts, counts and values at a percentile (50 to 100) of those
-    above 0. `guardrails` map goals other than the primary one to the acceptable loss, in percent of the
-    control: a test that loses more is rolled back, or reviewed.
-    The test counts as finished, judged by this one look. With `running` it is judged as one that goes on:
-    by its plan, and before that by what holds at every look; its running days are those from the first to
-    the last `timestamp`, which it needs. `looks` are those recorded so far, in order, with comparisons by
-    goal column and variant: what they established is kept, and a look at the plan stays the one that judges.
-    `sums` instead of `df` is a table of counts and sums (docs/statistics.md has its columns): a row per
-    variant, or several that add up, as by day (`timestamp` names the column) or segment. It has `visitors`,
-    for each goal a column named like it (visitors who converted), and for values `<goal>_sum` and
-    `<goal>_squares`, or `<goal>_mean` and `<goal>_variance`.
-    `service` instead of `running` has the times, pauses and settings of an experiment that a service ran;
-    `Snapshot.analysis` gives both.
+    Args:
+        df: A Polars frame (eager or lazy), a pandas frame, a PyArrow table, a DuckDB relation or any other
+            frame that narwhals supports, with one row per visitor, or several with `visitor`. A lazy table
+            of a database or cluster (DuckDB, Spark, Ibis) is counted by its own engine, and only sums are
+            fetched; with several covariates, caps, funnels or `weight_epochs` the named columns are.
+        control: The value of the control in the column `variant`.
+        goals: Columns: a list of conversions (1 or 0, true or false), or a mapping of them to their kinds.
+            The first is the primary goal. Kinds are `converted` (or `custom_event`): 1 or 0 in any row;
+            `revenue`: amounts in major units of `currency`, added up; `count`: whole numbers from 0 on,
+            added up; `value`: any numbers in a unit of their own, added up; `mean`: their mean over the
+            visitor's rows, where visitors without a number (null or NaN) are left out; `retained`: 1 or 0,
+            null while it is not known yet: such visitors are left out of the comparison;
+            `Ratio(numerator, denominator)`: the ratio of the sums of two columns; `Funnel(step, step, …)`:
+            ordered steps, of which the last is the goal; `steps` in the results count them all. A missing
+            number, null or NaN, adds nothing where numbers are added up, and is no conversion.
+        variant: The column with the variant.
+        visitor: The column of visitor ids, where a visitor may have several rows: one converts if any row
+            does, revenue adds up, and visitors seen in several variants are excluded.
+        timestamp: The column with times, which gives days, and with them the impact in a year.
+        timezone: The IANA time zone of the days.
+        sums: Instead of `df` a table of counts and sums (docs/statistics.md has its columns): a row per
+            variant, or several that add up, as by day (`timestamp` names the column) or segment. It has
+            `visitors`, for each goal a column named like it (visitors who converted), and for values
+            `<goal>_sum` and `<goal>_squares`, or `<goal>_mean` and `<goal>_variance`.
+        weights: The planned weights by variant; equal by default.
+        weight_epochs: Where weights changed, the start times of each with the weights, as of a bandit.
+        traffic_strategy: `fixed`, or `bandit` where weights followed the results.
+        less_is_better: Goals to be lowered.
+        analysis_method: `frequentist` or `bayesian`.
+        confidence_level: In percent, from 50 to 99.
+        covariates: Goals with columns of the visitor's value from before the experiment (null where
+            unknown), used for CUPED: one, or a list of several, in which text is a category at the first
+            exposure, such as a country.
+        orders: Revenue goals with columns that count the orders in a row: their metric is revenue per order.
+        caps: Goals with a percentile (50 to 100) of the amounts, counts or values above 0, at which they
+            are capped.
+        guardrails: Goals other than the primary one with the acceptable loss, in percent of the control: a
+            test that loses more is rolled back, or reviewed.
+        statistics: Settings beyond method and level: sequential tests, corrections, priors.
+        running: Whether the test goes on. By default it counts as finished, judged by this one look. One
+            that goes on is judged by its plan, and before that by what holds at every look; its running
+            days are those from the first to the last `timestamp`, which it needs.
+        looks: The looks recorded so far, in order, with comparisons by goal column and variant: what they
+            established is kept, and a look at the plan stays the one that judges.
+        service: Instead of `running`, the times, pauses and settings of an experiment that a service ran;
+            `Snapshot.analysis` gives both.
+        currency: The currency of revenue, an ISO 4217 code.
+        name: The name of the experiment in the report.
 
-    Raises InvalidEvidenceError for a missing column or an invalid value, and InvalidDesignError for an
-    invalid experiment, as with more than 20 variants.
+    Returns:
+        The report: results, decisions, days and health checks, which shows itself in a notebook.
+
+    Raises:
+        InvalidEvidenceError: A column is missing, or a value is not valid.
+        InvalidDesignError: The experiment is not valid, as with more than 20 variants.
+
+    Example:
+        >>> import polars as pl, truelift
+        >>> bought = [1] * 100 + [0] * 900 + [1] * 150 + [0] * 850
+        >>> visitors = pl.DataFrame({"variant": ["A"] * 1000 + ["B"] * 1000, "bought": bought})
+        >>> report = truelift.analyze(visitors, control="A", goals=["bought"])
+        >>> report.primary.decision.recommendation_label
+        'Ship it'
+        >>> f"{report.primary.variants[1].improvement:+.0%}"
+        '+50%'
     """
     if running and service is not None:
         raise InvalidEvidenceError("service has the status of the experiment: leave out running")
