@@ -14,6 +14,7 @@ from api.dashboard.drafts.form_fields import (
     FIELDS,
     NEW_ROWS,
 )
+from api.dashboard.drafts.step_lines import lines_of_steps, steps_of_lines
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import StopConditions
 from engine.design.targeting.rules import VERSION
@@ -55,6 +56,9 @@ def form_of(experiment: Mapping[str, Any]) -> Form:
         pattern = pattern_of(path)
         if pattern in FIELDS and pattern != RULES:
             form[path] = _utc(str(value)) if value and pattern.startswith("scheduled_") else _shown(value)
+    for index, goal in enumerate(experiment["goals"]):
+        if steps := goal["config"].get("steps"):
+            form[f"goals[{index}].config.steps"] = lines_of_steps(steps, goal["goal_type"])
     return complete(form | _rules_form(experiment[RULES]))
 
 
@@ -125,6 +129,8 @@ def with_row(form: Mapping[str, str], rows: str) -> Form:
 def _goal(goal: dict[str, Any], stored: Mapping[str, Any] | None) -> dict[str, Any]:
     """Keep the settings of a stored goal that the form has no field for."""
     config = goal.get("config", {})
+    if "steps" in config:
+        config["steps"] = steps_of_lines(config["steps"], goal.get("goal_type", ""))
     if goal.get("metric_id"):
         own = {name: value for name, value in config.items() if name in _OF_METRIC_GOALS}
         return {name: value for name, value in goal.items() if name != "goal_type"} | {"config": own}

@@ -59,6 +59,7 @@ _CONFIG: Final[Mapping[str, Reader]] = {
     **dict.fromkeys(("measure", "numerator", "per", "direction"), _text),
     **dict.fromkeys(("denominator.measure", "denominator.event_name", "denominator.url"), _text),
     "denominator.selector": _text,
+    "steps": _lines,
     **dict.fromkeys(("from_day", "to_day", "cap_percentile", "min_cents", "max_cents", "window"), _number),
     **dict.fromkeys(("guardrail_margin_percent", "minimum_effect_percent"), _number),
 }
@@ -120,8 +121,7 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "variants[].changes[].action": words(vocabulary.ChangeAction),
     "goals[].goal_type": words(vocabulary.GoalType),
     "goals[].config.match_type": words(vocabulary.UrlMatchType),
-    # Funnels have steps, which this form has no fields for.
-    "goals[].config.measure": tuple(one for one in words(vocabulary.Measure) if one != "funnel"),
+    "goals[].config.measure": words(vocabulary.Measure),
     "goals[].config.numerator": words(vocabulary.Summed),
     "goals[].config.denominator.measure": words(vocabulary.Summed),
     "goals[].config.per": words(vocabulary.RevenuePer),
