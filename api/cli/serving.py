@@ -13,7 +13,7 @@ import typer
 from api.cli.console import CommandError, err, out
 from api.cli.listening import bound_sockets, listen, shared_sockets
 from api.cli.options import DataDir
-from api.cli.stores import require_store, settings_for
+from api.cli.stores import require_catalog, settings_for
 
 if TYPE_CHECKING:
     import uvicorn
@@ -44,7 +44,7 @@ def serve(
     """Serve the API until Ctrl-C; one process owns the store."""
     from pipeline.settings import ignored_variables
 
-    require_store(data_dir)
+    require_catalog(data_dir)
     settings = settings_for(data_dir, **({} if collectors is None else {"collectors": collectors}))
     if ignored := ignored_variables():
         err.print(f"Ignored, as they are no settings: {', '.join(ignored)}", soft_wrap=True, highlight=False)

@@ -29,6 +29,14 @@ def require_store(data_dir: Path) -> None:
         )
 
 
+def require_catalog(data_dir: Path) -> None:
+    """Refuse as `require_store`; a catalog on a server may be served from a machine with a new folder."""
+    from pipeline.store.catalog.backends import sqlite_path
+
+    if sqlite_path(settings_for(data_dir).effective_catalog_url) is not None:
+        require_store(data_dir)
+
+
 def _has_store(data_dir: Path) -> bool:
     from pipeline.store.catalog.backends import sqlite_path
 

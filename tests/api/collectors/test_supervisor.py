@@ -199,6 +199,7 @@ def test_a_killed_owner_leaves_no_collector_and_a_free_port(own_service: Service
 
 
 def test_a_stopped_service_ends_its_collectors(tmp_path: Path) -> None:
+    a_store_in(tmp_path / "store")
     with a_service(tmp_path / "store", tmp_path / "log", collectors=COLLECTORS) as service:
         collectors = collectors_of(service)
         assert len(collectors) == COLLECTORS
