@@ -59,6 +59,8 @@ class Catalog:
             FolderError: the data folder cannot be created or written to.
         """
         path = sqlite_path(settings.effective_catalog_url)
+        # A store has a folder of its own wherever its catalog is.
+        _make_folder(settings.data_dir)
         if path is not None:
             if not accept_loss:
                 _require_file(path, settings.warehouse_path)
@@ -108,10 +110,17 @@ def _require_file(path: Path, warehouse: Path) -> None:
         raise DamagedStoreError(f"the catalog {path} is missing, and the rest of its store is there")
 
 
+def _make_folder(folder: Path) -> None:
+    try:
+        make_private_folder(folder)
+    except OSError as error:
+        raise FolderError(folder, error) from error
+
+
 def _prepare_file(path: Path) -> None:
     """Create the file of a catalog where it is absent, and hide it and its log from other users."""
+    _make_folder(path.parent)
     try:
-        make_private_folder(path.parent)
         # SQLite gives its log and its index the mode of the file.
         make_private_file(path)
     except OSError as error:

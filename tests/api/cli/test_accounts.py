@@ -26,6 +26,13 @@ def test_init_gives_an_owner_a_key_with_every_scope(tmp_path: Path, account: dic
     assert (key.account_id, set(key.scopes), key.project_ids) == (account["account_id"], set(SCOPES), ())
 
 
+def test_init_makes_the_folder_wherever_the_catalog_is(run: Run, tmp_path: Path) -> None:
+    store = tmp_path / "new" / "store"
+    assert run("init", "--data-dir", store, "--account", "Shop", "--email", "a@shop.example").status == 0
+    assert store.is_dir()
+    assert run("check", "--data-dir", store).status == 0
+
+
 def test_a_second_account_on_one_store_is_its_own(run: Run, tmp_path: Path, account: dict[str, str]) -> None:
     second = run("init", "--data-dir", tmp_path, "--account", "Shop", "--email", "b@b.example", "--json").json
     assert second["account_id"] != account["account_id"]
