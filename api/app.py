@@ -34,6 +34,7 @@ from api.routes import (
     sdk_keys,
     sdk_scripts,
     tools,
+    visitors,
 )
 from api.sdk import flags
 from api.sdk.endpoints import SdkEndpoints
@@ -52,6 +53,7 @@ RESOURCES: Final[tuple[APIRouter, ...]] = (
     exports.router,
     metrics.router,
     runs.router,
+    visitors.router,
     imports.router,
     programme.router,
     account.router,

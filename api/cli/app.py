@@ -21,7 +21,7 @@ from api.cli.analysis.visitors_needed import plan
 from api.cli.client.exported_visitors import export
 from api.cli.console import print_error
 from api.cli.imports import importing, sources
-from api.cli.operation import backup, doctor
+from api.cli.operation import backup, doctor, erase
 
 app = typer.Typer(
     name="truelift",
@@ -65,6 +65,7 @@ app.command()(snapshots.snapshot)
 app.command()(backup.backup)
 app.command()(backup.restore)
 app.command()(doctor.doctor)
+app.command()(erase.erase)
 app.command()(calibration.calibrate)
 app.command()(checking.check)
 app.command()(serving.openapi)

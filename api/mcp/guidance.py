@@ -39,6 +39,7 @@ WHEN: Final[Mapping[str, str]] = {
     "start_run": "Use it to count new events now, or to check or rebuild the counts.",
     "get_run": "Use it after start_run and start_import, until the status is final.",
     "start_import": "Use it for events in the team's own files or tables that are described as a source.",
+    "erase_visitor": "Use it only when the user names the person whose data have to go.",
     "get_programme": "Use it for questions about all tests: how many win, and what they brought.",
     "get_account": "Use it for the plan and the subscription.",
     "list_members": "Use it for who belongs to the account.",

@@ -15,3 +15,9 @@ def keep_encoded_slashes(scope: Scope) -> None:
     if b"%" in raw_path and ENCODED.search(raw := raw_path.decode("latin-1")):
         parts = ENCODED.split(raw)
         scope["path"] = "".join(part if ENCODED.fullmatch(part) else unquote(part) for part in parts)
+
+
+def last_segment(scope: Scope) -> str:
+    """Decode the last segment of the path of a request, in which a slash may have been encoded."""
+    raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
+    return unquote(raw_path.partition(b"?")[0].rpartition(b"/")[2].decode("latin-1"))

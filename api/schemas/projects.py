@@ -18,6 +18,7 @@ from api.installation import (
 from engine.design import project
 from engine.design.experiment import Experiment
 from engine.design.vocabulary import Platform
+from pipeline import person_erasure
 from pipeline.store.warehouse.visitor_totals import Totals
 
 TIMEZONE = "IANA time zone of the reported days, such as `America/New_York`; UTC while null."
@@ -119,3 +120,24 @@ class ProjectInstallation(BaseModel):
             tracking_snippet=tracking_snippet(found),
             storefront_pixel_code=storefront_pixel_code(found, base_url),
         )
+
+
+class Erasure(BaseModel):
+    """Receipt of an erasure, without the ids of the person."""
+
+    id: str
+    project_id: str
+    erased_at: datetime = Field(description="When the person was gone from everything, in UTC.")
+    visitor_ids: int = Field(description="Visitor ids that counted as this person, the given one included.")
+    user_ids: int = Field(description="User ids that counted as this person, the given one included.")
+    events: int = Field(description="Removed events; 0 where nothing of the person was stored.")
+    recounted: list[str] = Field(description="Ids of the experiments that were counted again without it.")
+    sums_kept: list[str] = Field(
+        description="Ids of completed experiments that lost the row of the person and keep their sums."
+    )
+    snapshot_written: bool = Field(description="Whether the snapshot was written again without the person.")
+
+    @classmethod
+    def of(cls, receipt: person_erasure.Receipt) -> "Erasure":
+        """Describe a receipt."""
+        return cls(**receipt.to_json())

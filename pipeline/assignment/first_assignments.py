@@ -17,6 +17,7 @@ from pipeline.ingest.ingest import Ingest
 from pipeline.settings import Settings
 from pipeline.store.ownership.warehouse_id import read_id
 from pipeline.store.warehouse.connection import Warehouse
+from pipeline.store.warehouse.erasure.person_ids import PersonIds
 from pipeline.store.warehouse.events import EventRow
 from pipeline.store.warehouse.visitor_history import AssignmentRule
 
@@ -64,6 +65,7 @@ class FirstAssignments:
         ingest.listen(self._feed)
         ingest.listen_bulk(self._begin_bulk, self._end_bulk)
         ingest.listen_forget(self._forget)
+        ingest.listen_erasure(self._erase)
 
     def close(self) -> None:
         """Write what is new to the files, and end the threads."""
@@ -175,6 +177,13 @@ class FirstAssignments:
         if project is not None:
             project.remove()
         self._files.remove(project_id)
+
+    def _erase(self, project_id: str, person: PersonIds) -> None:
+        project = self._projects.get(project_id)
+        if project is None:
+            self._files.remove(project_id)
+        else:
+            project.erase(person.visitor_keys.to_list(), person.user_keys.to_list())
 
     def _keep(self) -> None:
         """Sort what is recent, and write files every few minutes."""

@@ -51,6 +51,12 @@ class LinkIndex:
         self.of_visitors.merge(_sorted(links.visitor_keys, links.user_keys, links.orders))
         self.of_users.merge(_sorted(links.user_keys, links.visitor_keys, links.orders))
 
+    def remove(self, visitor_keys: Sequence[int], user_keys: Sequence[int]) -> None:
+        """Drop the links of visitors and users; not while links are added."""
+        self.of_visitors.remove(visitor_keys, user_keys)
+        self.of_users.remove(user_keys, visitor_keys)
+        self._known.clear()
+
     def visitors_with(self, visitor_key: int, claim: UserClaim | None, newest_seq: int) -> list[int]:
         """List the visitors of the user that a visitor belongs to, or would by `claim`, without itself.
 

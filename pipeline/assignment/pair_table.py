@@ -89,6 +89,18 @@ class PairTable:
         for pairs in (self.base, self.delta):
             pairs.keep(np.array(values, self._kind))
 
+    def remove(self, keys: Sequence[int], values: Sequence[int] = ()) -> None:
+        """Drop the pairs with one of the keys, or of the values; not while pairs are added."""
+        for pairs in (self.delta, self.base):
+            pairs.remove(np.array(keys, np.uint64), np.array(values, np.uint64))
+        dropped = set(values)
+        for recent in self._recent:
+            for key in keys:
+                recent.pop(key, None)
+            for known in recent.values():
+                for pair in [one for one in known if one // 2 in dropped]:
+                    del known[pair]
+
     @property
     def is_due(self) -> bool:
         """Whether `delta` has become so large that it belongs into `base`."""

@@ -136,6 +136,22 @@ class ProjectIndex:
         if self._is_removed:
             self._files.remove(self.project_id)
 
+    def erase(self, visitor_keys: Sequence[int], user_keys: Sequence[int]) -> None:
+        """Drop what is known of visitors and users, and write the files without them; OSError.
+
+        An event of theirs that arrives meanwhile may be dropped, too: it is stored, and is read at a start.
+        """
+        with self._working:
+            # Files that are not opened yet are made anew from the events.
+            self._files.remove(self.project_id)
+            self._base_id = self._written = None
+            newest = self._sort()
+            with self._feeding:
+                self.index.assignments.remove(visitor_keys)
+                self.index.links.remove(visitor_keys, user_keys)
+            if newest is not None and self._is_open and not self._is_removed:
+                self._write(newest, whole=True)
+
     def remove(self) -> None:
         """Remove the files for good; waits for nothing."""
         self._is_removed = True

@@ -102,6 +102,15 @@ class SortedPairs:
             pages[position] = page.take(np.isin(page.values, values))
         self._take_over([page for page in pages if len(page.keys)])
 
+    def remove(self, keys: npt.NDArray[np.uint64], values: npt.NDArray[np.uint64]) -> None:
+        """Drop the pairs with one of the keys, and those with one of the values."""
+        pages = self._bounded[1]
+        for position, page in enumerate(pages):
+            dropped = np.isin(page.keys, keys) | np.isin(page.values, values)
+            if dropped.any():
+                pages[position] = page.take(~dropped).copied()
+        self._take_over([page for page in pages if len(page.keys)])
+
     def _take_over(self, pages: list[Pairs]) -> None:
         # One attribute, so that a reader finds bounds and pages that belong together.
         self._bounded = ([int(page.keys[0]) for page in pages], pages)

@@ -2,14 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import polars as pl
 from prometheus_client import Histogram
 
 from pipeline.disk_space import DiskFullError
 from pipeline.ingest.loader import BulkBeginning, Loader, ProjectListener
+from pipeline.ingest.refused_events import erase_refused
 from pipeline.ingest.sequence_numbers import SequenceNumbers
 from pipeline.ingest.spool_writer import Listener, SpoolWriter
 from pipeline.ingest.spooled_events import ROW_BYTES, EncodedRows, decode_groups
@@ -22,9 +24,13 @@ from pipeline.store.spool.spool import Place, Spool
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
+from pipeline.store.warehouse.erasure.person_ids import PersonIds
 from pipeline.store.warehouse.events import EventRow
 
 logger = logging.getLogger(__name__)
+
+# Called with the id of a project, and the ids of a person whose events were erased.
+ErasureListener: TypeAlias = Callable[[str, PersonIds], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,8 @@ class Ingest:
         self._loader = Loader(warehouse, settings, self._spool, self._numbers, loaded_seq)
         self._writer = SpoolWriter(warehouse, settings, self._spool, self._numbers, self._loader)
         self._forget_listeners: list[ProjectListener] = []
+        self._erasure_listeners: list[ErasureListener] = []
+        self._refused_path = settings.refused_events_path
         self._warehouse = warehouse
         self._read_left(loaded_seq)
 
@@ -116,6 +124,21 @@ class Ingest:
         for listener in self._forget_listeners:
             listener(project_id)
 
+    def erase(self, project_id: str, person: PersonIds) -> None:
+        """Remove what is left of a person's events elsewhere, once they are gone from the warehouse.
+
+        Their copies in the spool go with its segments. Raises DiskFullError, OSError and
+        WarehouseUnavailableError.
+        """
+        for listener in self._erasure_listeners:
+            listener(project_id, person)
+        erase_refused(self._refused_path, project_id, person)
+        with self._numbers.lock:
+            self._spool.leave_segment()
+        if not self.load():
+            raise WarehouseUnavailableError("acknowledged events cannot be loaded at present")
+        self._spool.remove(self._loader.loaded_seq)
+
     def load(self, seconds: float | None = None) -> bool:
         """Wait until every event that was acknowledged before the call is found by queries.
 
@@ -144,6 +167,10 @@ class Ingest:
     def listen_forget(self, listener: ProjectListener) -> None:
         """Call `listener` with the id of each project whose events were deleted."""
         self._forget_listeners.append(listener)
+
+    def listen_erasure(self, listener: ErasureListener) -> None:
+        """Call `listener` with a project's id and the ids of a person whose events were erased."""
+        self._erasure_listeners.append(listener)
 
     def last_seq_of(self, project_id: str) -> int:
         """Return the newest acknowledged sequence number of a project; 0 where it has no events."""

@@ -24,7 +24,7 @@ from pipeline.store.warehouse.incremental import identity_links
 from pipeline.store.warehouse.published import Published
 
 # Above this share of events of returning visitors, a full count is quicker.
-_MAX_TOUCHED_SHARE: Final = 0.3
+MAX_TOUCHED_SHARE: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,23 +61,24 @@ def count_and_publish(warehouse: Warehouse, due: Collection[Due], scope: RollupS
             skip_bots=rules.bot_filtering,
         ) as reader:
             touched = _touched_since(reader, covered_seq)
-            _count_group(warehouse, reader, group, touched, scope)
+            count_group(warehouse, reader, group, touched, scope)
 
 
 def _touched_since(reader: EventReader, covered_seq: int) -> pl.Series | None:
     """Find the keys of visitors to count again; None for all visitors."""
     if covered_seq == 0:
         return None
-    return reader.keep_to_visitors_since(covered_seq, most_share=_MAX_TOUCHED_SHARE)
+    return reader.keep_to_visitors_since(covered_seq, most_share=MAX_TOUCHED_SHARE)
 
 
-def _count_group(
+def count_group(
     warehouse: Warehouse,
     reader: EventReader,
     group: Sequence[Due],
     touched: pl.Series | None,
     scope: RollupScope,
 ) -> None:
+    """Count the `touched` visitors of experiments that share rules and an end, or all, and publish them."""
     experiments = [due.experiment for due in group]
     with partition_files(warehouse.path.parent) as folder:
         project_read = ProjectRead(reader, experiments, group[0].rules, at_once=scope.at_once, folder=folder)

@@ -24,6 +24,7 @@ from pipeline.rollup.aggregates import add_up, negate, of_experiment
 from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
 from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.due import Due, find_due
+from pipeline.rollup.erasing import ErasureTarget, PersonErased, erase_person
 from pipeline.rollup.publications import Publications
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
@@ -164,6 +165,31 @@ class Rollup:
         record = self.publications.find(experiment.id)
         published = {} if record is None else {experiment.id: record}
         return not find_due([experiment], published, CountingRules.of(project), newest, self._clock())
+
+    def erase(self, project_id: str, key: int, *, is_user: bool) -> PersonErased | None:
+        """Erase the person with a visitor id, or a user id, of that key; None in a project without events.
+
+        Raises WarehouseUnavailableError where acknowledged events cannot be loaded at present.
+        """
+        with self._running, self._deletion_errors(project_id):
+            project = self._catalog.projects.find(project_id)
+            if not self._load_events(None):
+                raise WarehouseUnavailableError("acknowledged events cannot be loaded at present")
+            scope = self._scope(project)
+            if scope.newest_seq == 0:
+                return None
+            self._refresh(project, scope)
+            experiments = self._catalog.experiments.of_project(project_id)
+            records = self._published(experiments)
+            open_ones = [
+                Due(experiment=one, rules=CountingRules.of(project), before=records[one.id])
+                for one in experiments
+                if one.id in records and not records[one.id].is_final
+            ]
+            final_ids = [one for one, record in records.items() if record.is_final]
+            target = ErasureTarget(key=key, is_user=is_user, open_ones=open_ones, final_ids=final_ids)
+            with self.publications.replacing(records):
+                return erase_person(self._warehouse, target, scope)
 
     def forget(self, experiment_ids: Iterable[str]) -> None:
         """Remove the results of experiments."""

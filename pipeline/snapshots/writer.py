@@ -68,8 +68,10 @@ class Snapshots:
         self._writing = threading.Lock()
         self._stopping = False
 
-    def write(self, project_id: str) -> Manifest:
+    def write(self, project_id: str, *, keep_former: bool = True) -> Manifest:
         """Write a project's snapshot, as of one transaction, and return its manifest.
+
+        The files of the former one stay for readers who have begun with it, unless `keep_former` is false.
 
         On failure, as on a full disk, exactly the previous snapshot stays. Raises NotFoundError,
         SnapshotStoppedError, DiskFullError, and the errors of disk and store.
@@ -85,6 +87,8 @@ class Snapshots:
             require_space(folder, self._min_free_bytes)
             try:
                 manifest = self._write(project, folder, before)
+                if not keep_former:
+                    manifest = replace(manifest, retired=())
                 write_manifest(folder, manifest)
             except BaseException:
                 sweep(folder, _kept(before))

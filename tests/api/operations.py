@@ -97,6 +97,9 @@ MORE_OPERATIONS = (
     Operation("GET", "/api/v1/projects/{project_id}/runs", ("results:read",), "project"),
     Operation("GET", "/api/v1/projects/{project_id}/runs/{id}", ("results:read",), "project"),
     Operation("POST", "/api/v1/projects/{project_id}/runs", ("projects:write",), "project", _RUN),
+    Operation(
+        "DELETE", "/api/v1/projects/{project_id}/visitors/{visitor_id}", ("projects:write",), "project"
+    ),
     Operation("POST", "/api/v1/projects/{project_id}/imports", ("projects:write",), "project", _IMPORT),
 )
 STEPS: dict[str, tuple[str, ...]] = {

@@ -42,7 +42,7 @@ class Scene:
         id_ = self.key_id if about_key else self.project_id if about_project else self.experiment_id
         id_ = self.run_id if "/runs/" in operation.path else id_
         id_ = self.metric_id if "/metrics/" in operation.path else id_
-        path = operation.path.format(project_id=self.project_id, id=id_)
+        path = operation.path.format(project_id=self.project_id, id=id_, visitor_id="nobody")
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         return self.customer.client.request(operation.method, path, headers=headers, json=operation.body)
 

@@ -108,6 +108,10 @@ class ServiceClient:
         headers = {"Content-Type": "application/json"} | ({} if key is None else {"Idempotency-Key": key})
         return self._send("POST", path, json.dumps(body).encode(), headers, _decoded)
 
+    def delete(self, path: str, query: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
+        """Send a DELETE request."""
+        return self._send("DELETE", f"{path}?{urlencode(query)}", None, {}, _decoded)
+
     def _send(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], read: ReadAnswer
     ) -> Any:  # noqa: ANN401 - what is read

@@ -57,6 +57,11 @@ class Audit:
             newest: datetime | None = connection.scalar(select(func.max(audit.c.at)))
         return newest
 
+    def add(self, account_id: str, actor: str, subject_id: str, changes: Mapping[str, Any]) -> None:
+        """Add an entry about what is not in the catalog, in a transaction of its own."""
+        with self._database.write() as connection:
+            record(connection, account_id, actor, subject_id, changes)
+
     def was_deleted(self, subject_id: str) -> bool:
         """Return whether an object was deleted; ids are never reused."""
         return any(entry.changes.get("id") == [subject_id, None] for entry in self.of(subject_id))

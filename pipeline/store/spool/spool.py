@@ -88,9 +88,17 @@ class Spool:
         with self._listing:
             self._full = [(path, last) for path, last in self._full if not _removed(path, last, loaded_seq)]
 
+    def leave_segment(self) -> None:
+        """Close the segment, so that it can be removed, and begin another with the next record."""
+        if self._current is not None:
+            self._current.close()
+            with self._listing:
+                self._full.append((self._current.path, self._current.last_seq))
+            self._current = None
+
     def close(self, loaded_seq: int) -> None:
         """Close the file, and remove every segment whose events are all up to `loaded_seq`."""
-        self._leave_segment()
+        self.leave_segment()
         self.remove(loaded_seq)
         with suppress(OSError):
             self.folder.rmdir()
@@ -102,7 +110,7 @@ class Spool:
 
     def _segment_with_room(self) -> "_OpenSegment":
         if self._current is not None and (self._current.is_broken or self._current.size >= SEGMENT_BYTES):
-            self._leave_segment()
+            self.leave_segment()
         if self._current is None:
             make_private_folder(self.folder)
             sync_folder(self.folder.parent)
@@ -110,13 +118,6 @@ class Spool:
             header = SegmentHeader(self._warehouse_id, self._last_seq, self._columns)
             self._current = _OpenSegment(segment_path(self.folder, self._number), pack_header(header))
         return self._current
-
-    def _leave_segment(self) -> None:
-        if self._current is not None:
-            self._current.close()
-            with self._listing:
-                self._full.append((self._current.path, self._current.last_seq))
-            self._current = None
 
 
 class _OpenSegment:

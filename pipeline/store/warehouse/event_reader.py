@@ -100,12 +100,40 @@ class EventReader:
             f"CREATE OR REPLACE TEMP TABLE touched_visitors AS SELECT DISTINCT * FROM ({touched})"
         )
         self.cursor.execute(f"CREATE OR REPLACE TEMP TABLE touched_keys AS {keys}")
-        if not events.add_visitors("touched_keys", most=int(most_share * self.count())):
+        if not self._keep_to_touched(events, "touched_keys", most_share):
             return None
+        return fetch_frame(self.cursor, "FROM touched_visitors")["visitor_key"]
+
+    def linked_keys(self, keys: pl.Series) -> pl.Series:
+        """Return keys of visitors and users (UInt64) with those of all that they are linked with."""
+        with registered(self.cursor, "asked", keys.alias("key").to_frame()):
+            self.cursor.execute("CREATE OR REPLACE TEMP TABLE linked_keys AS SELECT DISTINCT key FROM asked")
+        query = "FROM linked_keys"
+        if self._identities.exist:
+            self._identities.join_near(query, self._until)
+            query += " UNION FROM linked_visitors UNION FROM linked_users"
+        return fetch_frame(self.cursor, query)["key"]
+
+    def keep_to_visitors(self, keys: pl.Series, *, most_share: float) -> pl.Series | None:
+        """Restrict reading to persons with one of the keys, or linked with one; return all of their keys.
+
+        None, and no restriction, as of `keep_to_visitors_since`.
+        """
+        touched = self.linked_keys(keys)
+        with registered(self.cursor, "touched", touched.alias("visitor_key").to_frame()):
+            self.cursor.execute("CREATE OR REPLACE TEMP TABLE touched_visitors AS FROM touched")
+        events = TouchedEvents(self.cursor, self._events, after=self._until)
+        is_restricted = self._keep_to_touched(events, "touched_visitors", most_share)
+        return touched.alias("visitor_key") if is_restricted else None
+
+    def _keep_to_touched(self, events: TouchedEvents, keys: str, most_share: float) -> bool:
+        """Read visitors with a key in the table `keys` alone, from a copy, unless it is too large."""
+        if not events.add_visitors(keys, most=int(most_share * self.count())):
+            return False
         events.add_related()
         self._is_joined = True
         self._table, self._ids, self._is_whole = TABLE, SAME_IDS, False
-        return fetch_frame(self.cursor, "FROM touched_visitors")["visitor_key"]
+        return True
 
     def count(self) -> int:
         """Count the events to read, of all types."""

@@ -94,6 +94,14 @@ def publish(cursor: Cursor, published: Sequence[Published]) -> None:
     cursor.execute(f"INSERT INTO {_ROLLUPS} BY NAME SELECT * FROM records")
 
 
+def require_recount(cursor: Cursor, experiment_ids: Collection[str]) -> None:
+    """Have the next run count experiments from the first event on; until then their results stay."""
+    cursor.execute(
+        f"UPDATE {_ROLLUPS} SET fingerprint = '' WHERE experiment_id IN (SELECT unnest($ids))",
+        {"ids": list(experiment_ids)},
+    )
+
+
 def withdraw(cursor: Cursor, experiment_id: str) -> None:
     """Remove the record and the result tables of an experiment."""
     cursor.execute(f"DELETE FROM {_ROLLUPS} WHERE experiment_id = ?", [experiment_id])

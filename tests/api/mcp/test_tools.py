@@ -74,7 +74,7 @@ def test_ids_have_one_name_in_all_tools(operations: dict[str, Operation]) -> Non
         for argument, (location, _) in operation.locations.items():
             if location == "path":
                 named.setdefault(argument, set()).add(operation.tool.name)
-    assert set(named) == {"project_id", "experiment_id", "metric_id", "run_id", "api_key_id"}
+    assert set(named) == {"project_id", "experiment_id", "metric_id", "run_id", "api_key_id", "visitor_id"}
     assert {"get_project", "rotate_sdk_key", "get_results", "list_runs"} <= named["project_id"]
     assert {"get_experiment", "start_experiment", "get_results"} <= named["experiment_id"]
 

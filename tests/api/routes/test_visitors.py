@@ -1,0 +1,63 @@
+"""Erasure over HTTP: the receipt, ids of any form, and the results afterwards."""
+
+from typing import Any
+from urllib.parse import quote
+
+import httpx2
+
+from tests.api.request_bodies import error_of
+from tests.api.shops import Shop
+
+
+def send(shop: Shop, *names: str) -> None:
+    events = [shop.exposure(f"e-{name}", visitor_id=name, user_id=f"u-{name}") for name in names]
+    assert shop.post("/api/v1/sdk/track", {"batch": events}).status_code == 200
+
+
+def erase(shop: Shop, name: str, **query: Any) -> httpx2.Response:
+    path = f"/projects/{shop.project_id}/visitors/{quote(name, safe='')}"
+    return shop.customer.call("DELETE", path, params=query)
+
+
+def test_a_visitor_is_erased_with_a_receipt(shop: Shop) -> None:
+    send(shop, "v1", "v2")
+    answer = erase(shop, "v1")
+    assert answer.status_code == 200
+    receipt = answer.json()["data"]
+    assert receipt["project_id"] == shop.project_id
+    assert (receipt["visitor_ids"], receipt["user_ids"], receipt["events"]) == (1, 1, 1)
+    assert (receipt["recounted"], receipt["sums_kept"]) == ([shop.experiment["id"]], [])
+    assert "v1" not in answer.text
+    assert shop.stored() == ["e-v2"]
+    results = f"/projects/{shop.project_id}/experiments/{shop.experiment['id']}/results"
+    assert (
+        sum(one["visitors"] for one in next(iter(shop.customer.data_of(results)["variants"].values()))) == 1
+    )
+    again = erase(shop, "v1").json()["data"]
+    assert (again["events"], again["id"] == receipt["id"]) == (0, False)
+
+
+def test_ids_of_users_and_with_any_character_are_taken(shop: Shop) -> None:
+    send(shop, "a/b ?#%2F é", "..", "v3")
+    assert erase(shop, "a/b ?#%2F é").json()["data"]["events"] == 1
+    assert erase(shop, "u-..", id_type="user").json()["data"]["events"] == 1
+    assert shop.stored() == ["e-v3"]
+
+
+def test_a_visitor_of_that_name_is_not_the_user(shop: Shop) -> None:
+    send(shop, "v1")
+    assert erase(shop, "v1", id_type="user").json()["data"]["events"] == 0
+    assert shop.stored() == ["e-v1"]
+
+
+def test_other_kinds_of_ids_and_rows_of_files_are_refused(shop: Shop) -> None:
+    error_of(erase(shop, "v1", id_type="email"), 422, "validation_error")
+    refused = error_of(erase(shop, "row-00112233aabbccdd-1"), 422, "validation_error")
+    assert refused["details"][0]["field"] == "visitor_id"
+
+
+def test_an_erasure_is_told_in_the_audit_trail(shop: Shop) -> None:
+    send(shop, "v1")
+    receipt = erase(shop, "v1").json()["data"]
+    (entry,) = shop.customer.get("/account/audit", subject_id=receipt["id"]).json()["data"]
+    assert (entry["subject_type"], entry["changes"]["events"]) == ("erasure", [None, 1])

@@ -1,0 +1,212 @@
+"""Erasure of a person from every file of a store, told by the bytes of uncompressed copies."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import msgspec
+import polars as pl
+import pytest
+
+from engine.design.experiment import Experiment
+from engine.design.project import Project
+from engine.errors import InvalidDesignError
+from pipeline.assignment.first_assignments import FirstAssignments
+from pipeline.assignment.project_cache import rule_of
+from pipeline.events.hashing import hash64
+from pipeline.person_erasure import Receipt, erase
+from pipeline.snapshots.writer import Snapshots
+from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
+
+GONE, STAYS = "ann-7d1f", "bob-52aa"
+GONE_USER = "ann@x.example"
+
+
+def fill(store: WorkingStore, project: Project, experiment: Experiment) -> None:
+    """Acknowledge events of two people, each on two devices, through the spool."""
+    rows = [
+        event
+        for name, user in ((GONE, GONE_USER), (STAYS, "bob@x.example"))
+        for event in (
+            an_exposure(experiment, 0, name, user_id=user, region=f"town of {name}"),
+            an_exposure(experiment, 0, f"{name}-phone", user_id=user),
+            a_purchase(name, transaction_id=f"order of {name}"),
+            a_purchase(None, user_id=user),
+        )
+    ]
+    asyncio.run(store.ingest.submit(project.id, rows))
+
+
+def erase_visitor(store: WorkingStore, project: Project, name: str = GONE) -> Receipt:
+    return erase(store, project, name, id_type="visitor", actor="test")
+
+
+def files_with(folder: Path, copies: Path, name: str) -> set[str]:
+    """List the files below a folder that have an id, or its key, in their uncompressed bytes."""
+    sought = (name.encode(), hash64(name).to_bytes(8, "little"))
+    return {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and any(one in content_of(path, copies) for one in sought)
+    }
+
+
+def content_of(path: Path, copies: Path) -> bytes:
+    copy = copies / f"{len(list(copies.iterdir()))}"
+    if path.suffix == ".parquet":
+        pl.read_parquet(path).write_ipc(copy, compression="uncompressed")
+        return copy.read_bytes()
+    if path.name == "warehouse.duckdb":
+        with duckdb.connect(":memory:") as connection:
+            connection.execute("SET force_compression = 'uncompressed'")
+            connection.execute(f"ATTACH '{path}' AS stored (READ_ONLY)")
+            connection.execute(f"ATTACH '{copy}' AS written")
+            connection.execute("COPY FROM DATABASE stored TO written")
+            connection.execute("DETACH written")
+        return copy.read_bytes()
+    return path.read_bytes()
+
+
+@pytest.fixture
+def copies(tmp_path: Path) -> Path:
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    return folder
+
+
+def test_no_file_of_the_store_has_the_person_and_all_have_another(tmp_path: Path, copies: Path) -> None:
+    folder = tmp_path / "store"
+    with a_working_store(folder) as store:
+        project = store.add_project()
+        experiment = store.add_experiment(project)
+        known = FirstAssignments(store.warehouse, store.ingest, store.settings)
+        rule = rule_of(experiment)
+        assert rule is not None
+        fill(store, project, experiment)
+        store.rollup.refresh(project.id)
+        # The second one keeps the files of the first.
+        for _ in range(2):
+            store.snapshots.write(project.id)
+            store.write(project, a_purchase(GONE, minute=5), a_purchase(STAYS, minute=5))
+        known.of_visitor(project.id, [rule], hash64(GONE))
+        known.write()
+        receipt = erase_visitor(store, project)
+        counted = (receipt.visitor_ids, receipt.user_ids, receipt.events, receipt.snapshot_written)
+        assert counted == (2, 1, 6, True)
+        assert known.of_visitor(project.id, [rule], hash64(GONE)).variant_ids == {}
+        assert known.of_visitor(project.id, [rule], hash64(STAYS)).variant_ids != {}
+        # An event that comes afterwards is of a new visitor, and the spool has it.
+        asyncio.run(store.ingest.submit(project.id, [an_event("pageview", STAYS, url="https://x.example/")]))
+        spool = b"".join(path.read_bytes() for path in store.settings.spool_path.glob("*"))
+        assert (GONE.encode() in spool, STAYS.encode() in spool) == (False, True)
+        known.close()
+    snapshot = {one for one in files_with(folder, copies, STAYS) if one.startswith("snapshots/")}
+    assert {path.rpartition("/")[0].rpartition("/")[2] for path in snapshot} >= {"events"}
+    assert files_with(folder, copies, STAYS) >= {"warehouse.duckdb", f"assignments/{project.id}.base.npz"}
+    for name in (GONE, f"{GONE}-phone", GONE_USER, f"order of {GONE}", f"town of {GONE}"):
+        assert files_with(folder, copies, name) == set()
+
+
+def test_an_erasure_is_in_the_audit_trail_without_the_person(
+    store: WorkingStore, project: Project, experiment: Experiment
+) -> None:
+    fill(store, project, experiment)
+    receipt = erase_visitor(store, project)
+    (entry,) = store.catalog.audit.of(receipt.id)
+    assert entry.account_id == project.account_id
+    assert entry.changes["events"] == [None, 4]
+    assert GONE not in str(entry)
+
+
+def test_the_second_time_nothing_is_found_and_everything_is_in_order(
+    store: WorkingStore, project: Project, experiment: Experiment
+) -> None:
+    fill(store, project, experiment)
+    assert erase_visitor(store, project).events == 4
+    assert erase_visitor(store, project).events == 0
+    assert store.observe(experiment, project).visitors.tolist() == [1, 0]
+
+
+def test_an_erasure_that_failed_is_completed_the_next_time(
+    store: WorkingStore, project: Project, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(store, project, experiment)
+    store.snapshots.write(project.id)
+    before = snapshot_bytes(store)
+    with monkeypatch.context() as patched:
+        patched.setattr(Snapshots, "write", fail)
+        with pytest.raises(OSError, match="no room"):
+            erase_visitor(store, project)
+    assert snapshot_bytes(store) == before
+    assert erase_visitor(store, project).snapshot_written
+    assert snapshot_bytes(store) != before
+
+
+def fail(*_: Any, **__: Any) -> None:
+    raise OSError("no room")
+
+
+def snapshot_bytes(store: WorkingStore) -> list[bytes]:
+    return [path.read_bytes() for path in sorted(store.settings.snapshots_path.rglob("*.parquet"))]
+
+
+def test_events_that_the_warehouse_refused_go_too(
+    store: WorkingStore, project: Project, experiment: Experiment
+) -> None:
+    folder = store.settings.refused_events_path
+    folder.mkdir()
+    rows = [an_event("pageview", name)._asdict() for name in (GONE, STAYS)]
+    for number, (project_id, kept) in enumerate(
+        ((project.id, rows), (project.id, rows[:1]), ("prj_x", rows))
+    ):
+        content = {"project_id": project_id, "first_seq": number, "events": kept}
+        (folder / f"{number}.json").write_bytes(msgspec.json.encode(content))
+    erase_visitor(store, project)
+    left = {path.name: path.read_text() for path in folder.iterdir()}
+    assert set(left) == {"0.json", "2.json"}
+    assert (GONE in left["0.json"], STAYS in left["0.json"], GONE in left["2.json"]) == (False, True, True)
+
+
+def test_a_row_of_a_file_without_ids_names_nobody(store: WorkingStore, project: Project) -> None:
+    with pytest.raises(InvalidDesignError, match="names nobody"):
+        erase_visitor(store, project, "row-00112233aabbccdd-17")
+
+
+def test_a_project_without_events_has_nobody(store: WorkingStore, project: Project) -> None:
+    receipt = erase_visitor(store, project)
+    assert (receipt.events, receipt.visitor_ids, receipt.user_ids) == (0, 1, 0)
+    assert re.fullmatch("ers_[0-9a-zA-Z]+", receipt.id)
+
+
+def test_events_that_wait_in_the_spool_are_erased(
+    store: WorkingStore, project: Project, experiment: Experiment
+) -> None:
+    fill(store, project, experiment)
+    # Nothing has been loaded or counted before.
+    assert erase_visitor(store, project).events == 4
+
+
+@pytest.fixture
+def opened(store: WorkingStore) -> Iterator[FirstAssignments]:
+    known = FirstAssignments(store.warehouse, store.ingest, store.settings)
+    yield known
+    known.close()
+
+
+def test_the_index_forgets_a_person_before_and_after_it_is_sorted(
+    store: WorkingStore, project: Project, experiment: Experiment, opened: FirstAssignments
+) -> None:
+    rule = rule_of(experiment)
+    assert rule is not None
+    opened.prepare(project.id, [rule]).result()
+    for is_sorted in (False, True):
+        fill(store, project, experiment)
+        if is_sorted:
+            opened.write()
+        assert opened.of_visitor(project.id, [rule], hash64(f"{GONE}-phone")).variant_ids
+        erase_visitor(store, project)
+        for name, is_known in ((GONE, False), (f"{GONE}-phone", False), (STAYS, True)):
+            assert bool(opened.of_visitor(project.id, [rule], hash64(name)).variant_ids) is is_known
