@@ -8,7 +8,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from engine.analysis.results.formatting import figure, signed_figure
+from engine.analysis.results.formatting import figure, signed_figure, steps_text
 from engine.analysis.results.report import (
     DecisionSummary,
     GoalReport,
@@ -113,7 +113,7 @@ def _numbers(report: GoalReport, *, is_mean: bool) -> RenderableType:
     for variant in report.variants:
         cells = _cells(variant, report)
         table.add_row(*cells, style=STATUS_STYLE.get(variant.status, ""))
-    notes = [_steps(variant) for variant in report.variants if variant.steps]
+    notes = [f"  {steps_text(variant)}" for variant in report.variants if variant.steps]
     if any(variant.unadjusted is not None for variant in report.variants):
         notes.append(ADJUSTED)
     return Group(table, *map(Text, notes)) if notes else table
@@ -129,12 +129,6 @@ def _mean_heading(goal: Goal, *, is_capped: bool, is_mean: bool) -> str:
     if is_mean:
         return "mean"
     return "ratio" if goal.measure == "ratio" else "per visitor"
-
-
-def _steps(variant: VariantResult) -> str:
-    """List the visitors of a variant at each step of a funnel."""
-    steps = " → ".join(f"{step.name} {step.visitors:,}" for step in variant.steps or ())
-    return f"  {variant.variant_name}: {variant.visitors:,} visitors → {steps}"
 
 
 def _cells(variant: VariantResult, report: GoalReport) -> list[str]:

@@ -75,6 +75,13 @@ class RevenuePart(BaseModel):
     chance_to_beat: float | None
 
 
+class FunnelStep(BaseModel):
+    """A step of a funnel, in order; the last one is the goal's own event."""
+
+    name: str = Field(description="The event, page or CSS selector of the step.")
+    visitors: int = Field(description="Visitors of the variant who did it and all steps before it, in order.")
+
+
 class VariantResult(BaseModel):
     """Results of a variant on a goal; comparisons are null for the control and without enough data."""
 
@@ -93,6 +100,9 @@ class VariantResult(BaseModel):
     )
     observed_visitors: int | None = Field(
         description="Visitors whose outcome is known; for a `retained` goal, until that is all of them."
+    )
+    steps: list[FunnelStep] | None = Field(
+        description="Visitors at each step, for goals with the measure `funnel`; null for others."
     )
     improvement: float | None = Field(description="Percent over the control.")
     confidence: float | None = Field(description="Percent: 100 · (1 - p).")

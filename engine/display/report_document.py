@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from engine.analysis.results.formatting import figure, money, share, signed, signed_figure
+from engine.analysis.results.formatting import figure, money, share, signed, signed_figure, steps_text
 from engine.analysis.results.report import GoalReport, Interval, Report, VariantResult, VariantStatus
 from engine.charts.forest import chart_improvements, shown_status
 from engine.display.document import Block, Card, Document, Notes, Picture, Table
@@ -74,6 +74,7 @@ def goal_table(report: Report, goal: GoalReport) -> Table:
             "Result",
         ),
         rows=tuple(_cells(report, goal, variant) for variant in goal.variants),
+        notes=tuple(steps_text(variant) for variant in goal.variants if variant.steps),
     )
 
 

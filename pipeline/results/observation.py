@@ -9,6 +9,7 @@ import polars as pl
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.epochs import SETTLING, EpochEvidence
 from engine.analysis.evidence.evidence import Evidence
+from engine.analysis.evidence.funnels import FunnelEvidence
 from engine.analysis.evidence.segments import SegmentEvidence, SegmentVisitors
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
@@ -16,6 +17,7 @@ from engine.local_days import epoch_microseconds, from_epoch_microseconds
 from engine.stats.arrays import IntArray
 from pipeline.results.epochs import epochs_from
 from pipeline.results.evidence import align_to, days_of, evidence_of, follow_up_of
+from pipeline.results.funnels import funnels_of
 from pipeline.results.retention import with_retention
 from pipeline.results.segment_evidence import segment_evidence_of, segment_visitors_of
 from pipeline.results.senders import read_senders
@@ -27,7 +29,7 @@ from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.epoch_sums import read_epochs
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.segment_sums import read_cohorts, read_segment
-from pipeline.store.warehouse.value_sums import ValueSums, read_largest_cents, read_value_sums
+from pipeline.store.warehouse.value_sums import ValueSums, read_largest_cents, read_steps, read_value_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class Observation:
             follow_up=None if segment else self._follow_up(cells, timezone),
             largest_cents=None if segment else self._largest_cents(),
             senders=None if segment else read_senders(self.cursor, self.experiment, self.published),
+            funnels=self._funnels(segment),
             as_of=self.as_of,
             last_exposure_at=_moment(self.published.last_exposed_at),
             values=values_of(self.experiment, evidence, sums, **ids) if sums else evidence.values,
@@ -133,6 +136,20 @@ class Observation:
             self.cursor, self.experiment.id, goals, variants=len(self.published.variants)
         )
         return largest_cents_of(self.experiment, largest, variants=self.published.variants, goals=counted)
+
+    def _funnels(self, segment: Mapping[str, str]) -> Mapping[int, FunnelEvidence]:
+        """Count the visitors at each step of goals that are funnels."""
+        counted = self.published.goals
+        funnels = [
+            counted.index(goal.id)
+            for goal in self.experiment.goals
+            if goal.measure == "funnel" and goal.id in counted
+        ]
+        if not funnels:
+            return {}
+        variants = self.published.variants
+        counts = read_steps(self.cursor, self.experiment.id, funnels, segment, variants=len(variants))
+        return funnels_of(self.experiment, counts, variants=variants, goals=counted)
 
     def _follow_up(self, cells: pl.DataFrame, timezone: str) -> FollowUp | None:
         """Read conversions of the primary goal by days since exposure, up to yesterday."""

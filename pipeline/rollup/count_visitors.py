@@ -15,7 +15,7 @@ from pipeline.rollup.counting_rules import (
     CountingRules,
 )
 from pipeline.rollup.goals.visitor_events import GOALS, VISITOR, events_of_exposed
-from pipeline.store.warehouse.visitors import AMOUNTS, DENOMINATORS, cents_column
+from pipeline.store.warehouse.visitors import AMOUNTS, DENOMINATORS, STEPS, cents_column, steps_column
 
 _ROW_BITS = 40
 _TIMES = ("at", "day")
@@ -35,6 +35,7 @@ class Outcomes:
     `orders`, the SENDER_BITS of their `money_senders`, and the outcome `before` the first exposure (1 or 0;
     cents for revenue). The amounts of a goal's measure are the `cents` of the goal AMOUNTS more, in both, and
     those of a ratio's denominator of the goal DENOMINATORS more. A ratio's conversions are its denominator's.
+    The steps that a visitor reached of a funnel are the `orders` of the goal STEPS more.
     `orders`: one row per experiment, visitor, goal and local `day` of orders on other days than that of the
     first conversion, `from_day` (null where only refunds count), with their `cents`.
     """
@@ -164,7 +165,7 @@ def join_outcomes(
 def _set_amounts(
     visitors: pl.DataFrame, firsts: pl.DataFrame, goals: int, names: Collection[str]
 ) -> pl.DataFrame:
-    """Add the columns of amounts among `names`, and set the pre-period of goals to that of the amounts."""
+    """Add the columns of amounts and steps among `names`; the pre-period of amounts becomes the goal's."""
     columns: list[pl.Series] = []
     for base, goal in product((AMOUNTS, DENOMINATORS), range(goals)):
         name, before = cents_column(base + goal), f"g{goal}_before"
@@ -175,6 +176,11 @@ def _set_amounts(
         columns[-1] = columns[-1].scatter(own["row"], own["cents"])
         if base == AMOUNTS and before in visitors.columns:
             columns.append(visitors[before].scatter(own["row"], own["before"]))
+    for goal in range(goals):
+        if (name := steps_column(goal)) in names:
+            own = firsts.filter(pl.col("goal") == STEPS + goal)
+            columns.append(pl.zeros(visitors.height, pl.Int64, eager=True).alias(name))
+            columns[-1] = columns[-1].scatter(own["row"], own["orders"])
     return visitors.with_columns(columns)
 
 

@@ -80,6 +80,9 @@ def fingerprint(experiment: Experiment, rules: CountingRules) -> str:
         "period": period_of(experiment),
         "pre_period": pre_period_us(experiment),
     }
+    # Results of earlier versions lack the steps of funnels; others need no recount.
+    if any(goal.measure == "funnel" for goal in experiment.goals):
+        inputs["columns"] = extra_columns(experiment)
     return hashlib.sha256(msgspec.json.encode(inputs, order="deterministic")).hexdigest()
 
 
@@ -101,7 +104,8 @@ def extra_columns(experiment: Experiment) -> tuple[str, ...]:
 
     `g<i>_before` is the outcome on goal i in the pre-period (1 or 0; cents for revenue; the amount of other
     measures), `g<i>_orders` the number of orders and `g<i>_amount` the amount since the first exposure: of a
-    ratio that of the numerator, and `g<i>_denominator` that of the denominator.
+    ratio that of the numerator, and `g<i>_denominator` that of the denominator. `g<i>_steps` is the number of
+    steps reached of a funnel, all of them where the visitor converted.
     """
     return tuple(
         f"g{position}_{name}"
@@ -111,6 +115,7 @@ def extra_columns(experiment: Experiment) -> tuple[str, ...]:
             ("orders", goal.tracking.get("per") == "order"),
             ("amount", unit_of_amounts(goal) is not None),
             ("denominator", goal.measure == "ratio"),
+            ("steps", goal.measure == "funnel"),
         )
         if is_kept
     )

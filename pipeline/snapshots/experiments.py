@@ -1,7 +1,7 @@
 """Snapshot files of one experiment, and its entry in the manifest."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -13,6 +13,7 @@ from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.local_days import from_epoch_microseconds
 from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, IDENTITY_CONFLICT, SEVERAL_VARIANTS
+from pipeline.rollup.goals.counted_goals import step_names
 from pipeline.rollup.goals.goal_money import units_of, units_of_denominators
 from pipeline.rollup.goals.retained_days import observed_until
 from pipeline.snapshots.manifest import (
@@ -26,6 +27,7 @@ from pipeline.store.warehouse import parquet
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.visitor_export import VisitorExport, write_visitors
+from pipeline.store.warehouse.visitors import read_columns, steps_column
 
 # Stored instead of a variant id in the sums of visitors counted in no variant.
 _SET_ASIDE: Final = {
@@ -64,6 +66,7 @@ def write_experiment(  # noqa: PLR0913  # everything that an entry consists of
         units=units_of(experiment.goals),
         observed_until=observed_until(experiment, from_epoch_microseconds(published.as_of), project.timezone),
         units_of_denominators=units_of_denominators(experiment.goals),
+        funnels=[goal.id for goal in experiment.goals if goal.measure == "funnel"],
         with_keys=True,
     )
     writers: dict[str, Write] = {
@@ -87,7 +90,7 @@ def write_experiment(  # noqa: PLR0913  # everything that an entry consists of
         weight_epochs=experiment.weight_epochs,
         statistics=experiment.statistics,
         variants=variants,
-        goals=_goals(experiment, project, published),
+        goals=_goals(experiment, project, published, read_columns(cursor, experiment.id)),
         covered_seq=published.covered_seq,
         as_of=from_epoch_microseconds(published.as_of),
         several_variants=counts.get(SEVERAL_VARIANTS, 0),
@@ -121,9 +124,16 @@ def _variants(cursor: Cursor, experiment: Experiment, published: Published) -> t
     )
 
 
-def _goals(experiment: Experiment, project: Project, published: Published) -> tuple[SnapshotGoal, ...]:
-    """List the goals the experiment was counted by and still has."""
+def _goals(
+    experiment: Experiment, project: Project, published: Published, columns: Collection[str]
+) -> tuple[SnapshotGoal, ...]:
+    """List the goals the experiment was counted by and still has; `columns` are those of visitor rows."""
     known = {goal.id: goal for goal in experiment.goals}
+    funnels = [
+        goal_id
+        for place, goal_id in enumerate(published.goals)
+        if steps_column(place) in columns and goal_id in known and known[goal_id].measure == "funnel"
+    ]
     return tuple(
         SnapshotGoal(
             id=goal.id,
@@ -135,6 +145,7 @@ def _goals(experiment: Experiment, project: Project, published: Published) -> tu
             cap_percentile=goal.config.get("cap_percentile"),
             per=str(goal.tracking.get("per", "visitor")),
             measure=goal.measure,
+            steps=step_names(goal) if goal.id in funnels else (),
             minimum_effect_percent=goal.config.get("minimum_effect_percent"),
             guardrail_margin_percent=goal.config.get("guardrail_margin_percent"),
         )

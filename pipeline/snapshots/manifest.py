@@ -63,7 +63,7 @@ class SnapshotGoal:
     """A goal; `type` and `measure` as in the API, `currency` of its revenue, `per` visitor or order.
 
     `minimum_effect_percent` is None where the experiment's holds, `guardrail_margin_percent` where the goal
-    is no guardrail.
+    is no guardrail. `steps` are the names of a funnel's; empty where visitors' steps were not counted.
     """
 
     id: str
@@ -75,6 +75,7 @@ class SnapshotGoal:
     cap_percentile: float | None = None
     per: str = "visitor"
     measure: Measure = "converted"
+    steps: tuple[str, ...] = ()
     minimum_effect_percent: float | None = None
     guardrail_margin_percent: float | None = None
 

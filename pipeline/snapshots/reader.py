@@ -10,7 +10,7 @@ from typing import Any, Final
 import polars as pl
 
 from engine.currencies import minor_unit_digits, minor_units
-from engine.frames.kinds import ColumnKind, GoalMeasure, Ratio
+from engine.frames.kinds import ColumnKind, Funnel, GoalMeasure, Ratio
 from pipeline.snapshots.analysis_arguments import analysis_arguments
 from pipeline.snapshots.files import digest_of
 from pipeline.snapshots.manifest import (
@@ -120,7 +120,8 @@ class Snapshot:
         `variant` is the name of the variant; segments have the API's names. Each goal has the column that is
         analyzed, under its name: true for a conversion, for a revenue goal the revenue less refunds, in
         major units such as dollars, or the amount of the goal's measure; a ratio has `<name>: numerator` and
-        `<name>: denominator` instead, and a retained goal is null until its days are over.
+        `<name>: denominator` instead, a funnel a column of each step, such as `<name>: 1. cart`, true for
+        visitors who reached it, and a retained goal is null until its days are over.
         `<name>: revenue` and `<name>: converted` are those of the others, `<name>: at` the time of the first
         conversion.
         `goal_columns` lists the names.
@@ -129,7 +130,7 @@ class Snapshot:
         names = _goal_names(entry.goals)
         counted = pl.scan_parquet(self.path(entry.visitors))
         of_goals = (column for goal in entry.goals for column in _columns_of(goal, names[goal.id]))
-        kinds = ("converted_at", "revenue_cents", "amount", "denominator", "observed")
+        kinds = ("converted_at", "revenue_cents", "amount", "denominator", "observed", "steps")
         taken = {f"{goal.id}_{what}" for goal in entry.goals for what in kinds}
         segments = [
             name
@@ -202,7 +203,14 @@ def _kind(goal: SnapshotGoal, name: str) -> GoalMeasure:
         return "retained"
     if goal.measure == "ratio":
         return Ratio(f"{name}: numerator", f"{name}: denominator")
+    if goal.steps:
+        return Funnel(*_step_columns(goal, name))
     return _KINDS.get(goal.measure) or ("revenue" if goal.type == "revenue" else "custom_event")
+
+
+def _step_columns(goal: SnapshotGoal, name: str) -> list[str]:
+    """Name the columns of a funnel's steps."""
+    return [f"{name}: {place}. {step}" for place, step in enumerate(goal.steps, 1)]
 
 
 def _goal_names(goals: Iterable[SnapshotGoal]) -> dict[str, str]:
@@ -211,14 +219,14 @@ def _goal_names(goals: Iterable[SnapshotGoal]) -> dict[str, str]:
     names = {}
     for goal in goals:
         further = (f"{goal.name} ({goal.id}{mark})" for mark in chain([""], count(2)))
-        free = (name for name in chain([goal.name], further) if taken.isdisjoint(_names_under(name)))
+        free = (name for name in chain([goal.name], further) if taken.isdisjoint(_names_under(goal, name)))
         names[goal.id] = next(free)
-        taken |= _names_under(names[goal.id])
+        taken |= _names_under(goal, names[goal.id])
     return names
 
 
-def _names_under(name: str) -> set[str]:
-    return {name, *(f"{name}: {what}" for what in _FURTHER)}
+def _names_under(goal: SnapshotGoal, name: str) -> set[str]:
+    return {name, *(f"{name}: {what}" for what in _FURTHER), *_step_columns(goal, name)}
 
 
 def _columns_of(goal: SnapshotGoal, name: str) -> Iterable[pl.Expr]:
@@ -232,6 +240,9 @@ def _columns_of(goal: SnapshotGoal, name: str) -> Iterable[pl.Expr]:
     yield amount.alias(name if kind == "revenue" else f"{name}: revenue")
     if goal.measure in _KINDS:
         yield pl.col(f"{goal.id}_amount").alias(name)
+    if isinstance(kind, Funnel):
+        reached = pl.col(f"{goal.id}_steps")
+        yield from (reached.ge(place).alias(step) for place, step in enumerate(kind.steps, 1))
     if isinstance(kind, Ratio):
         yield pl.col(f"{goal.id}_amount").alias(kind.numerator)
         yield pl.col(f"{goal.id}_denominator").alias(kind.denominator)

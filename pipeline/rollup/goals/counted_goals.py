@@ -1,7 +1,7 @@
 """Goals that events are counted for: those of experiments, and the parts of their ratios and funnels."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from engine.design.experiment import Experiment, Goal
 
@@ -70,6 +70,11 @@ def steps_before(goal: Goal) -> list[Goal]:
     ]
 
 
+def step_names(goal: Goal) -> tuple[str, ...]:
+    """Name the steps of a funnel by what each tracks, such as `cart`; the last is the goal's own event."""
+    return tuple(_name(step) for step in (*goal.tracking["steps"], goal.tracking))
+
+
 def _counted(number: int, place: int, goal: Goal) -> Iterator[CountedGoal]:
     denominator, steps = denominator_of(goal), steps_before(goal)
     own = CountedGoal(number, place, goal, is_denominator=False, has_denominator=denominator is not None)
@@ -83,3 +88,8 @@ def _counted(number: int, place: int, goal: Goal) -> Iterator[CountedGoal]:
 def _events_of(goal: Goal) -> dict[str, object]:
     """Return the keys that select the goal's events."""
     return {key: goal.tracking[key] for key in _EVENT_KEYS if key in goal.tracking}
+
+
+def _name(config: Mapping[str, Any]) -> str:
+    """Return the event, selector or page of a step."""
+    return str(next(config[key] for key in ("event_name", "selector", "url") if key in config))

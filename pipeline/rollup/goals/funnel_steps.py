@@ -8,8 +8,11 @@ import polars as pl
 _VISITOR_AND_FUNNEL: Final = ("experiment", "visitor_key", "goal", "is_before")
 
 
-def keep_in_order(events: pl.LazyFrame, last_step: int) -> pl.LazyFrame:
-    """Keep the events of funnels that are of their last step and in order, and all events of other goals.
+def split_in_order(events: pl.LazyFrame, last_step: int) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Split events into those that count, and those by which a visitor reached a step of a funnel.
+
+    Of funnels, events count that are of the last step and in order, and of other goals all. The steps reached
+    are those since the first exposure, one row of each visitor and step, the last one included.
 
     `events` have the `step` and `last_step` of `goal_rows`, of which `last_step` is the largest. A visitor
     reaches a step at its first event that is not before the time of the step before; equal times are in
@@ -18,16 +21,20 @@ def keep_in_order(events: pl.LazyFrame, last_step: int) -> pl.LazyFrame:
     others = events.filter(pl.col("step").is_null())
     funnels = events.filter(pl.col("step").is_not_null()).with_columns(
         (pl.col("occurred_at") < pl.col("first_exposed_at")).alias("is_before"),
-        pl.lit(None, pl.Int64).alias("reached_at"),
+        (pl.col("step") == 0).alias("is_in_order"),
     )
-    is_in_order = pl.col("occurred_at") >= pl.col("reached_at")
     for step in range(last_step):
-        is_done = (pl.col("step") == step) & ~pl.col("is_refund")
-        done = pl.col("occurred_at").filter(is_done & is_in_order if step else is_done)
-        reached = done.min().over(_VISITOR_AND_FUNNEL)
-        is_shorter = pl.col("last_step") <= step
+        is_done = (pl.col("step") == step) & pl.col("is_in_order") & ~pl.col("is_refund")
+        reached = pl.col("occurred_at").filter(is_done).min().over(_VISITOR_AND_FUNNEL)
+        is_after = (pl.col("occurred_at") >= reached).fill_null(value=False)
         funnels = funnels.with_columns(
-            pl.when(is_shorter).then("reached_at").otherwise(reached).alias("reached_at")
+            pl.when(pl.col("step") == step + 1).then(is_after).otherwise("is_in_order").alias("is_in_order")
         )
-    of_last = funnels.filter((pl.col("step") == pl.col("last_step")) & is_in_order)
-    return pl.concat([others, of_last.drop("is_before", "reached_at")])
+    in_order = funnels.filter("is_in_order")
+    of_last = in_order.filter(pl.col("step") == pl.col("last_step")).drop("is_before", "is_in_order")
+    steps = (
+        in_order.filter(~pl.col("is_before") & ~pl.col("is_refund"))
+        .drop("is_before", "is_in_order")
+        .unique(["experiment", "visitor_key", "goal", "step"])
+    )
+    return pl.concat([others, of_last]), steps

@@ -5,9 +5,9 @@ from typing import Final
 import polars as pl
 
 from pipeline.rollup.counting_rules import LEFT_OUT
-from pipeline.rollup.goals.funnel_steps import keep_in_order
+from pipeline.rollup.goals.funnel_steps import split_in_order
 from pipeline.rollup.goals.goal_money import amount_of_event, count_money
-from pipeline.store.warehouse.visitors import AMOUNTS, DENOMINATORS
+from pipeline.store.warehouse.visitors import AMOUNTS, DENOMINATORS, STEPS
 
 VISITOR: Final = ("experiment", "visitor_key")
 # More than there are numbers of goals and of their amounts.
@@ -40,8 +40,10 @@ def events_of_exposed(
         .with_columns(pl.col("cents").alias("units"))
     ).join(repeated_orders.lazy(), on=["rule", "seq"], how="anti")
     last_step = goals["last_step"].max()
+    steps: list[pl.LazyFrame] = []
     if isinstance(last_step, int):
-        in_time = keep_in_order(in_time, last_step)
+        in_time, reached = split_in_order(in_time, last_step)
+        steps = [_steps(reached)]
     is_counted = ~is_before & ~pl.col("is_denominator")
     events = in_time.select(
         _place(0),
@@ -51,6 +53,7 @@ def events_of_exposed(
         _converted_at(is_before),
         pl.when(is_before).then(_pre_period_value()).otherwise(0).alias("before"),
     )
+    events = pl.concat([events, *steps])
     if goals["has_amounts"].any():
         amount = amount_of_event()
         numerator = pl.when(~pl.col("is_denominator")).then(amount).otherwise(0)
@@ -71,6 +74,19 @@ def _amounts(in_time: pl.LazyFrame, numbered: int, amount: pl.Expr, is_before: p
         pl.lit(0, pl.UInt8).alias("money_senders"),
         _converted_at(is_before),
         pl.when(is_before).then(amount).otherwise(0).alias("before"),
+    )
+
+
+def _steps(reached: pl.LazyFrame) -> pl.LazyFrame:
+    """List the steps that visitors reached as conversions without money."""
+    return reached.select(
+        _place(STEPS),
+        "occurred_at",
+        pl.lit(value=False).alias("is_revenue"),
+        pl.lit(0, pl.Int64).alias("cents"),
+        pl.lit(0, pl.UInt8).alias("money_senders"),
+        pl.col("occurred_at").alias("at"),
+        pl.lit(0, pl.Int64).alias("before"),
     )
 
 

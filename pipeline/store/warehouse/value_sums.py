@@ -1,4 +1,4 @@
-"""Sums of visitors' values: winsorized amounts, orders, and pre-period values."""
+"""Sums of visitors' values: winsorized amounts, orders, pre-period values, and steps of funnels."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from pipeline.store.warehouse.visitors import (
     read_columns,
     result_table,
     segment_condition,
+    steps_column,
 )
 
 
@@ -76,6 +77,14 @@ class LargestCents(NamedTuple):
     cents: int
 
 
+class StepCount(NamedTuple):
+    """Visitors of a variant, by position, who reached so many steps of a funnel, and no more."""
+
+    variant: int
+    steps: int
+    visitors: int
+
+
 def read_value_sums(
     cursor: Cursor,
     experiment_id: str,
@@ -131,6 +140,28 @@ def read_largest_cents(
         for variant, *found in rows
         for goal, cents in zip(counted, found, strict=True)
     ]
+
+
+def read_steps(
+    cursor: Cursor, experiment_id: str, goals: Sequence[int], segment: Mapping[str, str], *, variants: int
+) -> dict[int, list[StepCount]]:
+    """Count the visitors who have every value of `segment` by the steps that they reached of funnels.
+
+    Goals whose steps were not counted are left out: results of earlier versions have none.
+    """
+    columns = set(read_columns(cursor, experiment_id))
+    found: dict[int, list[StepCount]] = {goal: [] for goal in goals if steps_column(goal) in columns}
+    condition = f"variant < {variants:d} AND {segment_condition(cursor, experiment_id, segment)}"
+    table = result_table("visitors", experiment_id)
+    parts = [
+        f"""
+        SELECT {goal:d}, variant, {steps_column(goal)}, count(*) FROM {table} WHERE {condition} GROUP BY ALL
+        """
+        for goal in found
+    ]
+    for goal, *counts in cursor.execute(" UNION ALL ".join(parts)).fetchall() if parts else ():
+        found[goal].append(StepCount(*map(int, counts)))
+    return found
 
 
 def _caps(cursor: Cursor, experiment_id: str, goals: Sequence[SummedGoal], variants: int) -> dict[int, int]:

@@ -1,6 +1,6 @@
 """Export of an experiment's visitors to a file, a row each, with segment values as text."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -18,6 +18,7 @@ from pipeline.store.warehouse.visitors import (
     read_columns,
     result_table,
     segment_condition,
+    steps_column,
 )
 
 Form = Literal["parquet", "csv", "ndjson"]
@@ -59,7 +60,7 @@ class VisitorExport:
     `with_keys` adds the key that a visitor's events and orders have. `units` are the integers that stand for
     an amount of 1, by the id of goals with amounts, and `units_of_denominators` those for 1 in denominators,
     by the id of ratios. `observed_until` are the microseconds since 1970 before which visitors were first
-    exposed whose outcome is known, by the id of retained goals.
+    exposed whose outcome is known, by the id of retained goals. `funnels` are the ids of goals with steps.
     """
 
     project_id: str
@@ -71,6 +72,7 @@ class VisitorExport:
     units: Mapping[str, int]
     units_of_denominators: Mapping[str, int]
     observed_until: Mapping[str, int]
+    funnels: Collection[str]
     with_keys: bool = False
 
 
@@ -116,6 +118,10 @@ def _columns(cursor: Cursor, export: VisitorExport, text: str, moment: str) -> I
         if goal_id in export.observed_until:
             is_observed = f"v.first_exposed_at < {export.observed_until[goal_id]:d}"
             yield f"({is_observed}) AS {_quoted(goal_id + '_observed')}"
+        if goal_id in export.funnels:
+            # Results of earlier versions do not have the steps.
+            steps = f"v.{steps_column(place)}" if steps_column(place) in columns else "NULL"
+            yield f"{steps}::BIGINT AS {_quoted(goal_id + '_steps')}"
         of_amounts = (
             (AMOUNTS, export.units, "_amount"),
             (DENOMINATORS, export.units_of_denominators, "_denominator"),

@@ -39,6 +39,8 @@ _VALUE_COLUMNS: Final = "dimension VARCHAR, code UINTEGER, value VARCHAR"
 PAIRS: Final = 64
 AMOUNTS: Final = 128
 DENOMINATORS: Final = 192
+# The number of a funnel's steps while visitors are counted: only sums have PAIRS.
+STEPS: Final = PAIRS
 
 
 def cents_columns(goal: int) -> tuple[str, ...]:
@@ -57,6 +59,11 @@ def cents_column(goal: int) -> str:
 def cents_of(goal: int) -> str:
     """Build the SQL of the cents of a goal, or of the amounts with this number."""
     return f"({' + '.join(cents_columns(goal))})"
+
+
+def steps_column(goal: int) -> str:
+    """Name the column with the number of steps that a visitor reached of a funnel."""
+    return f"g{goal}_steps"
 
 
 def day_column(goal: int) -> str:

@@ -206,3 +206,29 @@ def test_intervals_that_hold_at_every_look_have_a_column(
     page = browser.get(experiment).text
     assert "Valid at every look" in page
     assert 'colspan="8"' in page
+
+
+def test_the_page_lists_the_visitors_at_each_step_of_a_funnel(
+    customer: Customer, project: str, browser: TestClient
+) -> None:
+    config = {"event_name": "purchase", "measure": "funnel", "steps": [{"event_name": "<cart>"}]}
+    goal = {"name": "Funnel", "goal_type": "custom_event", "is_primary": True, "config": config}
+    experiment = customer.an_experiment(project, goals=[goal])
+    customer.post(f"{experiment}/start")
+    send_visitors(customer, experiment, {0: (30, 12), 1: (31, 24)})
+    body = {
+        "project_id": experiment.split("/")[2],
+        "batch": [
+            {
+                "event_id": f"cart-{number}",
+                "type": "custom_event",
+                "event_name": "<cart>",
+                "visitor_id": f"{experiment.split('/')[-1]}-1-{number}",
+            }
+            for number in range(3)
+        ],
+    }
+    assert customer.post("/sdk/track", body).json()["rejected"] == 0
+    page = browser.get(experiment).text
+    assert "31 visitors → &lt;cart&gt; 3 → purchase 0" in page
+    assert '<td class="right">0.00%</td>' in page

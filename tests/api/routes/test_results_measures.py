@@ -102,6 +102,13 @@ def test_a_funnel_counts_visitors_who_did_its_steps_in_order(customer: Customer,
     for filters in ({}, {"country": "US"}):
         variants = customer.get(f"{path}/results", **filters).json()["data"]["variants"][funnel]
         assert [(one["conversions"], one["mean"]) for one in variants] == [(0, 0.0), (1, 50.0)]
+        assert [one["steps"] for one in variants] == [
+            [{"name": "https://a.example/", "visitors": page}, {"name": "buy", "visitors": bought}]
+            for page, bought in ((1, 0), (1, 1))
+        ]
+    page = customer.get(f"{path}/results/export", format="csv").text.splitlines()
+    place = page[0].split(",").index(f"{funnel}_steps")
+    assert sorted(row.split(",")[place] for row in page[1:]) == ["0", "1", "2"]
 
     customer.post(f"{path}/pause")
     changed = {"id": funnel, "config": {**config, "steps": [{"event_name": "cart"}]}}

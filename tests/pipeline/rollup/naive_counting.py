@@ -30,6 +30,7 @@ class Person:
     purchases: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     amounts: dict[str, list[tuple[datetime, float]]] = field(default_factory=lambda: defaultdict(list))
     denominators: dict[str, list[tuple[datetime, float]]] = field(default_factory=lambda: defaultdict(list))
+    steps: dict[str, int] = field(default_factory=lambda: defaultdict(int))
 
 
 @dataclass
@@ -171,8 +172,12 @@ def _step_by_step(
         done: dict[tuple[str, bool], int] = {}
         _convert(counting._replace(goal=of_step, since=since, done=done), once, person_of, apart)
         since = done
+        for who, one in people.items():
+            one.steps[goal.id] += (who, False) in done
     config = {key: value for key, value in goal.config.items() if key not in {"measure", "steps"}}
     _convert(counting._replace(goal=replace(goal, config=config), since=since), once, person_of, people)
+    for one in people.values():
+        one.steps[goal.id] += goal.id in one.converted
 
 
 def _divide(

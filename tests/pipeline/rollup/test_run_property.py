@@ -261,6 +261,10 @@ def compare(
                 (g, v),
                 [[by_day[day, goal_id, variant] for day in days] for by_day in (amounts, denominators)],
             )
+            if experiment.goals[g].measure == "funnel":
+                reached = [one.steps[goal_id] for one in wanted.people if one.variants == {variant}]
+                steps = observed.funnels[g].visitors[:, v].tolist()
+                assert steps == [sum(k > step for k in reached) for step in range(len(steps))]
             if experiment.goals[g].measure == "retained":
                 assert observed.observed is not None
                 assert observed.observed[g, v] == known[goal_id, variant]

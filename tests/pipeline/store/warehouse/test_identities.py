@@ -128,6 +128,7 @@ def test_an_export_has_a_row_of_the_person_with_the_first_visitor_id(shop: Shop,
         segment={},
         units={},
         units_of_denominators={},
+        funnels=(),
         observed_until={},
     )
     with shop.store.warehouse.transaction() as cursor:

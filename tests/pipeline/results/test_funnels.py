@@ -8,13 +8,17 @@ import numpy as np
 import polars as pl
 import pytest
 
+from engine.analysis.results.report import VariantResult
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
+from engine.design.weight_epochs import WeightEpoch
 from engine.frames.analyze import analyze_frame
 from engine.frames.kinds import Funnel
 from engine.frames.segments import analyze_frame_segments
+from pipeline.results.filters import SegmentFilters
 from pipeline.snapshots.reader import open_snapshot
 from pipeline.store.warehouse.events import EventRow
+from pipeline.store.warehouse.visitors import result_table
 from tests.builders import NOW, STARTED
 from tests.pipeline.results.test_goal_amounts import alike
 from tests.pipeline.working_store import WorkingStore, an_event, an_exposure
@@ -89,6 +93,11 @@ def of_step(step: str, who: str, minute: int) -> EventRow:
     return an_event("custom_event", who, event_name=step, minute=minute)
 
 
+def visitors_by_step(variant: VariantResult) -> list[int]:
+    assert variant.steps is not None
+    return [step.visitors for step in variant.steps]
+
+
 @pytest.mark.parametrize("more", [{}, {"analysis_method": "bayesian"}], ids=["frequentist", "bayesian"])
 def test_funnels_are_those_of_a_data_frame(
     store: WorkingStore, done: pl.DataFrame, more: dict[str, Any]
@@ -105,8 +114,39 @@ def test_funnels_are_those_of_a_data_frame(
     alike(report, wanted)
     found = report.goals[0].variants
     assert [one.conversions for one in found] == [one.conversions for one in wanted.goals[0].variants]
+    assert [visitors_by_step(one) for one in found] == [
+        visitors_by_step(one) for one in wanted.goals[0].variants
+    ]
+    assert found[0].steps is not None
+    assert [step.name for step in found[0].steps] == ["https://shop.example/", "cart", "buy"]
+    assert (found[1].sequential_interval is not None) == (not more)
     assert 0 < found[0].conversions < done.filter(pl.col("buy"), variant="Control")["who"].n_unique()
     assert store.rollup.rebuild(project.id).drifted == ()
+
+
+def test_funnels_are_compared_within_weight_epochs(store: WorkingStore, done: pl.DataFrame) -> None:
+    project = store.add_project()
+    experiment = store.add_experiment(project, goals=(GOAL,))
+    changed_at = STARTED + timedelta(hours=3)
+    weights = [{"Control": 50.0, "Treatment": 50.0}, {"Control": 20.0, "Treatment": 80.0}]
+    by_id = [
+        {one.id: share for one, share in zip(experiment.variants, by_name.values(), strict=True)}
+        for by_name in weights
+    ]
+    epochs = tuple(
+        WeightEpoch(started_at=at, weights=of_epoch)
+        for at, of_epoch in zip((STARTED, changed_at), by_id, strict=True)
+    )
+    experiment = store.change(experiment, weight_epochs=epochs)
+    store.write(project, *events(done, experiment))
+    report = store.results.report(experiment, project, now=NOW, is_finished=True)
+    given = list(zip((STARTED, changed_at), weights, strict=True))
+    wanted = analyze_frame(done, **FRAME, visitor="who", timestamp="at", weight_epochs=given)
+    alike(report, wanted)
+    assert report.estimand is not None
+    assert [visitors_by_step(one) for one in report.goals[0].variants] == [
+        visitors_by_step(one) for one in wanted.goals[0].variants
+    ]
 
 
 def test_cuped_adjusts_a_funnel_by_the_one_before(store: WorkingStore, done: pl.DataFrame) -> None:
@@ -155,7 +195,9 @@ def test_steps_count_within_the_window_of_the_goal(store: WorkingStore) -> None:
     assert [one.conversions for one in report.goals[0].variants] == [1, 0]
 
 
-def test_a_snapshot_has_the_visitors_at_the_end_of_a_funnel(store: WorkingStore, done: pl.DataFrame) -> None:
+def test_a_snapshot_has_the_visitors_at_each_step_of_a_funnel(
+    store: WorkingStore, done: pl.DataFrame
+) -> None:
     project = store.add_project()
     experiment = store.add_experiment(project, goals=(GOAL,))
     store.write(project, *events(done, experiment))
@@ -165,4 +207,28 @@ def test_a_snapshot_has_the_visitors_at_the_end_of_a_funnel(store: WorkingStore,
     of_snapshot = analyze_frame(snapshot.visitors(experiment.id), **snapshot.analysis(experiment.id))
     for found, wanted in zip(report.goals[0].variants, of_snapshot.goals[0].variants, strict=True):
         assert 0 < found.conversions == wanted.conversions
-        assert found.improvement == wanted.improvement
+        assert (found.mean, found.improvement) == (wanted.mean, wanted.improvement)
+        assert visitors_by_step(found) == visitors_by_step(wanted)
+    assert wanted.steps is not None
+    assert wanted.steps[1].name == "bought: 2. cart"
+
+
+def test_steps_are_of_the_filtered_visitors_and_absent_where_they_were_not_counted(
+    store: WorkingStore, done: pl.DataFrame
+) -> None:
+    project = store.add_project()
+    experiment = store.add_experiment(project, goals=(GOAL,))
+    store.write(project, *events(done, experiment))
+    filters = SegmentFilters({"country": "DE"})
+    found = store.results.report(experiment, project, filters=filters, now=NOW).goals[0].variants
+    wanted = analyze_frame(done.filter(country="DE"), **FRAME, visitor="who", timestamp="at")
+    assert [visitors_by_step(one) for one in found] == [
+        visitors_by_step(one) for one in wanted.goals[0].variants
+    ]
+    with store.warehouse.transaction() as cursor:
+        cursor.execute(f"ALTER TABLE {result_table('visitors', experiment.id)} DROP COLUMN g0_steps")
+    before = store.results.report(experiment, project, now=NOW).goals[0].variants
+    assert [one.steps for one in before] == [None, None]
+    store.snapshots.write(project.id)
+    snapshot = open_snapshot(store.snapshots.folder / project.id)
+    assert snapshot.goal_columns(experiment.id) == {"bought": "custom_event"}
