@@ -83,7 +83,6 @@ TESTED_BY = {
     "engine/display/document.py": "tests/engine/display/test_html_blocks.py",
     "engine/display/figure_documents.py": "tests/engine/display/test_displays.py",
     "engine/display/markdown_text.py": "tests/engine/display/test_displays.py",
-    "engine/display/report_document.py": "tests/engine/display/test_displays.py",
     "engine/display/segment_document.py": "tests/engine/display/test_displays.py",
     "api/dashboard/charts.py": "tests/api/dashboard/test_experiments.py",
     "api/dashboard/drafts/draft_form.py": "tests/api/dashboard/drafts/test_draft_pages.py",
