@@ -41,7 +41,7 @@ VARIANT_RESULT = {
     "conversion_rate",
     "revenue_cents",
     "revenue_per_visitor_cents",
-    *("mean", "observed_visitors"),
+    *("mean", "observed_visitors", "steps"),
     "improvement",
     "confidence",
     "score_value",
