@@ -72,6 +72,7 @@ TESTED_BY = {
     "api/operator/operator_access.py": "tests/api/operator/test_backups.py",
     "api/operator/operator_routes.py": "tests/api/operator/test_backups.py",
     "pipeline/store/warehouse/erasure/erased_events.py": "tests/pipeline/rollup/test_erasing.py",
+    "pipeline/store/warehouse/erasure/old_events.py": "tests/pipeline/rollup/test_retention.py",
     "pipeline/store/warehouse/erasure/person_ids.py": "tests/pipeline/rollup/test_erasing.py",
     "pipeline/backup/backup_manifest.py": "tests/pipeline/backup/test_restoring.py",
     "pipeline/store/copies/catalog_copy.py": "tests/pipeline/backup/test_restoring.py",

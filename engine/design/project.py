@@ -109,7 +109,7 @@ class Project:
 
     @property
     def retention_days(self) -> int | None:
-        """Days for which raw events are kept; None for ever."""
+        """Days for which raw events are kept, those of visitors in open experiments longer; None for ever."""
         return self.settings.get("retention_days")
 
     @property

@@ -85,7 +85,10 @@ SETTINGS: dict[str, Check] = {
         "Whether requests of browsers are refused unless their Origin or Referer is one of the project's "
         "hosts; false by default."
     ),
-    "retention_days": whole(1, 3650).described("Days for which raw events are kept; by default for ever."),
+    "retention_days": whole(1, 3650).described(
+        "Days for which raw events are kept; by default for ever. Those of visitors in an experiment that "
+        "has not ended are kept until it has."
+    ),
     "keep_nights": whole(0, 3650).described(
         "Nights whose results are kept, for `as_of`; 30 by default, 0 keeps none."
     ),

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Final
 
@@ -151,6 +152,17 @@ def remove_left_import_files(services: PipelineServices) -> None:
     remove_left_imports(services.settings, services.catalog.runs.all_unended(), before=before)
 
 
+def remove_events_beyond_retention(services: PipelineServices) -> None:
+    """Remove the events of each project that are older than it keeps them; ExceptionGroup of the failures."""
+    run_each(
+        {
+            f"project {project.id}": partial(_remove_old_events, services, project)
+            for project in services.catalog.projects.all()
+            if project.retention_days is not None
+        }
+    )
+
+
 def forget_expired_replies(services: PipelineServices) -> None:
     """Delete stored replies that have expired."""
     services.catalog.idempotency_keys.delete_expired(now=services.clock())
@@ -172,6 +184,7 @@ JOBS: Final = (
     Job("move_bandit_weights", lambda settings: settings.bandit_seconds, move_bandit_weights),
     REMOVE_DELETED,
     Job("write_snapshots", lambda settings: settings.snapshot_seconds, write_snapshots),
+    Job("remove_events_beyond_retention", lambda _: 6 * 60 * _MINUTE, remove_events_beyond_retention),
     Job("forget_expired_replies", lambda _: 60 * _MINUTE, forget_expired_replies),
     Job("start_queued_runs", lambda _: _MINUTE, start_queued_runs),
     Job("forget_old_runs", lambda _: 60 * _MINUTE, forget_old_runs),
@@ -203,6 +216,15 @@ def _write_snapshot(services: PipelineServices, project_id: str) -> None:
     # A project deleted meanwhile needs no snapshot.
     with suppress(NotFoundError, SnapshotStoppedError):
         _carry_out(services, "snapshot", project_id)
+
+
+def _remove_old_events(services: PipelineServices, project: Project) -> None:
+    # A project deleted meanwhile has no events.
+    with suppress(NotFoundError):
+        before = services.clock() - timedelta(days=project.retention_days or 0)
+        removed = services.rollup.remove_old_events(project.id, before)
+        if removed:
+            logger.info("removed %d events of project %s, from before %s", removed, project.id, before)
 
 
 def _run_for(run: Callable[[str], object], project: Project) -> bool:

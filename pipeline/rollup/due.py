@@ -7,7 +7,7 @@ from typing import Final
 
 from engine.design.experiment import Experiment
 from pipeline.rollup.counting_rules import CountingRules, fingerprint
-from pipeline.store.warehouse.published import Published
+from pipeline.store.warehouse.published import SEALED, Published
 
 # Events that had arrived when an experiment completed are committed well within this time.
 GRACE: Final = timedelta(minutes=1)
@@ -55,7 +55,7 @@ def _due(experiment: Experiment, published: Published | None, rules: CountingRul
     if published.is_final:
         # The rules in force at its end still hold; only its days follow the project's time zone.
         ended_under = CountingRules.from_json(published.rules)
-        if ended_under.timezone == rules.timezone:
+        if ended_under.timezone == rules.timezone or published.fingerprint == SEALED:
             return None
         rules = replace(ended_under, timezone=rules.timezone)
     is_same = published.fingerprint == fingerprint(experiment, rules)

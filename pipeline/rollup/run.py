@@ -17,6 +17,7 @@ import polars as pl
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from engine.local_days import epoch_microseconds
 from pipeline.clock import utc_now
 from pipeline.disk_space import DiskFullError
 from pipeline.rollup.add_cubes import add_cubes
@@ -33,7 +34,9 @@ from pipeline.store.warehouse import aggregates, visitors
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
+from pipeline.store.warehouse.erasure.old_events import remove_old_events
 from pipeline.store.warehouse.event_reader import newest_seq
+from pipeline.store.warehouse.incremental import identity_links
 from pipeline.store.warehouse.published import Published
 
 logger = logging.getLogger(__name__)
@@ -190,6 +193,36 @@ class Rollup:
             target = ErasureTarget(key=key, is_user=is_user, open_ones=open_ones, final_ids=final_ids)
             with self.publications.replacing(records):
                 return erase_person(self._warehouse, target, scope)
+
+    def remove_old_events(self, project_id: str, before: datetime) -> int:
+        """Remove events of a project from before a time on which no open experiment depends; count them.
+
+        Results stay. Those of completed experiments are never counted again from then on.
+        """
+        with self._running, self._deletion_errors(project_id):
+            project = self._catalog.projects.find(project_id)
+            self._load_events(None)
+            scope = self._scope(project)
+            if scope.newest_seq == 0:
+                return 0
+            # What is open has a row for each of its visitors then.
+            self._refresh(project, scope)
+            records = self._published(self._catalog.experiments.of_project(project_id))
+            open_ones = [one for one, record in records.items() if not record.is_final]
+            self._warehouse.require_space()
+            with self.publications.replacing(records), self._warehouse.transaction() as cursor:
+                identity_links.update(cursor, project_id, scope.newest_seq, anew=False)
+                removed = remove_old_events(
+                    cursor,
+                    project_id,
+                    before=epoch_microseconds(before),
+                    until=scope.newest_seq,
+                    open_experiments=open_ones,
+                )
+                if removed:
+                    identity_links.keep_without_events(cursor, project_id, scope.newest_seq)
+                    published_rollups.seal(cursor, set(records).difference(open_ones))
+            return removed
 
     def forget(self, experiment_ids: Iterable[str]) -> None:
         """Remove the results of experiments."""

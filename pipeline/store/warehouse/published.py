@@ -13,6 +13,8 @@ from pipeline.store.warehouse.visitors import TABLES, result_table
 _ROLLUPS: Final = "published_rollups"
 _NIGHTS: Final = "nightly_rollups"
 _KEPT: Final = "kept_nights"
+# In the place of the fingerprint of final results whose events are gone.
+SEALED: Final = "sealed"
 
 
 class Published(NamedTuple):
@@ -98,6 +100,15 @@ def require_recount(cursor: Cursor, experiment_ids: Collection[str]) -> None:
     """Have the next run count experiments from the first event on; until then their results stay."""
     cursor.execute(
         f"UPDATE {_ROLLUPS} SET fingerprint = '' WHERE experiment_id IN (SELECT unnest($ids))",
+        {"ids": list(experiment_ids)},
+    )
+
+
+def seal(cursor: Cursor, experiment_ids: Collection[str]) -> None:
+    """Note that events of final results are gone: they are not counted again in another time zone, either."""
+    cursor.execute(
+        f"UPDATE {_ROLLUPS} SET fingerprint = '{SEALED}' "
+        "WHERE experiment_id IN (SELECT unnest($ids)) AND is_final",
         {"ids": list(experiment_ids)},
     )
 

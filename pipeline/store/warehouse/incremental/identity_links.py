@@ -16,6 +16,8 @@ _COLUMNS: Final = (
 _LINK: Final = "visitor_key, user_key, is_trusted, is_same_id"
 # Fewer events without any link are read again by the next update, which costs less than a commit.
 _UNCOVERED_EVENTS: Final = 100_000
+# Projects with links whose events were removed for their age.
+_GONE: Final = "links_without_events"
 
 
 def links_table(project_id: str) -> str:
@@ -26,10 +28,12 @@ def links_table(project_id: str) -> str:
 def update(cursor: Cursor, project_id: str, until: int, *, anew: bool) -> None:
     """Add the links in events numbered up to `until`; all are read `anew`, or those after the last update.
 
-    `cursor` is in a transaction.
+    Links whose events were removed for their age are kept in any case. `cursor` is in a transaction.
     """
     links, events = links_table(project_id), f'"{table_name(project_id)}"'
-    covered = 0 if anew else _covered_seq(cursor, project_id)
+    covered = _covered_seq(cursor, project_id)
+    if anew and not _has_gone_events(cursor, project_id):
+        covered = 0
     if covered == 0:
         cursor.execute(f"CREATE OR REPLACE TABLE {links} ({_COLUMNS})")
     new = f"(SELECT * FROM {events} WHERE seq > {covered:d} AND seq <= {until:d})"
@@ -50,14 +54,20 @@ def update(cursor: Cursor, project_id: str, until: int, *, anew: bool) -> None:
         _cover(cursor, project_id, until)
 
 
+def keep_without_events(cursor: Cursor, project_id: str, until: int) -> None:
+    """Keep the links up to a number, to which they are complete, also once their events are gone."""
+    _cover(cursor, project_id, until)
+    cursor.execute(f"CREATE TABLE IF NOT EXISTS {_GONE} (project_id VARCHAR)")
+    cursor.execute(f"DELETE FROM {_GONE} WHERE project_id = ?", [project_id])
+    cursor.execute(f"INSERT INTO {_GONE} VALUES (?)", [project_id])
+
+
 def forget(cursor: Cursor, project_id: str) -> None:
     """Remove the links of a project."""
-    # Not created here, where a run may create it at the same time.
-    if cursor.execute(
-        "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() "
-        "AND table_name = 'covered_links'"
-    ).fetchall():
-        cursor.execute("DELETE FROM covered_links WHERE project_id = ?", [project_id])
+    # Not created here, where a run may create them at the same time.
+    for table in ("covered_links", _GONE):
+        if _exists(cursor, table):
+            cursor.execute(f"DELETE FROM {table} WHERE project_id = ?", [project_id])
     cursor.execute(f"DROP TABLE IF EXISTS {links_table(project_id)}")
 
 
@@ -110,6 +120,17 @@ def _cover(cursor: Cursor, project_id: str, until: int) -> None:
     _create_table(cursor)
     cursor.execute("DELETE FROM covered_links WHERE project_id = ?", [project_id])
     cursor.execute("INSERT INTO covered_links VALUES (?, ?)", [project_id, until])
+
+
+def _has_gone_events(cursor: Cursor, project_id: str) -> bool:
+    if not _exists(cursor, _GONE):
+        return False
+    return bool(cursor.execute(f"SELECT 1 FROM {_GONE} WHERE project_id = ?", [project_id]).fetchall())
+
+
+def _exists(cursor: Cursor, table: str) -> bool:
+    query = "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND table_name = ?"
+    return bool(cursor.execute(query, [table]).fetchall())
 
 
 def _create_table(cursor: Cursor) -> None:
