@@ -61,6 +61,7 @@ TESTED_TOGETHER = {
     "engine/frames/sums/": "test_sum_tables compares every report with that of the same rows",
     "engine/analysis/report/messages/": "the golden file has the sentences of every situation",
     "pipeline/store/catalog/migrations/": "test_migrate runs them all",
+    "pipeline/distributed/steps/": "test_distributed_rollup compares their results with one machine's",
 }
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
@@ -96,6 +97,10 @@ TESTED_BY = {
     "api/dashboard/routes.py": "tests/api/dashboard/test_page_answers.py",
     "api/dashboard/sessions.py": "tests/api/dashboard/test_sign_in.py",
     "api/in_process.py": "tests/api/mcp/test_calls.py",
+    "pipeline/distributed/counted_groups.py": "tests/pipeline/distributed/test_distributed_rollup.py",
+    "pipeline/distributed/engine.py": "tests/pipeline/distributed/test_distributed_rollup.py",
+    "pipeline/distributed/scratch.py": "tests/pipeline/distributed/test_distributed_rollup.py",
+    "pipeline/distributed/worker_threads.py": "tests/pipeline/distributed/test_process_pool.py",
     "pipeline/events/request_headers/quality_weights.py": (
         "tests/pipeline/events/request_headers/test_language.py"
     ),

@@ -21,7 +21,7 @@ from api.cli.analysis.visitors_needed import plan
 from api.cli.client.exported_visitors import export
 from api.cli.console import print_error
 from api.cli.imports import importing, sources
-from api.cli.operation import backup, doctor, erase
+from api.cli.operation import backup, doctor, erase, file_rollup
 
 app = typer.Typer(
     name="truelift",
@@ -57,6 +57,7 @@ app.command(name="open")(browser_opening.open_dashboard)
 app.command(name="import")(importing.import_files)
 app.command()(runs.rollup)
 app.command()(runs.runs)
+app.command()(file_rollup.load)
 app.command()(analyze.analyze)
 app.command()(plan)
 app.command()(report.report)
@@ -81,6 +82,9 @@ EXPECTED_FAILURES: Final = {
     "engine.errors": "EngineError",
     "pipeline.backup.backup_manifest": "BackupError",
     "pipeline.disk_space": "DiskFullError",
+    "pipeline.distributed.event_files": "UnusableEventsError",
+    "pipeline.distributed.output": "UnusableOutputError",
+    "pipeline.distributed.process_pool": "WorkerEndedError",
     "pipeline.events.request_headers.location": "LocationFileError",
     "pipeline.encryption_key": "SecretsKeyError",
     "pipeline.imports.imported_experiment": "ImportRefusedError",

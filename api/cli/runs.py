@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from api.cli.console import err, out, print_json, print_records
+from api.cli.console import CommandError, err, out, print_json, print_records
+from api.cli.operation.file_rollup import FileRollup, roll_up_files
 from api.cli.options import AsJson, DataDir
 from api.cli.stores import opened_catalog, opened_store, require_store
 
@@ -55,20 +56,43 @@ def runs(
     print_records([{name: run[name] for name in _COLUMNS} for run in found])
 
 
-def rollup(
+def rollup(  # the options of a command
     data_dir: DataDir = Path("data/store"),
     full: Annotated[
         bool, typer.Option("--full", help="Recompute from the first event, and report any drift.")
     ] = False,
     project: OneProject = None,
     as_json: AsJson = False,
+    engine: Annotated[
+        Literal["local"] | None,
+        typer.Option("--engine", help="Count events in files by a pool of processes, into files."),
+    ] = None,
+    input_folder: Annotated[
+        Path | None, typer.Option("--input", help="Snapshot, or folder of Parquet files of events.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", help="Folder to write, for `load`.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an earlier output.")] = False,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Processes; by default one a core.")
+    ] = None,
+    parts: Annotated[
+        int | None, typer.Option("--parts", min=1, help="Parts of visitors; by default 4 a process.")
+    ] = None,
 ) -> None:
-    """Bring results up to date, by the service where it owns the store.
+    """Bring results up to date, by the service where it owns the store; or count files, with --engine.
 
     Exit status 0 done, 3 drift, 4 failed. The service skips projects of accounts that it does not serve.
     """
     from api.cli.client.running_service import find_service
 
+    files = FileRollup(input=input_folder, output=output, workers=workers, parts=parts, replace=replace)
+    if engine is not None:
+        if full or as_json:
+            raise CommandError("--full and --json are not for --engine, which always counts all events")
+        roll_up_files(data_dir, project, files)
+        return
+    if not files.is_empty:
+        raise CommandError("--input, --output, --replace, --workers and --parts are for --engine only")
     require_store(data_dir)
     service = find_service(data_dir)
     kind = "rebuild" if full else "rollup"

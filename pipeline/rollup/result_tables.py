@@ -91,19 +91,8 @@ class ResultTables:
     def _encode(self, bucket: CountedVisitors) -> VisitorRows:
         for number, moment in bucket.last_exposed_at.items():
             self._last_exposed_at[number] = max(self._last_exposed_at[number] or moment, moment)
-        return VisitorRows(self._codes.encode(self._of_own_goals(bucket.visitors)), bucket.orders)
-
-    def _of_own_goals(self, counted: pl.DataFrame) -> pl.DataFrame:
-        """Make the columns null that an experiment does not have, as in its stored rows."""
-        owned = [extra_columns(one) for one in self._experiments]
-        owners = {
-            name: [number for number, own in enumerate(owned) if name in own]
-            for name in {name for own in owned for name in own}
-        }
-        return counted.with_columns(
-            pl.when(pl.col("experiment").is_in(numbers)).then(name).alias(name)
-            for name, numbers in owners.items()
-            if len(numbers) < len(owned)
+        return VisitorRows(
+            self._codes.encode(of_own_goals(self._experiments, bucket.visitors)), bucket.orders
         )
 
     def _add(self, rows: VisitorRows) -> None:
@@ -124,11 +113,32 @@ class ResultTables:
         Sums of a dimension that was left out once lack visitors.
         """
         self._left_out = pl.concat([self._left_out, self._codes.large_dimensions()]).unique()
-        goals = max(len(experiment.goals) for experiment in self._experiments)
-        cells = sum_visitors(*rows, goals, self._codes, self._left_out)
-        primary_goals = [primary_row(experiment) for experiment in self._experiments]
-        # The two have no dimension in common.
-        return pl.concat([cells, sum_since_exposure(rows.visitors, primary_goals)])
+        return sum_rows(rows, self._experiments, self._codes, self._left_out)
+
+
+def of_own_goals(experiments: Sequence[Experiment], counted: pl.DataFrame) -> pl.DataFrame:
+    """Make the columns null that an experiment does not have, as in its stored rows."""
+    owned = [extra_columns(one) for one in experiments]
+    owners = {
+        name: [number for number, own in enumerate(owned) if name in own]
+        for name in {name for own in owned for name in own}
+    }
+    return counted.with_columns(
+        pl.when(pl.col("experiment").is_in(numbers)).then(name).alias(name)
+        for name, numbers in owners.items()
+        if len(numbers) < len(owned)
+    )
+
+
+def sum_rows(
+    rows: VisitorRows, experiments: Sequence[Experiment], codes: SegmentCodes, left_out: pl.DataFrame
+) -> pl.DataFrame:
+    """Sum up rows with their signs by SCHEMA of the aggregates, but not the dimensions `left_out`."""
+    goals = max(len(experiment.goals) for experiment in experiments)
+    cells = sum_visitors(*rows, goals, codes, left_out)
+    primary_goals = [primary_row(experiment) for experiment in experiments]
+    # The two have no dimension in common.
+    return pl.concat([cells, sum_since_exposure(rows.visitors, primary_goals)])
 
 
 def _summed(befores: Sequence[Published | None]) -> pl.DataFrame:

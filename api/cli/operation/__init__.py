@@ -1,1 +1,1 @@
-"""Commands for the operator: backups."""
+"""Commands for the operator: backups, erasure, checks, and counts of files of events."""

@@ -9,7 +9,7 @@ import polars as pl
 
 from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame, registered
 from pipeline.store.warehouse.events import IS_TRUSTED, SENDER_BIT, has_table, table_name
-from pipeline.store.warehouse.identities import Identities
+from pipeline.store.warehouse.identities import Identities, Persons
 from pipeline.store.warehouse.incremental.touched_events import SAME_IDS, TABLE, TouchedEvents
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS, normalized
 
@@ -135,6 +135,23 @@ class EventReader:
         self._table, self._ids, self._is_whole = TABLE, SAME_IDS, False
         return True
 
+    def keep_to_part(self, persons: Persons, repeats: pl.Series, condition: str) -> None:
+        """Restrict reading to visitors whose key meets the SQL `condition`, in a store with all their events.
+
+        The store may lack events of others, so `persons` and the numbers of repeats are those of all events.
+        """
+        self._identities.take(persons)
+        self._is_joined = True
+        with registered(self.cursor, "found_repeats", repeats.alias("seq").to_frame()):
+            self.cursor.execute("CREATE OR REPLACE TEMP TABLE repeats AS SELECT seq FROM found_repeats")
+        self._has_repeats = True
+        events = self._of_persons(self._events, with_related=True, with_visitor_ids=False)
+        self.cursor.execute(
+            "CREATE OR REPLACE TEMP TABLE touched_visitors AS "
+            f"SELECT DISTINCT visitor_key FROM {events} e WHERE {condition}"
+        )
+        self._is_whole = False
+
     def count(self) -> int:
         """Count the events to read, of all types."""
         return int(self.cursor.execute(f"SELECT count(*) FROM {self._events}").fetchall()[0][0])
@@ -172,6 +189,12 @@ class EventReader:
             """
         )
         self._has_repeats = True
+
+    def repeats(self) -> pl.DataFrame:
+        """Read the numbers (`seq`) of the repeats that are left out."""
+        if not self._has_repeats:
+            return pl.DataFrame(schema={"seq": pl.Int64})
+        return fetch_frame(self.cursor, "SELECT DISTINCT seq FROM repeats")
 
     def exposures(self, variants: pl.DataFrame, chunk: Chunk) -> pl.DataFrame:
         """Read the exposures in `chunk` to `variants` (see `variant_rows`), with their segments.

@@ -234,6 +234,17 @@ def count_between(cursor: duckdb.DuckDBPyConnection, project_id: str, *, after: 
     return int(cursor.execute(query, [after, until]).fetchall()[0][0])
 
 
+def count_and_digest(cursor: duckdb.DuckDBPyConnection, project_id: str, *, until: int) -> tuple[int, int]:
+    """Count a project's events numbered up to `until`, and compute the exclusive or of their keys."""
+    if not has_table(cursor, project_id):
+        return 0, 0
+    query = f"""
+        SELECT count(*), coalesce(bit_xor(event_key), 0) FROM "{table_name(project_id)}" WHERE seq <= ?
+    """
+    ((count, digest),) = cursor.execute(query, [until]).fetchall()
+    return int(count), int(digest)
+
+
 def count_by_type(warehouse: Warehouse, project_id: str) -> dict[str, int]:
     """Count a project's events by type, repeats of an event id included."""
     with warehouse.cursor() as cursor:

@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
-from pipeline.store.warehouse.connection import Cursor, Warehouse
+from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame, registered
 from pipeline.store.warehouse.events import IS_TRUSTED, has_table, table_name
 from pipeline.store.warehouse.incremental.identity_links import links_table
 
@@ -20,9 +21,22 @@ MAX_VISITORS_OF_USER: Final = 50
 _LINK_COLUMNS: Final = (
     "(visitor_key UBIGINT, user_key UBIGINT, is_trusted BOOLEAN, seq BIGINT, is_same_id BOOLEAN)"
 )
+_TABLES: Final = ("visitor_persons", "user_persons")
 _NEXT_USERS: Final = "SELECT DISTINCT user_key FROM identity_links ANTI JOIN linked_users USING (user_key)"
 # Added to the sequence numbers of links that come after all others.
 BROWSERS_LATER: Final = 2**62
+
+
+class Persons(NamedTuple):
+    """Persons as `Identities` finds them.
+
+    `visitors` has the `visitor_key`, `user_key` and `person_key` of visitors whose key is not the person's,
+    `users` the `user_key` and `person_key` of users with a visitor. `exist` as in `Identities`.
+    """
+
+    visitors: pl.DataFrame
+    users: pl.DataFrame
+    exist: bool
 
 
 class Identities:
@@ -46,7 +60,24 @@ class Identities:
             self._cursor.execute(
                 f"CREATE OR REPLACE TEMP TABLE identity_links AS {_first_links(f'FROM {self._kept}')}"
             )
-            self._join("visitor_persons", "user_persons", self._last_link)
+            self._join(*_TABLES, self._last_link)
+
+    def fetch(self) -> Persons:
+        """Return all persons."""
+        self.join_all()
+        if not self.exist:
+            schema = {"visitor_key": pl.UInt64, "user_key": pl.UInt64, "person_key": pl.UInt64}
+            none = pl.DataFrame(schema=schema)
+            return Persons(none, none.drop("visitor_key"), exist=False)
+        visitors, users = (fetch_frame(self._cursor, f"FROM {name}") for name in _TABLES)
+        return Persons(visitors, users, exist=True)
+
+    def take(self, persons: Persons) -> None:
+        """Join by these persons, whatever the links are."""
+        self._last_link = int(persons.exist)
+        for name, rows in zip(_TABLES, (persons.visitors, persons.users), strict=True):
+            with registered(self._cursor, "given_persons", rows):
+                self._cursor.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS FROM given_persons")
 
     def join_near(self, keys: str, covered_seq: int) -> None:
         """Find the persons of visitors and users with a key in the query `keys`, and of all linked with them.
@@ -55,7 +86,7 @@ class Identities:
         """
         if self.exist:
             self._find_near(keys, covered_seq)
-            self._join("visitor_persons", "user_persons", self._last_link)
+            self._join(*_TABLES, self._last_link)
 
     @property
     def exist(self) -> bool:

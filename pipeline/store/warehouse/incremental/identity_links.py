@@ -6,7 +6,9 @@ those that were received before the first one of them: which came first, up to a
 
 from typing import Final
 
-from pipeline.store.warehouse.connection import Cursor
+import polars as pl
+
+from pipeline.store.warehouse.connection import Cursor, registered
 from pipeline.store.warehouse.events import IS_TRUSTED, table_name
 
 _COLUMNS: Final = (
@@ -32,7 +34,7 @@ def update(cursor: Cursor, project_id: str, until: int, *, anew: bool) -> None:
     """
     links, events = links_table(project_id), f'"{table_name(project_id)}"'
     covered = _covered_seq(cursor, project_id)
-    if anew and not _has_gone_events(cursor, project_id):
+    if anew and not has_gone_events(cursor, project_id):
         covered = 0
     if covered == 0:
         cursor.execute(f"CREATE OR REPLACE TABLE {links} ({_COLUMNS})")
@@ -60,6 +62,21 @@ def keep_without_events(cursor: Cursor, project_id: str, until: int) -> None:
     cursor.execute(f"CREATE TABLE IF NOT EXISTS {_GONE} (project_id VARCHAR)")
     cursor.execute(f"DELETE FROM {_GONE} WHERE project_id = ?", [project_id])
     cursor.execute(f"INSERT INTO {_GONE} VALUES (?)", [project_id])
+
+
+def has_gone_events(cursor: Cursor, project_id: str) -> bool:
+    """Tell whether links of a project are kept whose events were removed for their age."""
+    if not _exists(cursor, _GONE):
+        return False
+    return bool(cursor.execute(f"SELECT 1 FROM {_GONE} WHERE project_id = ?", [project_id]).fetchall())
+
+
+def replace(cursor: Cursor, project_id: str, links: pl.DataFrame) -> None:
+    """Replace the links of a project by `links`, which have the columns of its table."""
+    table = links_table(project_id)
+    cursor.execute(f"CREATE OR REPLACE TABLE {table} ({_COLUMNS})")
+    with registered(cursor, "given_links", links):
+        cursor.execute(f"INSERT INTO {table} BY NAME FROM given_links")
 
 
 def forget(cursor: Cursor, project_id: str) -> None:
@@ -120,12 +137,6 @@ def _cover(cursor: Cursor, project_id: str, until: int) -> None:
     _create_table(cursor)
     cursor.execute("DELETE FROM covered_links WHERE project_id = ?", [project_id])
     cursor.execute("INSERT INTO covered_links VALUES (?, ?)", [project_id, until])
-
-
-def _has_gone_events(cursor: Cursor, project_id: str) -> bool:
-    if not _exists(cursor, _GONE):
-        return False
-    return bool(cursor.execute(f"SELECT 1 FROM {_GONE} WHERE project_id = ?", [project_id]).fetchall())
 
 
 def _exists(cursor: Cursor, table: str) -> bool:

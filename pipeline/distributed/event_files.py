@@ -1,0 +1,72 @@
+"""Parquet files of events: a snapshot's, or any with the same columns."""
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.snapshots.manifest import MANIFEST, read_manifest
+from pipeline.store.warehouse.events import EVENT_SCHEMA
+
+SCHEMA: Final = pl.Schema({"seq": pl.Int64(), **EVENT_SCHEMA})
+# Rows in memory at once.
+_AT_ONCE: Final = 250_000
+
+
+class UnusableEventsError(Exception):
+    """Events that cannot be counted; the message names the file and what is wrong with it."""
+
+
+def find_files(folder: Path, project_id: str) -> list[Path]:
+    """List the files of events in `folder`, all of which have SCHEMA; raises UnusableEventsError.
+
+    Of a snapshot these are the files that its manifest names, of any other folder all Parquet files in it.
+    Raises UnreadableSnapshotError for a damaged manifest.
+    """
+    if (folder / MANIFEST).is_file():
+        manifest = read_manifest(folder)
+        if manifest.project_id != project_id:
+            raise UnusableEventsError(
+                f"{folder} is a snapshot of the project {manifest.project_id}, not of {project_id}"
+            )
+        paths = [folder / file.path for file in manifest.events]
+    else:
+        paths = sorted(folder.rglob("*.parquet"))
+    if not paths:
+        raise UnusableEventsError(f"there is no Parquet file of events in {folder}")
+    for path in paths:
+        _check(path)
+    return paths
+
+
+def read_batches(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Read columns of a file with the types of SCHEMA, in batches."""
+    for batch in pq.ParquetFile(path).iter_batches(_AT_ONCE, columns=list(columns)):
+        yield typed(pl.DataFrame(pa.table(batch)), columns)
+
+
+def typed(events: pl.DataFrame, columns: Collection[str]) -> pl.DataFrame:
+    """Give events the types of SCHEMA: times are in microseconds since 1970."""
+    times = [
+        pl.col(name).dt.epoch("us").alias(name)
+        for name, kind in events.schema.items()
+        if isinstance(kind, pl.Datetime)
+    ]
+    return events.with_columns(times).select(pl.col(name).cast(SCHEMA[name]) for name in columns)
+
+
+def _check(path: Path) -> None:
+    try:
+        found = pl.DataFrame(pq.read_schema(path).empty_table()).schema
+    except (OSError, pa.ArrowException) as error:
+        raise UnusableEventsError(f"{path} is no Parquet file: {error}") from error
+    missing = [name for name in SCHEMA if name not in found]
+    if missing:
+        raise UnusableEventsError(f"{path} lacks the columns {', '.join(missing)}")
+    for name, wanted in SCHEMA.items():
+        is_time = name in {"received_at", "occurred_at"} and isinstance(found[name], pl.Datetime)
+        if found[name] != wanted and not is_time:
+            raise UnusableEventsError(f"{path} has {found[name]} in the column {name}, which has {wanted}")

@@ -1,0 +1,54 @@
+"""Counted in parts and published, results equal those of one machine to the last visitor."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pipeline.distributed.distributed_rollup import Extent, roll_up
+from pipeline.distributed.event_files import UnusableEventsError
+from pipeline.distributed.output import new_output
+from pipeline.distributed.publish import publish
+from pipeline.rollup.aggregates import add_up, negate
+from tests.builders import NOW
+from tests.pipeline.distributed.drawn_projects import CountedProject
+from tests.pipeline.distributed.one_process import OneProcess
+from tests.pipeline.working_store import WorkingStore, an_exposure
+
+EXTENT = Extent(parts=3, at_once=400, now=NOW)
+
+
+def count_in_parts(counted: CountedProject, folder: Path) -> None:
+    engine = OneProcess(counted.events())
+    with new_output(folder, replace=False) as draft:
+        roll_up(engine, counted.project, counted.experiments, EXTENT, draft)
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 5))])
+def test_parts_give_the_results_of_one_machine(store: WorkingStore, tmp_path: Path, seed: int) -> None:
+    counted = CountedProject.draw(store, 800, seed=seed)
+    wanted = counted.digests()
+    count_in_parts(counted, tmp_path / "out")
+    # What is published is counted from the files alone.
+    store.rollup.forget([one.id for one in counted.experiments])
+    publication = publish(store, tmp_path / "out")
+    assert publication.left == {}
+    for before, after in zip(wanted, counted.digests(), strict=True):
+        assert after.digest == before.digest
+        assert after.digest[0] > 10
+        assert add_up([after.cells, negate(before.cells)]).is_empty()
+    assert store.rollup.rebuild(counted.project.id).drifted == ()
+
+
+def test_an_event_that_occurs_twice_in_the_files_is_refused(store: WorkingStore, tmp_path: Path) -> None:
+    project = store.add_project()
+    experiment = store.add_experiment(project)
+    store.write(project, an_exposure(experiment))
+    counted = CountedProject(store=store, project=project, experiments=[experiment])
+    engine = OneProcess(pl.concat([counted.events(), counted.events()]))
+    with (
+        pytest.raises(UnusableEventsError, match="the same events in two files"),
+        new_output(tmp_path / "out", replace=False) as draft,
+    ):
+        roll_up(engine, project, [experiment], EXTENT, draft)
+    assert list(tmp_path.iterdir()) == []

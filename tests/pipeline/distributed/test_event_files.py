@@ -1,0 +1,43 @@
+"""Files of events that cannot be counted are refused by name."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pipeline.distributed.event_files import SCHEMA, UnusableEventsError, find_files, read_batches
+
+EVENTS = SCHEMA.to_frame()
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        (EVENTS.drop("visitor_key", "sender"), "a.parquet lacks the columns visitor_key, sender"),
+        (EVENTS.cast({"event_key": pl.String}), "String in the column event_key, which has UInt64"),
+        (EVENTS.cast({"seq": pl.Datetime("us", "UTC")}), "in the column seq, which has Int64"),
+    ],
+)
+def test_other_columns_are_refused(tmp_path: Path, events: pl.DataFrame, said: str) -> None:
+    events.write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(UnusableEventsError, match=said):
+        find_files(tmp_path, "prj")
+
+
+def test_a_file_that_is_not_parquet_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_text("events")
+    with pytest.raises(UnusableEventsError, match="is no Parquet file"):
+        find_files(tmp_path, "prj")
+
+
+def test_a_folder_without_files_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnusableEventsError, match="no Parquet file of events"):
+        find_files(tmp_path, "prj")
+
+
+def test_times_are_read_as_microseconds(tmp_path: Path) -> None:
+    one = pl.DataFrame([{"seq": 7, "received_at": 1_700_000_000_123_456}], schema_overrides=SCHEMA)
+    events = one.with_columns(pl.col("received_at").cast(pl.Datetime("us", "UTC")))
+    events.write_parquet(tmp_path / "a.parquet")
+    (read,) = read_batches(tmp_path / "a.parquet", ["received_at", "seq"])
+    assert read.rows() == [(1_700_000_000_123_456, 7)]
