@@ -99,6 +99,8 @@ TESTED_BY = {
     "api/in_process.py": "tests/api/mcp/test_calls.py",
     "pipeline/distributed/counted_groups.py": "tests/pipeline/distributed/test_distributed_rollup.py",
     "pipeline/distributed/engine.py": "tests/pipeline/distributed/test_distributed_rollup.py",
+    "pipeline/distributed/executor_versions.py": "tests/pipeline/distributed/test_spark_cluster.py",
+    "pipeline/distributed/part_frames.py": "tests/pipeline/distributed/test_spark_cluster.py",
     "pipeline/distributed/scratch.py": "tests/pipeline/distributed/test_distributed_rollup.py",
     "pipeline/distributed/worker_threads.py": "tests/pipeline/distributed/test_process_pool.py",
     "pipeline/events/request_headers/quality_weights.py": (

@@ -64,8 +64,11 @@ def rollup(  # the options of a command
     project: OneProject = None,
     as_json: AsJson = False,
     engine: Annotated[
-        Literal["local"] | None,
-        typer.Option("--engine", help="Count events in files by a pool of processes, into files."),
+        Literal["local", "spark"] | None,
+        typer.Option("--engine", help="Count events in files by processes here, or by Spark, into files."),
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option("--master", help="Spark cluster, as in spark://host:7077, yarn or local[8].")
     ] = None,
     input_folder: Annotated[
         Path | None, typer.Option("--input", help="Snapshot, or folder of Parquet files of events.")
@@ -76,7 +79,7 @@ def rollup(  # the options of a command
         int | None, typer.Option("--workers", min=1, help="Processes; by default one a core.")
     ] = None,
     parts: Annotated[
-        int | None, typer.Option("--parts", min=1, help="Parts of visitors; by default 4 a process.")
+        int | None, typer.Option("--parts", min=1, help="Parts of visitors; by default 4 a core.")
     ] = None,
 ) -> None:
     """Bring results up to date, by the service where it owns the store; or count files, with --engine.
@@ -85,14 +88,24 @@ def rollup(  # the options of a command
     """
     from api.cli.client.running_service import find_service
 
-    files = FileRollup(input=input_folder, output=output, workers=workers, parts=parts, replace=replace)
+    files = FileRollup(
+        engine=engine,
+        input=input_folder,
+        output=output,
+        master=master,
+        workers=workers,
+        parts=parts,
+        replace=replace,
+    )
     if engine is not None:
         if full or as_json:
             raise CommandError("--full and --json are not for --engine, which always counts all events")
         roll_up_files(data_dir, project, files)
         return
     if not files.is_empty:
-        raise CommandError("--input, --output, --replace, --workers and --parts are for --engine only")
+        raise CommandError(
+            "--input, --output, --replace, --master, --workers and --parts are for --engine only"
+        )
     require_store(data_dir)
     service = find_service(data_dir)
     kind = "rebuild" if full else "rollup"

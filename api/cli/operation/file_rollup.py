@@ -2,9 +2,10 @@
 
 import os
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -12,10 +13,20 @@ from api.cli.console import CommandError, out
 from api.cli.options import DataDir
 from api.cli.stores import opened_catalog, opened_store, require_store, settings_for
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pipeline.distributed.engine import Engine
+
+_PARTS_PER_CORE: Final = 4
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRollup:
-    """Options of a rollup of files; None where the option is not given."""
+    """Options of a rollup of files by an `engine`; None where the option is not given."""
+
+    engine: Literal["local", "spark"] | None
+    master: str | None
 
     input: Path | None
     output: Path | None
@@ -26,42 +37,65 @@ class FileRollup:
     @property
     def is_empty(self) -> bool:
         """True where no option is given."""
-        return not self.replace and (self.input, self.output, self.workers, self.parts) == (None,) * 4
+        given = {self.input, self.output, self.master, self.workers, self.parts}
+        return not self.replace and given == {None}
 
 
 def roll_up_files(data_dir: Path, project_id: str | None, options: FileRollup) -> None:
-    """Count the events in files by a pool of processes, into files; CommandError."""
+    """Count the events in files by processes or by a Spark cluster, into files; CommandError."""
     from pipeline.clock import utc_now
     from pipeline.distributed.distributed_rollup import Extent, roll_up
     from pipeline.distributed.event_files import find_files
     from pipeline.distributed.output import new_output
-    from pipeline.distributed.process_pool import ProcessPool
 
     if project_id is None or options.input is None or options.output is None:
         raise CommandError("--engine needs --project, --input and --output")
+    if (options.engine == "spark") != (options.master is not None):
+        raise CommandError("--engine spark needs --master, which is of no other engine")
+    if options.engine == "spark" and options.workers is not None:
+        raise CommandError("--workers are for --engine local: the cluster has its executors")
     require_store(data_dir)
     with opened_catalog(data_dir) as catalog:
         project = catalog.projects.find(project_id)
         experiments = catalog.experiments.of_project(project_id)
-    workers = options.workers or os.cpu_count() or 1
-    extent = Extent(
-        parts=options.parts or 4 * workers,
-        at_once=settings_for(data_dir).rollup_bucket_events,
-        now=utc_now(),
-    )
     files = find_files(options.input, project_id)
     with (
         new_output(options.output, replace=options.replace) as draft,
-        # On the disk of the output, as the folder of the system may be in memory.
-        tempfile.TemporaryDirectory(prefix=".rollup-", dir=draft.parent) as folder,
-        ProcessPool.open(files, Path(folder), workers=workers) as pool,
+        _opened_engine(options, files, draft.parent) as (engine, cores),
     ):
-        manifest = roll_up(pool, project, experiments, extent, draft)
+        extent = Extent(
+            parts=options.parts or _PARTS_PER_CORE * cores,
+            at_once=settings_for(data_dir).rollup_bucket_events,
+            now=utc_now(),
+        )
+        manifest = roll_up(engine, project, experiments, extent, draft)
     out.print(
         f"{manifest.events:,} events counted to {manifest.visitors:,} visitor rows in {options.output}",
         highlight=False,
         soft_wrap=True,
     )
+
+
+@contextmanager
+def _opened_engine(
+    options: FileRollup, files: "Sequence[Path]", beside: Path
+) -> "Iterator[tuple[Engine, int]]":
+    """Open the engine, and tell how many parts it works on at once."""
+    if options.master is not None:
+        from pipeline.distributed.spark_cluster import SparkCluster
+
+        with SparkCluster.open(files, master=options.master) as cluster:
+            yield cluster, cluster.cores
+        return
+    from pipeline.distributed.process_pool import ProcessPool
+
+    workers = options.workers or os.cpu_count() or 1
+    with (
+        # On the disk of the output, as the folder of the system may be in memory.
+        tempfile.TemporaryDirectory(prefix=".rollup-", dir=beside) as folder,
+        ProcessPool.open(files, Path(folder), workers=workers) as pool,
+    ):
+        yield pool, workers
 
 
 def load(

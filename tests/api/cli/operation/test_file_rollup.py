@@ -9,7 +9,10 @@ from tests.pipeline.working_store import a_purchase, a_working_store, an_exposur
 
 
 @pytest.mark.long
-def test_a_snapshot_is_counted_and_loaded(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "engine", [("--engine", "local", "--workers", "1"), ("--engine", "spark", "--master", "local[1]")]
+)
+def test_a_snapshot_is_counted_and_loaded(run: Run, tmp_path: Path, engine: tuple[str, ...]) -> None:
     with a_working_store(tmp_path / "store") as store:
         project = store.add_project()
         experiment = store.add_experiment(project)
@@ -17,11 +20,11 @@ def test_a_snapshot_is_counted_and_loaded(run: Run, tmp_path: Path) -> None:
         store.write(project, a_purchase("v2", minute=1))
         store.snapshots.write(project.id)
     ran = run(
-        *("rollup", "--engine", "local", "--workers", "1", "--parts", "1"),
+        *("rollup", *engine, "--parts", "1"),
         *("--data-dir", tmp_path / "store", "--project", project.id),
         *("--input", tmp_path / "store" / "snapshots" / project.id, "--output", tmp_path / "out"),
     )
-    assert (ran.status, ran.err) == (0, "")
+    assert ran.status == 0, ran.err
     assert "3 events counted to 2 visitor rows in" in ran.out
     ran = run("load", tmp_path / "out", "--data-dir", tmp_path / "store")
     assert (ran.status, ran.err) == (0, "")
@@ -32,10 +35,15 @@ def test_a_snapshot_is_counted_and_loaded(run: Run, tmp_path: Path) -> None:
 
 
 def test_options_that_do_not_fit_are_refused(run: Run, tmp_path: Path) -> None:
+    files = ["--project", "prj", "--input", "in", "--output", "out"]
     for options, said in (
         (["--workers", "2"], "are for --engine only"),
         (["--engine", "local", "--full"], "--full and --json are not for --engine"),
         (["--engine", "local"], "--engine needs --project, --input and --output"),
+        (["--master", "local[2]"], "are for --engine only"),
+        (["--engine", "spark", *files], "--engine spark needs --master"),
+        (["--engine", "local", "--master", "local[2]", *files], "which is of no other engine"),
+        (["--engine", "spark", "--master", "local[2]", "--workers", "2", *files], "are for --engine local"),
     ):
         ran = run("rollup", "--data-dir", tmp_path, *options)
         assert ran.status == 1
