@@ -19,6 +19,7 @@ BENCHMARKS = {
         "large_rollup": "rollup of 50 million raw events",
         "many_experiments": "rollup with many experiments",
         "identified_rollup": "rollup of raw events with user ids",
+        "file_rollups": "rollup of files of events by several processes, and on Spark",
         "refresh": "refresh after new events",
         "filtered_results": "results over visitor rows",
         "disk": "disk of events with UUID ids",
