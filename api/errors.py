@@ -23,10 +23,12 @@ from pipeline.store.catalog.errors import (
     InvalidRecordError,
     KeyInUseError,
     KeyReusedError,
+    LastOwnerError,
     MetricInUseError,
     NotFoundError,
     PlanLimitError,
     QueueFullError,
+    RoleTooLowError,
 )
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 
@@ -45,7 +47,7 @@ ERROR_CODES: Final[Mapping[str, ErrorCode]] = {
     "invalid_request": ErrorCode(400),
     "invalid_api_key": ErrorCode(401),
     "account_inactive": ErrorCode(402),
-    "forbidden": ErrorCode(403),
+    "forbidden": ErrorCode(403, (RoleTooLowError,)),
     "not_found": ErrorCode(404, (NotFoundError,)),
     "method_not_allowed": ErrorCode(405),
     "idempotency_key_in_use": ErrorCode(409, (KeyInUseError,)),
@@ -63,6 +65,7 @@ ERROR_CODES: Final[Mapping[str, ErrorCode]] = {
     "field_locked": ErrorCode(422),
     "not_draft": ErrorCode(422),
     "metric_in_use": ErrorCode(422, (MetricInUseError,)),
+    "last_owner": ErrorCode(422, (LastOwnerError,)),
     "rate_limited": ErrorCode(429, (QueueFullError, UploadsFullError)),
     "internal_error": ErrorCode(500),
     "unavailable": ErrorCode(503, (CatalogBusyError, IngestError, WarehouseUnavailableError, DiskFullError)),

@@ -9,6 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
 from api.glossary import explain_fields
+from api.schemas.account import MemberChanges, MemberInput
 from api.schemas.api_keys import ApiKeyInput
 from api.schemas.inputs import (
     CONVERSION_BATCH,
@@ -41,6 +42,8 @@ BODIES: Final = (
     CONVERSION_BATCH,
     VISIT,
 )
+# Bodies of few fields that no record reads.
+MODELS: Final[tuple[type[BaseModel], ...]] = (ApiKeyInput, MemberInput, MemberChanges)
 SDK_KEY: Final[dict[str, Any]] = {
     "sdk_key": {
         "type": "apiKey",
@@ -108,14 +111,14 @@ def _summarize(document: dict[str, Any]) -> None:
 
 
 def _body_components(answers: Mapping[str, Schema]) -> dict[str, Schema]:
-    key = ApiKeyInput.model_json_schema(ref_template=REFERENCE + "{model}")
+    models = {model.__name__: model.model_json_schema(ref_template=REFERENCE + "{model}") for model in MODELS}
     generated = {name: schema for body in BODIES for name, schema in body.components.items()}
     for name in generated.keys() & answers.keys():
         # Answers may gain fields, so a component of both bodies and answers stays open to more.
         open_schema = {**generated[name]}
         del open_schema["additionalProperties"]
         generated[name] = open_schema
-    return {ApiKeyInput.__name__: key, **generated}
+    return {**models, **generated}
 
 
 def _remove_foreign_errors(document: dict[str, Any]) -> None:

@@ -60,6 +60,7 @@ TESTED_TOGETHER = {
     "engine/frames/lazy/": "test_lazy_tables compares every report with that of the same rows",
     "engine/frames/sums/": "test_sum_tables compares every report with that of the same rows",
     "engine/analysis/report/messages/": "the golden file has the sentences of every situation",
+    "pipeline/requests/members.py": "tests/api/routes/test_members.py",
     "pipeline/store/catalog/migrations/": "test_migrate runs them all",
     "pipeline/distributed/steps/": "test_distributed_rollup compares their results with one machine's",
 }
@@ -86,6 +87,7 @@ TESTED_BY = {
     "engine/display/figure_documents.py": "tests/engine/display/test_displays.py",
     "engine/display/markdown_text.py": "tests/engine/display/test_displays.py",
     "engine/display/segment_document.py": "tests/engine/display/test_displays.py",
+    "api/dashboard/account/account_page.py": "tests/api/dashboard/account/test_api_key_forms.py",
     "api/dashboard/charts.py": "tests/api/dashboard/test_experiments.py",
     "api/dashboard/drafts/draft_form.py": "tests/api/dashboard/drafts/test_draft_pages.py",
     "api/dashboard/drafts/field_paths.py": "tests/api/dashboard/drafts/test_draft_pages.py",

@@ -210,7 +210,7 @@ def _member_fields(member: "Member") -> dict[str, Any]:
 def _key_fields(key: "ApiKey") -> dict[str, Any]:
     from api.schemas.api_keys import ApiKey as ShownKey
 
-    return {**ShownKey.of(key).model_dump(mode="json"), "member_id": key.member_id}
+    return ShownKey.of(key).model_dump(mode="json")
 
 
 def _split(text: str) -> tuple[str, ...]:

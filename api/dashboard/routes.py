@@ -4,8 +4,16 @@ from typing import Final
 
 from starlette.routing import Route
 
-from api.dashboard.account import confirm_revocation, create_key, revoke_key, show_account
-from api.dashboard.audit_trail import show_audit_trail
+from api.dashboard.account.account_page import show_account
+from api.dashboard.account.api_key_forms import confirm_revocation, create_key, revoke_key
+from api.dashboard.account.audit_trail import show_audit_trail
+from api.dashboard.account.member_forms import (
+    add_member,
+    change_member,
+    confirm_removal,
+    remove_member,
+    show_member,
+)
 from api.dashboard.charts import answer_chart
 from api.dashboard.drafts.draft_pages import send_draft, send_new_draft, show_draft, show_new_draft
 from api.dashboard.experiments import confirm_step, export_visitors, show_experiment, take_step
@@ -31,6 +39,11 @@ ROUTES: Final = (
     Route("/sign-out", sign_out, methods=["POST"]),
     Route("/account", show_account),
     Route("/account/audit", show_audit_trail),
+    Route("/account/members", add_member, methods=["POST"]),
+    Route("/account/members/{member_id}", show_member),
+    Route("/account/members/{member_id}", change_member, methods=["POST"]),
+    Route("/account/members/{member_id}/remove", confirm_removal),
+    Route("/account/members/{member_id}/remove", remove_member, methods=["POST"]),
     Route("/account/keys", create_key, methods=["POST"]),
     Route("/account/keys/{key_id}/revoke", confirm_revocation),
     Route("/account/keys/{key_id}/revoke", revoke_key, methods=["POST"]),

@@ -37,7 +37,7 @@ INSTRUCTIONS: Final = (
     "raw confidence number. Rates, lifts and confidences are percents, money is in cents. Starting, pausing, "
     "completing, archiving and deleting act on real visitors and real data: ask before you do. A tool that "
     "fails returns {error: {code, message, details, request_id}}: branch on the code, fix what the details "
-    "name."
+    "name. A call repeated with the same idempotency key is carried out once."
 )
 
 

@@ -23,7 +23,6 @@ JSON: Final = "application/json"
 NO_TOOL: Final = {("POST", "/api/v1/account/api_keys")}
 # The end of a path whose last id is only called `id`: the segment before says whose it is.
 OWN_ID: Final = re.compile(r"/([a-z_]+?)s/\{id\}")
-IDEMPOTENCY: Final = "Repeated with the same key, it is carried out once."
 CHANGES: Final = "Takes the fields of {created}, described there; those that are left out stay as they are."
 
 
@@ -144,7 +143,8 @@ def _arguments(parameters: dict[str, dict[str, Any]], body: Schema) -> Schema:
 def _property(parameter: dict[str, Any]) -> Schema:
     schema: Schema = parameter["schema"]
     if parameter["name"] == "Idempotency-Key":
-        return {**schema, "description": IDEMPOTENCY}
+        # The server's instructions say it once for all tools.
+        return schema
     description = parameter.get("description")
     return {**schema, "description": description} if description else schema
 

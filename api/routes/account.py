@@ -1,4 +1,4 @@
-"""Account: plan, members and usage."""
+"""Account: plan, usage and audit trail."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 
 from api.deps import AccountAuditor, AccountReader, CatalogDep, PageNumber, PerPage
 from api.errors import KEY_CODES, documented
-from api.schemas.account import Account, AuditEntry, Member, Usage
+from api.schemas.account import Account, AuditEntry, Usage
 from api.schemas.envelopes import Listing, Meta, Single
 
 router = APIRouter(prefix="/account", tags=["Account"], responses=documented(*KEY_CODES))
@@ -16,12 +16,6 @@ router = APIRouter(prefix="/account", tags=["Account"], responses=documented(*KE
 def get_account(caller: AccountReader) -> Single[Account]:
     """Get the account, its plan and its subscription."""
     return Single(data=Account.of(caller.account))
-
-
-@router.get("/members")
-def list_members(caller: AccountReader, catalog: CatalogDep) -> Single[list[Member]]:
-    """List the accepted members of the account, in the order they joined."""
-    return Single(data=[Member.of(member) for member in catalog.members.accepted(caller.account.id)])
 
 
 @router.get("/usage")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from api.schemas.experiments import ExperimentDetail
 from api.schemas.metrics import Metric
@@ -14,6 +14,7 @@ from pipeline.store.catalog.members import Role
 from pipeline.store.catalog.plans import PlanKey, SubscriptionStatus
 
 RATE_LIMIT = "Requests per minute of all keys of the account together."
+ROLE: Final = "Owners and admins manage members and API keys; nobody gives a role above their own."
 # The entry itself says when.
 _NOISE: Final = frozenset({"id", "created_at", "updated_at"})
 _MEMBER: Final = frozenset({"name", "email_address", "role", "accepted_at"})
@@ -71,6 +72,23 @@ class Member(BaseModel):
     def of(cls, found: members.Member) -> "Member":
         """Describe a member."""
         return cls(id=found.id, name=found.name, email_address=found.email_address, role=found.role)
+
+
+class MemberInput(BaseModel):
+    """A member to add."""
+
+    model_config = ConfigDict(extra="forbid")
+    email_address: str = Field(max_length=254, description="Address; each is a member of an account once.")
+    name: str = Field(max_length=255, description="Name to show.")
+    role: Role = Field("member", description=ROLE)
+
+
+class MemberChanges(BaseModel):
+    """The fields to change; one that is absent stays as it is."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: str | None = Field(None, max_length=255, description="Name to show.")
+    role: Role | None = Field(None, description=ROLE)
 
 
 class Usage(BaseModel):

@@ -22,6 +22,9 @@ class ApiKeyInput(BaseModel):
         min_length=1, description="Scopes of the key; the creating key must have each of them."
     )
     project_ids: list[str] = Field(default=[], description=PROJECTS)
+    member_id: str | None = Field(
+        None, description="Id of the member that is to hold it; the holder of the creating key if absent."
+    )
 
 
 class IssuedKey(BaseModel):
@@ -33,6 +36,7 @@ class IssuedKey(BaseModel):
     key_prefix: str = Field(description="The token without its secret, to identify the key.")
     scopes: list[Scope]
     project_ids: list[str] = Field(description=PROJECTS)
+    member_id: str = Field(description="Id of the member that holds it; with the member, the key goes.")
     created_at: datetime
 
     @classmethod

@@ -17,6 +17,7 @@ from engine.errors import Problem
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import InvalidRecordError
 from pipeline.store.catalog.keys import ENVIRONMENTS, SCOPES, ApiKey
+from pipeline.store.catalog.members import is_above
 
 MOST_PROJECTS: Final = 1000
 
@@ -32,6 +33,7 @@ _KEY: Final[Check] = keys_of(
         "environment": choice(ENVIRONMENTS),
         "scopes": in_turn(list_of(choice(SCOPES), at_most=len(SCOPES)), _require_some),
         "project_ids": list_of(text(64), at_most=MOST_PROJECTS),
+        "member_id": text(64),
     },
     required=("name", "scopes"),
     what="an API key",
@@ -39,21 +41,23 @@ _KEY: Final[Check] = keys_of(
 
 
 def create_key(catalog: Catalog, creator: ApiKey, fields: Mapping[str, Any]) -> tuple[ApiKey, str]:
-    """Create a key of the same member from JSON-like input; InvalidRecordError with every problem.
+    """Create a key from JSON-like input; InvalidRecordError with every problem.
 
-    Returns the key and its token, which is not stored.
+    Its holder is the member that is named, or the creator's. Returns the key and its token, which is not
+    stored.
     """
     own = catalog.projects.ids(creator.account_id)
     problems = [
         *_KEY(fields),
         *at("scopes", _missing_scopes(creator, fields.get("scopes"))),
         *at("project_ids", _unknown_projects(own, fields.get("project_ids"))),
+        *at("member_id", _holder_problems(catalog, creator, fields.get("member_id"))),
     ]
     if problems:
         raise InvalidRecordError(problems)
     return catalog.keys.create(
         creator.account_id,
-        creator.member_id,
+        fields.get("member_id") or creator.member_id,
         fields["name"],
         fields["scopes"],
         fields.get("project_ids") or (),
@@ -72,6 +76,19 @@ def _unknown_projects(own: set[str], project_ids: object) -> Iterator[Problem]:
     for index, project_id in _texts(project_ids):
         if project_id not in own:
             yield Problem(f"[{index}]", f"there is no project {shown(project_id)} in this account")
+
+
+def _holder_problems(catalog: Catalog, creator: ApiKey, member_id: object) -> Iterator[Problem]:
+    if not isinstance(member_id, str) or member_id == creator.member_id:
+        return
+    accepted = {member.id: member for member in catalog.members.accepted(creator.account_id)}
+    if member_id not in accepted:
+        yield Problem("", f"{shown(member_id)} is no accepted member of the account")
+        return
+    role = accepted[member_id].role
+    # A key of an owner may do what an admin may not.
+    if is_above(role, catalog.members.get(creator.account_id, creator.member_id).role):
+        yield Problem("", f"this member is an {role}, a role above yours; ask an {role} for the key")
 
 
 def _texts(values: object) -> Iterator[tuple[int, str]]:

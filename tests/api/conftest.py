@@ -76,4 +76,11 @@ def places(unlimited: Customer) -> dict[str, str]:
     metric = unlimited.a_metric(project)
     project_id = project.rpartition("/")[2]
     describe_source(unlimited.services, "described", project_id)
-    return {"project": project, "experiment": experiment, "metric": metric, "project_id": project_id}
+    member = unlimited.services.catalog.members.add(unlimited.account.id, "bo@acme.example", "Bo")
+    return {
+        "project": project,
+        "experiment": experiment,
+        "metric": metric,
+        "member": f"/account/members/{member.id}",
+        "project_id": project_id,
+    }

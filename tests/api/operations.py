@@ -14,6 +14,7 @@ _METRIC = {"name": "Orders", "goal_type": "custom_event", "config": {"event_name
 _NAME = {"name": "Renamed"}
 _NEW_PROJECT = {"name": "Shop", "url": "https://shop.example"}
 _NEW_KEY = {"name": "CI", "scopes": ["projects:read"]}
+_NEW_MEMBER = {"email_address": "cy@acme.example", "name": "Cy"}
 _RUN = {"kind": "rollup"}
 _IMPORT = {"source": "described"}
 _GRACE = {"grace_period_hours": 1}
@@ -82,6 +83,9 @@ OPERATIONS = (
 )
 # What the service offers beside them, by the same rules.
 MORE_OPERATIONS = (
+    Operation("POST", "/api/v1/account/members", ("api_keys:write",), "keys", _NEW_MEMBER),
+    Operation("PATCH", "/api/v1/account/members/{id}", ("api_keys:write",), "keys", _NAME),
+    Operation("DELETE", "/api/v1/account/members/{id}", ("api_keys:write",), "keys"),
     Operation("GET", "/api/v1/account/audit", ("account:read",), "keys"),
     Operation("GET", f"{_EXPERIMENT}/results/export", ("results:read",), "project"),
     Operation("GET", f"{_EXPERIMENT}/results/segments", ("results:read",), "project"),

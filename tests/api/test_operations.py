@@ -35,6 +35,12 @@ class Scene:
     key_id: str
     run_id: str
     metric_id: str
+    member_id: str
+
+    def ids(self) -> tuple[str, ...]:
+        """Return the ids of all of them."""
+        resources = (self.project_id, self.experiment_id, self.run_id, self.metric_id)
+        return (*resources, self.key_id, self.member_id)
 
     def ask(self, operation: Operation, token: str | None) -> httpx2.Response:
         """Call an operation on these objects with a token."""
@@ -42,6 +48,7 @@ class Scene:
         id_ = self.key_id if about_key else self.project_id if about_project else self.experiment_id
         id_ = self.run_id if "/runs/" in operation.path else id_
         id_ = self.metric_id if "/metrics/" in operation.path else id_
+        id_ = self.member_id if "/members/" in operation.path else id_
         path = operation.path.format(project_id=self.project_id, id=id_, visitor_id="nobody")
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         return self.customer.client.request(operation.method, path, headers=headers, json=operation.body)
@@ -75,7 +82,8 @@ def a_scene(customer: Customer, operation: Operation) -> Scene:
     catalog.runs.add(run)
     describe_source(customer.services, "described", project_id)
     experiment_id, metric_id = (path.rpartition("/")[2] for path in (experiment, customer.a_metric(project)))
-    return Scene(customer, project_id, experiment_id, key.id, run.id, metric_id)
+    member = catalog.members.add(customer.account.id, f"{key.id}@acme.example", "Bo")
+    return Scene(customer, project_id, experiment_id, key.id, run.id, metric_id, member.id)
 
 
 def refused(scene: Scene, operation: Operation, token: str | None, status: int, code: str) -> None:
@@ -196,11 +204,13 @@ def test_another_accounts_object_is_as_one_that_does_not_exist(
     customer: Customer, stranger: Customer, operation: Operation
 ) -> None:
     scene = a_scene(customer, operation)
-    nowhere = Scene(customer, new_id("prj"), new_id("exp"), new_id("key"), new_id("run"), new_id("met"))
+    nowhere = Scene(
+        customer, new_id("prj"), new_id("exp"), new_id("key"), new_id("run"), new_id("met"), new_id("mem")
+    )
 
     def message_about(about: Scene) -> str:
         message: str = error_of(about.ask(operation, stranger.token), 404, "not_found")["message"]
-        for id_ in (about.project_id, about.experiment_id, about.key_id, about.run_id, about.metric_id):
+        for id_ in about.ids():
             message = message.replace(id_, "…")
         return message
 

@@ -41,6 +41,7 @@ WHOLE = an_experiment_body(
     },
     assigned_user_ids=[],
 )
+MEMBER = {"name": "Cy", "role": "admin"}
 KEY = {"name": "CI", "environment": "live", "scopes": ["projects:read"], "project_ids": []}
 METRIC = {
     "name": "Orders",
@@ -76,6 +77,8 @@ WRITES: dict[str, tuple[str, str, Any]] = {
     "create_experiment": ("POST", "{project}/experiments", WHOLE),
     "update_experiment": ("PATCH", "{experiment}", WHOLE),
     "create_api_key": ("POST", "/account/api_keys", KEY),
+    "create_member": ("POST", "/account/members", {**MEMBER, "email_address": "cy@acme.example"}),
+    "update_member": ("PATCH", "{member}", MEMBER),
     "rotate_sdk_key": ("POST", "{project}/rotate_sdk_key", {"grace_period_hours": 24}),
     "create_metric": ("POST", "{project}/metrics", METRIC),
     "update_metric": ("PATCH", "{metric}", {**METRIC, "name": "Purchases"}),

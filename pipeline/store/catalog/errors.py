@@ -36,13 +36,15 @@ class InvalidRecordError(CatalogError):
 
 
 class LastOwnerError(CatalogError):
-    """The only accepted owner of an account, which cannot be removed."""
+    """The only accepted owner of an account, which can neither be removed nor lose the role."""
 
     def __init__(self, email_address: str) -> None:
         """Name the owner by address."""
-        super().__init__(
-            f"{email_address} is the only owner of this account; add another owner before you remove this one"
-        )
+        super().__init__(f"{email_address} is the only owner of this account; add another owner first")
+
+
+class RoleTooLowError(CatalogError):
+    """A member that may not manage members, or not one of a higher role."""
 
 
 class PlanLimitError(CatalogError):

@@ -1,7 +1,7 @@
 """Experiments: stored as documents, each changed by a pure function in one transaction."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, Text, cast, func, select
@@ -188,6 +188,20 @@ def save_change(
 ) -> None:
     """Save and audit a changed experiment of a locked project, in the caller's transaction."""
     _save_steps(connection, account_id, before, [(actor, lambda _: after)])
+
+
+def unassign_member(connection: Connection, account_id: str, member_id: str, actor: str) -> None:
+    """Take a member out of the experiments that it is assigned to, in the caller's transaction."""
+    own = select(projects.c.id).where(projects.c.account_id == account_id).order_by(projects.c.id)
+    for project_id in connection.scalars(own).all():
+        lock_project(connection, project_id)
+        named = cast(experiments.c.document, Text).contains(member_id, autoescape=True)
+        texts = connection.scalars(_DOCUMENT.where(*_are_of(project_id, None), named)).all()
+        for before in map(_experiment_from, texts):
+            others = tuple(one for one in before.assigned_user_ids if one != member_id)
+            # The id may stand elsewhere in the document, as in a text.
+            if others != before.assigned_user_ids:
+                save_change(connection, account_id, actor, before, replace(before, assigned_user_ids=others))
 
 
 def _save_steps(

@@ -1,6 +1,6 @@
 """Members of accounts, with their roles."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Final, Literal, cast, get_args
 
@@ -10,11 +10,18 @@ from engine.errors import Problem
 from pipeline.clock import utc_now
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
-from pipeline.store.catalog.errors import InvalidRecordError, LastOwnerError, NotFoundError
+from pipeline.store.catalog.errors import (
+    InvalidRecordError,
+    LastOwnerError,
+    NotFoundError,
+    RoleTooLowError,
+)
+from pipeline.store.catalog.experiments import unassign_member
 from pipeline.store.catalog.ids import new_id
 from pipeline.store.catalog.schema import accounts, api_keys, members
 
 Role = Literal["owner", "admin", "member"]
+# The highest first.
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 COMMAND_LINE: Final = "command line"
 
@@ -52,20 +59,32 @@ class NewMember:
 
 
 class Members:
-    """Repository of members."""
+    """Repository of members.
+
+    `by` is the member that asks for a change, and None for an operator: a member manages members as an
+    owner or admin, none of a role above its own, and gives no such role.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(
-        self, account_id: str, email: str, name: str, role: str = "member", *, actor: str = COMMAND_LINE
+    def add(  # noqa: PLR0913 - each is a fact of the member or of who asks
+        self,
+        account_id: str,
+        email: str,
+        name: str,
+        role: str = "member",
+        *,
+        actor: str = COMMAND_LINE,
+        by: str | None = None,
     ) -> Member:
-        """Add an accepted member; NotFoundError, or InvalidRecordError naming every problem."""
-        # The account's row is locked, so that its addresses cannot change until the commit.
-        owner = select(accounts.c.id).where(accounts.c.id == account_id).with_for_update()
+        """Add an accepted member.
+
+        NotFoundError, RoleTooLowError, or InvalidRecordError naming every problem.
+        """
         with self._database.write() as connection:
-            if connection.scalar(owner) is None:
-                raise NotFoundError("account", account_id)
+            highest = _highest_role(_lock(connection, account_id), by)
+            _require_at_most(highest, role)
             return add_member(connection, account_id, NewMember(email, name, role), actor)
 
     def get(self, account_id: str, member_id: str) -> Member:
@@ -87,22 +106,52 @@ class Members:
         with self._database.read() as connection:
             return [Member(**row) for row in connection.execute(query).mappings()]
 
-    def remove(self, account_id: str, member_id: str, *, actor: str = COMMAND_LINE) -> Member:
-        """Remove a member and delete its API keys, with immediate effect.
+    def update(  # noqa: PLR0913 - each may be changed alone
+        self,
+        account_id: str,
+        member_id: str,
+        *,
+        name: str | None = None,
+        role: str | None = None,
+        actor: str = COMMAND_LINE,
+        by: str | None = None,
+    ) -> Member:
+        """Change the name, the role or both; the API keys stay, and what they may follows the role at once.
 
-        Returns the member as it was. NotFoundError; LastOwnerError for the only accepted owner.
+        NotFoundError; RoleTooLowError; InvalidRecordError; LastOwnerError where no owner would remain.
         """
-        account = select(accounts.c.id).where(accounts.c.id == account_id).with_for_update()
-        of_account = select(members).where(members.c.account_id == account_id)
         with self._database.write() as connection:
-            # The account's row is locked, so that of two owners only one can be removed at once.
-            connection.execute(account)
-            everyone = [Member(**row) for row in connection.execute(of_account).mappings()]
-            removed = next((one for one in everyone if one.id == member_id), None)
-            if removed is None:
-                raise NotFoundError("member", member_id)
-            if not any(one.is_accepted_owner for one in everyone if one.id != member_id):
-                raise LastOwnerError(removed.email_address)
+            everyone = _lock(connection, account_id)
+            before = _managed(everyone, member_id, by)
+            after = replace(
+                before,
+                name=before.name if name is None else name.strip(),
+                role=before.role if role is None else cast("Role", role),
+            )
+            _require_valid(_field_problems(after.name, after.role))
+            _require_at_most(_highest_role(everyone, by), after.role)
+            if after.role != "owner":
+                _require_another_owner(everyone, before)
+            if after != before:
+                is_this = members.c.id == member_id
+                connection.execute(members.update().where(is_this).values(asdict(after)))
+                changes = changes_between(asdict(before), asdict(after))
+                record(connection, account_id, actor, member_id, changes)
+        return after
+
+    def remove(
+        self, account_id: str, member_id: str, *, actor: str = COMMAND_LINE, by: str | None = None
+    ) -> Member:
+        """Remove a member, with immediate effect: its API keys and their sessions are deleted.
+
+        Experiments that were assigned to the member no longer are. Returns the member as it was.
+        NotFoundError; RoleTooLowError; LastOwnerError for the only accepted owner.
+        """
+        with self._database.write() as connection:
+            everyone = _lock(connection, account_id)
+            removed = _managed(everyone, member_id, by)
+            _require_another_owner(everyone, removed)
+            unassign_member(connection, account_id, member_id, actor)
             held = select(api_keys.c.id).where(api_keys.c.member_id == member_id)
             # Deleting the member deletes its keys.
             for key_id in connection.scalars(held).all():
@@ -131,19 +180,76 @@ def add_member(connection: Connection, account_id: str, new: NewMember, actor: s
     return member
 
 
+def is_address(address: str) -> bool:
+    """Return whether a text has the form of an e-mail address."""
+    local, at, domain = address.strip().partition("@")
+    return bool(local and at and domain) and "@" not in domain and not any(map(str.isspace, local + domain))
+
+
+def is_above(role: str, other: str) -> bool:
+    """Return whether a role is higher than another: owners are above admins, and admins above members."""
+    return ROLES.index(cast("Role", role)) < ROLES.index(cast("Role", other))
+
+
 def _require(connection: Connection, account_id: str, address: str, new: NewMember) -> None:
     same = select(members.c.id).where(members.c.account_id == account_id, members.c.email_address == address)
+    problems = _field_problems(new.name, new.role)
+    if not is_address(address):
+        problems.append(Problem("email_address", f"{address!r} is not an e-mail address"))
+    if connection.scalar(same) is not None:
+        problems.append(Problem("email_address", f"{address!r} is a member of this account already"))
+    _require_valid(problems)
+
+
+def _field_problems(name: str, role: str) -> list[Problem]:
     checks = (
-        (bool(new.name.strip()), "name", "is empty; give a name to show"),
-        (_is_address(address), "email", f"{address!r} is not an e-mail address"),
-        (new.role in ROLES, "role", f"{new.role!r} is not a role; use one of {', '.join(ROLES)}"),
-        (connection.scalar(same) is None, "email", f"{address!r} is a member of this account already"),
+        (bool(name.strip()), "name", "is empty; give a name to show"),
+        (role in ROLES, "role", f"{role!r} is not a role; use one of {', '.join(ROLES)}"),
     )
-    problems = [Problem(field, message) for holds, field, message in checks if not holds]
+    return [Problem(field, message) for holds, field, message in checks if not holds]
+
+
+def _require_valid(problems: list[Problem]) -> None:
     if problems:
         raise InvalidRecordError(problems)
 
 
-def _is_address(address: str) -> bool:
-    local, at, domain = address.partition("@")
-    return bool(local and at and domain) and "@" not in domain and not any(map(str.isspace, address))
+def _lock(connection: Connection, account_id: str) -> list[Member]:
+    """Return the members of an account, which cannot change until the commit; NotFoundError."""
+    # Of two owners, only one can be removed at once.
+    account = select(accounts.c.id).where(accounts.c.id == account_id).with_for_update()
+    if connection.scalar(account) is None:
+        raise NotFoundError("account", account_id)
+    of_account = select(members).where(members.c.account_id == account_id)
+    return [Member(**row) for row in connection.execute(of_account).mappings()]
+
+
+def _highest_role(everyone: list[Member], by: str | None) -> Role:
+    """Return the highest role that a member may give; of an operator, every role."""
+    if by is None:
+        return ROLES[0]
+    manager = next((one for one in everyone if one.id == by), None)
+    if manager is None or not manager.manages_keys:
+        raise RoleTooLowError("members are managed by owners and admins")
+    return manager.role
+
+
+def _managed(everyone: list[Member], member_id: str, by: str | None) -> Member:
+    """Return a member that another may manage."""
+    highest = _highest_role(everyone, by)
+    member = next((one for one in everyone if one.id == member_id), None)
+    if member is None:
+        raise NotFoundError("member", member_id)
+    if is_above(member.role, highest):
+        raise RoleTooLowError(f"this member is an {member.role}, a role above yours; ask an {member.role}")
+    return member
+
+
+def _require_at_most(highest: Role, role: str) -> None:
+    if role in ROLES and is_above(role, highest):
+        raise InvalidRecordError([Problem("role", f"{role} is above your own role; give at most {highest}")])
+
+
+def _require_another_owner(everyone: list[Member], member: Member) -> None:
+    if not any(one.is_accepted_owner for one in everyone if one.id != member.id):
+        raise LastOwnerError(member.email_address)

@@ -11,6 +11,8 @@ from pipeline.store.catalog.keys import SCOPES
 from tests.api.customers import Customer
 from tests.api.mcp.assistants import Assistant
 
+MEMBER_CHANGES = {"create_member", "update_member", "delete_member"}
+
 
 def open_to(customer: Customer, operations: dict[str, Operation]) -> set[str]:
     """The tools that the API leaves to a key."""
@@ -50,6 +52,7 @@ async def test_a_restricted_key_is_offered_nothing_of_the_whole_account(
         "list_api_keys",
         "list_audit_entries",
         "revoke_api_key",
+        *MEMBER_CHANGES,
     }
 
 
@@ -62,4 +65,7 @@ async def test_a_plain_member_is_offered_no_keys(
     key = Customer(customer.client, services, customer.account, token)
     offered = set(await Assistant(key).tools())
     assert offered == open_to(key, operations)
-    assert set(operations) - offered == {"list_api_keys", "list_audit_entries", "revoke_api_key"}
+    assert set(operations) - offered == {
+        *("list_api_keys", "list_audit_entries", "revoke_api_key"),
+        *MEMBER_CHANGES,
+    }

@@ -56,7 +56,7 @@ def test_every_tool_says_what_it_does(tools: dict[str, Tool]) -> None:
 
 def test_what_answers_with_json_has_an_output_schema(tools: dict[str, Tool]) -> None:
     silent = {name for name, tool in tools.items() if tool.output_schema is None}
-    assert silent == {"delete_project", "delete_experiment", "delete_metric"}
+    assert silent == {"delete_project", "delete_experiment", "delete_metric", "delete_member"}
 
 
 def test_arguments_are_path_query_and_body_side_by_side(tools: dict[str, Tool]) -> None:
@@ -74,7 +74,9 @@ def test_ids_have_one_name_in_all_tools(operations: dict[str, Operation]) -> Non
         for argument, (location, _) in operation.locations.items():
             if location == "path":
                 named.setdefault(argument, set()).add(operation.tool.name)
-    assert set(named) == {"project_id", "experiment_id", "metric_id", "run_id", "api_key_id", "visitor_id"}
+    assert set(named) == {
+        *("project_id", "experiment_id", "metric_id", "run_id", "api_key_id", "member_id", "visitor_id")
+    }
     assert {"get_project", "rotate_sdk_key", "get_results", "list_runs"} <= named["project_id"]
     assert {"get_experiment", "start_experiment", "get_results"} <= named["experiment_id"]
 

@@ -8,7 +8,7 @@ from pipeline.store.catalog.keys import SCOPES
 from tests.api.customers import Customer
 from tests.api.request_bodies import error_of, fields_of
 
-ISSUED = {"id", "name", "environment", "key_prefix", "scopes", "project_ids", "created_at"}
+ISSUED = {"id", "name", "environment", "key_prefix", "scopes", "project_ids", "member_id", "created_at"}
 
 
 def created(customer: Customer, **fields: Any) -> dict[str, Any]:

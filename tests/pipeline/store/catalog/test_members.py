@@ -26,7 +26,7 @@ def test_owners_and_admins_manage_keys(
 def test_member_who_would_be_wrong_is_refused_with_every_problem(catalog: Catalog, account: Account) -> None:
     with pytest.raises(InvalidRecordError) as caught:
         catalog.members.add(account.id, email="@acme", name=" ", role="king")
-    assert [problem.field for problem in caught.value.problems] == ["name", "email", "role"]
+    assert [problem.field for problem in caught.value.problems] == ["name", "role", "email_address"]
 
 
 def test_address_is_a_member_once_per_account(catalog: Catalog, account: Account) -> None:
@@ -49,7 +49,7 @@ def test_of_callers_racing_to_add_one_address_one_wins(catalog: Catalog, account
 
     with ThreadPoolExecutor(callers) as pool:
         outcomes = sorted(pool.map(add, range(callers)))
-    assert outcomes == ["Bo", *["email"] * (callers - 1)]
+    assert outcomes == ["Bo", *["email_address"] * (callers - 1)]
 
 
 def test_member_of_another_account_is_not_found(catalog: Catalog, account: Account) -> None:

@@ -1,0 +1,1 @@
+"""Pages of the account: usage, members, API keys and the audit trail."""
