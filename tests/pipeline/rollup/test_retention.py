@@ -112,6 +112,21 @@ def test_final_results_without_events_stay_in_another_time_zone(
     assert store.observe(experiment, moved).visitors.tolist() == [3, 3]
 
 
+@pytest.mark.parametrize("same", ["event_id", "transaction_id"])
+def test_an_event_stays_that_makes_another_one_a_repeat(
+    store: WorkingStore, project: Project, experiment: Experiment, same: str
+) -> None:
+    shared: dict[str, Any] = {same: "t1"}
+    first, repeat = (a_purchase(one, minute=1, **shared) for one in ("idle", "v1"))
+    store.write(project, first, an_event("pageview", "idle"))
+    store.write(project, *(an_exposure(experiment, one % 2, f"v{one}") for one in range(6)), repeat)
+    before = store.observe(experiment, project)
+    assert before.conversions.tolist() == [[0, 0]]
+    assert store.rollup.remove_old_events(project.id, LATER) == 1
+    assert store.rollup.rebuild(project.id).drifted == ()
+    assert store.observe(experiment, project).conversions.tolist() == [[0, 0]]
+
+
 def test_numbers_of_removed_events_are_not_given_again(store: WorkingStore, project: Project) -> None:
     store.write(project, an_event("pageview", "v1"), an_event("pageview", "v2"))
     last = stored_numbers(store, project)[-1]
