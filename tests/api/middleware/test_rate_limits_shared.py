@@ -1,9 +1,6 @@
 import shutil
-import socket
-import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,50 +13,14 @@ from pipeline.settings import Settings
 from tests.api.customers import a_customer_of
 from tests.api.rates import limited, rate_limit_of
 from tests.api.request_bodies import error_of
-from tests.waiting import wait_until
-
-
-@dataclass(slots=True)
-class Redis:
-    """A Redis server of the machine's own packages, which can be stopped and started again."""
-
-    folder: Path
-    port: int
-    process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def url(self) -> str:
-        return f"redis://127.0.0.1:{self.port}"
-
-    def start(self) -> None:
-        options = {
-            "port": self.port,
-            "bind": "127.0.0.1",
-            "dir": self.folder,
-            "save": "",
-            "loglevel": "warning",
-        }
-        arguments = [text for name, value in options.items() for text in (f"--{name}", str(value))]
-        self.process = subprocess.Popen(["redis-server", *arguments], stdout=subprocess.DEVNULL)
-        wait_until(self.takes_connections)
-
-    def takes_connections(self) -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def stop(self) -> None:
-        if self.process is not None:
-            self.process.terminate()
-            self.process.wait(timeout=10)
+from tests.redis_server import Redis
 
 
 @pytest.fixture
 def redis(tmp_path: Path) -> Iterator[Redis]:
     if shutil.which("redis-server") is None:
         pytest.skip("needs Redis: apt-get install redis-server")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        server = Redis(tmp_path, probe.getsockname()[1])
+    server = Redis(tmp_path)
     server.start()
     yield server
     server.stop()
