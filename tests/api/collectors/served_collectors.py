@@ -58,6 +58,9 @@ def collectors_of(service: Service) -> list[psutil.Process]:
 
 def kill_and_wait(service: Service, collector: psutil.Process) -> None:
     """Kill a collector, and wait until as many as before run again."""
+    # One answers while another starts, and one that is killed at its start ends the service.
+    with connections_to_each(service):
+        pass
     collector.kill()
     # Until the owner has waited for it, it is one of its processes.
     wait_until(lambda: collector.pid not in {running.pid for running in collectors_of(service)})
