@@ -37,6 +37,7 @@ from api.routes import (
     tools,
     visitors,
 )
+from api.routes.webhooks import delivery_operations, webhook_operations
 from api.sdk import flags
 from api.sdk.endpoints import SdkEndpoints
 from api.services import Services, open_services
@@ -54,6 +55,8 @@ RESOURCES: Final[tuple[APIRouter, ...]] = (
     exports.router,
     metrics.router,
     runs.router,
+    webhook_operations.router,
+    delivery_operations.router,
     visitors.router,
     imports.router,
     programme.router,

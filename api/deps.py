@@ -161,5 +161,7 @@ ProjectOfWritableExperiments = Annotated[Project, Security(project_in_path, scop
 ReadableExperiment = Annotated[Experiment, Security(experiment_in_path, scopes=["experiments:read"])]
 WritableExperiment = Annotated[Experiment, Security(experiment_in_path, scopes=["experiments:write"])]
 ProjectOfReadableResults = Annotated[Project, Security(project_in_path, scopes=["results:read"])]
+ProjectOfReadableWebhooks = Annotated[Project, Security(project_in_path, scopes=["projects:read"])]
+ProjectOfWritableWebhooks = Annotated[Project, Security(project_in_path, scopes=["projects:write"])]
 ProjectOfWritableRuns = Annotated[Project, Security(project_in_path, scopes=["projects:write"])]
 ExperimentOfReadableResults = Annotated[Experiment, Security(experiment_in_path, scopes=["results:read"])]

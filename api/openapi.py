@@ -21,8 +21,10 @@ from api.schemas.inputs import (
     RUN_INPUT,
     SAMPLE_SIZE_INPUT,
     SDK_KEY_ROTATION,
+    SECRET_ROTATION,
     TRACK_BATCH,
     VISIT,
+    WEBHOOK_INPUT,
     Body,
 )
 from engine.design.validation.check import NULL, Schema
@@ -38,6 +40,9 @@ BODIES: Final = (
     IMPORT_INPUT,
     SAMPLE_SIZE_INPUT,
     SDK_KEY_ROTATION,
+    WEBHOOK_INPUT,
+    WEBHOOK_INPUT.as_changes,
+    SECRET_ROTATION,
     TRACK_BATCH,
     CONVERSION_BATCH,
     VISIT,

@@ -112,6 +112,12 @@ class Settings(BaseSettings):
 
     import_bytes: int = Field(2**30, gt=0, description="Size of a file that is sent to be imported.")
 
+    webhook_networks: str = Field(
+        "",
+        description="Networks that webhooks may reach although they are not public, such as `10.0.0.0/8`, "
+        "separated by commas; with http, too.",
+    )
+
     rollup_bucket_events: int = Field(2_000_000, gt=0, description="Events processed at once; bounds memory.")
     refresh_seconds: int = Field(
         60, gt=0, description="How often running experiments are brought up to date."
@@ -149,7 +155,7 @@ class Settings(BaseSettings):
         None, gt=0, description="Threads of the warehouse; every core if unset."
     )
 
-    @field_validator("trusted_proxies")
+    @field_validator("trusted_proxies", "webhook_networks")
     @classmethod
     def _has_networks(cls, value: str) -> str:
         _networks(value)
@@ -159,6 +165,11 @@ class Settings(BaseSettings):
     def trusted_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
         """Networks of the trusted proxies."""
         return _networks(self.trusted_proxies)
+
+    @property
+    def reachable_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        """Networks that webhooks may reach beside the public ones."""
+        return _networks(self.webhook_networks)
 
     @model_validator(mode="after")
     def _refuse_misspelled_variables(self) -> Self:

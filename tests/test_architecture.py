@@ -121,6 +121,15 @@ TESTED_BY = {
     "pipeline/store/catalog/metrics/project_metrics.py": (
         "tests/pipeline/store/catalog/metrics/test_metric_repository.py"
     ),
+    "pipeline/requests/webhooks.py": "tests/api/routes/webhooks/test_webhook_operations.py",
+    "pipeline/store/catalog/webhooks/announced_results.py": (
+        "tests/pipeline/store/catalog/webhooks/test_webhook_repository.py"
+    ),
+    "pipeline/store/catalog/webhooks/delivery_repository.py": "tests/pipeline/jobs/test_webhook_messages.py",
+    "pipeline/store/catalog/webhooks/message_queue.py": "tests/pipeline/jobs/test_webhook_messages.py",
+    "pipeline/store/catalog/webhooks/webhook_records.py": (
+        "tests/pipeline/store/catalog/webhooks/test_webhook_repository.py"
+    ),
     "pipeline/store/catalog/runs/run_record.py": ("tests/pipeline/store/catalog/runs/test_run_repository.py"),
     "engine/analysis/evidence/senders.py": "tests/pipeline/results/test_senders.py",
     "engine/analysis/evidence/visitor_values.py": "tests/engine/analysis/comparison/test_metrics.py",

@@ -21,6 +21,8 @@ ID: Final = "id"
 JSON: Final = "application/json"
 # Its answer is a secret, which would enter a model's context and every log of it.
 NO_TOOL: Final = {("POST", "/api/v1/account/api_keys")}
+# They have secrets, too, and are the business of who runs the receiving server.
+NO_TOOLS_TAG: Final = "Webhooks"
 # The end of a path whose last id is only called `id`: the segment before says whose it is.
 OWN_ID: Final = re.compile(r"/([a-z_]+?)s/\{id\}")
 CHANGES: Final = "Takes the fields of {created}, described there; those that are left out stay as they are."
@@ -74,7 +76,8 @@ def _described(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str
             takes_key = any(SCHEME in needed for needed in described.get("security", []))
             # A file is too large for a model's context.
             answers_json = _success(described).get("content", {}).keys() <= {JSON}
-            if takes_key and answers_json and (method.upper(), path) not in NO_TOOL:
+            is_left_out = (method.upper(), path) in NO_TOOL or NO_TOOLS_TAG in described["tags"]
+            if takes_key and answers_json and not is_left_out:
                 yield method.upper(), path, described
 
 

@@ -111,6 +111,16 @@ def _work_metrics(services: Services) -> Iterator[Metric]:
         runs.add_metric([status], counts[status])
     yield runs
     yield _gauge(
+        "truelift_webhook_deliveries_pending",
+        "Messages to webhooks that wait for an attempt.",
+        services.catalog.deliveries.pending_count(),
+    )
+    yield _gauge(
+        "truelift_webhooks_disabled",
+        "Webhooks that the service has disabled, since their endpoints fail.",
+        services.catalog.webhooks.disabled_count(),
+    )
+    yield _gauge(
         "truelift_rollup_age_seconds",
         "Age of the oldest published results of a running experiment; 0 without any.",
         _rollup_age_seconds(services),

@@ -31,6 +31,7 @@ _SUBJECTS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     "prj": ("project", frozenset(Project.model_fields) - _NOISE),
     "exp": ("experiment", frozenset(ExperimentDetail.model_fields) - _NOISE),
     "met": ("metric", frozenset(Metric.model_fields) - _NOISE),
+    "whk": ("webhook", frozenset({"url", "description", "events", "disabled_reason", "secret"})),
     "ers": ("erasure", frozenset({"project_id", "visitor_ids", "user_ids", "events"})),
 }
 

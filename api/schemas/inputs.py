@@ -19,6 +19,7 @@ from pipeline.events.schema import CONVERSION_FIELDS, ConvertEvent, EventField, 
 from pipeline.events.timestamps import Timestamp
 from pipeline.requests.imports import ImportRequest
 from pipeline.requests.runs import RunRequest
+from pipeline.requests.webhooks import SecretRotation, WebhookRequest
 
 REFERENCE: Final = "#/components/schemas/"
 # Answers have components of these names, which describe what is read.
@@ -82,6 +83,8 @@ PROJECT_INPUT: Final = Body.of("ProjectInput", Project, "A project to create.")
 SDK_KEY_ROTATION: Final = Body.of("SdkKeyRotation", SdkKeyRotation, "A replacement of the public key.")
 IMPORT_INPUT: Final = Body.of("ImportInput", ImportRequest, "A described source to import.")
 RUN_INPUT: Final = Body.of("RunInput", RunRequest, "A run to carry out.")
+WEBHOOK_INPUT: Final = Body.of("WebhookInput", WebhookRequest, "A webhook to create.")
+SECRET_ROTATION: Final = Body.of("SecretRotation", SecretRotation, "A replacement of a webhook's secret.")
 SAMPLE_SIZE_INPUT: Final = Body.of(
     "SampleSizeInput", SampleQuestion, "A metric, and either the effect to detect or the number of visitors."
 )

@@ -80,10 +80,11 @@ def simulate_shop(
 ) -> DemoShop:
     """Simulate `visitors` over the 27 days before the last midnight; the first experiment is the checkout.
 
-    In the first hours of a day the 27 days before the midnight before, so that their orders are past.
+    In the first hours of a day they come up to some hours earlier, so that their orders are past.
     """
-    start = until - timedelta(days=DAYS - 1, hours=ORDERING_HOURS)
-    population = Population(visitors=visitors, days=DAYS - 1, start_us=_midnight_us(start))
+    begin = until - timedelta(days=DAYS - 1)
+    begin_us = min(_midnight_us(begin), _seconds_us(begin - timedelta(hours=ORDERING_HOURS)))
+    population = Population(visitors=visitors, days=DAYS - 1, start_us=begin_us)
     people = simulate_visitors(population, seed=seed)
     ids = [f"v{seed}-{number:07d}" for number in range(visitors)]
     arms = np.array([[_arm(experiment, visitor) for visitor in ids] for experiment in experiments])
@@ -181,6 +182,10 @@ def _event_id(letter: str) -> pl.Expr:
 def _arm(experiment: Experiment, visitor_id: str) -> int:
     variant = assign(experiment, visitor_id).variant
     return 0 if variant is None else experiment.variants.index(variant)
+
+
+def _seconds_us(moment: datetime) -> int:
+    return int(moment.timestamp()) * 1_000_000
 
 
 def _midnight_us(moment: datetime) -> int:

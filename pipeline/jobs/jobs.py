@@ -24,6 +24,11 @@ from pipeline.jobs.lifecycle import (
     start_scheduled,
 )
 from pipeline.jobs.look_recording import record_looks
+from pipeline.jobs.webhook_messages import (
+    announce_changed_results,
+    deliver_messages,
+    forget_old_deliveries,
+)
 from pipeline.run_each import run_each
 from pipeline.runs.import_work import LEFT_FILES_KEPT_FOR, remove_left_imports
 from pipeline.services import PipelineServices
@@ -187,6 +192,9 @@ JOBS: Final = (
     Job("remove_events_beyond_retention", lambda _: 6 * 60 * _MINUTE, remove_events_beyond_retention),
     Job("forget_expired_replies", lambda _: 60 * _MINUTE, forget_expired_replies),
     Job("start_queued_runs", lambda _: _MINUTE, start_queued_runs),
+    Job("deliver_messages", lambda _: 5, deliver_messages),
+    Job("announce_changed_results", lambda _: 5 * _MINUTE, announce_changed_results),
+    Job("forget_old_deliveries", lambda _: 60 * _MINUTE, forget_old_deliveries),
     Job("forget_old_runs", lambda _: 60 * _MINUTE, forget_old_runs),
     Job("remove_left_import_files", lambda _: 60 * _MINUTE, remove_left_import_files),
 )

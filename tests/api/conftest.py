@@ -81,6 +81,7 @@ def places(unlimited: Customer) -> dict[str, str]:
         "project": project,
         "experiment": experiment,
         "metric": metric,
+        "webhook": unlimited.a_webhook(project),
         "member": f"/account/members/{member.id}",
         "project_id": project_id,
     }

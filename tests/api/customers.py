@@ -76,6 +76,11 @@ class Customer:
         created = self.post(f"{project}/metrics", {**sign_ups, **fields})
         return f"{project}/metrics/{created.json()['data']['id']}"
 
+    def a_webhook(self, project: str, **fields: Any) -> str:
+        """Create a webhook; returns its path."""
+        created = self.post(f"{project}/webhooks", {"url": "https://shop.example/hooks", **fields})
+        return f"{project}/webhooks/{created.json()['data']['webhook']['id']}"
+
 
 def a_customer_of(client: TestClient, name: str = "Acme") -> Customer:
     """Create an account with the scale plan in the client's service."""

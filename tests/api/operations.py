@@ -11,6 +11,8 @@ _EXPERIMENTS = "/api/v1/projects/{project_id}/experiments"
 _EXPERIMENT = f"{_EXPERIMENTS}/{{id}}"
 _METRICS = "/api/v1/projects/{project_id}/metrics"
 _METRIC = {"name": "Orders", "goal_type": "custom_event", "config": {"event_name": "order"}}
+_WEBHOOKS = "/api/v1/projects/{project_id}/webhooks"
+_WEBHOOK = {"url": "https://shop.example/hooks"}
 _NAME = {"name": "Renamed"}
 _NEW_PROJECT = {"name": "Shop", "url": "https://shop.example"}
 _NEW_KEY = {"name": "CI", "scopes": ["projects:read"]}
@@ -98,6 +100,14 @@ MORE_OPERATIONS = (
     Operation("PATCH", f"{_METRICS}/{{id}}", ("experiments:write",), "project", _NAME),
     Operation("DELETE", f"{_METRICS}/{{id}}", ("experiments:write",), "project"),
     Operation("GET", "/api/v1/projects/{project_id}/programme", ("results:read",), "project"),
+    Operation("GET", _WEBHOOKS, ("projects:read",), "project"),
+    Operation("POST", _WEBHOOKS, ("projects:write",), "project", _WEBHOOK),
+    Operation("GET", f"{_WEBHOOKS}/{{id}}", ("projects:read",), "project"),
+    Operation("PATCH", f"{_WEBHOOKS}/{{id}}", ("projects:write",), "project", _WEBHOOK),
+    Operation("DELETE", f"{_WEBHOOKS}/{{id}}", ("projects:write",), "project"),
+    Operation("POST", f"{_WEBHOOKS}/{{id}}/rotate_secret", ("projects:write",), "project", _GRACE),
+    Operation("GET", f"{_WEBHOOKS}/{{id}}/deliveries", ("projects:read",), "project"),
+    Operation("POST", f"{_WEBHOOKS}/{{id}}/test", ("projects:write",), "project"),
     Operation("GET", "/api/v1/projects/{project_id}/runs", ("results:read",), "project"),
     Operation("GET", "/api/v1/projects/{project_id}/runs/{id}", ("results:read",), "project"),
     Operation("POST", "/api/v1/projects/{project_id}/runs", ("projects:write",), "project", _RUN),

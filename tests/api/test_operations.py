@@ -36,11 +36,12 @@ class Scene:
     run_id: str
     metric_id: str
     member_id: str
+    webhook_id: str
 
     def ids(self) -> tuple[str, ...]:
         """Return the ids of all of them."""
         resources = (self.project_id, self.experiment_id, self.run_id, self.metric_id)
-        return (*resources, self.key_id, self.member_id)
+        return (*resources, self.key_id, self.member_id, self.webhook_id)
 
     def ask(self, operation: Operation, token: str | None) -> httpx2.Response:
         """Call an operation on these objects with a token."""
@@ -49,6 +50,7 @@ class Scene:
         id_ = self.run_id if "/runs/" in operation.path else id_
         id_ = self.metric_id if "/metrics/" in operation.path else id_
         id_ = self.member_id if "/members/" in operation.path else id_
+        id_ = self.webhook_id if "/webhooks/" in operation.path else id_
         path = operation.path.format(project_id=self.project_id, id=id_, visitor_id="nobody")
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         return self.customer.client.request(operation.method, path, headers=headers, json=operation.body)
@@ -83,7 +85,8 @@ def a_scene(customer: Customer, operation: Operation) -> Scene:
     describe_source(customer.services, "described", project_id)
     experiment_id, metric_id = (path.rpartition("/")[2] for path in (experiment, customer.a_metric(project)))
     member = catalog.members.add(customer.account.id, f"{key.id}@acme.example", "Bo")
-    return Scene(customer, project_id, experiment_id, key.id, run.id, metric_id, member.id)
+    webhook_id = customer.a_webhook(project).rpartition("/")[2]
+    return Scene(customer, project_id, experiment_id, key.id, run.id, metric_id, member.id, webhook_id)
 
 
 def refused(scene: Scene, operation: Operation, token: str | None, status: int, code: str) -> None:
@@ -204,9 +207,7 @@ def test_another_accounts_object_is_as_one_that_does_not_exist(
     customer: Customer, stranger: Customer, operation: Operation
 ) -> None:
     scene = a_scene(customer, operation)
-    nowhere = Scene(
-        customer, new_id("prj"), new_id("exp"), new_id("key"), new_id("run"), new_id("met"), new_id("mem")
-    )
+    nowhere = Scene(customer, *map(new_id, ("prj", "exp", "key", "run", "met", "mem", "whk")))
 
     def message_about(about: Scene) -> str:
         message: str = error_of(about.ask(operation, stranger.token), 404, "not_found")["message"]

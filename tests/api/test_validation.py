@@ -49,6 +49,12 @@ METRIC = {
     "goal_type": "revenue",
     "config": {"event_name": "purchase", "direction": "increase", "min_cents": 1},
 }
+WEBHOOK = {
+    "url": "https://shop.example/hooks",
+    "description": "Our chat",
+    "events": ["experiment.decision"],
+    "enabled": True,
+}
 RUN = {
     "kind": "rebuild",
     "days": {"from": "2026-03-01", "to": "2026-03-02"},
@@ -81,6 +87,9 @@ WRITES: dict[str, tuple[str, str, Any]] = {
     "update_member": ("PATCH", "{member}", MEMBER),
     "rotate_sdk_key": ("POST", "{project}/rotate_sdk_key", {"grace_period_hours": 24}),
     "create_metric": ("POST", "{project}/metrics", METRIC),
+    "create_webhook": ("POST", "{project}/webhooks", WEBHOOK),
+    "update_webhook": ("PATCH", "{webhook}", WEBHOOK),
+    "rotate_webhook_secret": ("POST", "{webhook}/rotate_secret", {"grace_period_hours": 24}),
     "update_metric": ("PATCH", "{metric}", {**METRIC, "name": "Purchases"}),
     "start_run": ("POST", "{project}/runs", RUN),
     "start_import": ("POST", "{project}/imports", IMPORT),
@@ -90,7 +99,7 @@ WRITES: dict[str, tuple[str, str, Any]] = {
     "assign_visitor": ("POST", "/sdk/init?project_id={project_id}", VISIT),
 }
 
-BODY_IS_OPTIONAL = ("rotate_sdk_key",)
+BODY_IS_OPTIONAL = ("rotate_sdk_key", "rotate_webhook_secret")
 # Of events, what can be made out is stored: a page that is left cannot be asked again.
 LENIENT = ("track_events", "track_conversions", "assign_visitor")
 

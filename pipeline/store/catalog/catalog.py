@@ -24,6 +24,9 @@ from pipeline.store.catalog.recorded_looks import RecordedLooks
 from pipeline.store.catalog.runs.run_repository import Runs
 from pipeline.store.catalog.sign_in.session_repository import Sessions
 from pipeline.store.catalog.sign_in.sign_in_links import SignInLinks
+from pipeline.store.catalog.webhooks.announced_results import AnnouncedResults
+from pipeline.store.catalog.webhooks.delivery_repository import Deliveries
+from pipeline.store.catalog.webhooks.webhook_repository import Webhooks
 from pipeline.store.ownership.commit_mark import CommitMark
 from pipeline.store.ownership.damage import DamagedStoreError
 from pipeline.store.ownership.warehouse_record import Warehouses
@@ -46,6 +49,9 @@ class Catalog:
     audit: Audit
     sessions: Sessions
     sign_in_links: SignInLinks
+    webhooks: Webhooks
+    deliveries: Deliveries
+    announced_results: AnnouncedResults
     idempotency_keys: IdempotencyKeys
     warehouses: Warehouses
 
@@ -89,6 +95,9 @@ class Catalog:
             audit=Audit(database),
             sessions=Sessions(database),
             sign_in_links=SignInLinks(database),
+            webhooks=Webhooks(database),
+            deliveries=Deliveries(database),
+            announced_results=AnnouncedResults(database),
             idempotency_keys=IdempotencyKeys(database),
             warehouses=Warehouses(database),
         )

@@ -16,6 +16,7 @@ from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.catalog.metrics.project_metrics import metrics_of
 from pipeline.store.catalog.pagination import Page, fetch_page
 from pipeline.store.catalog.schema import experiments, projects
+from pipeline.store.catalog.webhooks.message_queue import announce_change
 from pipeline.store.documents import document_from, document_of, value_from
 
 Decide = Callable[[Experiment], Experiment]
@@ -213,6 +214,7 @@ def _save_steps(
         _require_own_key(connection, before, experiment)
         previous, document = document, document_of(experiment)
         record(connection, account_id, actor, experiment.id, changes_between(previous, document))
+        announce_change(connection, before, experiment)
     is_this = experiments.c.id == experiment.id
     connection.execute(experiments.update().where(is_this).values(_row_of(experiment, document)))
     return experiment

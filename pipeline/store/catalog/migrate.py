@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 # The newest revision in migrations/versions; kept here so that opening need not import Alembic.
-HEAD: Final = "0009"
+HEAD: Final = "0010"
 
 
 class CatalogVersionError(CatalogError):

@@ -239,6 +239,48 @@ runs = Table(
     Index(None, "project_id", "created_at"),
 )
 
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("project_id", ID, ForeignKey("projects.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("url", String, nullable=False),
+    Column("description", String),
+    Column("events", JSON, nullable=False),
+    Column("secret", LargeBinary, nullable=False),
+    Column("previous_secret", LargeBinary),
+    Column("previous_secret_until", UtcDateTime),
+    Column("disabled_reason", String),
+    Column("delivered_at", UtcDateTime),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
+)
+
+webhook_deliveries = Table(
+    "webhook_deliveries",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("webhook_id", ID, ForeignKey("webhooks.id", ondelete="CASCADE"), nullable=False),
+    Column("type", String, nullable=False),
+    Column("content", String, nullable=False),
+    Column("status", String, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("next_attempt_at", UtcDateTime, index=True),
+    Column("ended_at", UtcDateTime),
+    Column("response_status", Integer),
+    Column("error", String),
+    Index(None, "webhook_id", "created_at"),
+)
+
+announced_results = Table(
+    "announced_results",
+    metadata,
+    Column("experiment_id", ID, ForeignKey("experiments.id", ondelete="CASCADE"), primary_key=True),
+    Column("recommendation", String, nullable=False),
+    Column("alarms", JSON, nullable=False),
+)
+
 # No foreign keys, since entries outlive the objects they are about.
 audit = Table(
     "audit",

@@ -1,0 +1,1 @@
+"""Schemas of webhooks and of deliveries to them."""

@@ -1,0 +1,72 @@
+"""Answers about webhooks and deliveries."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from pipeline.store.catalog.webhooks import webhook_records
+from pipeline.store.catalog.webhooks.webhook_records import DeliveryStatus, DisabledReason, Event
+
+
+class Webhook(BaseModel):
+    """An address that is told of events of a project by signed messages."""
+
+    id: str
+    project_id: str
+    url: str
+    description: str | None
+    events: list[Event]
+    enabled: bool
+    disabled_reason: DisabledReason | None = Field(
+        description="`gone` after an answer 410, `failing` after a day without success, `queue_full` where "
+        "too many messages waited, `on_request` otherwise; null while it is enabled."
+    )
+    delivered_at: datetime | None = Field(description="When a message was accepted last.")
+    previous_secret_until: datetime | None = Field(
+        description="Until when messages are signed by the replaced secret, too."
+    )
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, found: webhook_records.Webhook) -> "Webhook":
+        """Describe a webhook, without its secrets."""
+        return cls(
+            **found.facts(),
+            enabled=found.disabled_reason is None,
+            delivered_at=found.delivered_at,
+            previous_secret_until=found.previous_secret_until,
+            created_at=found.created_at,
+            updated_at=found.updated_at,
+        )
+
+
+class WebhookWithSecret(BaseModel):
+    """A webhook with its secret, which is shown this once."""
+
+    webhook: Webhook
+    secret: str = Field(description="Verifies signatures: `whsec_` and 32 bytes in Base64.")
+
+
+class Delivery(BaseModel):
+    """A message to a webhook, and what came of it."""
+
+    id: str = Field(description="The `webhook-id` of the message, the same in each attempt.")
+    webhook_id: str
+    type: str = Field(description="An event, or `webhook.test`.")
+    message: dict[str, Any] = Field(description="The message, as it is sent.")
+    status: DeliveryStatus
+    attempts: int
+    created_at: datetime
+    next_attempt_at: datetime | None
+    ended_at: datetime | None
+    response_status: int | None = Field(description="HTTP status of the last attempt's answer.")
+    error: str | None = Field(description="What was wrong with the last attempt.")
+
+    @classmethod
+    def of(cls, found: webhook_records.Delivery) -> "Delivery":
+        """Describe a delivery."""
+        named = {name: getattr(found, name) for name in cls.model_fields if name != "message"}
+        return cls(**named, message=json.loads(found.content))

@@ -1,0 +1,165 @@
+"""Jobs of webhooks: messages sent and tried again, and results that changed announced."""
+
+import logging
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import partial
+from time import monotonic
+from typing import Final
+
+from cryptography.fernet import InvalidToken
+
+from engine.analysis.results.report import Report
+from engine.design.experiment import Experiment
+from engine.design.lifecycle import OPEN
+from engine.design.project import Project
+from pipeline.encryption_key import open_cipher
+from pipeline.run_each import run_each
+from pipeline.services import PipelineServices
+from pipeline.store.catalog.errors import NotFoundError
+from pipeline.store.catalog.webhooks.announced_results import ObservedResults
+from pipeline.store.catalog.webhooks.webhook_records import Delivery, DisabledReason, Webhook
+from pipeline.webhooks.sending import Sender, SendingError
+from pipeline.webhooks.signatures import headers_of
+
+# The wait after each failed attempt; a message that is older than a day is given up.
+WAITS: Final = (
+    *(timedelta(seconds=10), timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15)),
+    *(timedelta(minutes=30), timedelta(hours=1), timedelta(hours=2), timedelta(hours=4), timedelta(hours=6)),
+    timedelta(hours=10),
+)
+TRIED_FOR: Final = timedelta(hours=24)
+# Results of a completed experiment still change while late events come.
+WATCHED_AFTER_END: Final = timedelta(days=7)
+_MOST_DUE: Final = 500
+_THREADS: Final = 16
+# No further message is begun after so long, so that the service stops in time.
+_PASS_SECONDS: Final = 5.0
+_GONE: Final = 410
+
+logger = logging.getLogger(__name__)
+
+
+def deliver_messages(services: PipelineServices) -> None:
+    """Send the messages that are due, to several endpoints at once, and to each in their order."""
+    now = services.clock()
+    due = services.catalog.deliveries.due(now=now, most=_MOST_DUE)
+    if not due:
+        return
+    courier = _Courier(services)
+    with ThreadPoolExecutor(min(_THREADS, len(due))) as threads:
+        # A list, since each is to be waited for and may raise.
+        list(threads.map(lambda one: courier.deliver_all(*one), due))
+
+
+def forget_old_deliveries(services: PipelineServices) -> None:
+    """Delete the records of deliveries that ended long ago."""
+    services.catalog.deliveries.delete_old(now=services.clock())
+
+
+def announce_changed_results(services: PipelineServices) -> None:
+    """Announce decisions that changed and alarms that began; ExceptionGroup of the failures."""
+    catalog, now = services.catalog, services.clock()
+    told = catalog.webhooks.projects_told_of(("experiment.decision", "experiment.health_alarm"))
+    for project in (one for one in catalog.projects.all() if one.id in told):
+        watched = catalog.experiments.of_project(project.id, [*OPEN, "completed"])
+        run_each(
+            {
+                f"experiment {one.id}": partial(_announce, services, one, project, now)
+                for one in watched
+                if one.completed_at is None or now - one.completed_at < WATCHED_AFTER_END
+            }
+        )
+
+
+def next_attempt(delivery: Delivery, *, now: datetime) -> datetime | None:
+    """Return when to try a message again whose attempt has just failed; None to give it up."""
+    wait = WAITS[min(delivery.attempts, len(WAITS) - 1)]
+    return now + wait if now + wait <= delivery.created_at + TRIED_FOR else None
+
+
+class _Courier:
+    """Deliveries of one pass."""
+
+    def __init__(self, services: PipelineServices) -> None:
+        self._clock = services.clock
+        self._deliveries = services.catalog.deliveries
+        self._cipher = open_cipher(services.settings)
+        self._sender = Sender(services.settings.reachable_networks)
+        self._ends_at = monotonic() + _PASS_SECONDS
+
+    def deliver_all(self, webhook: Webhook, deliveries: Sequence[Delivery]) -> None:
+        """Send messages to one webhook until one fails."""
+        for delivery in deliveries:
+            if monotonic() >= self._ends_at or not self._deliver(webhook, delivery):
+                return
+
+    def _deliver(self, webhook: Webhook, delivery: Delivery) -> bool:
+        content = delivery.content.encode()
+        now = self._clock()
+        try:
+            headers = {
+                "Content-Type": "application/json",
+                "User-Agent": "Truelift",
+                **headers_of(delivery.id, content, self._secrets(webhook, now), now=now),
+            }
+            status = self._sender.post(webhook.url, headers, content)
+        except SendingError as error:
+            return self._fail(delivery, None, str(error))
+        except InvalidToken:
+            return self._fail(delivery, None, "the secret was encrypted by another key; rotate it")
+        if 200 <= status < 300:
+            self._deliveries.note_success(delivery, status, now=self._clock())
+            return True
+        return self._fail(delivery, status, f"the endpoint answered {status}")
+
+    def _fail(self, delivery: Delivery, status: int | None, error: str) -> bool:
+        now = self._clock()
+        again = None if status == _GONE else next_attempt(delivery, now=now)
+        reason: DisabledReason | None = None
+        if again is None:
+            reason = "gone" if status == _GONE else "failing"
+            logger.warning(
+                "message %s of webhook %s is given up: %s", delivery.id, delivery.webhook_id, error
+            )
+        self._deliveries.note_failure(
+            delivery, error=error, response_status=status, now=now, next_attempt_at=again, disable_as=reason
+        )
+        return False
+
+    def _secrets(self, webhook: Webhook, now: datetime) -> list[str]:
+        until = webhook.previous_secret_until
+        former = webhook.previous_secret if until is not None and now < until else None
+        return [self._cipher.decrypt(one).decode() for one in (webhook.secret, former) if one is not None]
+
+
+def _announce(services: PipelineServices, experiment: Experiment, project: Project, now: datetime) -> None:
+    observed = observed_results(services.results.report(experiment, project, now=now))
+    # One deleted meanwhile is no news.
+    with suppress(NotFoundError):
+        if observed is not None:
+            services.catalog.announced_results.note(experiment, observed, now=now)
+
+
+def observed_results(report: Report) -> ObservedResults | None:
+    """Return what is announced of a report; None without a goal."""
+    goal = report.primary
+    if goal is None:
+        return None
+    decision = goal.decision
+    return ObservedResults(
+        recommendation=decision.recommendation,
+        decision={
+            "goal_id": decision.goal_id,
+            "goal_name": decision.goal_name,
+            "recommendation": decision.recommendation,
+            "recommendation_label": decision.recommendation_label,
+            "reason": decision.reason,
+            "variant_name": decision.variant_name,
+            "headline": decision.headline,
+            "next_step": decision.next_step,
+        },
+        alarms={check.check: check.message for check in report.health if check.status == "alarm"},
+    )

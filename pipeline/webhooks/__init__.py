@@ -1,0 +1,1 @@
+"""Webhooks: signed messages to addresses of users, within limits of time and to permitted networks."""

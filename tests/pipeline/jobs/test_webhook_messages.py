@@ -1,0 +1,421 @@
+"""Messages of webhooks through a real store and a real endpoint: retries, restarts, changed results."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.fernet import Fernet
+from standardwebhooks.webhooks import Webhook as Verifier
+
+from engine.design import lifecycle
+from engine.design.analysis_settings import Statistics
+from engine.design.experiment import Experiment
+from engine.design.project import Project
+from pipeline.clock import utc_now
+from pipeline.encryption_key import open_cipher
+from pipeline.jobs import webhook_messages
+from pipeline.jobs.webhook_messages import (
+    TRIED_FOR,
+    WAITS,
+    announce_changed_results,
+    deliver_messages,
+    forget_old_deliveries,
+)
+from pipeline.requests.webhooks import draft_webhook, revise_webhook, rotation_of
+from pipeline.store.catalog.webhooks import message_queue
+from pipeline.store.catalog.webhooks.webhook_records import Delivery, Webhook
+from tests.builders import STARTED
+from tests.pipeline.restartable_service import RestartableService
+from tests.pipeline.simulated_days import DAY, GOALS, SimulatedDays
+from tests.pipeline.webhooks.receiving_endpoint import LOOPBACK, Endpoint, an_endpoint
+
+SECOND = timedelta(seconds=1)
+
+
+@pytest.fixture(autouse=True)
+def _this_machine_is_permitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRUELIFT_WEBHOOK_NETWORKS", LOOPBACK)
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[RestartableService]:
+    opened = RestartableService(tmp_path)
+    opened.start()
+    # Messages are written at the time of the machine.
+    opened.now = utc_now()
+    yield opened
+    opened.stop()
+
+
+@pytest.fixture
+def project(service: RestartableService) -> Project:
+    return service.store.add_project()
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with an_endpoint() as opened:
+        yield opened
+
+
+def told(service: RestartableService, project: Project, url: str, **fields: Any) -> tuple[Webhook, str]:
+    """Create a webhook; returns it with its secret."""
+    settings = service.store.settings
+    webhook, secret = draft_webhook(
+        project.id,
+        {"url": url, **fields},
+        settings.reachable_networks,
+        open_cipher(settings),
+        now=utc_now(),
+    )
+    return service.store.catalog.webhooks.create(webhook, actor="test"), secret
+
+
+def deliver(service: RestartableService, *, after: timedelta = SECOND) -> None:
+    """Let the job run some time later."""
+    service.now = max(service.now, utc_now()) + after
+    deliver_messages(service.store)
+
+
+def deliveries(service: RestartableService, webhook: Webhook) -> list[Delivery]:
+    return [*service.store.catalog.deliveries.page(webhook.id, per_page=2000).items][::-1]
+
+
+def reread(service: RestartableService, webhook: Webhook) -> Webhook:
+    return service.store.catalog.webhooks.get(webhook.project_id, webhook.id)
+
+
+def messages(endpoint: Endpoint) -> list[dict[str, Any]]:
+    return [json.loads(received.body) for received in endpoint.received]
+
+
+def types(endpoint: Endpoint) -> list[str]:
+    return [message["type"] for message in messages(endpoint)]
+
+
+def change(service: RestartableService, experiment: Experiment, *steps: Any) -> None:
+    for step in steps:
+        service.store.catalog.experiments.change(
+            experiment.project_id, experiment.id, partial(step, now=utc_now()), actor="test"
+        )
+
+
+def test_each_step_of_the_lifecycle_is_told_in_order(
+    service: RestartableService, project: Project, endpoint: Endpoint
+) -> None:
+    webhook, secret = told(service, project, endpoint.url)
+    experiment = service.store.add_experiment(project, status="draft")
+    change(service, experiment, lifecycle.start, lifecycle.pause, lifecycle.resume)
+    change(service, experiment, lifecycle.complete, lifecycle.archive)
+    deliver(service)
+    assert types(endpoint) == [
+        f"experiment.{step}" for step in ("started", "paused", "resumed", "completed", "archived")
+    ]
+    assert messages(endpoint)[1]["data"] == {
+        "project_id": project.id,
+        "experiment_id": experiment.id,
+        "experiment_name": experiment.name,
+        "test_key": experiment.test_key,
+        "status": "paused",
+        "previous_status": "running",
+    }
+    for received, delivery in zip(endpoint.received, deliveries(service, webhook), strict=True):
+        Verifier(secret).verify(received.body, received.headers)
+        assert received.headers["webhook-id"] == delivery.id
+        assert (delivery.status, delivery.attempts, delivery.response_status) == ("delivered", 1, 204)
+    assert reread(service, webhook).delivered_at is not None
+    deliver(service)
+    assert len(endpoint.received) == 5
+
+
+def test_a_change_that_is_undone_is_not_told(
+    service: RestartableService, project: Project, endpoint: Endpoint
+) -> None:
+    told(service, project, endpoint.url)
+    experiment = service.store.add_experiment(project, status="draft")
+
+    def fail(_: Experiment) -> Experiment:
+        raise ZeroDivisionError
+
+    start = partial(lifecycle.start, now=utc_now())
+    with pytest.raises(ZeroDivisionError):
+        service.store.catalog.experiments.change_in_steps(
+            project.id, experiment.id, [("test", start), ("test", fail)]
+        )
+    deliver(service)
+    assert service.current(experiment).status == "draft"
+    assert not endpoint.received
+
+
+def test_only_chosen_events_of_the_own_project_are_told(
+    service: RestartableService, project: Project, endpoint: Endpoint
+) -> None:
+    told(service, project, endpoint.url, events=["experiment.completed"])
+    told(service, service.store.add_project(), endpoint.url)
+    told(service, project, endpoint.url, enabled=False)
+    experiment = service.store.add_experiment(project, status="draft", name="Größe 🛒")
+    change(service, experiment, lifecycle.start, lifecycle.complete)
+    service.store.change(experiment, name="Renamed")
+    deliver(service)
+    assert types(endpoint) == ["experiment.completed"]
+    assert messages(endpoint)[0]["data"]["experiment_name"] == "Größe 🛒"
+
+
+def test_a_message_waits_longer_after_each_failure_and_survives_restarts(
+    service: RestartableService, project: Project, endpoint: Endpoint
+) -> None:
+    webhook, _ = told(service, project, endpoint.url)
+    experiment = service.store.add_experiment(project, status="draft")
+    change(service, experiment, lifecycle.start)
+    endpoint.status = 500
+    deliver(service)
+    for wait in WAITS[:4]:
+        service.restart()
+        (waiting,) = deliveries(service, webhook)
+        assert waiting.next_attempt_at == pytest.approx(service.now + wait, abs=SECOND)
+        attempts = len(endpoint.received)
+        service.now += wait - SECOND
+        deliver_messages(service.store)
+        assert len(endpoint.received) == attempts
+        service.now += SECOND
+        deliver_messages(service.store)
+        assert len(endpoint.received) == attempts + 1
+    endpoint.status = 200
+    deliver(service, after=WAITS[4])
+    (sent,) = deliveries(service, webhook)
+    assert (sent.status, sent.attempts, sent.error) == ("delivered", 6, None)
+    ids = {received.headers["webhook-id"] for received in endpoint.received}
+    assert ids == {sent.id}
+    assert len({received.body for received in endpoint.received}) == 1
+
+
+def test_an_endpoint_that_fails_for_a_day_is_disabled(
+    service: RestartableService, project: Project, endpoint: Endpoint, caplog: pytest.LogCaptureFixture
+) -> None:
+    webhook, _ = told(service, project, endpoint.url)
+    change(service, service.store.add_experiment(project, status="draft"), lifecycle.start)
+    (first,) = deliveries(service, webhook)
+    endpoint.status = 503
+    deliver(service)
+    for wait in WAITS:
+        assert reread(service, webhook).disabled_reason is None
+        deliver(service, after=wait)
+    assert service.now - first.created_at < TRIED_FOR
+    (failed,) = deliveries(service, webhook)
+    assert (failed.status, failed.attempts, failed.response_status) == ("failed", 11, 503)
+    assert "is given up: the endpoint answered 503" in caplog.text
+    assert reread(service, webhook).disabled_reason == "failing"
+    entry = service.store.catalog.audit.of(webhook.id)[-1]
+    assert (entry.actor, entry.changes) == ("webhooks", {"disabled_reason": [None, "failing"]})
+    # Enabled again, it is told of what comes, and of nothing before.
+    endpoint.status = 200
+    del endpoint.received[:]
+    enable = partial(revise_webhook, fields={"enabled": True}, networks=())
+    service.store.catalog.webhooks.change(project.id, webhook.id, enable, now=utc_now(), actor="test")
+    change(service, service.store.add_experiment(project, status="draft"), lifecycle.start)
+    deliver(service)
+    assert len(endpoint.received) == 1
+
+
+def test_one_message_that_is_refused_does_not_disable_the_endpoint(
+    service: RestartableService, project: Project, endpoint: Endpoint
+) -> None:
+    webhook, _ = told(service, project, endpoint.url)
+    change(service, service.store.add_experiment(project, status="draft"), lifecycle.start)
+    endpoint.status = 422
+    deliver(service)
+    for wait in WAITS[:-1]:
+        deliver(service, after=wait)
+    endpoint.status = 200
+    change(service, service.store.add_experiment(project, status="draft"), lifecycle.start)
+    # The refused one waits; the other is sent.
+    deliver(service)
+    endpoint.status = 422
+    deliver(service, after=WAITS[-1])
+    refused, sent = deliveries(service, webhook)
+    assert (refused.status, sent.status) == ("failed", "delivered")
+    assert reread(service, webhook).disabled_reason is None
+
+
+def test_an_endpoint_that_is_gone_is_disabled_at_once(
+    service: RestartableService, project: Project, endpoint: Endpoint
+) -> None:
+    webhook, _ = told(service, project, endpoint.url)
+    endpoint.status = 410
+    experiment = service.store.add_experiment(project, status="draft")
+    change(service, experiment, lifecycle.start, lifecycle.pause)
+    deliver(service)
+    assert reread(service, webhook).disabled_reason == "gone"
+    assert [one.status for one in deliveries(service, webhook)] == ["failed", "failed"]
+    assert [one.attempts for one in deliveries(service, webhook)] == [1, 0]
+    change(service, experiment, lifecycle.resume)
+    deliver(service, after=timedelta(days=1))
+    assert len(endpoint.received) == 1
+
+
+def test_an_endpoint_that_is_down_delays_no_other(
+    service: RestartableService, project: Project, endpoint: Endpoint
+) -> None:
+    with an_endpoint() as gone_down:
+        url = gone_down.url
+    down, _ = told(service, project, url)
+    told(service, project, endpoint.url, events=["experiment.completed"])
+    experiment = service.store.add_experiment(project, status="draft")
+    change(service, experiment, lifecycle.start, *[lifecycle.pause, lifecycle.resume] * 20)
+    change(service, experiment, lifecycle.complete)
+    deliver(service)
+    assert types(endpoint) == ["experiment.completed"]
+    # One attempt, and the others wait for a minute at least.
+    assert sum(one.attempts for one in deliveries(service, down)) == 1
+    deliver(service, after=timedelta(seconds=30))
+    assert sum(one.attempts for one in deliveries(service, down)) == 2
+    assert all("refused" in (one.error or "refused") for one in deliveries(service, down))
+
+
+def test_too_many_waiting_messages_disable_the_webhook(
+    service: RestartableService, project: Project, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(message_queue, "MOST_PENDING", 3)
+    webhook, _ = told(service, project, endpoint.url)
+    experiment = service.store.add_experiment(project, status="draft")
+    change(service, experiment, lifecycle.start, lifecycle.pause, lifecycle.resume)
+    assert reread(service, webhook).disabled_reason is None
+    change(service, experiment, lifecycle.pause)
+    assert reread(service, webhook).disabled_reason == "queue_full"
+    deliver(service)
+    assert not endpoint.received
+    assert {one.error for one in deliveries(service, webhook)} == {"the webhook was disabled before"}
+
+
+def test_messages_are_signed_by_both_secrets_until_the_grace_period_ends(
+    service: RestartableService, project: Project, endpoint: Endpoint
+) -> None:
+    webhook, former = told(service, project, endpoint.url)
+    cipher = open_cipher(service.store.settings)
+    rotate, secret = rotation_of({"grace_period_hours": 1}, cipher, now=utc_now())
+    service.store.catalog.webhooks.change(project.id, webhook.id, rotate, now=utc_now(), actor="test")
+    experiment = service.store.add_experiment(project, status="draft")
+    change(service, experiment, lifecycle.start)
+    deliver(service)
+    (both,) = endpoint.received
+    for one in (former, secret):
+        Verifier(one).verify(both.body, both.headers)
+    change(service, experiment, lifecycle.pause)
+    deliver(service, after=timedelta(hours=1))
+    assert both.headers["webhook-signature"].count("v1,") == 2
+    assert endpoint.received[1].headers["webhook-signature"].count("v1,") == 1
+
+
+def test_another_encryption_key_is_reported_in_the_delivery(
+    service: RestartableService, project: Project, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    webhook, _ = told(service, project, endpoint.url)
+    change(service, service.store.add_experiment(project, status="draft"), lifecycle.start)
+    monkeypatch.setenv("TRUELIFT_SECRETS_KEY", Fernet.generate_key().decode())
+    service.restart()
+    deliver(service)
+    (waiting,) = deliveries(service, webhook)
+    assert (waiting.status, waiting.error) == (
+        "pending",
+        "the secret was encrypted by another key; rotate it",
+    )
+
+
+def test_no_message_is_begun_once_the_pass_is_over(
+    service: RestartableService, project: Project, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told(service, project, endpoint.url)
+    experiment = service.store.add_experiment(project, status="draft")
+    change(service, experiment, lifecycle.start, lifecycle.pause)
+    monkeypatch.setattr(webhook_messages, "_PASS_SECONDS", 0.0)
+    deliver(service)
+    assert not endpoint.received
+    monkeypatch.undo()
+    monkeypatch.setenv("TRUELIFT_WEBHOOK_NETWORKS", LOOPBACK)
+    deliver(service)
+    assert types(endpoint) == ["experiment.started", "experiment.paused"]
+
+
+def test_deliveries_are_forgotten_a_month_after_their_end(
+    service: RestartableService, project: Project, endpoint: Endpoint
+) -> None:
+    webhook, _ = told(service, project, endpoint.url)
+    change(service, service.store.add_experiment(project, status="draft"), lifecycle.start)
+    deliver(service)
+    for days, left in ((29, 1), (2, 0)):
+        service.now += timedelta(days=days)
+        forget_old_deliveries(service.store)
+        assert len(deliveries(service, webhook)) == left
+
+
+def observe(service: RestartableService, at: datetime) -> None:
+    service.now = at
+    announce_changed_results(service.store)
+
+
+def test_a_decision_that_changes_is_told_once(
+    service: RestartableService, project: Project, endpoint: Endpoint
+) -> None:
+    webhook, _ = told(service, project, endpoint.url, events=["experiment.decision"])
+    large = Statistics(minimum_effect_percent=40)
+    experiment = service.store.add_experiment(project, goals=GOALS, statistics=large)
+    days = SimulatedDays(experiment, (0.30, 0.38), seed=4)
+    recommended: list[str] = []
+    for day in range(13):
+        at = STARTED + (day + 1) * DAY
+        service.run_at(at, *days.arrive(day), project=project)
+        for _ in range(2):
+            observe(service, at)
+        primary = service.report(experiment, project).primary
+        assert primary is not None
+        recommended.append(primary.decision.recommendation)
+    changes = [
+        (before, after)
+        for before, after in zip(["insufficient_data", *recommended], recommended, strict=False)
+        if before != after
+    ]
+    data = [json.loads(one.content)["data"] for one in deliveries(service, webhook)]
+    assert [(one["previous_recommendation"], one["recommendation"]) for one in data] == changes
+    assert changes[-1][1] == "ship"
+    assert data[-1]["variant_name"] == experiment.variants[1].name
+    assert data[-1]["headline"]
+    service.restart()
+    observe(service, STARTED + 14 * DAY)
+    assert len(deliveries(service, webhook)) == len(changes)
+
+
+def test_an_alarm_is_told_when_it_begins(
+    service: RestartableService, project: Project, endpoint: Endpoint
+) -> None:
+    webhook, _ = told(service, project, endpoint.url, events=["experiment.health_alarm"])
+    experiment = service.store.add_experiment(project, goals=GOALS, weights=(1, 1))
+    days = SimulatedDays(experiment, (0.3, 0.3), seed=2)
+    for day in range(4):
+        at, rows = STARTED + (day + 1) * DAY, [*days.arrive(day)]
+        lost = {row.visitor_id for row in rows if row.variant_id == experiment.variants[0].id and day}
+        service.run_at(at, *(row for row in rows if row.visitor_id not in lost), project=project)
+        for _ in range(2):
+            observe(service, at)
+    told_of = [json.loads(one.content)["data"] for one in deliveries(service, webhook)]
+    alarms = [check.check for check in service.report(experiment, project).health if check.status == "alarm"]
+    assert "sample_ratio" in alarms
+    assert sorted(one["check"] for one in told_of) == sorted(alarms)
+    assert "Sample ratio mismatch" in " ".join(one["message"] for one in told_of)
+
+
+def test_nothing_is_analyzed_where_nobody_is_told(
+    service: RestartableService, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.store.add_experiment(project, goals=GOALS)
+    monkeypatch.setattr(webhook_messages, "_announce", _fail)
+    observe(service, STARTED + DAY)
+    told(service, project, "https://shop.example/", events=["experiment.started"])
+    observe(service, STARTED + DAY)
+
+
+def _fail(*_: object) -> None:
+    raise AssertionError
