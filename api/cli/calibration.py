@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from api.cli.console import CommandError, err, out, progress
+from api.cli.console import CommandError, err, out, print_json, progress
+from api.cli.options import AsJson
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -36,24 +37,33 @@ def calibrate(  # the options of a command
     all_cases: Annotated[
         bool, typer.Option("--all-cases", help="Decisions in every case that the bars are for: takes hours.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Simulate experiments with known effects: error rates of every method, and of decisions."""
-    from api.cli.decision_calibration import calibrate_decisions
+    from api.cli import decision_calibration
 
     if out_dir is not None:
         _check_charts()
     count = QUICK_RUNS if quick else runs
-    problems: list[str] = []
-    if only != "decisions":
-        problems += _calibrate_methods(count, seed, out_dir)
-    if only != "methods":
-        problems += calibrate_decisions(count, seed, out_dir, all_cases=all_cases)
-    if problems:
+    methods = [] if only == "decisions" else _simulate_methods(count, seed)
+    decisions = [] if only == "methods" else decision_calibration.simulate(count, seed, all_cases=all_cases)
+    if as_json:
+        records = [record for one in decisions for record in decision_calibration.records_of(one)]
+        print_json({"methods": [_record(score) for score in methods], "decisions": records})
+    else:
+        if methods:
+            out.print(_table(methods))
+        if decisions:
+            decision_calibration.print_table(decisions, count)
+    if out_dir is not None and methods:
+        _save(methods, out_dir)
+    if out_dir is not None and decisions:
+        decision_calibration.save(decisions, out_dir)
+    if problems := [*_broken(methods), *decision_calibration.missed(decisions)]:
         raise CommandError("; ".join(problems))
 
 
-def _calibrate_methods(runs: int, seed: int, out_dir: Path | None) -> list[str]:
-    """Print the table of methods, and return a sentence if one breaks its promise."""
+def _simulate_methods(runs: int, seed: int) -> "list[ErrorRates]":
     from engine.calibration.error_rates import DEFAULT_SETTINGS, calibrate
     from engine.calibration.methods import METHODS
 
@@ -63,9 +73,11 @@ def _calibrate_methods(runs: int, seed: int, out_dir: Path | None) -> list[str]:
         for setting_scores in calibrate(DEFAULT_SETTINGS, METHODS, runs=runs, seed=seed):
             scores.extend(setting_scores)
             bar.update(task, advance=1)
-    out.print(_table(scores))
-    if out_dir is not None:
-        _save(scores, out_dir)
+    return scores
+
+
+def _broken(scores: "Sequence[ErrorRates]") -> list[str]:
+    """Return a sentence if a method breaks its promise."""
     broken = [score for score in scores if score.method.is_safe and not score.keeps_promise]
     if not broken:
         return []
@@ -128,7 +140,7 @@ def _save(scores: "Sequence[ErrorRates]", folder: Path) -> None:
 
 
 def _record(score: "ErrorRates") -> dict[str, object]:
-    """Describe a score as a row of the CSV: shares, and empty where there is no figure."""
+    """Describe a score as a row: shares, and None where there is no figure."""
     setting = score.setting
     record: dict[str, object] = {
         "metric": setting.metric,

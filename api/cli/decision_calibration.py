@@ -30,8 +30,8 @@ _COLUMNS = (
 )
 
 
-def calibrate_decisions(runs: int, seed: int, out_dir: Path | None, *, all_cases: bool) -> list[str]:
-    """Print the table of decisions, and return a sentence if a bar is missed."""
+def simulate(runs: int, seed: int, *, all_cases: bool) -> "list[DecisionRates]":
+    """Simulate the decisions of every case."""
     from engine.calibration.decisions import decision_rates, standard_cases
 
     cases = standard_cases.ALL_CASES if all_cases else standard_cases.DEFAULT_CASES
@@ -41,14 +41,21 @@ def calibrate_decisions(runs: int, seed: int, out_dir: Path | None, *, all_cases
         for one in decision_rates.calibrate_decisions(cases, runs=runs, seed=seed):
             rates.append(one)
             bar.update(task, advance=1)
+    return rates
+
+
+def print_table(rates: "Sequence[DecisionRates]", runs: int) -> None:
+    """Print the table of decisions, and a sentence for each case with secondary goals."""
     out.print(_table(rates, runs))
     for one in rates:
         if one.case.secondary:
             out.print(_secondary(one), highlight=False)
-    if out_dir is not None:
-        _save(rates, out_dir)
-    missed = [f"{_label(one)}, {one.case.method}: {', '.join(one.missed)}" for one in rates if one.missed]
-    return [f"bars of decisions missed beyond chance: {'; '.join(missed)}"] if missed else []
+
+
+def missed(rates: "Sequence[DecisionRates]") -> list[str]:
+    """Return a sentence if a bar is missed."""
+    found = [f"{_label(one)}, {one.case.method}: {', '.join(one.missed)}" for one in rates if one.missed]
+    return [f"bars of decisions missed beyond chance: {'; '.join(found)}"] if found else []
 
 
 def _label(rates: "DecisionRates") -> str:
@@ -103,18 +110,19 @@ def _secondary(rates: "DecisionRates") -> str:
     )
 
 
-def _save(rates: "Sequence[DecisionRates]", folder: Path) -> None:
+def save(rates: "Sequence[DecisionRates]", folder: Path) -> None:
+    """Write decisions.csv into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "decisions.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(_records(rates[0])[0]))
+        writer = csv.DictWriter(file, list(records_of(rates[0])[0]))
         writer.writeheader()
         for one in rates:
-            writer.writerows(_records(one))
+            writer.writerows(records_of(one))
     err.print(f"Saved decisions.csv in {folder}.", highlight=False)
 
 
-def _records(rates: "DecisionRates") -> list[dict[str, object]]:
-    """Describe each figure of a case as a row of the CSV: shares, and an empty bar where there is none."""
+def records_of(rates: "DecisionRates") -> list[dict[str, object]]:
+    """Describe each figure of a case as a row: shares, and no bar where there is none."""
     case = rates.case
     records: list[dict[str, object]] = []
     for name, figure in rates.figures.items():

@@ -39,7 +39,7 @@ async def sign_in(request: Request, api_token: str) -> str:
         caller = authenticate(api_token, services.catalog, utc_now())
         require_served(caller)
         encrypted = services.cipher.encrypt(api_token.encode())
-        return services.catalog.sessions.create(caller.key.id, encrypted, now=utc_now())
+        return services.catalog.sessions.create(caller.account.id, caller.key.id, encrypted, now=utc_now())
 
     return await run_in_threadpool(begin)
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, BackgroundTasks, Query
 
 from api.bodies.import_body import SUFFIXES, ImportBody, ImportBodyDep
 from api.bodies.import_query import ImportQuery
-from api.deps import Now, ProjectOfWritableRuns, ServicesDep
+from api.deps import Now, ProjectOfWritableRuns, ProjectsWriter, ServicesDep
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
@@ -42,6 +42,7 @@ def _body() -> dict[str, Any]:
     openapi_extra=_body(),
 )
 def start_import(
+    caller: ProjectsWriter,
     project: ProjectOfWritableRuns,
     body: ImportBodyDep,
     asked: Annotated[ImportQuery, Query()],
@@ -55,7 +56,7 @@ def start_import(
         run = with_origin(services, project, run)
     else:
         body.upload.place(run.id, body.suffix)
-    queued = services.catalog.runs.queue(run)
+    queued = services.catalog.runs.queue(run, actor=caller.actor)
     if body.upload is not None and queued is run:
         body.upload.keep()
     # The run is committed by then.

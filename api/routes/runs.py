@@ -12,6 +12,7 @@ from api.deps import (
     PerPage,
     ProjectOfReadableResults,
     ProjectOfWritableRuns,
+    ProjectsWriter,
     ServicesDep,
 )
 from api.errors import BODY_CODES, KEY_CODES, documented
@@ -55,6 +56,7 @@ def list_runs(
     openapi_extra=taking(RUN_INPUT),
 )
 def start_run(
+    caller: ProjectsWriter,
     project: ProjectOfWritableRuns,
     body: JsonObject,
     services: ServicesDep,
@@ -62,7 +64,7 @@ def start_run(
     afterwards: BackgroundTasks,
 ) -> Single[Run]:
     """Queue a run, or return the one with the same `run_key`; ask `get_run` until it has ended."""
-    run = services.catalog.runs.queue(read_run(project.id, body, now=now))
+    run = services.catalog.runs.queue(read_run(project.id, body, now=now), actor=caller.actor)
     # The run is committed by then.
     afterwards.add_task(services.runner.wake, project.id)
     return Single(data=Run.of(run))

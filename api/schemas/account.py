@@ -32,6 +32,9 @@ _SUBJECTS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     "exp": ("experiment", frozenset(ExperimentDetail.model_fields) - _NOISE),
     "met": ("metric", frozenset(Metric.model_fields) - _NOISE),
     "whk": ("webhook", frozenset({"url", "description", "events", "disabled_reason", "secret"})),
+    "run": ("run", frozenset({"project_id", "kind"})),
+    # A sign-in to the dashboard.
+    "ses": ("session", frozenset({"key_id"})),
     "ers": ("erasure", frozenset({"project_id", "visitor_ids", "user_ids", "events"})),
 }
 

@@ -1,6 +1,7 @@
 """Command `calibrate`: a table, saved figures, and a failure where a method breaks its promise."""
 
 import csv
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +28,18 @@ def test_a_table_names_every_method_that_fits(run: Run) -> None:
         assert name in ran.out
     assert "200 runs each" in ran.out
     assert "30%, 1:1, day 10" in ran.out
+
+
+def test_json_has_every_figure_and_nothing_else_is_printed(run: Run) -> None:
+    printed = json.loads(run("calibrate", "--quick", "--json").out)
+    assert {row["method"] for row in printed["methods"]} >= {"score test or Fisher", "Bayesian"}
+    assert {row["runs"] for row in printed["methods"]} == {200}
+    assert all(0 <= row["false_positives"] <= 1 for row in printed["methods"])
+    ship = [row for row in printed["decisions"] if row["figure"] == "ship"]
+    assert ship
+    assert all(0 <= row["value"] <= 1 and row["bar"] is not None for row in ship)
+    only = json.loads(run("calibrate", "--quick", "--json", "--only", "decisions").out)
+    assert (only["methods"], only["decisions"]) == ([], printed["decisions"])
 
 
 def test_figures_and_chart_are_saved(run: Run, tmp_path: Path) -> None:

@@ -88,3 +88,31 @@ def test_others_do_not_read_it(customer: Customer, services: Services, project: 
     plain = Customer(customer.client, services, customer.account, token)
     error_of(plain.get(AUDIT), 403, "forbidden")
     assert plain.get("/account").status_code == 200
+
+
+def test_who_asked_for_a_run_is_told_once(customer: Customer, project: str) -> None:
+    body = {"kind": "rollup", "run_key": "night"}
+    run = customer.post(f"{project}/runs", body).json()["data"]
+    assert customer.post(f"{project}/runs", body).json()["data"]["id"] == run["id"]
+    (entry,) = entries(customer, subject_id=run["id"])
+    assert (entry["action"], entry["subject_type"], entry["actor_name"]) == ("created", "run", "First key")
+    assert entry["changes"] == {"project_id": [None, project.rpartition("/")[2]], "kind": [None, "rollup"]}
+
+
+def test_who_asked_for_an_import_is_told(customer: Customer, project: str) -> None:
+    path = f"{project}/imports?visitor=id&variant=arm&control=a&goals=bought&name=Test"
+    file = b"id,arm,bought\nv1,a,1\n"
+    answer = customer.call("POST", path, content=file, headers={"Content-Type": "text/csv"})
+    assert answer.status_code == 202, answer.text
+    (entry,) = entries(customer, subject_id=answer.json()["data"]["id"])
+    assert entry["changes"]["kind"] == [None, "import"]
+
+
+def test_a_sign_in_to_the_dashboard_is_told(customer: Customer) -> None:
+    customer.client.post("/sign-in", data={"key": customer.token}, follow_redirects=False)
+    customer.client.cookies.clear()
+    newest = entries(customer)[0]
+    assert (newest["action"], newest["subject_type"]) == ("created", "session")
+    assert newest["changes"] == {"key_id": [None, newest["actor"]]}
+    customer.client.post("/sign-in", data={"key": "nonsense"}, follow_redirects=False)
+    assert entries(customer)[0] == newest

@@ -34,7 +34,7 @@ def queued(store: WorkingStore, project: Project, file: Path) -> Run:
     upload.place(run.id, ".csv")
     upload.keep()
     upload.close()
-    return store.catalog.runs.queue(run)
+    return store.catalog.runs.queue(run, actor="test")
 
 
 @pytest.fixture

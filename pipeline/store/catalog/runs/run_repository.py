@@ -7,6 +7,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, RowMapping, and_, func, or_, select
 from sqlalchemy.exc import IntegrityError
 
+from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import KeyReusedError, NotFoundError, QueueFullError
 from pipeline.store.catalog.pagination import Page, fetch_page
@@ -36,20 +37,25 @@ class Runs:
         NotFoundError for an unknown project; KeyReusedError where the key is that of another kind of run or
         of other parameters.
         """
-        return self._add(run, is_limited=False)
+        return self._add(run)
 
-    def queue(self, run: Run) -> Run:
-        """Save a new run as `add`; QueueFullError where too many of its project or account wait already."""
-        return self._add(run, is_limited=True)
+    def queue(self, run: Run, *, actor: str) -> Run:
+        """Save a new run as `add`, and audit who asked for it.
 
-    def _add(self, run: Run, *, is_limited: bool) -> Run:
+        QueueFullError where too many of its project or account wait already.
+        """
+        return self._add(run, actor)
+
+    def _add(self, run: Run, actor: str | None = None) -> Run:
         try:
             with self._database.write() as connection:
                 known = _by_key(connection, run)
                 if known is None:
                     account_id = _account_of(connection, run.project_id)
-                    if is_limited:
+                    if actor is not None:
                         _require_short_queue(connection, run.project_id, account_id)
+                        asked = {"id": run.id, "project_id": run.project_id, "kind": run.kind}
+                        record(connection, account_id, actor, run.id, changes_between({}, asked))
                     # Stores that only commands use have no job that deletes them.
                     of_project = runs.c.project_id == run.project_id
                     connection.execute(runs.delete().where(of_project, _is_old(run.created_at)))

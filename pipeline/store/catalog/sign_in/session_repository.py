@@ -7,7 +7,9 @@ from typing import Final
 
 from sqlalchemy import delete, or_, select
 
+from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
+from pipeline.store.catalog.ids import new_id
 from pipeline.store.catalog.schema import sessions
 from pipeline.store.catalog.tokens import digest_of
 
@@ -33,8 +35,11 @@ class Sessions:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, key_id: str, token: bytes, *, now: datetime) -> str:
-        """Begin a session, and return its secret, which is not stored; sessions that are over are deleted."""
+    def create(self, account_id: str, key_id: str, token: bytes, *, now: datetime) -> str:
+        """Begin and audit a session, and return its secret, which is not stored.
+
+        Sessions that are over are deleted.
+        """
         secret = secrets.token_urlsafe(_SECRET_BYTES)
         row = {
             "digest": digest_of(secret),
@@ -47,6 +52,8 @@ class Sessions:
         with self._database.write() as connection:
             connection.execute(delete(sessions).where(is_over))
             connection.execute(sessions.insert().values(row))
+            begun = {"id": new_id("ses"), "key_id": key_id}
+            record(connection, account_id, key_id, begun["id"], changes_between({}, begun))
         return secret
 
     def find(self, secret: str, *, now: datetime) -> Session | None:

@@ -20,7 +20,7 @@ def key_id(catalog: Catalog) -> str:
 
 
 def test_a_session_is_found_by_its_secret_which_is_not_stored(catalog: Catalog, key_id: str) -> None:
-    secret = catalog.sessions.create(key_id, b"token", now=NOW)
+    secret = catalog.sessions.create("acc_1", key_id, b"token", now=NOW)
     found = catalog.sessions.find(secret, now=NOW)
     assert found is not None
     assert (found.key_id, found.token) == (key_id, b"token")
@@ -30,7 +30,7 @@ def test_a_session_is_found_by_its_secret_which_is_not_stored(catalog: Catalog, 
 
 
 def test_a_session_that_is_used_goes_on_until_the_longest(catalog: Catalog, key_id: str) -> None:
-    secret = catalog.sessions.create(key_id, b"token", now=NOW)
+    secret = catalog.sessions.create("acc_1", key_id, b"token", now=NOW)
     moment = NOW
     while moment + IDLE / 2 < NOW + LONGEST:
         moment += IDLE / 2
@@ -39,14 +39,14 @@ def test_a_session_that_is_used_goes_on_until_the_longest(catalog: Catalog, key_
 
 
 def test_a_session_that_is_not_used_is_over(catalog: Catalog, key_id: str) -> None:
-    secret = catalog.sessions.create(key_id, b"token", now=NOW)
+    secret = catalog.sessions.create("acc_1", key_id, b"token", now=NOW)
     assert catalog.sessions.find(secret, now=NOW + IDLE - timedelta(seconds=1)) is not None
-    other = catalog.sessions.create(key_id, b"token", now=NOW)
+    other = catalog.sessions.create("acc_1", key_id, b"token", now=NOW)
     assert catalog.sessions.find(other, now=NOW + IDLE) is None
 
 
 def test_an_ended_session_is_gone_and_others_stay(catalog: Catalog, key_id: str) -> None:
-    first, second = (catalog.sessions.create(key_id, b"token", now=NOW) for _ in range(2))
+    first, second = (catalog.sessions.create("acc_1", key_id, b"token", now=NOW) for _ in range(2))
     catalog.sessions.end(first)
     catalog.sessions.end(first)
     assert catalog.sessions.find(first, now=NOW) is None
@@ -54,7 +54,7 @@ def test_an_ended_session_is_gone_and_others_stay(catalog: Catalog, key_id: str)
 
 
 def test_sessions_that_are_over_are_deleted_by_the_next(catalog: Catalog, key_id: str) -> None:
-    catalog.sessions.create(key_id, b"token", now=NOW)
-    catalog.sessions.create(key_id, b"token", now=NOW + LONGEST)
+    catalog.sessions.create("acc_1", key_id, b"token", now=NOW)
+    catalog.sessions.create("acc_1", key_id, b"token", now=NOW + LONGEST)
     with catalog.database.read() as connection:
         assert len(connection.execute(select(sessions)).all()) == 1
