@@ -7,7 +7,7 @@ RUN := .venv/bin/
 # The environment is made again only when what it is made from changes.
 STAMP := .venv/.setup-$(shell cat pyproject.toml uv.lock 2>/dev/null | cksum | cut -d' ' -f1)
 
-.PHONY: help setup dev demo serve lint check test test-all bench format snippet snippet-tools snippet-lint docs pictures
+.PHONY: help setup dev demo serve lint check test test-share test-all bench format snippet snippet-tools snippet-lint docs pictures
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,17 +68,31 @@ QUICK_TESTS := tests/engine/test_known_mistakes.py tests/engine/analysis/report/
 check: lint ## lint, and run the quick tests
 	@$(RUN)python -m pytest -q -n 0 -m "not slow" $(QUICK_TESTS)
 
-# Without tests of the form of requests and answers, and of kept answers, which no database changes: they take minutes.
-CATALOG_TESTS := tests/api tests/pipeline/store/catalog tests/pipeline/store/ownership tests/pipeline/store/test_postgresql.py \
-  $(addprefix --ignore=tests/api/,outside results server mcp test_validation.py)
+# What asks the catalog, or is asked by it: the same everywhere else whatever database it is on.
+CATALOG_TESTS := tests/api/routes tests/api/idempotency tests/api/dashboard tests/api/operator tests/api/test_operations.py \
+  tests/api/test_auth.py tests/api/test_services.py tests/api/cli/test_accounts.py tests/api/cli/test_stores.py \
+  tests/api/cli/test_checking.py tests/api/cli/operation/test_backup.py tests/api/cli/client tests/api/cli/test_runs.py \
+  tests/api/cli/imports/test_importing.py tests/api/sdk/test_track.py tests/api/sdk/test_access.py \
+  tests/pipeline/store/catalog tests/pipeline/store/ownership tests/pipeline/store/test_postgresql.py
+
+# The commit whose share of the long tests is run, and the seed of many examples that it gives.
+COMMIT ?= $(shell git rev-parse HEAD)
+SEED ?= $(shell printf '%d' 0x$$(echo $(COMMIT) | cut -c1-8))
+MANY = --hypothesis-profile=many --hypothesis-seed=$(SEED)
 
 test: dev snippet-tools ## run the tests except those marked long, and tests of the catalog on PostgreSQL too
-	@$(RUN)python -m pytest -n auto -m "not long"
-	@$(RUN)python -m pytest -n auto -m "not long" --catalog=postgresql $(CATALOG_TESTS)
+	@echo "About eight minutes on two quiet cores: six with the catalog on SQLite, two on PostgreSQL."
+	@$(RUN)python -m pytest -q -n auto -m "not long"
+	@$(RUN)python -m pytest -q -n auto -m "not long" --catalog=postgresql $(CATALOG_TESTS)
 
-test-all: dev snippet-tools ## run every test, and tests of the catalog on PostgreSQL too
-	@$(RUN)python -m pytest -n auto
-	@$(RUN)python -m pytest -n auto --catalog=postgresql $(CATALOG_TESTS)
+test-share: dev snippet-tools ## run the commit's share of the long tests and of many examples (COMMIT=…, SEED=…)
+	@echo "About three minutes: the share of $(COMMIT), with the seed $(SEED)."
+	@echo "Again: make test-share COMMIT=$(COMMIT) SEED=$(SEED)"
+	@$(RUN)python -m pytest -q -n auto --dist=worksteal --share=$(COMMIT) $(MANY)
+
+test-all: dev snippet-tools ## run every test, with many examples, and tests of the catalog on PostgreSQL too
+	@$(RUN)python -m pytest -q -n auto $(MANY)
+	@$(RUN)python -m pytest -q -n auto --catalog=postgresql $(CATALOG_TESTS)
 
 format: dev snippet-tools ## format the code and fix what the linter can
 	@cd $(SNIPPET) && node_modules/@biomejs/cli-*/biome check --write .

@@ -1,4 +1,4 @@
-"""Settings of every test run: repeatable examples, the catalog's database, and no skips in CI."""
+"""Settings of every test run: numbers of examples, the catalog's database, and no skips in CI."""
 
 import os
 from collections.abc import Callable, Generator, Iterator
@@ -6,15 +6,12 @@ from contextlib import ExitStack
 from typing import Any, TypeVar
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-from tests import postgresql, public_data
+from tests import examples, postgresql, public_data
 from tests.public_data import EmailChallenge, LandingPage
 
-settings.register_profile(
-    "repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("repeatable")
+pytest_plugins = ["tests.long_tests", "tests.progress"]
+examples.register_profiles()
 
 # The socket folder of the one server that the workers of a run share.
 _SOCKET = "TESTS_POSTGRESQL"
@@ -33,6 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    examples.use_seed(config.getoption("hypothesis_seed", None))
     if config.getoption("catalog") == "sqlite" or hasattr(config, "workerinput"):
         return
     with ExitStack() as stack:

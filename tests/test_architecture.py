@@ -296,10 +296,10 @@ def test_architecture_says_why_each_dependency_is_there() -> None:
 @pytest.mark.parametrize("document", documents(), ids=lambda path: path.name)
 def test_documents_name_files_and_names_that_exist(document: Path) -> None:
     text = document.read_text()
-    for name in re.findall(r"`((?:truelift|engine|pipeline|api|tests|data/sample|notebooks)/[\w/.]*)`", text):
-        assert (ROOT / name).exists(), name
-    for name, file in re.findall(r"`(\w+)` in `([\w/]+\.py)`", text):
-        assert name in names_in(ROOT / file), f"{name} in {file}"
+    paths = re.findall(r"`((?:truelift|engine|pipeline|api|tests|data/sample|notebooks)/[\w/.]*)`", text)
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    named = re.findall(r"`(\w+)` in `([\w/]+\.py)`", text)
+    assert [pair for pair in named if pair[0] not in names_in(ROOT / pair[1])] == []
 
 
 def test_contributing_answers_at_least_fifteen_questions() -> None:

@@ -14,6 +14,8 @@ MOST_BYTES = 200_000
 # The folder that the notebook looks in.
 HILLSTROM = ROOT.parent / "shared" / "data" / "hillstrom.csv"
 
+# Those that sample, simulate or start a service.
+LONG = {"06_segments_with_partial_pooling": 40, "08_a_bandit": 15, "09_reading_a_running_service": 25}
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
@@ -48,7 +50,14 @@ def test_each_chapter_has_a_question_a_picture_and_an_answer(path: Path) -> None
 
 
 @pytest.mark.slow
-@each_notebook
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=[pytest.mark.long(seconds=LONG[path.stem])] if path.stem in LONG else [])
+        for path in NOTEBOOKS
+    ],
+    ids=lambda path: path.stem,
+)
 def test_notebook_runs_and_prints_what_was_committed(path: Path) -> None:
     committed, again = read(path), read(path)
     NotebookClient(

@@ -97,6 +97,7 @@ def test_the_service_and_a_data_frame_give_the_same_numbers(tmp_path: Path, meth
         timezone=ZONE,
         analysis_method=method,
     )
+    assert len(analysed.goals) == len(GOALS)
     for ours, theirs in zip(served.goals, analysed.goals, strict=True):
         served_variants, served_days = comparable(ours)
         frame_variants, frame_days = comparable(theirs)

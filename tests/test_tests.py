@@ -1,4 +1,4 @@
-"""Rules for tests: wait for conditions, compare no times, and skip nothing that CI can run."""
+"""Rules for tests: wait for conditions, compare no times, skip nothing in CI, and check something."""
 
 import ast
 import re
@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.unchecked_tests import loops_over_nothing
 
 FOLDER = Path(__file__).parent
 # The one place with a clock and a pause.
@@ -50,6 +52,36 @@ def test_no_test_compares_a_time_with_a_number() -> None:
 )
 def test_a_compared_time_is_found(source: str, count: int) -> None:
     assert len(list(compared_times(ast.parse(source)))) == count
+
+
+def test_no_test_checks_only_what_it_finds_in_a_loop() -> None:
+    """A loop over nothing checks nothing: such a test first asserts that there is something."""
+    empty = [
+        f"{path.relative_to(FOLDER)}:{line}"
+        for path in SOURCES
+        for line in loops_over_nothing(ast.parse(path.read_text()))
+    ]
+    assert empty == []
+
+
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("for one in find(): assert one", 1),
+        ("found = find()\n    for one in found: assert one", 1),
+        ("for one in find():\n        with pytest.raises(ValueError): one()", 1),
+        ("for one in (): assert one", 1),
+        ("found = find()\n    assert found\n    for one in found: assert one", 0),
+        ("for one in (1, 2): assert one", 0),
+        ("for one in range(3): assert one", 0),
+        ("for one, two in zip((1, 2), find(), strict=True): assert one", 0),
+        ("for one in NAMES: assert one", 0),
+        ("names = ['a']\n    for name in names: assert name", 0),
+        ("assert all(one for one in find())", 0),
+    ],
+)
+def test_a_test_that_may_check_nothing_is_found(body: str, count: int) -> None:
+    assert len(list(loops_over_nothing(ast.parse(f"def test_it():\n    {body}")))) == count
 
 
 def found(pattern: re.Pattern[str]) -> list[str]:

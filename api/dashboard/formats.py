@@ -4,6 +4,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from engine.currencies import minor_unit_digits, minor_units
+
 ABSENT: Final = "\N{EN DASH}"
 _MINUTE: Final = 60
 _HOUR: Final = 3600
@@ -38,8 +40,10 @@ def interval(value: dict[str, Any] | None, show: Callable[[float | None], str] =
 
 
 def money(cents: float | None, currency: str = "USD") -> str:
-    """Format minor units of a currency: 41,198.53 USD."""
-    return ABSENT if cents is None else f"{cents / 100:,.2f} {currency}"
+    """Format minor units of a currency: 41,198.53 USD, 4,119,853 JPY, 4,119.853 KWD."""
+    if cents is None:
+        return ABSENT
+    return f"{cents / minor_units(currency):,.{minor_unit_digits(currency)}f} {currency}"
 
 
 def number(value: float | None) -> str:

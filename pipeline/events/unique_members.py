@@ -24,7 +24,17 @@ class RepeatedMemberError(ValueError):
 
 def require_unique_members(text: bytes) -> None:
     """Require that no object of a JSON text names a member twice; RepeatedMemberError, UnicodeDecodeError."""
-    json.loads(text.decode(), object_pairs_hook=_unique, parse_int=len, parse_float=len)
+    json.loads(text.decode(), object_pairs_hook=object_of, parse_int=len, parse_float=len)
+
+
+def object_of(members: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Build the object of members that are each named once; RepeatedMemberError."""
+    unique = dict(members)
+    if len(unique) < len(members):
+        counts = Counter(name for name, _ in members)
+        repeated = next(name for name, count in counts.items() if count > 1)
+        raise RepeatedMemberError(f"an object names {repeated!r} more than once; name each member once")
+    return unique
 
 
 def is_plain(text: bytes) -> bool:
@@ -85,12 +95,3 @@ def _members(value: Mapping[str, Any]) -> int:
         if type(inner) is dict:
             count += _members(inner)
     return count
-
-
-def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    unique = dict(members)
-    if len(unique) < len(members):
-        counts = Counter(name for name, _ in members)
-        repeated = next(name for name, count in counts.items() if count > 1)
-        raise RepeatedMemberError(f"an object names {repeated!r} more than once; name each member once")
-    return unique

@@ -1,14 +1,17 @@
 import json
+from collections.abc import Iterable
 from copy import deepcopy
+from itertools import product
 from typing import Any
 
 import httpx2
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.api.customers import Customer
 from tests.api.request_bodies import an_experiment_body, error_of
+from tests.examples import examples
 
 SHOP = {
     "name": "Shop",
@@ -41,6 +44,7 @@ WHOLE = an_experiment_body(
     },
     assigned_user_ids=[],
 )
+
 MEMBER = {"name": "Cy", "role": "admin"}
 KEY = {"name": "CI", "environment": "live", "scopes": ["projects:read"], "project_ids": []}
 METRIC = {
@@ -100,6 +104,8 @@ WRITES: dict[str, tuple[str, str, Any]] = {
 }
 
 BODY_IS_OPTIONAL = ("rotate_sdk_key", "rotate_webhook_secret")
+# One operation of each reader of bodies: of JSON, of JSON or nothing, of events and of visits.
+READERS = ("create_project", "rotate_sdk_key", "track_events", "assign_visitor")
 # Of events, what can be made out is stored: a page that is left cannot be asked again.
 LENIENT = ("track_events", "track_conversions", "assign_visitor")
 
@@ -176,7 +182,7 @@ def test_list_holds_every_operation_with_a_body(unlimited: Customer) -> None:
 
 
 @pytest.mark.parametrize("operation", WRITES)
-@settings(max_examples=60)
+@examples(10, 100)
 @given(data=st.data())
 def test_any_json_is_taken_or_refused_with_reasons(
     unlimited: Customer, places: dict[str, str], operation: str, data: st.DataObject
@@ -186,7 +192,7 @@ def test_any_json_is_taken_or_refused_with_reasons(
 
 
 @pytest.mark.parametrize("operation", WRITES)
-@settings(max_examples=150)
+@examples(25, 250)
 @given(data=st.data())
 def test_sound_body_with_anything_in_one_place_is_taken_or_refused_with_reasons(
     unlimited: Customer, places: dict[str, str], operation: str, data: st.DataObject
@@ -198,7 +204,7 @@ def test_sound_body_with_anything_in_one_place_is_taken_or_refused_with_reasons(
 
 
 @pytest.mark.parametrize("operation", WRITES)
-@settings(max_examples=40)
+@examples(8, 60)
 @given(text=st.binary() | TEXTS.map(str.encode))
 def test_any_bytes_are_refused_with_reasons(
     unlimited: Customer, places: dict[str, str], operation: str, text: bytes
@@ -224,8 +230,13 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("what", HOSTILE)
-@pytest.mark.parametrize("operation", WRITES)
+def every_operation_and_all_at_each_reader(texts: Iterable[str]) -> list[tuple[str, str]]:
+    """Pair every operation with the first text, and those of READERS with all of them."""
+    first, *others = texts
+    return [*((one, first) for one in WRITES), *product(READERS, others)]
+
+
+@pytest.mark.parametrize(("operation", "what"), every_operation_and_all_at_each_reader(HOSTILE))
 def test_text_that_is_no_json_is_refused(
     unlimited: Customer, places: dict[str, str], operation: str, what: str
 ) -> None:
@@ -256,9 +267,11 @@ def test_deep_value_anywhere_is_refused_with_its_path(
 
 
 @pytest.mark.parametrize(
-    "media_type", ["text/html", "application/xml", "image/png", "application/jsonx", "/"]
+    ("operation", "media_type"),
+    every_operation_and_all_at_each_reader(
+        ["text/html", "application/xml", "image/png", "application/jsonx", "/"]
+    ),
 )
-@pytest.mark.parametrize("operation", WRITES)
 def test_body_of_another_type_is_refused(
     unlimited: Customer, places: dict[str, str], operation: str, media_type: str
 ) -> None:

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.local_days import (
@@ -23,6 +23,7 @@ from engine.local_days import (
     local_days,
 )
 from engine.time_zones import all_zones, zone
+from tests.examples import examples
 
 NEW_YORK = ZoneInfo("America/New_York")
 
@@ -77,7 +78,7 @@ def test_many_moments_at_once_fall_on_the_days_that_zoneinfo_gives(timezone: str
     assert local_days(np.array(seconds) * 1_000_000, timezone).tolist() == one_by_one
 
 
-@settings(max_examples=30)
+@examples(15, 200)
 @given(st.sampled_from(sorted(all_zones())), st.integers(1990, 2040))
 def test_every_change_of_a_clock_is_found(timezone: str, year: int) -> None:
     start = datetime(year, 1, 1, tzinfo=UTC)
@@ -136,7 +137,7 @@ def test_days_since_1970_are_those_of_the_calendar() -> None:
     assert from_epoch_days(-1) == date(1969, 12, 31)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(30, 300)
 @given(
     zone_name=st.sampled_from(sorted(all_zones())),
     first=st.integers(0, 1_900_000_000_000_000),

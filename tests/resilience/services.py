@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.forked import ForkedCommand, start_command
 from tests.waiting import wait_until
 
 
@@ -34,7 +35,7 @@ class Answer:
 class Service:
     """A running `truelift serve`."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | ForkedCommand
     port: int
 
     def request(
@@ -66,16 +67,22 @@ def a_service(data_dir: Path, log: Path, enter: Sequence[str] = (), **settings: 
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
-    truelift = str(Path(sys.executable).with_name("truelift"))
-    serve = [*enter, truelift, "serve", "--data-dir", str(data_dir), "--port", str(port)]
+    serve = ["serve", "--data-dir", str(data_dir), "--port", str(port)]
     named = {f"TRUELIFT_{name.upper()}": str(value) for name, value in settings.items()}
-    with log.open("ab") as lines:
-        process = subprocess.Popen(serve, env={**os.environ, **named}, stdout=lines, stderr=lines)
-    service = Service(process, port)
+    environment = {**os.environ, **named}
+    log.touch()
+    if enter:
+        truelift = str(Path(sys.executable).with_name("truelift"))
+        with log.open("ab") as lines:
+            command = [*enter, truelift, *serve]
+            process = subprocess.Popen(command, env=environment, stdout=lines, stderr=lines)
+        service = Service(process, port)
+    else:
+        service = Service(start_command(*serve, log=log, environment=environment), port)
     try:
-        wait_until(lambda: process.poll() is not None or service.status("/readyz") == 200, within=180)
-        assert process.poll() is None, log.read_text()
+        wait_until(lambda: service.process.poll() is not None or service.status("/readyz") == 200, within=180)
+        assert service.process.poll() is None, log.read_text()
         yield service
     finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(60)
+        service.process.send_signal(signal.SIGTERM)
+        service.process.wait(60)

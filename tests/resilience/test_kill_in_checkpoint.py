@@ -10,7 +10,6 @@ from pipeline.settings import Settings
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
 
-KILLS = 5
 # Commits and checkpoints in turn, and prints the last sequence number after each commit.
 WRITER = """
 import sys
@@ -33,8 +32,9 @@ while True:
 
 
 @pytest.mark.slow
-def test_what_was_committed_survives_a_kill_in_a_checkpoint(tmp_path: Path) -> None:
-    for number in range(KILLS):
+@pytest.mark.parametrize("kills", [2, pytest.param(8, marks=pytest.mark.long(seconds=30))])
+def test_what_was_committed_survives_a_kill_in_a_checkpoint(tmp_path: Path, kills: int) -> None:
+    for number in range(kills):
         committed = committed_until_killed(tmp_path, commits=3 + 2 * number)
         warehouse = Warehouse.open(Settings(data_dir=tmp_path))
         # One more commit may have ended before the kill came.

@@ -117,22 +117,12 @@ def assert_all_of_the_sources(whole: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_import_is_whole_after_some_kills(tmp_path: Path, workers: Workers) -> None:
-    assert_all_of_the_file(survive(tmp_path, workers, 2))
+@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=pytest.mark.long(seconds=60))])
+def test_import_is_whole_after_kills(tmp_path: Path, workers: Workers, kills: int) -> None:
+    assert_all_of_the_file(survive(tmp_path, workers, kills))
 
 
 @pytest.mark.slow
-@pytest.mark.long
-def test_import_is_whole_after_many_kills(tmp_path: Path, workers: Workers) -> None:
-    assert_all_of_the_file(survive(tmp_path, workers, 12))
-
-
-@pytest.mark.slow
-def test_import_of_sources_is_whole_after_some_kills(tmp_path: Path, workers: Workers) -> None:
-    assert_all_of_the_sources(survive(tmp_path, workers, 2, "source import"))
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_import_of_sources_is_whole_after_many_kills(tmp_path: Path, workers: Workers) -> None:
-    assert_all_of_the_sources(survive(tmp_path, workers, 12, "source import"))
+@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=pytest.mark.long(seconds=90))])
+def test_import_of_sources_is_whole_after_kills(tmp_path: Path, workers: Workers, kills: int) -> None:
+    assert_all_of_the_sources(survive(tmp_path, workers, kills, "source import"))

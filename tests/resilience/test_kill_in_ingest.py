@@ -57,11 +57,6 @@ def assert_whole(store: Path, acknowledged: Path) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_is_lost_or_doubled_by_some_kills(tmp_path: Path, workers: Workers) -> None:
-    survive(tmp_path, workers, 8, seed=1)
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_nothing_is_lost_or_doubled_by_sixty_kills(tmp_path: Path, workers: Workers) -> None:
-    survive(tmp_path, workers, 60, seed=60)
+@pytest.mark.parametrize("kills", [8, pytest.param(60, marks=pytest.mark.long(seconds=80))])
+def test_nothing_is_lost_or_doubled_by_kills(tmp_path: Path, workers: Workers, kills: int) -> None:
+    survive(tmp_path, workers, kills, seed=kills)

@@ -91,17 +91,9 @@ def survive(tmp_path: Path, workers: Workers, servers: subprocess.Popen[str]) ->
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=pytest.mark.long(seconds=60))])
 @pytest.mark.parametrize("job", JOBS)
-def test_every_part_is_old_or_new_after_each_of_some_kills(
-    survive: Callable[[str, int], None], job: str
+def test_every_part_is_old_or_new_after_each_kill(
+    survive: Callable[[str, int], None], job: str, kills: int
 ) -> None:
-    survive(job, 3)
-
-
-@pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.parametrize("job", JOBS)
-def test_every_part_is_old_or_new_after_each_of_many_kills(
-    survive: Callable[[str, int], None], job: str
-) -> None:
-    survive(job, 12)
+    survive(job, kills)

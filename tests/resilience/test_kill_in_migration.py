@@ -18,18 +18,15 @@ def survive(workers: Workers, prepared: Path, scratch: Path, kills: int) -> None
 
 
 @pytest.mark.slow
-def test_old_store_is_whole_after_some_kills_of_its_migration(tmp_path: Path, workers: Workers) -> None:
-    survive(workers, old_store.unpack(tmp_path), tmp_path / "scratch", 3)
+@pytest.mark.parametrize("kills", [3, pytest.param(18, marks=pytest.mark.long(seconds=60))])
+def test_old_store_is_whole_after_kills_of_its_migration(
+    tmp_path: Path, workers: Workers, kills: int
+) -> None:
+    survive(workers, old_store.unpack(tmp_path), tmp_path / "scratch", kills)
 
 
 @pytest.mark.slow
-@pytest.mark.long
-def test_old_store_is_whole_after_many_kills_of_its_migration(tmp_path: Path, workers: Workers) -> None:
-    survive(workers, old_store.unpack(tmp_path), tmp_path / "scratch", 18)
-
-
-@pytest.mark.slow
-@pytest.mark.long
+@pytest.mark.long(seconds=40)
 def test_new_store_is_made_after_many_kills_of_its_making(tmp_path: Path, workers: Workers) -> None:
     prepared = tmp_path / "prepared"
     prepared.mkdir()

@@ -12,7 +12,6 @@ from tests.pipeline.snapshots_at_hand import assert_whole, files_in, manifest_of
 from tests.pipeline.working_store import a_working_store, an_exposure
 from tests.waiting import wait_until
 
-KILLS = 5
 # New events, counted and copied, over and over.
 WRITER = """
 import sys
@@ -32,7 +31,8 @@ with a_working_store(Path(sys.argv[1])) as store:
 
 
 @pytest.mark.slow
-def test_a_kill_at_any_moment_leaves_a_whole_snapshot(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [2, pytest.param(8, marks=pytest.mark.long(seconds=50))])
+def test_a_kill_at_any_moment_leaves_a_whole_snapshot(tmp_path: Path, kills: int) -> None:
     with a_working_store(tmp_path) as store:
         project = store.add_project()
         experiment = store.add_experiment(project)
@@ -41,7 +41,7 @@ def test_a_kill_at_any_moment_leaves_a_whole_snapshot(tmp_path: Path) -> None:
         store.snapshots.write(project.id)
         folder = store.snapshots.folder / project.id
     moments = random.Random(9)  # noqa: S311 (moments, not secrets)
-    for _ in range(KILLS):
+    for _ in range(kills):
         before = manifest_of(folder)["last_seq"]
         write_and_be_killed(tmp_path, project.id, folder, moments.randint(0, 12))
         manifest = assert_whole(folder)

@@ -13,7 +13,6 @@ from pipeline.store.catalog.catalog import Catalog
 from tests.resilience.killing import kill, start_server, the_servers
 from tests.waiting import wait_until
 
-KILLS = 8
 SENDERS = 6
 
 
@@ -53,14 +52,15 @@ def count_answered(created: dict[str, str | None]) -> int:
 
 
 @pytest.mark.slow
-def test_creations_sent_again_after_kills_are_each_made_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [3, pytest.param(8, marks=pytest.mark.long(seconds=40))])
+def test_creations_sent_again_after_kills_are_each_made_once(tmp_path: Path, kills: int) -> None:
     catalog = Catalog.open(Settings(data_dir=tmp_path))
     account, _, token = catalog.accounts.create("Acme", "owner@acme.example", "scale")
     catalog.accounts.update(account.id, max_projects=10**6, rate_limit=10**6)
     moments = random.Random(8)  # noqa: S311 (moments, not secrets)
     created: dict[str, str | None] = {}
     with the_servers() as servers:
-        for life in range(KILLS):
+        for life in range(kills):
             process_id, port = start_server(servers, tmp_path)
             senders = [
                 threading.Thread(target=send_until_killed, args=(port, token, f"{life}-{number}", created))
@@ -79,7 +79,7 @@ def test_creations_sent_again_after_kills_are_each_made_once(tmp_path: Path) -> 
         answers = {name: create_project(connection, token, name) for name in created}
         connection.close()
         kill(process_id)
-    assert len(created) > KILLS
+    assert len(created) > kills
     assert unknown
     assert {status for status, _ in answers.values()} == {201}
     for name, project_id in created.items():

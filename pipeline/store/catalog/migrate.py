@@ -2,17 +2,25 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, inspect, text
 
 from pipeline.store.catalog.backends import lock_until_commit
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import CatalogError
+from pipeline.store.catalog.schema import metadata
 
 if TYPE_CHECKING:
     from alembic.config import Config
 
 # The newest revision in migrations/versions; kept here so that opening need not import Alembic.
 HEAD: Final = "0010"
+# Alembic's own table, as its revisions make it.
+_VERSION: Final = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
 
 
 class CatalogVersionError(CatalogError):
@@ -26,7 +34,10 @@ def migrate(database: Database) -> None:
             return
     with database.write() as connection:
         lock_until_commit(connection, "migration")
-        if _revision(connection) != HEAD:
+        revision = _revision(connection)
+        if revision is None and not inspect(connection).get_table_names():
+            _create(connection)
+        elif revision != HEAD:
             _upgrade(connection)
 
 
@@ -50,6 +61,13 @@ def _revision(connection: Connection) -> str | None:
             f"the catalog is at revision {revision} and this version knows up to {HEAD}; update the program"
         )
     return revision
+
+
+def _create(connection: Connection) -> None:
+    """Create the tables of HEAD at once, which all revisions in turn take ten times as long for."""
+    metadata.create_all(connection, checkfirst=False)
+    _VERSION.create(connection)
+    connection.execute(_VERSION.insert().values(version_num=HEAD))
 
 
 def _upgrade(connection: Connection) -> None:

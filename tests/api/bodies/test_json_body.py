@@ -2,7 +2,6 @@
 
 import json
 import math
-import time
 from contextlib import suppress
 
 import pytest
@@ -99,25 +98,6 @@ def test_large_numbers_are_read_exactly() -> None:
     assert read_json(b"9" * 400) == 10**400 - 1
     assert read_json(b"1e308") == 1e308
     assert math.copysign(1, read_json(b"-0.0")) == -1
-
-
-@pytest.mark.parametrize("distinct", [0.0, 1.0])
-def test_time_grows_in_proportion_to_the_names_of_which_one_is_repeated(distinct: float) -> None:
-    few, many = (
-        min(seconds_to_refuse(count, distinct=max(1, round(distinct * count))) for _ in range(3))
-        for count in (2_000, 60_000)
-    )
-    # Comparing each with each would take 900 times as long.
-    assert many < 100 * few
-
-
-def seconds_to_refuse(names: int, *, distinct: int) -> float:
-    members = ",".join(f'"{number % distinct}":0' for number in range(names + 1))
-    body = f"{{{members}}}".encode()
-    begun = time.process_time()
-    with pytest.raises(MalformedJsonError, match="more than once"):
-        read_json(body)
-    return time.process_time() - begun
 
 
 @pytest.mark.parametrize(

@@ -1,28 +1,31 @@
 """Another process that owns a store, as a running service does."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
-OWNER = """
-import sys
-from pathlib import Path
 from pipeline.settings import Settings
 from pipeline.store.ownership.store_lock import locked_store
-with locked_store(Settings(data_dir=Path(sys.argv[1]), catalog_url=None)):
-    print("ready", flush=True)
-    sys.stdin.read()
-"""
+from tests.forked import CONTEXT
+from tests.waiting import PATIENCE_SECONDS
+
+
+def own(data_dir: Path, is_owned: Event, is_over: Event) -> None:
+    """Own a store until it is over."""
+    with locked_store(Settings(data_dir=data_dir, catalog_url=None)):
+        is_owned.set()
+        is_over.wait()
 
 
 @contextmanager
 def owned_by_another_process(data_dir: Path) -> Iterator[None]:
-    command = [sys.executable, "-c", OWNER, str(data_dir)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as owner:
-        assert owner.stdin is not None
-        assert owner.stdout is not None
-        assert owner.stdout.readline() == "ready\n"
+    is_owned, is_over = CONTEXT.Event(), CONTEXT.Event()
+    owner = CONTEXT.Process(target=own, args=(data_dir, is_owned, is_over))
+    owner.start()
+    try:
+        assert is_owned.wait(PATIENCE_SECONDS)
         yield
-        owner.stdin.close()
+    finally:
+        is_over.set()
+        owner.join()

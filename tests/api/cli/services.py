@@ -1,22 +1,25 @@
 """Services of a data folder, started as a command in a process of their own."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-SERVE = "import sys; from api.cli.app import main; sys.argv[0] = 'truelift'; main()"
+from tests.forked import ForkedCommand, start_command
+from tests.waiting import wait_until
 
 
 @contextmanager
-def served_by_another_process(data_dir: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+def served_by_another_process(data_dir: Path, *options: str) -> Iterator[ForkedCommand]:
     """Serve the store until the end, on any free port; the process may be ended earlier."""
-    command = [sys.executable, "-c", SERVE, "serve", "--data-dir", str(data_dir), "--port", "0", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as service:
+    with TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        log.touch()
+        service = start_command("serve", "--data-dir", str(data_dir), "--port", "0", *options, log=log)
         try:
-            assert service.stdout is not None
-            assert service.stdout.readline().startswith("Serving on")
+            wait_until(lambda: service.poll() is not None or "Serving on" in log.read_text())
+            assert service.poll() is None, log.read_text()
             yield service
         finally:
             service.kill()
+            service.wait()

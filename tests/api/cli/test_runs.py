@@ -1,9 +1,6 @@
 """Commands `rollup` and `runs`: exit statuses, and the same with the service as without it."""
 
-import os
 import signal
-import subprocess
-import sys
 from contextlib import closing, nullcontext
 from pathlib import Path
 from threading import Event
@@ -21,8 +18,9 @@ from pipeline.settings import Settings
 from pipeline.store.catalog.runs.run_record import Run as RunRecord
 from pipeline.store.catalog.runs.run_record import RunResult
 from tests.api.cli.conftest import Run
-from tests.api.cli.services import SERVE, served_by_another_process
+from tests.api.cli.services import served_by_another_process
 from tests.api.serving import served
+from tests.forked import start_command
 
 
 @pytest.fixture
@@ -127,11 +125,9 @@ def test_a_command_that_is_interrupted_leaves_the_run_to_the_service(tmp_path: P
         app = create_app(settings, nullcontext(services))
         with served(app) as client:
             services.lock.note_address(str(client.base_url))
-            command = [sys.executable, "-c", SERVE, "rollup", "--data-dir", str(tmp_path)]
-            with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as rollup:
-                assert begun.wait(60)
-                os.kill(rollup.pid, signal.SIGINT)
-                said = rollup.communicate(timeout=60)[1]
-            assert rollup.returncode == STOPPED_WAITING
-            assert "The service goes on with run_" in said
+            rollup = start_command("rollup", "--data-dir", str(tmp_path), log=tmp_path / "log")
+            assert begun.wait(60)
+            rollup.send_signal(signal.SIGINT)
+            assert rollup.wait() == STOPPED_WAITING
+            assert "The service goes on with run_" in (tmp_path / "log").read_text()
             opened.set()

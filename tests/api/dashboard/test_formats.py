@@ -28,8 +28,24 @@ def test_intervals_may_be_open() -> None:
     assert formats.interval(None) == formats.ABSENT
 
 
-def test_money_counts_and_dates_are_readable() -> None:
-    assert formats.money(4119853, "EUR") == "41,198.53 EUR"
+@pytest.mark.parametrize(
+    ("minor_units", "currency", "shown"),
+    [
+        # Minor units by ISO 4217: a hundredth, none, a thousandth.
+        (4119853, "EUR", "41,198.53 EUR"),
+        (4119853, "JPY", "4,119,853 JPY"),
+        (4119853, "KWD", "4,119.853 KWD"),
+        (-5, "USD", "-0.05 USD"),
+        (None, "USD", "\N{EN DASH}"),
+    ],
+)
+def test_amounts_have_the_minor_units_of_their_currency(
+    minor_units: float | None, currency: str, shown: str
+) -> None:
+    assert formats.money(minor_units, currency) == shown
+
+
+def test_counts_and_dates_are_readable() -> None:
     assert formats.count(12345) == "12,345"
     assert formats.percent(4.678) == "4.68%"
     assert formats.day("2026-10-26T23:00:00Z") == "26 Oct 2026"

@@ -5,7 +5,6 @@ from typing import Any
 import httpx2
 import pytest
 import schemathesis
-from hypothesis import settings
 from schemathesis import Case
 from schemathesis.core.parameters import ParameterLocation
 
@@ -14,12 +13,15 @@ from api.services import Services
 from pipeline.settings import Settings
 from pipeline.store.catalog.ids import new_id
 from tests.api.customers import Customer
+from tests.examples import examples, is_many, seed_or
 
 pytestmark = pytest.mark.slow
 schemathesis.serializer.alias("application/vnd.apache.parquet", "application/octet-stream")
 CONFIG = schemathesis.Config.from_dict(
     {
-        "seed": 7,
+        "seed": seed_or(7),
+        # Beside few examples, the boundary values of each schema would take minutes.
+        "phases": {"coverage": {"enabled": is_many()}},
         # A key is given below; that one without it is refused is a check of its own.
         "generation": {"with-security-parameters": False},
         "checks": {
@@ -34,23 +36,10 @@ DESCRIPTION = schemathesis.openapi.from_dict(create_app(Settings()).openapi(), c
 
 
 @DESCRIPTION.parametrize()
-@settings(max_examples=4)
+@examples(1, 20, seconds=15)
 def test_generated_request_is_answered_as_described(
     case: Case[Any], client: httpx2.Client, services: Services
 ) -> None:
-    require_a_described_answer(case, client, services)
-
-
-@pytest.mark.long
-@DESCRIPTION.parametrize()
-@settings(max_examples=30)
-def test_many_generated_requests_are_answered_as_described(
-    case: Case[Any], client: httpx2.Client, services: Services
-) -> None:
-    require_a_described_answer(case, client, services)
-
-
-def require_a_described_answer(case: Case[Any], client: httpx2.Client, services: Services) -> None:
     customer = a_tireless_customer(client, services)
     if is_sound(case, ParameterLocation.PATH):
         # Ids of things that exist: else every request would end at 404.

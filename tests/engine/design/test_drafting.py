@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.design.drafting import (
@@ -20,6 +20,7 @@ from engine.design.experiment import Experiment
 from engine.design.targeting.rules import EVERYONE
 from engine.errors import InvalidDesignError, TransitionError
 from tests.builders import NOW, STARTED, a_project, an_experiment
+from tests.examples import examples
 
 GOAL = {"name": "Signup", "goal_type": "custom_event", "config": {"event_name": "signup"}}
 
@@ -181,7 +182,7 @@ def is_decided(attempt: Callable[[], Experiment]) -> bool:
         return bool(error.problems) and all(problem.message for problem in error.problems)
 
 
-@settings(max_examples=200)
+@examples(60, 1000)
 @given(st.dictionaries(st.sampled_from(WRITABLE_FIELDS) | st.text(max_size=5), json_values, max_size=8))
 def test_no_input_at_all_ends_in_another_error(fields: dict[str, Any]) -> None:
     assert is_decided(lambda: draft(fields))

@@ -5,7 +5,7 @@ from functools import partial
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.design import lifecycle
@@ -15,6 +15,7 @@ from engine.design.pauses import Pause
 from engine.design.running_time import running_days, running_time
 from engine.errors import InvalidDesignError, TransitionError
 from tests.builders import NOW, STARTED, an_experiment
+from tests.examples import examples
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 STEPS = {"pause": lifecycle.pause, "resume": lifecycle.resume, "complete": lifecycle.complete}
@@ -40,7 +41,7 @@ def lived(history: list[tuple[str, timedelta]]) -> tuple[Experiment, datetime, t
     return experiment, latest, ran
 
 
-@settings(max_examples=300, deadline=None)
+@examples(60, 1000)
 @given(histories)
 def test_running_time_adds_up_the_time_between_pauses(history: list[tuple[str, timedelta]]) -> None:
     forward = [(step, abs(gap)) for step, gap in history]
@@ -49,7 +50,7 @@ def test_running_time_adds_up_the_time_between_pauses(history: list[tuple[str, t
     assert msgspec.json.decode(msgspec.json.encode(experiment), type=Experiment) == experiment
 
 
-@settings(max_examples=300, deadline=None)
+@examples(60, 1000)
 @given(histories, st.lists(gaps, min_size=2, max_size=2))
 def test_running_time_is_never_negative_and_never_falls(
     history: list[tuple[str, timedelta]], until: list[timedelta]
@@ -62,7 +63,7 @@ def test_running_time_is_never_negative_and_never_falls(
         assert first == second
 
 
-@settings(max_examples=300, deadline=None)
+@examples(60, 1000)
 @given(histories)
 def test_a_clock_set_back_never_makes_a_negative_pause(history: list[tuple[str, timedelta]]) -> None:
     experiment, _, _ = lived(history)

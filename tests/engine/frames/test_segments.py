@@ -52,6 +52,7 @@ def test_counts_are_those_of_polars() -> None:
 def test_a_segment_by_itself_is_the_frame_of_its_visitors() -> None:
     frame = drawn()
     report = analyze_frame_segments(frame, segments=["device"], control="old", goals={"spent": "revenue"})
+    assert len(report.goals[0].segments) == frame["device"].n_unique()
     for one in report.goals[0].segments:
         alone = (
             analyze_frame(frame.filter(device=one.value), control="old", goals={"spent": "revenue"})
@@ -145,6 +146,7 @@ def test_counts_and_values_are_compared_as_amounts_are() -> None:
     goals: dict[str, Any] = {"spent": "revenue", "items": "count"}
     report = analyze_frame_segments(frame, segments=["device"], control="old", goals=goals)
     cents, items = report.goals
+    assert len(cents.segments) == frame["device"].n_unique()
     for found, of_items in zip(cents.segments, items.segments, strict=True):
         (spent,), (counted,) = found.variants, of_items.variants
         for name in ("improvement", "rest_improvement", "shrunk_improvement", "adjusted_p_value"):

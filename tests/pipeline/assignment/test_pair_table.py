@@ -29,6 +29,7 @@ def test_a_pair_is_found_wherever_it_is_kept(taken: list[str | tuple[int, int, i
         for key in range(7):
             wanted = sorted((place, value) for (one, value), place in expected.items() if one == key)
             assert table.of(key) == wanted
+    assert {key for key in range(7) if table.of(key)} == {key for key, _ in expected}
 
 
 def test_known_pairs_are_not_sorted_again() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from engine.design.project import Project
@@ -20,6 +20,7 @@ from pipeline.store.warehouse import events
 from pipeline.store.warehouse.events import EventRow
 from pipeline.store.warehouse.visitor_history import AssignmentRule
 from tests.builders import STARTED
+from tests.examples import examples
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_event
 
 STARTED_US = int(STARTED.timestamp() * 1_000_000)
@@ -146,7 +147,7 @@ def naive_exposed(rows: Sequence[EventRow], rule: AssignmentRule, visitor_key: i
     return any(counts(row, rule, visitor_key) and row.type == "exposure" for row in rows)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(20, 300, allowed=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_what_is_kept_equals_what_is_stored(
     store: WorkingStore, monkeypatch: pytest.MonkeyPatch, steps: list[tuple[str, Any]]

@@ -24,7 +24,9 @@ def count_in_parts(counted: CountedProject, folder: Path) -> None:
         roll_up(engine, counted.project, counted.experiments, EXTENT, draft)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 5))])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long(seconds=10)) for seed in range(1, 5))]
+)
 def test_parts_give_the_results_of_one_machine(store: WorkingStore, tmp_path: Path, seed: int) -> None:
     counted = CountedProject.draw(store, 800, seed=seed)
     wanted = counted.digests()

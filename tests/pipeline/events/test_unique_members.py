@@ -2,7 +2,7 @@
 
 import json
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
@@ -14,6 +14,7 @@ from pipeline.events.schema import ConvertEvent, TrackEvent
 from pipeline.events.unique_members import (
     RepeatedMemberError,
     is_plain,
+    object_of,
     repeat_no_member,
     repeats_no_member,
     require_unique_in_event,
@@ -128,3 +129,26 @@ def test_escapes_hide_no_repeated_member() -> None:
     assert not is_plain(b'{"a":1,"a":2,"b":"\\u0022:"}')
     assert not is_plain(b'{"a":1,"a":2,"b":"\\"\\u003A"}')
     assert not is_plain(b'{"a" :1,"a":2}')
+
+
+class CountedName(str):
+    """A name that counts its comparisons."""
+
+    __slots__ = ()
+    comparisons: ClassVar[int] = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        type(self).comparisons += 1
+        return str.__eq__(self, other) is True
+
+
+@pytest.mark.parametrize("distinct", [1, 3_000])
+def test_a_repeated_name_is_found_without_comparing_each_with_each(
+    distinct: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CountedName, "comparisons", 0)
+    members = [(CountedName(number % distinct), 0) for number in range(3_001)]
+    with pytest.raises(RepeatedMemberError, match="'0' more than once"):
+        object_of(members)
+    assert 0 < CountedName.comparisons <= 4 * len(members)

@@ -7,11 +7,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.analysis.results.report import DayResult, Report
 from engine.frames.analyze import analyze_frame
+from tests.examples import examples
 from tests.pipeline.imports.visitor_files import (
     GOALS,
     Row,
@@ -31,6 +32,7 @@ ROWS = st.builds(
     bought=st.integers(0, 1),
     spend=st.sampled_from([0.0, 5.0, 19.99, -5.0]),
 )
+
 FIRST = [Row("a", "A", 2, 0, 0.0), Row("b", "B", 2, 1, 3.5)]
 # Each file is a list of parts, which are lists of rows: files that share a part overlap.
 PARTS = st.lists(st.lists(ROWS, max_size=6), min_size=1, max_size=4)
@@ -74,7 +76,7 @@ def days_of(report: Report) -> dict[tuple[str, date, str], DayResult]:
     }
 
 
-@settings(max_examples=15, deadline=None)
+@examples(8, 60)
 @given(
     files=files_of_rows(),
     columns=st.sampled_from([{}, {"timestamp": None}]),
@@ -99,7 +101,7 @@ def test_the_service_counts_the_union_of_all_files(
             assert days_of(served) == days_of(expected)
 
 
-@settings(max_examples=5, deadline=None)
+@examples(3, 30)
 @given(files=files_of_rows())
 def test_several_files_in_one_command_are_read_as_one(files: Files) -> None:
     rows = [row for one in files for row in one]

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -15,6 +15,7 @@ from pipeline.imports import event_rows, plain_events
 from pipeline.imports.event_rows import read_event_rows
 from pipeline.sources.tables import LINE, Chunk
 from tests.builders import NOW
+from tests.examples import examples
 
 CONTEXT = RequestContext(
     received_us=epoch_microseconds(NOW),
@@ -22,6 +23,7 @@ CONTEXT = RequestContext(
     sender="import",
     max_age_us=None,
 )
+
 IDS = ["v1", "v 1", "a" * 200, "a" * 201, "", " ", "null", " NaN ", "jürgen", "x\ty", "row", None]
 TEXTS = {
     "type": [
@@ -80,7 +82,7 @@ def read_both(rows: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> tuple[Any,
         return columnar, read_event_rows(chunk, CONTEXT)
 
 
-@settings(max_examples=150)
+@examples(50, 800)
 @given(
     rows=st.lists(st.fixed_dictionaries(CELLS), min_size=1, max_size=12),
     columns=st.sets(st.sampled_from(sorted(TEXTS)), min_size=8),

@@ -167,6 +167,7 @@ def test_segments_of_a_funnel_are_those_of_a_data_frame(store: WorkingStore, don
     store.write(project, *events(done, experiment))
     found = store.results.segments(experiment, project, now=NOW, dimension="country")
     wanted = analyze_frame_segments(done, **FRAME, segments=["country"], visitor="who", timestamp="at")
+    assert len(wanted.goals[0].segments) == done["country"].n_unique()
     for one, other in zip(found.goals[0].segments, wanted.goals[0].segments, strict=True):
         for name in ("conversions", "improvement", "rest_improvement", "chance_to_beat"):
             expected = getattr(other.variants[0], name)

@@ -230,6 +230,7 @@ def test_events_after_the_window_of_a_goal_are_not_in_a_data_frame_either(store:
     wanted = analyze_frame(frame, control="Control", goals={name: kinds[name] for name in windows})
     alike(store.results.report(experiment, project, now=NOW, is_finished=True), wanted)
     found = store.results.segments(experiment, project, now=NOW, dimension="country")
+    assert len(found.goals) == len(spans)
     for ours, theirs in zip(found.goals, wanted.goals, strict=True):
         (german,) = ours.segments
         assert german.variants[0].improvement == pytest.approx(theirs.variants[1].improvement, rel=1e-9)

@@ -26,7 +26,8 @@ with a_working_store(Path(sys.argv[1])) as store:
 
 
 @pytest.mark.slow
-def test_rollup_killed_at_any_moment_leaves_whole_results(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [2, pytest.param(6, marks=pytest.mark.long(seconds=40))])
+def test_rollup_killed_at_any_moment_leaves_whole_results(tmp_path: Path, kills: int) -> None:
     with a_working_store(tmp_path) as store:
         project = store.add_project()
         experiment = store.add_experiment(project)
@@ -34,7 +35,7 @@ def test_rollup_killed_at_any_moment_leaves_whole_results(tmp_path: Path) -> Non
         store.write(project, *visitors, *(a_purchase(f"v{number}", minute=1) for number in range(100)))
         store.rollup.refresh(project.id)
     moments = random.Random(4)  # noqa: S311 (moments, not secrets)
-    for _ in range(4):
+    for _ in range(kills):
         _work_and_be_killed(tmp_path, project.id, moments.randint(0, 9))
         with a_working_store(tmp_path) as store:
             evidence = store.observe(experiment, project)

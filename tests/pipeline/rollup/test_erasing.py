@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.design.analysis_settings import Statistics
@@ -18,6 +18,7 @@ from pipeline.rollup.erasing import PersonErased
 from pipeline.store.warehouse import aggregates, identities, visitors
 from pipeline.store.warehouse.events import table_name
 from tests.builders import STARTED, a_goal
+from tests.examples import examples
 from tests.pipeline.rollup.drawn_events import EVENTS, RULES
 from tests.pipeline.rollup.test_run_property import compare_all, goals, row_of
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
@@ -42,21 +43,9 @@ def stored_numbers(store: WorkingStore, project: Project) -> list[int]:
 ERASED = st.lists(st.tuples(st.sampled_from(["v1", "v2", "v3", "u1"]), st.booleans()), min_size=1, max_size=2)
 
 
-@settings(max_examples=3)
+@examples(2, 40, seconds=100)
 @given(EVENTS, RULES, ERASED)
 def test_results_are_those_of_the_other_events(
-    few_linked: WorkingStore,
-    drawn: list[dict[str, Any]],
-    rules: dict[str, Any],
-    erased: list[tuple[str, bool]],
-) -> None:
-    check(few_linked, drawn, rules, erased)
-
-
-@pytest.mark.long
-@settings(max_examples=80)
-@given(EVENTS, RULES, ERASED)
-def test_that_holds_for_many_streams(
     few_linked: WorkingStore,
     drawn: list[dict[str, Any]],
     rules: dict[str, Any],

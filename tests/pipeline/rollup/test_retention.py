@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.design.analysis_settings import Statistics
@@ -17,6 +17,7 @@ from pipeline.results.exports import Exports
 from pipeline.results.filters import SegmentFilters
 from pipeline.store.warehouse import identities
 from tests.builders import NOW, STARTED
+from tests.examples import examples
 from tests.pipeline.rollup.drawn_events import EVENTS, RULES
 from tests.pipeline.rollup.test_erasing import stored_numbers
 from tests.pipeline.rollup.test_run_property import compare_all, goals, row_of
@@ -35,18 +36,9 @@ def few_linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStor
         yield opened
 
 
-@settings(max_examples=3)
+@examples(2, 40, seconds=100)
 @given(EVENTS, RULES, st.integers(1, 9))
 def test_open_experiments_are_what_they_would_be_with_all_events(
-    few_linked: WorkingStore, drawn: list[dict[str, Any]], rules: dict[str, Any], days: int
-) -> None:
-    check(few_linked, drawn, rules, days)
-
-
-@pytest.mark.long
-@settings(max_examples=80)
-@given(EVENTS, RULES, st.integers(1, 9))
-def test_that_holds_for_many_streams(
     few_linked: WorkingStore, drawn: list[dict[str, Any]], rules: dict[str, Any], days: int
 ) -> None:
     check(few_linked, drawn, rules, days)

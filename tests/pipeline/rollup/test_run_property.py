@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.analysis.evidence.evidence import Evidence
@@ -20,8 +20,9 @@ from engine.stats.moments import Moments, PairedMoments
 from pipeline.store.warehouse import identities
 from pipeline.store.warehouse.events import EventRow
 from tests.builders import STARTED
+from tests.examples import examples
 from tests.pipeline.rollup.drawn_events import EVENTS, RULES, STEPS
-from tests.pipeline.rollup.naive_counting import Person, local_date, tally
+from tests.pipeline.rollup.naive_counting import Person, Tally, local_date, tally
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_event, an_exposure
 
 NOW = STARTED + timedelta(days=12)
@@ -179,25 +180,27 @@ def compare_all(
 ) -> None:
     now = NOW
     for experiment in experiments:
+        everyone = tally(rows, experiment, project)
         for filters, admits in QUESTIONS:
+            wanted = tally(rows, experiment, project, admits) if filters else everyone
             observed = store.observe(experiment, project, filters, now=now)
-            compare(observed, rows, experiment, project, admits)
-            compare_values(observed, rows, experiment, project, admits)
+            compare(observed, wanted, experiment, project)
+            compare_values(observed, wanted.people, everyone.people, experiment)
             if filters:
                 assert observed.follow_up is None
             else:
-                compare_followed(observed, rows, experiment, project, today=local_date(now, project))
+                compare_followed(observed, wanted, experiment, project, today=local_date(now, project))
 
 
 def compare_followed(
-    observed: Evidence, rows: list[EventRow], experiment: Experiment, project: Project, *, today: date
+    observed: Evidence, wanted: Tally, experiment: Experiment, project: Project, *, today: date
 ) -> None:
     """Follow everyone alone, day by day, up to the day before today."""
     assert observed.follow_up is not None
     variants = [variant.id for variant in experiment.variants]
     (goal,) = (goal.id for goal in experiment.goals if goal.is_primary)
     at_risk, hits = np.zeros((40, len(variants))), np.zeros((40, len(variants)))
-    for person in tally(rows, experiment, project).people:
+    for person in wanted.people:
         (variant,) = person.variants
         arm = variants.index(variant)
         first = local_date(datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC), project)
@@ -212,14 +215,7 @@ def compare_followed(
     assert hits[days:].sum() == 0
 
 
-def compare(
-    observed: Evidence,
-    rows: list[EventRow],
-    experiment: Experiment,
-    project: Project,
-    admits: Callable[[EventRow], bool],
-) -> None:
-    wanted = tally(rows, experiment, project, admits)
+def compare(observed: Evidence, wanted: Tally, experiment: Experiment, project: Project) -> None:
     left_out = (observed.several_variants, observed.identity_conflicts, observed.bots)
     assert left_out == (wanted.several, wanted.conflicts, wanted.bots)
     days = observed.daily.days
@@ -294,13 +290,8 @@ def agree_by_day(observed: Evidence, goal: Goal, cell: tuple[int, int], wanted: 
 
 
 def compare_values(
-    observed: Evidence,
-    rows: list[EventRow],
-    experiment: Experiment,
-    project: Project,
-    admits: Callable[[EventRow], bool],
+    observed: Evidence, people: list[Person], everyone: list[Person], experiment: Experiment
 ) -> None:
-    people = tally(rows, experiment, project, admits).people
     if not any(map(is_measured, experiment.goals)) and not (experiment.statistics.cuped and people):
         assert observed.values is None
         return
@@ -314,7 +305,7 @@ def compare_values(
             assert not observed.values.before.n[g].any()
             continue
         is_revenue = goal.goal_type == "revenue"
-        cap = cap_over(tally(rows, experiment, project).people, goal) if is_revenue else np.inf
+        cap = cap_over(everyone, goal) if is_revenue else np.inf
         for v, variant in enumerate(experiment.variants):
             them = [one for one in people if one.variants == {variant.id}]
             done = [value_of(one, goal) for one in them]
@@ -378,21 +369,9 @@ def agree(observed: PairedMoments, cell: tuple[int, int], x: Any, y: Any) -> Non
         np.testing.assert_allclose(getattr(observed[cell], name), getattr(wanted, name), rtol=1e-9, atol=1e-3)
 
 
-@settings(max_examples=8)
-@given(EVENTS, st.lists(STEPS, min_size=2, max_size=3), RULES)
-def test_carried_on_anew_and_naively_counted_are_the_same(
-    store: WorkingStore,
-    drawn: list[dict[str, Any]],
-    steps: list[tuple[int, int | None]],
-    rules: dict[str, Any],
-) -> None:
-    check(store, drawn, steps, rules)
-
-
-@pytest.mark.long
-@settings(max_examples=60)
+@examples(3, 40, seconds=100)
 @given(EVENTS, st.lists(STEPS, min_size=2, max_size=5), RULES)
-def test_that_holds_for_many_streams(
+def test_carried_on_anew_and_naively_counted_are_the_same(
     store: WorkingStore,
     drawn: list[dict[str, Any]],
     steps: list[tuple[int, int | None]],

@@ -11,6 +11,7 @@ from truelift.client.back_off import FIRST_SECONDS, LONGEST_SECONDS, BackOff, re
 def test_delays_double_up_to_the_longest() -> None:
     back_off = BackOff()
     delays = [back_off.after_failure() for _ in range(40)]
+    assert delays[-1] <= LONGEST_SECONDS < FIRST_SECONDS * 2.0 ** len(delays)
     for failures, delay in enumerate(delays):
         longest = min(FIRST_SECONDS * 2.0**failures, LONGEST_SECONDS)
         assert longest / 2 <= delay <= longest

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.design.experiment import UrlRule
@@ -121,7 +121,6 @@ def expect_parity(
         assert script.call("covers", given_config, url) == expected, (rules, url)
 
 
-@settings(deadline=None)
 @given(pattern=URLS, urls=st.lists(URLS, min_size=1, max_size=12))
 def test_a_url_matches_on_both_sides_or_on_neither(script: JavaScript, pattern: str, urls: list[str]) -> None:
     patterns: list[Pattern] = [(match_type, pattern) for match_type in PLAIN_TYPES]
@@ -130,7 +129,6 @@ def test_a_url_matches_on_both_sides_or_on_neither(script: JavaScript, pattern: 
     expect_parity(script, rules, [*urls, pattern, f"{pattern}&a=1"])
 
 
-@settings(deadline=None)
 @given(pattern=PATTERNS, urls=st.lists(URLS, min_size=1, max_size=12))
 def test_a_regular_expression_matches_on_both_sides_or_on_neither(
     script: JavaScript, pattern: str, urls: list[str]
@@ -138,7 +136,6 @@ def test_a_regular_expression_matches_on_both_sides_or_on_neither(
     expect_parity(script, [("regex", pattern, ())], urls)
 
 
-@settings(deadline=None)
 @given(pattern=SIMPLE, rules=RULES, urls=st.lists(URLS, min_size=1, max_size=12))
 def test_rules_include_and_exclude_pages_alike(
     script: JavaScript, pattern: Pattern, rules: list[UrlRule], urls: list[str]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.design.pages import redirect_url
@@ -12,6 +12,7 @@ from engine.design.validation.values import is_web_address
 from engine.design.variants import Change, Variant
 from tests.api.sdk.browser.javascript import JavaScript, javascript
 from tests.builders import a_variant, an_experiment
+from tests.examples import examples
 
 SEGMENTS = st.lists(
     st.sampled_from(
@@ -75,6 +76,7 @@ AFTER_HOST = st.builds(after_host, SEGMENTS, PARAMETERS, st.sampled_from(["", "#
 ADDRESSES = st.builds(
     "{}{}{}".format, st.sampled_from(["https://", "http://", "HTTPS://", "https:\\\\"]), HOSTS, AFTER_HOST
 )
+
 # As experiments may have them; with a host after a backslash only where a browser reads it.
 TARGETS = (
     AFTER_HOST.filter(lambda path: path[1:2] not in {"/", "\\"})
@@ -99,7 +101,7 @@ def in_browser(script: JavaScript, target: str, page: str, *, relay_params: bool
     return script.call("redirect", experiment, variant, page)
 
 
-@settings(deadline=None, max_examples=200)
+@examples(60, 1000)
 @given(target=TARGETS, address=ADDRESSES.filter(is_web_address), relay_params=st.booleans())
 def test_a_redirect_leads_to_one_address_on_both_sides(
     script: JavaScript, target: str, address: str, *, relay_params: bool
@@ -141,7 +143,7 @@ HOST_PARTS = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@examples(90, 1500)
 @given(parts=st.lists(HOST_PARTS, max_size=5))
 def test_what_is_no_address_for_a_browser_is_none_on_the_server(script: JavaScript, parts: list[str]) -> None:
     target, page = f"https://{''.join(parts)}/", "https://shop.example/"

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.design.experiment import Experiment, UrlRule
@@ -21,6 +21,7 @@ from pipeline.assignment.targeting_attributes import Visitor, targeting_attribut
 from pipeline.events.attributes import Client
 from tests.api.sdk.browser.javascript import JavaScript, javascript
 from tests.builders import a_project, an_experiment, targeting_of
+from tests.examples import examples
 
 IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Version/17.0 Mobile Safari/604.1"
 PLACES: tuple[dict[str, str], ...] = (
@@ -70,6 +71,7 @@ SCALARS = (
     | st.integers(-(2**53), 2**53)
     | st.floats(allow_nan=False, allow_infinity=False).filter(lambda number: not number.is_integer())
 )
+
 NESTED = st.dictionaries(KEYS, st.none() | SCALARS, max_size=3)
 NAMES = (*TARGETING_FIELDS, "plan", "a", "__proto__")
 CUSTOM_OBJECTS = ("custom_dimension", "custom_dimensions", "cookies", "query_params")
@@ -163,7 +165,7 @@ def config_of(zone: str, *experiments: Experiment) -> dict[str, Any]:
     return dict(msgspec.json.decode(msgspec.json.encode(config)))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(15, 200)
 @given(
     rules=st.lists(RULES, min_size=1, max_size=4),
     zone=ZONES,
@@ -227,7 +229,7 @@ def test_browser_gives_the_variant_that_the_server_gives(  # noqa: PLR0917 - dra
     assert script.call("decide", config, visit, stored, "", now.isoformat()) == decided
 
 
-@settings(max_examples=60, deadline=None)
+@examples(20, 300)
 @given(
     drawn=conditions().flatmap(lambda one: st.tuples(st.just(one), attributes_near(one))),
     zone=ZONES,

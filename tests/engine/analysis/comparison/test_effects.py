@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate
 
@@ -16,6 +16,7 @@ from engine.design.experiment import Experiment
 from engine.errors import InvalidEvidenceError
 from engine.stats.moments import Moments, PairedMoments
 from tests.builders import NOW, a_goal, an_experiment
+from tests.examples import examples
 from tests.observations import observed
 
 VISITORS, HITS = np.array([200, 210]), np.array([[4, 9]])
@@ -93,7 +94,7 @@ def assert_inside(experiment: Experiment, evidence: Evidence) -> None:
     assert not np.isnan(effects.improvement[known]).any()
 
 
-@settings(max_examples=50)
+@examples(25, 300)
 @given(
     st.lists(st.integers(1, 3000), min_size=2, max_size=3),
     st.lists(st.floats(0, 1), min_size=3, max_size=3),
@@ -118,7 +119,7 @@ def test_a_credible_interval_holds_its_improvement(
     assert_inside(experiment, evidence)
 
 
-@settings(max_examples=50)
+@examples(25, 300)
 @given(
     st.lists(st.tuples(st.floats(-50, 500), st.floats(1e-3, 1e4)), min_size=2, max_size=2),
     st.lists(st.integers(2, 10_000), min_size=2, max_size=2),

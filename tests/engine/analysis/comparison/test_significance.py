@@ -112,11 +112,14 @@ def test_the_p_of_one_look_is_kept_before_corrections(statistics: Statistics) ->
 @METHODS
 def test_interval_never_disagrees_with_the_status(method: str) -> None:
     hits = np.arange(850, 1160, 3)
+    seen = set()
     for conversions in hits.tolist():
         found = judged([10_000, 10_000], [1000, conversions], analysis_method=method)
+        seen.add(statuses(found)[1])
         low, high = found.effects.low[0, 1], found.effects.high[0, 1]
         assert (statuses(found)[1] == "winner") == (low > 0)
         assert (statuses(found)[1] == "loser") == (high < 0)
+    assert {"winner", "loser"} < seen
 
 
 def test_few_visitors_or_conversions_are_no_verdict() -> None:

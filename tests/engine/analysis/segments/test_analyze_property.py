@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.analysis.evidence.segments import Segment, SegmentEvidence
@@ -13,6 +13,7 @@ from engine.analysis.results.segment_report import SegmentVariant
 from engine.analysis.segments.analyze import analyze_segments
 from engine.stats.moments import Moments
 from tests.builders import a_goal, an_experiment
+from tests.examples import examples
 from tests.segment_counts import counts_of
 
 GOALS = (a_goal(), a_goal(id="paid", name="Paid", goal_type="revenue", is_primary=False, config={}))
@@ -61,7 +62,7 @@ def makes_sense(found: SegmentVariant) -> bool:
     return interval.low - slack <= believed <= interval.high + slack
 
 
-@settings(max_examples=150, deadline=None)
+@examples(50, 500)
 @given(evidence(), st.sampled_from(["increase", "decrease"]))
 def test_numbers_make_sense_or_there_is_a_reason(found: SegmentEvidence, direction: str) -> None:
     goals = tuple(replace(goal, config={**goal.config, "direction": direction}) for goal in GOALS)
@@ -75,7 +76,7 @@ def test_numbers_make_sense_or_there_is_a_reason(found: SegmentEvidence, directi
     assert all(math.isfinite(number) for one in report.splits for number in numbers_in(asdict(one)))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(20, 200)
 @given(evidence(), st.randoms())
 def test_the_order_of_segments_does_not_matter(found: SegmentEvidence, random: Any) -> None:
     order = list(range(len(found.segments)))
@@ -83,6 +84,7 @@ def test_the_order_of_segments_does_not_matter(found: SegmentEvidence, random: A
     rows = np.array(order, np.int64)
     shuffled = replace(found, segments=tuple(found.segments[row] for row in order), counts=found.counts[rows])
     first, second = (analyze_segments(an_experiment(goals=GOALS), one) for one in (found, shuffled))
+    assert len(first.goals) == len(GOALS)
     for ours, theirs in zip(first.goals, second.goals, strict=True):
         statuses = [
             {one.value: [variant.status for variant in one.variants] for one in goal.segments}

@@ -2,11 +2,12 @@
 
 import pytest
 import re2
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from engine.design.patterns.automaton import MAX_CELLS, MAX_STATES, Automaton, compile_automaton
 from engine.design.validation.patterns import compile_pattern, pattern_problem
+from tests.examples import examples
 
 # Characters on which engines differ: lines, spaces, emoji, halves of surrogate pairs.
 CHARACTERS = "ab1_-/.?=% \n\r\t\u00a0\u0130\u2028\u212a\U0001f600\ud83d\ude00"
@@ -51,7 +52,7 @@ def is_accepted(pattern: str) -> bool:
     return pattern_problem(pattern) is None
 
 
-@settings(max_examples=300)
+@examples(100, 2000)
 @given(PATTERNS, st.lists(TEXTS, min_size=1, max_size=8))
 @example("[x[:digit:]]", ["x", "5", "y"])
 @example("\\bé\\b", ["é", "aéa"])
@@ -63,7 +64,7 @@ def test_an_automaton_finds_what_re2_finds(pattern: str, texts: list[str]) -> No
     assert [automaton.matches(text) for text in texts] == expected
 
 
-@settings(max_examples=150)
+@examples(50, 1000)
 @given(st.text(st.sampled_from("ab1^$.|()[]{}*+?\\-,dwsbx: "), max_size=14), TEXTS)
 def test_any_pattern_that_is_accepted_is_read_as_re2_reads_it(pattern: str, text: str) -> None:
     assume(is_accepted(pattern))
@@ -91,7 +92,7 @@ def test_usual_patterns_and_those_that_hang_a_browser_are_small(pattern: str) ->
         assert automaton.matches(text) is compile_pattern(pattern)(text)
 
 
-@settings(max_examples=50)
+@examples(20, 300)
 @given(PATTERNS)
 def test_automata_are_as_small_as_they_may_be_sent(pattern: str) -> None:
     assume(is_accepted(pattern))

@@ -33,6 +33,7 @@ def test_rules_for_everyone_are_sound() -> None:
 @pytest.mark.parametrize("name", TARGETING_FIELDS)
 def test_every_field_takes_each_of_its_operators(name: str) -> None:
     field = TARGETING_FIELDS[name]
+    assert field.operators
     for operator in field.operators:
         value = field.enum_values[0] if field.enum_values else "1"
         values = [value] * VALUES_OF_OPERATOR[operator][0]

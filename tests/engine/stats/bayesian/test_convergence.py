@@ -64,6 +64,7 @@ def test_all_are_those_of_arviz() -> None:
     rng = np.random.default_rng(5)
     cases = [chains_of(phi) for phi in (0.0, 0.5, 0.9, -0.5, -0.9)]
     cases += [rng.standard_cauchy((4, 1_000)), np.round(chains_of(0.5), 1), chains_of(0.3)[:, :101]]
+    assert len(cases) == 8
     for case in cases:
         each = case[..., None]
         assert r_hat(each)[0] == pytest.approx(float(arviz.rhat(case)), rel=1e-9)

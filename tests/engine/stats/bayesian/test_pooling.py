@@ -40,7 +40,7 @@ def test_closed_form_is_the_shrinkage_of_each_family_however_many_there_are() ->
 
 
 @pytest.mark.slow
-@pytest.mark.long
+@pytest.mark.long(seconds=60)
 def test_a_frame_pooled_by_sampling_says_what_the_closed_form_says_where_counts_are_large() -> None:
     more = {
         "segments": ["country"],
@@ -49,6 +49,7 @@ def test_a_frame_pooled_by_sampling_says_what_the_closed_form_says_where_counts_
     }
     closed = analyze_frame_segments(shoppers(), **more)  # type: ignore[arg-type]
     sampled = analyze_frame_segments(shoppers(), sampling=Sampling(draws=1_000, seed=4), **more)  # type: ignore[arg-type]
+    assert all(goal.segments for goal in closed.goals)
     for ours, theirs in zip(closed.goals, sampled.goals, strict=True):
         for one, other in zip(ours.segments, theirs.segments, strict=True):
             (mine,), (yours,) = one.variants, other.variants

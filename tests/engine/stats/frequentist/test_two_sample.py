@@ -222,6 +222,7 @@ def test_a_level_each_is_the_same_as_one_after_the_other() -> None:
             [compare_means(control, variant, level) for level in levels],
         ),
     ):
+        assert len(alone) == levels.size
         for place, one in enumerate(alone):
             np.testing.assert_allclose(together.low[place], one.low[place])
             np.testing.assert_allclose(together.high[place], one.high[place])

@@ -38,7 +38,9 @@ def test_power_is_nearly_that_of_a_single_look() -> None:
 
 
 def test_intervals_and_decisions_never_disagree() -> None:
-    for look in looks_at(0.1, 0.108, 500, seed=3):
+    looks = looks_at(0.1, 0.108, 500, seed=3)
+    assert len(looks) == DAYS
+    for look in looks:
         np.testing.assert_array_equal(look.decided, (look.low > 0) | (look.high < 0))
         np.testing.assert_array_equal(look.decided, (look.lift_low > 0) | (look.lift_high < 0))
 

@@ -1,6 +1,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic import command
@@ -8,7 +9,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect, text
+from sqlalchemy import Connection, inspect, text
 
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
@@ -37,6 +38,36 @@ def test_head_is_the_newest_revision() -> None:
 def test_revisions_lead_to_the_tables_that_the_code_expects(catalog: Catalog) -> None:
     with catalog.database.read() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def tables_of(connection: Connection) -> dict[str, Any]:
+    """Describe every table: columns in any order, keys, indexes and constraints."""
+    found, tables = inspect(connection), {}
+    for name in found.get_table_names():
+        columns = {
+            column["name"]: (str(column["type"]), column["nullable"], column["default"])
+            for column in found.get_columns(name)
+        }
+        indexes = sorted(
+            (str(index["name"]), index["column_names"], index["unique"], conditions_of(index))
+            for index in found.get_indexes(name)
+        )
+        keys = [found.get_pk_constraint(name), *found.get_foreign_keys(name)]
+        tables[name] = (columns, indexes, keys, sorted(map(str, found.get_unique_constraints(name))))
+    return tables
+
+
+def conditions_of(index: Any) -> dict[str, str]:
+    return {name: str(value) for name, value in index.get("dialect_options", {}).items()}
+
+
+def test_a_new_catalog_has_the_tables_that_the_revisions_lead_to(catalog: Catalog) -> None:
+    with catalog.database.write() as connection:
+        created, revisions = tables_of(connection), revisions_of(connection)
+        assert len(created) > 10
+        command.downgrade(revisions, "base")
+        command.upgrade(revisions, "head")
+        assert tables_of(connection) == created
 
 
 def test_revisions_can_be_taken_back_one_by_one_and_made_again(catalog: Catalog) -> None:

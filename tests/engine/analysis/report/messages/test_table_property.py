@@ -3,18 +3,20 @@
 import re
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.analysis.results.report import DecisionSummary, Report
 from engine.design.analysis_settings import Statistics
 from tests.builders import a_goal
 from tests.engine.analysis.report.situations import GUARDRAIL, SIGNUPS, Situation
+from tests.examples import examples
 
 JARGON = re.compile(
     r"null hypothesis|posterior|\bSRM\b|chi.square|variance|log.odds|\bnan\b|\binf\b|None|z.score|equivalen",
     re.IGNORECASE,
 )
+
 # Words that the next step of each recommendation must have, and those that it must not.
 NEXT_STEPS = {
     "ship": (r"[Rr]oll '", r"[Kk]eep '"),
@@ -57,7 +59,7 @@ def situations(draw: st.DrawFn) -> Situation:
 
 
 @given(situations())
-@settings(max_examples=150, deadline=None)
+@examples(50, 600)
 def test_sentences_of_random_situations_hold_together(situation: Situation) -> None:
     report = situation.report()
     assert report.primary is not None

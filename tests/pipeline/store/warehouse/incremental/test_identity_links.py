@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.design.project import Project
@@ -13,6 +13,7 @@ from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.events import EventRow
 from pipeline.store.warehouse.identities import Identities
 from pipeline.store.warehouse.incremental import identity_links
+from tests.examples import examples
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
 
 MINUTES = range(6)
@@ -71,7 +72,7 @@ def kept_links(cursor: Cursor, project: Project, received_until: int) -> set[tup
     return {row for row in rows if not row[3] or row[1] in users}
 
 
-@settings(max_examples=25)
+@examples(10, 150)
 @given(EVENTS, CUTS)
 def test_links_added_by_and_by_are_those_of_all_events(
     store: WorkingStore, rows: list[EventRow], cuts: list[int]
@@ -86,12 +87,13 @@ def test_links_added_by_and_by_are_those_of_all_events(
         with store.warehouse.transaction() as cursor:
             identity_links.update(cursor, project.id, newest, anew=False)
     first_seq = store.ingest.last_seq_of(project.id) - len(rows) + 1
+    assert rows
     with store.warehouse.transaction() as cursor:
         for received_until in {row.received_at for row in rows}:
             assert kept_links(cursor, project, received_until) == naive_links(rows, first_seq, received_until)
 
 
-@settings(max_examples=40)
+@examples(15, 200)
 @given(EVENTS, st.integers(0, 40))
 def test_persons_near_new_events_are_those_among_all(
     store: WorkingStore, rows: list[EventRow], cut: int

@@ -1,0 +1,56 @@
+"""Long tests and many examples: a share of them for each commit, chosen by the commit's hash.
+
+`--share=HASH` selects tests marked `long` and property tests in an order that the hash gives, until their
+declared seconds fill SHARE_SECONDS of each worker. Every commit has another share, and the same share again
+wherever it is run.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Final
+
+import pytest
+
+# Seconds of work for each of WORKERS.
+SHARE_SECONDS: Final = 150
+WORKERS: Final = 2
+# What many examples of a property take, unless its `examples` say another number.
+PROPERTY_SECONDS: Final = 3.0
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that selects a share."""
+    parser.addoption(
+        "--share", metavar="HASH", help="run the share of long tests and of many examples of this commit"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out tests that are not in the share that was asked for."""
+    commit = config.getoption("share")
+    if commit is None:
+        return
+    chosen = set(share_of({item.nodeid: seconds for item in items if (seconds := seconds_of(item))}, commit))
+    left_out = [item for item in items if item.nodeid not in chosen]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item.nodeid in chosen]
+
+
+def seconds_of(item: pytest.Item) -> float | None:
+    """Return about how long a test takes that is a part of shares; None for any other."""
+    for name in ("long", "many"):
+        mark = item.get_closest_marker(name)
+        if mark is not None:
+            return float(mark.kwargs["seconds"])
+    is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    return PROPERTY_SECONDS if is_property else None
+
+
+def share_of(seconds: dict[str, float], commit: str) -> Sequence[str]:
+    """Choose tests of these names and seconds in the order of a hash, and skip what does not fit any more."""
+    left, chosen = float(SHARE_SECONDS * WORKERS), []
+    for name in sorted(seconds, key=lambda name: hashlib.sha256(f"{commit} {name}".encode()).digest()):
+        if seconds[name] <= left:
+            left -= seconds[name]
+            chosen.append(name)
+    return chosen

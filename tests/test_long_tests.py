@@ -1,0 +1,60 @@
+"""Shares of the long tests: the same for a commit everywhere, full, and together everything."""
+
+import ast
+import hashlib
+
+from tests.long_tests import SHARE_SECONDS, WORKERS, share_of
+from tests.test_tests import FOLDER, SOURCES
+
+SECONDS = {
+    f"test {number}": seconds for number, seconds in enumerate([100.0, 60, 40, 20, 10] * 6 + [3.0] * 300)
+}
+
+
+def commits(number: int) -> list[str]:
+    return [hashlib.sha1(str(one).encode()).hexdigest() for one in range(number)]  # noqa: S324 - as Git's
+
+
+def test_a_commit_has_one_share_and_another_commit_another() -> None:
+    first, second = commits(2)
+    assert share_of(SECONDS, first) == share_of(dict(reversed(SECONDS.items())), first)
+    assert set(share_of(SECONDS, first)) != set(share_of(SECONDS, second))
+
+
+def test_a_share_is_as_long_as_it_may_be() -> None:
+    taken = [sum(SECONDS[name] for name in share_of(SECONDS, commit)) for commit in commits(50)]
+    most = SHARE_SECONDS * WORKERS
+    assert max(taken) <= most
+    assert min(taken) > most - min(SECONDS.values())
+
+
+def test_twenty_commits_run_nearly_every_test() -> None:
+    left_out = [
+        len(
+            SECONDS.keys()
+            - {name for commit in commits(400)[start : start + 20] for name in share_of(SECONDS, commit)}
+        )
+        for start in range(0, 400, 20)
+    ]
+    assert sum(left_out) / len(left_out) < 0.05 * len(SECONDS)
+
+
+def test_every_long_test_says_how_long_and_fits_into_a_share() -> None:
+    marks = [
+        (path.relative_to(FOLDER), node)
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "pytest.mark.long"
+    ]
+    calls = [
+        (path.relative_to(FOLDER), keyword.value)
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"pytest.mark.long", "examples"}
+        for keyword in node.keywords
+        if keyword.arg == "seconds"
+    ]
+    assert len(marks) > 20
+    seconds = [(path, value.value) for path, value in calls if isinstance(value, ast.Constant)]
+    assert [one for one in seconds if not 0 < float(str(one[1])) <= SHARE_SECONDS] == []
+    assert len(calls) >= len(marks)
