@@ -2,6 +2,8 @@
 SHELL := /bin/bash
 # Use the machine's own Python: nothing is downloaded but packages.
 export UV_PYTHON_DOWNLOADS := never
+# Compiled modules are kept, whatever the machine says: else every process compiles thousands of them anew.
+unexport PYTHONDONTWRITEBYTECODE
 UV := $(shell command -v uv 2>/dev/null || echo .tools/uv/bin/uv)
 RUN := .venv/bin/
 # The environment is made again only when what it is made from changes.
@@ -80,19 +82,27 @@ COMMIT ?= $(shell git rev-parse HEAD)
 SEED ?= $(shell printf '%d' 0x$$(echo $(COMMIT) | cut -c1-8))
 MANY = --hypothesis-profile=many --hypothesis-seed=$(SEED)
 
+# One more worker than cores: a test often waits for a disk, a server or a browser.
+WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
+# A file's tests stay together, so that its services are started once.
+PYTEST = $(RUN)python -m pytest -q -n $(WORKERS) --dist=loadfile --no-loadscope-reorder
+# Stores of tests are in memory where it has room for them: they wait for no disk.
+export PYTEST_DEBUG_TEMPROOT ?= $(shell [ "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 6000000 ] \
+  2>/dev/null && [ -w /dev/shm ] && echo /dev/shm || echo $${TMPDIR:-/tmp})
+
 test: dev snippet-tools ## run the tests except those marked long, and tests of the catalog on PostgreSQL too
 	@echo "About eight minutes on two quiet cores: six with the catalog on SQLite, two on PostgreSQL."
-	@$(RUN)python -m pytest -q -n auto -m "not long"
-	@$(RUN)python -m pytest -q -n auto -m "not long" --catalog=postgresql $(CATALOG_TESTS)
+	@$(PYTEST) -m "not long"
+	@$(PYTEST) -m "not long" --catalog=postgresql $(CATALOG_TESTS)
 
 test-share: dev snippet-tools ## run the commit's share of the long tests and of many examples (COMMIT=…, SEED=…)
 	@echo "About three minutes: the share of $(COMMIT), with the seed $(SEED)."
 	@echo "Again: make test-share COMMIT=$(COMMIT) SEED=$(SEED)"
-	@$(RUN)python -m pytest -q -n auto --dist=worksteal --share=$(COMMIT) $(MANY)
+	@$(PYTEST) --dist=worksteal --share=$(COMMIT) $(MANY)
 
 test-all: dev snippet-tools ## run every test, with many examples, and tests of the catalog on PostgreSQL too
-	@$(RUN)python -m pytest -q -n auto $(MANY)
-	@$(RUN)python -m pytest -q -n auto --catalog=postgresql $(CATALOG_TESTS)
+	@$(PYTEST) $(MANY)
+	@$(PYTEST) --catalog=postgresql $(CATALOG_TESTS)
 
 format: dev snippet-tools ## format the code and fix what the linter can
 	@cd $(SNIPPET) && node_modules/@biomejs/cli-*/biome check --write .

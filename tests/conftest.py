@@ -49,7 +49,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     others = [item for item in items if not _is_on(database, item)]
     if others:
         config.hook.pytest_deselected(items=others)
-        items[:] = [item for item in items if item not in others]
+        left_out = set(others)
+        items[:] = [item for item in items if item not in left_out]
 
 
 def _is_on(database: str, item: pytest.Item) -> bool:

@@ -22,8 +22,8 @@ from tests.api.operations import MORE_OPERATIONS, OPERATIONS, STEPS, Operation
 from tests.api.request_bodies import error_of
 from tests.builders import NOW
 
-# Tables in which the scheduler records runs of other tests' projects meanwhile.
-RECORDED_MEANWHILE = {"runs", "audit"}
+# Tables in which jobs record something of other tests' projects meanwhile.
+RECORDED_MEANWHILE = {"runs", "announced_results", "deliveries", "recorded_looks"}
 WITH_KEY = [one for one in (*OPERATIONS, *MORE_OPERATIONS) if one.subject != "nothing"]
 every_operation = pytest.mark.parametrize("operation", WITH_KEY, ids=lambda one: one.name)
 # Refusals are decided before the database is asked for more than keys and members: one operation of each

@@ -14,10 +14,14 @@ from tests.api.cli.owners import owned_by_another_process
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.parametrize(
+    ("visitors", "banner"),
+    [("60000", "keep_running"), pytest.param("200000", "review", marks=pytest.mark.long(seconds=20))],
+)
 def test_the_demo_ships_the_winner_sees_no_difference_and_catches_the_broken_split(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, visitors: str, banner: str
 ) -> None:
-    ran = run("demo", "--data-dir", tmp_path / "demo", "--no-serve")
+    ran = run("demo", "--data-dir", tmp_path / "demo", "--visitors", visitors, "--no-serve")
     # A demo never touches the catalog of another store.
     monkeypatch.delenv("TRUELIFT_CATALOG_URL", raising=False)
     assert ran.status == 0
@@ -32,7 +36,7 @@ def test_the_demo_ships_the_winner_sees_no_difference_and_catches_the_broken_spl
     }
     assert verdicts == {
         "One-page checkout": "ship",
-        "Free-shipping banner": "review",
+        "Free-shipping banner": banner,
         "Larger product gallery": "fix_data",
     }
     # The truth is a lift of 12%: the interval must hold it.

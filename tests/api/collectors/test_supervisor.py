@@ -69,12 +69,13 @@ def service(data_dir: Path, token: str, tmp_path_factory: pytest.TempPathFactory
         yield opened
 
 
-@pytest.fixture
-def own_service(tmp_path: Path) -> Iterator[Service]:
-    """A service for one test, whose minutes have not begun and whose processes may be killed."""
-    a_store_in(tmp_path / "store")
+@pytest.fixture(scope="module")
+def own_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service whose minutes have not begun, and whose processes may be killed, at last its owner."""
+    folder = tmp_path_factory.mktemp("own")
+    a_store_in(folder / "store")
     with a_service(
-        tmp_path / "store", tmp_path / "log", collectors=COLLECTORS, address_events_per_minute=EVENTS
+        folder / "store", folder / "log", collectors=COLLECTORS, address_events_per_minute=EVENTS
     ) as opened:
         yield opened
 

@@ -58,7 +58,8 @@ def answer_of(connection: socket.socket) -> bytes:
 
 
 def is_alive(client: httpx2.Client) -> bool:
-    return client.get("/healthz", headers={"Connection": "close"}).status_code == 200
+    # As long as a busy machine takes.
+    return client.get("/healthz", headers={"Connection": "close"}, timeout=120).status_code == 200
 
 
 @pytest.mark.parametrize("kind", [b"", HALF_HEAD, HALF_BODY, HEALTH, CHUNKED + b"1\r\n{\r\n"])

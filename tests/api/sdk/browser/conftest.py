@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -16,18 +17,27 @@ USER_AGENT = (
 ARGUMENTS = ("--disable-blink-features=AutomationControlled", f"--user-agent={USER_AGENT}")
 
 
-def chromium_path() -> str:
-    path = shutil.which("chromium")
-    assert path, "needs Chromium: apt-get install chromium"
-    return path
+def chromium_path(*names: str) -> str:
+    """Return the path of the first that is installed; the shell draws no window of its own."""
+    found = [
+        path for name in names or ("chromium-headless-shell", "chromium") if (path := shutil.which(name))
+    ]
+    assert found, "needs Chromium: apt-get install chromium chromium-headless-shell"
+    return found[0]
 
 
 # No longer than a module: Playwright runs an event loop meanwhile, beside which no other can begin.
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
+    with opened_chromium(chromium_path()) as browser:
+        yield browser
+
+
+@contextmanager
+def opened_chromium(path: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=chromium_path(),
+            executable_path=path,
             args=list(ARGUMENTS),
             ignore_default_args=["--disable-back-forward-cache"],
         )

@@ -48,31 +48,6 @@ def test_place_in_a_page_is_no_new_page_but_a_route_is(site: Site, page: Page) -
     assert paths(site) == ["/", "/#/route"]
 
 
-def test_page_from_the_back_forward_cache_is_a_view_and_not_an_exposure(site: Site, page: Page) -> None:
-    open_page(site, page)
-    site.pages["/next"] = a_page("<h1>Next</h1>")
-    page.evaluate("addEventListener('pageshow', (event) => (window.persisted = event.persisted))")
-    wait_until(lambda: page.evaluate(IS_SENT))
-    page.goto(f"{site.base}/next")
-    page.go_back(wait_until="commit")
-    assert wait_until(lambda: page.evaluate("window.persisted"))
-    assert page.inner_text("h1") == "Changed"
-    wait_until(lambda: len(paths(site)) == 2)
-    assert len(site.events("exposure")) == 1
-
-
-def test_consent_that_was_withdrawn_meanwhile_holds_after_going_back(site: Site, page: Page) -> None:
-    open_page(site, page)
-    site.pages["/next"] = a_page("<h1>Next</h1>")
-    page.evaluate("addEventListener('pageshow', (event) => (window.persisted = event.persisted))")
-    wait_until(lambda: page.evaluate(IS_SENT))
-    page.goto(f"{site.base}/next")
-    page.evaluate("localStorage.truelift_consent = 'denied'")
-    page.go_back(wait_until="commit")
-    assert wait_until(lambda: page.evaluate("window.persisted"))
-    assert page.inner_text("h1") == "Original"
-
-
 # What a browser does with a page that it prerenders, which the driver of these tests cannot let it do.
 PRERENDERED = """
 Object.defineProperty(Document.prototype, "prerendering", { get: () => !window.isShown, configurable: true });
