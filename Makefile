@@ -98,7 +98,7 @@ test: dev snippet-tools ## run the tests except those marked long, and tests of 
 test-share: dev snippet-tools ## run the commit's share of the long tests and of many examples (COMMIT=…, SEED=…)
 	@echo "About three minutes: the share of $(COMMIT), with the seed $(SEED)."
 	@echo "Again: make test-share COMMIT=$(COMMIT) SEED=$(SEED)"
-	@$(PYTEST) --dist=worksteal --share=$(COMMIT) $(MANY)
+	@$(PYTEST) --dist=worksteal --durations=20 --share=$(COMMIT) $(MANY)
 
 test-all: dev snippet-tools ## run every test, with many examples, and tests of the catalog on PostgreSQL too
 	@$(PYTEST) $(MANY)

@@ -6,6 +6,7 @@ wherever it is run.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -15,7 +16,7 @@ import pytest
 SHARE_SECONDS: Final = 150
 WORKERS: Final = 2
 # What many examples of a property take, unless its `examples` say another number.
-PROPERTY_SECONDS: Final = 3.0
+PROPERTY_SECONDS: Final = 1.0
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,10 +31,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     commit = config.getoption("share")
     if commit is None:
         return
-    chosen = set(share_of({item.nodeid: seconds for item in items if (seconds := seconds_of(item))}, commit))
-    left_out = [item for item in items if item.nodeid not in chosen]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item.nodeid in chosen]
+    named = dict(zip(names_of(items), items, strict=True))
+    chosen = set(share_of({name: s for name, item in named.items() if (s := seconds_of(item))}, commit))
+    config.hook.pytest_deselected(items=[item for name, item in named.items() if name not in chosen])
+    items[:] = [item for name, item in named.items() if name in chosen]
+
+
+def names_of(items: Sequence[pytest.Item]) -> list[str]:
+    """Name each test, with a number where several have one id, as those of generated requests have."""
+    counts: Counter[str] = Counter()
+    names = []
+    for item in items:
+        counts[item.nodeid] += 1
+        names.append(f"{item.nodeid} {counts[item.nodeid]}")
+    return names
 
 
 def seconds_of(item: pytest.Item) -> float | None:

@@ -42,6 +42,8 @@ class Progress:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count a test that ended, and print a line if the last one was a while ago."""
         self._failed += report.failed
+        if report.failed and self._prints_lines:
+            self._print(f"{report.nodeid} failed in its {report.when}")
         self._ended += report.when == "teardown"
         now = time.monotonic()
         if self._prints_lines and now - self._last_line >= SECONDS_BETWEEN_LINES and self._ended:

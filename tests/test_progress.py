@@ -31,4 +31,5 @@ def test_a_failure_ends_with_the_command_that_repeats_it(tmp_path: Path) -> None
     assert ran.returncode == 1, ran.stdout + ran.stderr
     repeated = ".venv/bin/python -m pytest -n 0 --hypothesis-seed=7 'test_numbers.py::test_one'"
     assert repeated in ran.stdout.splitlines()
+    assert "test_numbers.py::test_one failed in its call" in ran.stdout.splitlines()
     assert "1 failed, 1 passed" in ran.stdout

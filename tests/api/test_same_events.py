@@ -159,7 +159,7 @@ def test_events_count_the_same_by_http_files_postgresql_and_lakes(
 
 
 @pytest.mark.slow
-@pytest.mark.long(seconds=60)
+@pytest.mark.long(seconds=36)
 def test_many_events_count_the_same_by_http_files_postgresql_and_lakes(
     customer: Customer, tmp_path: Path, new_database: Callable[[], str]
 ) -> None:

@@ -18,7 +18,7 @@ def survive(workers: Workers, prepared: Path, scratch: Path, kills: int) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [3, pytest.param(18, marks=pytest.mark.long(seconds=60))])
+@pytest.mark.parametrize("kills", [3, pytest.param(18, marks=pytest.mark.long(seconds=36))])
 def test_old_store_is_whole_after_kills_of_its_migration(
     tmp_path: Path, workers: Workers, kills: int
 ) -> None:
@@ -26,7 +26,7 @@ def test_old_store_is_whole_after_kills_of_its_migration(
 
 
 @pytest.mark.slow
-@pytest.mark.long(seconds=40)
+@pytest.mark.long(seconds=24)
 def test_new_store_is_made_after_many_kills_of_its_making(tmp_path: Path, workers: Workers) -> None:
     prepared = tmp_path / "prepared"
     prepared.mkdir()

@@ -46,7 +46,7 @@ threading.Thread(target=watch, daemon=True).start()
 
 
 @pytest.mark.slow
-@pytest.mark.long(seconds=10)
+@pytest.mark.long(seconds=6)
 @pytest.mark.usefixtures("account")
 def test_serve_leaves_the_program_out_of_garbage_collections_until_it_ends(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WATCH + SERVE, "serve", "--data-dir", str(tmp_path), "--port", "0"]

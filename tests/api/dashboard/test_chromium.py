@@ -81,7 +81,7 @@ def test_a_draft_is_started_fed_and_judged(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "width"), [("light", 1280), pytest.param("dark", 390, marks=pytest.mark.long(seconds=10))]
+    ("scheme", "width"), [("light", 1280), pytest.param("dark", 390, marks=pytest.mark.long(seconds=6))]
 )
 def test_pages_are_accessible(site: Site, scheme: str, width: int) -> None:
     started = site.customer.an_experiment(site.project, name=f"Seen in {scheme}")

@@ -99,7 +99,7 @@ def changes_of(reader: Reader, other: Catalog) -> list[Callable[[], object]]:
     ]
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long(seconds=20))])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long(seconds=12))])
 def test_kept_answers_are_those_that_would_be_computed_anew(
     reader: Reader, other: Catalog, seed: int
 ) -> None:

@@ -25,7 +25,7 @@ def count_in_parts(counted: CountedProject, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long(seconds=10)) for seed in range(1, 5))]
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long(seconds=6)) for seed in range(1, 5))]
 )
 def test_parts_give_the_results_of_one_machine(store: WorkingStore, tmp_path: Path, seed: int) -> None:
     counted = CountedProject.draw(store, 800, seed=seed)

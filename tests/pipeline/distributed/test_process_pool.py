@@ -65,7 +65,7 @@ def pool(counted: CountedProject, tmp_path_factory: pytest.TempPathFactory) -> I
         yield opened
 
 
-@pytest.mark.long(seconds=15)
+@pytest.mark.long(seconds=9)
 def test_every_worker_gets_parts(pool: ProcessPool, tmp_path: Path) -> None:
     found = pl.concat(pool.run(WorkerStep(tmp_path)))
     assert found["process"].n_unique() == WORKERS
@@ -87,7 +87,7 @@ def test_a_pool_gives_the_results_of_one_machine(
         assert add_up([after.cells, negate(before.cells)]).is_empty()
 
 
-@pytest.mark.long(seconds=15)
+@pytest.mark.long(seconds=9)
 def test_a_killed_worker_is_said_in_a_sentence(counted: CountedProject, tmp_path: Path) -> None:
     folder, _ = counted.snapshot()
     files = find_files(folder, counted.project.id)

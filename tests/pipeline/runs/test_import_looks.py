@@ -174,8 +174,8 @@ def test_a_job_while_later_rows_are_imported_counts_no_day_since_the_earlier_one
     ("kind", "fatal"),
     [
         ("running", "change 1"),
-        pytest.param("running", "batch 2", marks=pytest.mark.long(seconds=20)),
-        pytest.param("finished", "change 1", marks=pytest.mark.long(seconds=20)),
+        pytest.param("running", "batch 2", marks=pytest.mark.long(seconds=12)),
+        pytest.param("finished", "change 1", marks=pytest.mark.long(seconds=12)),
     ],
 )
 def test_a_killed_import_leaves_no_verdict_and_is_completed_by_the_same_one(

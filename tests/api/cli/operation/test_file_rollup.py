@@ -8,7 +8,7 @@ from tests.api.cli.conftest import Run
 from tests.pipeline.working_store import a_purchase, a_working_store, an_exposure
 
 
-@pytest.mark.long(seconds=60)
+@pytest.mark.long(seconds=36)
 @pytest.mark.parametrize(
     "engine", [("--engine", "local", "--workers", "1"), ("--engine", "spark", "--master", "local[1]")]
 )

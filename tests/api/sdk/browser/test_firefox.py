@@ -8,7 +8,7 @@ from tests.api.sdk.browser.firefox import Firefox, opened_firefox
 from tests.api.sdk.browser.site import Site, a_change, a_config, a_page, an_experiment
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.long(seconds=15)
+pytestmark = pytest.mark.long(seconds=9)
 # A browser that a program steers says so, and is a bot.
 NO_FILTER = {"bot_filtering": False}
 

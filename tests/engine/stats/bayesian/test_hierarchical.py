@@ -99,7 +99,7 @@ def shares() -> Sampled:
 
 
 @pytest.mark.slow
-@pytest.mark.long(seconds=40)
+@pytest.mark.long(seconds=24)
 @pytest.mark.parametrize("sampler", ["nutpie", "pymc"])
 def test_normal_effects_are_those_of_the_closed_form(
     sampler: Sampler, request: pytest.FixtureRequest
@@ -126,7 +126,7 @@ def test_normal_effects_are_those_of_the_closed_form(
 
 
 @pytest.mark.slow
-@pytest.mark.long(seconds=40)
+@pytest.mark.long(seconds=24)
 @pytest.mark.parametrize("sampler", ["nutpie", "pymc"])
 def test_diagnostics_say_how_it_went(sampler: Sampler, request: pytest.FixtureRequest) -> None:
     how: Diagnostics = request.getfixturevalue(f"by_{sampler}").diagnostics
@@ -196,7 +196,7 @@ def test_few_conversions_are_read_exactly_where_the_closed_form_is_not(shares: S
 
 
 @pytest.mark.slow
-@pytest.mark.long(seconds=40)
+@pytest.mark.long(seconds=24)
 def test_the_same_seed_gives_the_same_answer(by_nutpie: Sampled) -> None:
     again = sample_effects(effects(), sampling=Sampling(sampler="nutpie"))
     np.testing.assert_array_equal(by_nutpie.effects.mean, again.effects.mean)
