@@ -52,9 +52,9 @@ class Progress:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """Print no dot for a test that passed where lines say how many did."""
-        is_counted = self._prints_lines and report.passed and report.when == "call"
-        return ("passed", "", "") if is_counted else None
+        """Print no letter for a test that passed or failed, where lines say so."""
+        is_told = self._prints_lines and report.when == "call" and (report.passed or report.failed)
+        return (report.outcome, "", "") if is_told else None
 
     def _print(self, text: str) -> None:
         reporter: pytest.TerminalReporter | None = self._config.pluginmanager.get_plugin("terminalreporter")
