@@ -91,7 +91,7 @@ export PYTEST_DEBUG_TEMPROOT ?= $(shell [ "$$(df -k --output=avail /dev/shm 2>/d
   2>/dev/null && [ -w /dev/shm ] && echo /dev/shm || echo $${TMPDIR:-/tmp})
 
 test: dev snippet-tools ## run the tests except those marked long, and tests of the catalog on PostgreSQL too
-	@echo "About eight minutes on two quiet cores: six with the catalog on SQLite, two on PostgreSQL."
+	@echo "First with the catalog on SQLite, then tests of the catalog on PostgreSQL: some 20 minutes on two cores."
 	@$(PYTEST) -m "not long"
 	@$(PYTEST) -m "not long" --catalog=postgresql $(CATALOG_TESTS)
 

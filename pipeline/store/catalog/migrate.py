@@ -64,7 +64,7 @@ def _revision(connection: Connection) -> str | None:
 
 
 def _create(connection: Connection) -> None:
-    """Create the tables of HEAD at once, which all revisions in turn take ten times as long for."""
+    """Create the tables of HEAD at once, without the revisions that led to them."""
     metadata.create_all(connection, checkfirst=False)
     _VERSION.create(connection)
     connection.execute(_VERSION.insert().values(version_num=HEAD))
