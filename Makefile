@@ -92,8 +92,8 @@ export PYTEST_DEBUG_TEMPROOT ?= $(shell [ "$$(df -k --output=avail /dev/shm 2>/d
 
 test: dev snippet-tools ## run the tests except those marked long, and tests of the catalog on PostgreSQL too
 	@echo "First with the catalog on SQLite, then tests of the catalog on PostgreSQL: some 20 minutes on two cores."
-	@$(PYTEST) -m "not long"
-	@$(PYTEST) -m "not long" --catalog=postgresql $(CATALOG_TESTS)
+	@$(PYTEST)
+	@$(PYTEST) --catalog=postgresql $(CATALOG_TESTS)
 
 test-share: dev snippet-tools ## run the commit's share of the long tests and of many examples (COMMIT=…, SEED=…)
 	@echo "About three minutes: the share of $(COMMIT), with the seed $(SEED)."
@@ -101,8 +101,8 @@ test-share: dev snippet-tools ## run the commit's share of the long tests and of
 	@$(PYTEST) --dist=worksteal --durations=20 --share=$(COMMIT) $(MANY)
 
 test-all: dev snippet-tools ## run every test, with many examples, and tests of the catalog on PostgreSQL too
-	@$(PYTEST) $(MANY)
-	@$(PYTEST) --catalog=postgresql $(CATALOG_TESTS)
+	@$(PYTEST) --long $(MANY)
+	@$(PYTEST) --long --catalog=postgresql $(CATALOG_TESTS)
 
 format: dev snippet-tools ## format the code and fix what the linter can
 	@cd $(SNIPPET) && node_modules/@biomejs/cli-*/biome check --write .

@@ -66,3 +66,8 @@ def examples(
         return settings(max_examples=number, suppress_health_check=suppressed)(test)
 
     return decorate
+
+
+def trials(few: int, many: int) -> int:
+    """Return how many trials a simulation has; one marked `many(seconds=…)` is in shares with its many."""
+    return many if is_many() else few

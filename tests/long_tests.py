@@ -1,5 +1,6 @@
 """Long tests and many examples: a share of them for each commit, chosen by the commit's hash.
 
+A run leaves out tests marked `long`, unless it has `--long` or names one by its id.
 `--share=HASH` selects tests marked `long` and property tests in an order that the hash gives, until their
 declared seconds fill SHARE_SECONDS of each worker. Every commit has another share, and the same share again
 wherever it is run.
@@ -20,21 +21,27 @@ PROPERTY_SECONDS: Final = 1.0
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that selects a share."""
+    """Add the options that select long tests."""
+    parser.addoption("--long", action="store_true", help="run the tests marked long, too")
     parser.addoption(
         "--share", metavar="HASH", help="run the share of long tests and of many examples of this commit"
     )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests that are not in the share that was asked for."""
+    """Leave out tests that are not in the share that was asked for; without one, long tests."""
     commit = config.getoption("share")
-    if commit is None:
+    if commit is not None:
+        named = dict(zip(names_of(items), items, strict=True))
+        share = share_of({name: s for name, item in named.items() if (s := seconds_of(item))}, commit)
+        chosen = [named[name] for name in named.keys() & set(share)]
+    elif config.getoption("long") or any("::" in argument for argument in config.args):
         return
-    named = dict(zip(names_of(items), items, strict=True))
-    chosen = set(share_of({name: s for name, item in named.items() if (s := seconds_of(item))}, commit))
-    config.hook.pytest_deselected(items=[item for name, item in named.items() if name not in chosen])
-    items[:] = [item for name, item in named.items() if name in chosen]
+    else:
+        chosen = [item for item in items if item.get_closest_marker("long") is None]
+    kept = set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
 
 
 def names_of(items: Sequence[pytest.Item]) -> list[str]:

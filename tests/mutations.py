@@ -124,8 +124,6 @@ def is_caught(root: Path, mutation: Mutation, tests: list[str], seconds: float) 
             "-x",
             "-n",
             "0",
-            "-m",
-            "not long",
             "-p",
             "no:cacheprovider",
         ]

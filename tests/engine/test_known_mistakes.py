@@ -11,6 +11,7 @@ from engine.analysis.results.report import VariantResult
 from engine.design.vocabulary import AnalysisMethod
 from engine.stats.moments import Moments
 from tests.builders import NOW, a_goal, an_experiment
+from tests.examples import trials
 from tests.observations import observed
 
 
@@ -66,11 +67,12 @@ def test_interval_and_verdict_never_disagree(control: int, hits: int, method: An
     assert (result.status == "winner", result.status == "loser") == (above, below)
 
 
+@pytest.mark.many(seconds=13)
 @pytest.mark.slow
 def test_lognormal_revenue_trap_stays_at_its_level() -> None:
     # Equal means and different shapes: a lognormal model calls 87% of these tests for one arm or the other.
     rng = np.random.default_rng(11)
-    runs, n = 400, 2000
+    runs, n = trials(100, 400), 2000
     wide = rng.lognormal(8.0 - 0.5, 1.0, (runs, n))
     narrow = rng.lognormal(8.0 - 0.08, 0.4, (runs, n))
     called = 0

@@ -112,7 +112,13 @@ def assert_to_be_tried_again(answer: Answer) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("checkpoints", [{}, WITH_CHECKPOINTS], ids=["without", "with"])
+@pytest.mark.parametrize(
+    "checkpoints",
+    [
+        pytest.param({}, id="without"),
+        pytest.param(WITH_CHECKPOINTS, id="with", marks=pytest.mark.long(seconds=15)),
+    ],
+)
 def test_a_full_disk_loses_nothing_acknowledged_and_is_recovered_from(
     shop: Shop, tmp_path: Path, checkpoints: dict[str, int]
 ) -> None:

@@ -32,7 +32,7 @@ while True:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [2, pytest.param(8, marks=pytest.mark.long(seconds=18))])
+@pytest.mark.parametrize("kills", [1, pytest.param(8, marks=pytest.mark.long(seconds=18))])
 def test_what_was_committed_survives_a_kill_in_a_checkpoint(tmp_path: Path, kills: int) -> None:
     for number in range(kills):
         committed = committed_until_killed(tmp_path, commits=3 + 2 * number)

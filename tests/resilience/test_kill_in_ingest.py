@@ -57,6 +57,6 @@ def assert_whole(store: Path, acknowledged: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [8, pytest.param(60, marks=pytest.mark.long(seconds=48))])
+@pytest.mark.parametrize("kills", [3, pytest.param(60, marks=pytest.mark.long(seconds=48))])
 def test_nothing_is_lost_or_doubled_by_kills(tmp_path: Path, workers: Workers, kills: int) -> None:
     survive(tmp_path, workers, kills, seed=kills)

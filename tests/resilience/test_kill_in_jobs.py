@@ -91,7 +91,7 @@ def survive(tmp_path: Path, workers: Workers, servers: subprocess.Popen[str]) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=pytest.mark.long(seconds=36))])
+@pytest.mark.parametrize("kills", [1, pytest.param(12, marks=pytest.mark.long(seconds=36))])
 @pytest.mark.parametrize("job", JOBS)
 def test_every_part_is_old_or_new_after_each_kill(
     survive: Callable[[str, int], None], job: str, kills: int

@@ -14,6 +14,8 @@ from engine.stats.moments import Moments
 # Panels of a standard deviation each, ten to either side, are integrated to rounding error.
 _EDGES = np.linspace(-10.0, 10.0, 21)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+# Below it a mean is noise of rounding, and its inverse is beyond what a float holds.
+_SMALLEST_MEAN = 1e-100
 _NEWTON_STEPS = 6
 _SQRT_TWO_PI = np.sqrt(2.0 * np.pi)
 
@@ -55,10 +57,10 @@ def update_lift(
     N((1 + l) c, v_t + (1 + l)² v_c), c the observed control mean: the likelihood of Fieller's problem
     (1954, JRSS B 16), so no ratio is approximated. Times the prior, by quadrature. A flat prior is a wide
     one. Where an arm has no variance, as without conversions, both have that of all their visitors.
-    Not defined where the control's mean is not above 0, an arm has no estimate or nothing varies.
+    Not defined where the control's mean is not above 0 (1e-100), an arm has no estimate or nothing varies.
     """
     control, variant = _with_shared_variance(control, variant)
-    known = control.defined & variant.defined & (control.value > 0)
+    known = control.defined & variant.defined & (control.value > _SMALLEST_MEAN)
     defined = known & (np.where(known, control.variance + variant.variance, 0.0) > 0)
     density = _LiftDensity(
         control=np.where(defined, control.value, 1.0),
@@ -125,9 +127,11 @@ class _LiftDensity:
     def bell(self) -> tuple[FloatArray, FloatArray]:
         """Centre and deviation of the normal approximation, linear in the lift."""
         ratio = self.variant / self.control
-        data = (self.variant_variance + ratio**2 * self.control_variance) / self.control**2
-        precision = 1.0 / self.prior_deviation**2 + 1.0 / data
-        centre = (self.prior_mean / self.prior_deviation**2 + (ratio - 1.0) / data) / precision
+        # The root, since the square of a small mean's inverse is beyond what a float holds.
+        root = self.control / np.hypot(np.sqrt(self.variant_variance), ratio * np.sqrt(self.control_variance))
+        data_precision = root**2
+        precision = 1.0 / self.prior_deviation**2 + data_precision
+        centre = (self.prior_mean / self.prior_deviation**2 + (ratio - 1.0) * data_precision) / precision
         return centre, 1.0 / np.sqrt(precision)
 
     def log_density(self, lift: FloatArray) -> FloatArray:

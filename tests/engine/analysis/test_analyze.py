@@ -17,6 +17,7 @@ from engine.analysis.results.report import Report
 from engine.errors import InvalidEvidenceError
 from engine.stats.moments import Moments
 from tests.builders import NOW, a_goal, an_experiment, variants_of
+from tests.examples import examples
 from tests.observations import observed
 
 HUGE = 10**12
@@ -215,6 +216,7 @@ def evidences(draw: st.DrawFn) -> Evidence:
     )
 
 
+@examples(12, 400, seconds=60)
 @given(evidences(), st.sampled_from(["frequentist", "bayesian"]), st.sampled_from([50, 90, 95, 99]))
 def test_no_report_holds_nan_or_infinity(evidence: Evidence, method: str, level: int) -> None:
     goals = (

@@ -22,11 +22,12 @@ from tests.pipeline.distributed.drawn_projects import CountedProject, draw
 from tests.pipeline.distributed.watched_steps import WatchedCluster
 from tests.pipeline.working_store import WorkingStore
 
+TWO_EXECUTORS = "local-cluster[2,1,1024]"
 EXTENT = Extent(parts=3, at_once=1000, now=NOW)
 
 
 @contextmanager
-def two_executors(files: list[Path], folder: Path, **settings: str) -> Iterator[SparkCluster]:
+def opened(files: list[Path], folder: Path, *, master: str, **settings: str) -> Iterator[SparkCluster]:
     if shutil.which("java") is None:
         pytest.skip("needs Java: apt-get install openjdk-17-jre-headless")
     given = {
@@ -39,7 +40,7 @@ def two_executors(files: list[Path], folder: Path, **settings: str) -> Iterator[
     }
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("SPARK_WORKER_DIR", str(folder / "executors"))
-        with SparkCluster.open(files, master="local-cluster[2,1,1024]", settings=given) as cluster:
+        with SparkCluster.open(files, master=master, settings=given) as cluster:
             yield cluster
 
 
@@ -67,13 +68,22 @@ def differing(counted: CountedProject, engine: WatchedCluster, folder: Path) -> 
     ]
 
 
+def test_spark_gives_the_results_of_one_machine(store: WorkingStore, tmp_path: Path) -> None:
+    counted = CountedProject.draw(store, 200)
+    files = event_files(counted, tmp_path / "events")
+    (tmp_path / "watched").mkdir()
+    with opened(files, tmp_path, master="local[1]") as cluster:
+        assert differing(counted, WatchedCluster(cluster, tmp_path / "watched"), tmp_path) == []
+
+
+@pytest.mark.long(seconds=60)
 def test_a_cluster_gives_the_results_of_one_machine_also_without_an_executor(
     store: WorkingStore, tmp_path: Path
 ) -> None:
     counted = CountedProject.draw(store, 800)
     files = event_files(counted, tmp_path / "events")
     (tmp_path / "watched").mkdir()
-    with two_executors(files, tmp_path) as cluster:
+    with opened(files, tmp_path, master=TWO_EXECUTORS) as cluster:
         # Its last step has the parts of visitors.
         engine = WatchedCluster(cluster, tmp_path / "watched", killed="visitors")
         assert differing(counted, engine, tmp_path) == []
@@ -92,7 +102,7 @@ def test_a_visitor_with_most_of_the_events_is_counted(store: WorkingStore, tmp_p
     store.rollup.refresh(counted.project.id)
     files = event_files(counted, tmp_path / "events")
     (tmp_path / "watched").mkdir()
-    with two_executors(files, tmp_path) as cluster:
+    with opened(files, tmp_path, master=TWO_EXECUTORS) as cluster:
         engine = WatchedCluster(cluster, tmp_path / "watched")
         assert differing(counted, engine, tmp_path) == []
     assert engine.executors() == 2
@@ -107,7 +117,7 @@ def test_other_versions_on_executors_are_named(store: WorkingStore, tmp_path: Pa
     (other / "METADATA").write_text("Metadata-Version: 2.1\nName: polars\nVersion: 0.1\n")
     settings = {"spark.executorEnv.PYTHONPATH": str(other.parent)}
     with (
-        two_executors(files, tmp_path, **settings) as cluster,
+        opened(files, tmp_path, master=TWO_EXECUTORS, **settings) as cluster,
         pytest.raises(ExecutorVersionsError, match=r"polars is 0\.1 there and .* here; give every executor"),
     ):
         list(cluster.run(SummaryStep()))
@@ -117,7 +127,7 @@ def test_other_versions_on_executors_are_named(store: WorkingStore, tmp_path: Pa
 def test_errors_of_executors_are_told_as_here(store: WorkingStore, tmp_path: Path) -> None:
     counted = CountedProject.draw(store, 20)
     files = event_files(counted, tmp_path / "events")
-    with two_executors([*files, files[0]], tmp_path) as cluster:
+    with opened([*files, files[0]], tmp_path, master=TWO_EXECUTORS) as cluster:
         with (
             pytest.raises(UnusableEventsError, match="the same events in two files"),
             new_output(tmp_path / "out", replace=False) as draft,

@@ -93,14 +93,24 @@ def days_of_a_life(service: RestartableService, project: Project, days: Simulate
         pytest.param((0.30, 0.30), {}, id="no effect", marks=pytest.mark.long(seconds=6)),
         pytest.param((0.30, 0.43), {}, id="winner"),
         pytest.param((0.45, 0.28), {}, id="loser", marks=pytest.mark.long(seconds=6)),
-        pytest.param((0.30, 0.43), {"analysis_method": "bayesian"}, id="bayesian"),
+        pytest.param(
+            (0.30, 0.43),
+            {"analysis_method": "bayesian"},
+            id="bayesian",
+            marks=pytest.mark.long(seconds=6),
+        ),
         pytest.param(
             (0.30, 0.38),
             {"statistics": Statistics(planned_sample=600)},
             id="given",
             marks=pytest.mark.long(seconds=6),
         ),
-        pytest.param((0.30, 0.40), {"statistics": GROUP_SEQUENTIAL}, id="group sequential"),
+        pytest.param(
+            (0.30, 0.40),
+            {"statistics": GROUP_SEQUENTIAL},
+            id="group sequential",
+            marks=pytest.mark.long(seconds=6),
+        ),
         pytest.param(
             (0.30, 0.45), {"statistics": ALWAYS_VALID}, id="always valid", marks=pytest.mark.long(seconds=6)
         ),

@@ -13,6 +13,7 @@ from engine.analysis.comparison.significance import Significance, assess_signifi
 from engine.analysis.comparison.significance_level import decision_threshold
 from engine.design.analysis_settings import Statistics
 from tests.builders import NOW, an_experiment
+from tests.examples import examples
 from tests.observations import observed
 
 COUNTS = st.lists(st.integers(850, 1180), min_size=2, max_size=6)
@@ -43,6 +44,7 @@ def test_interval_leaves_out_zero_exactly_where_the_adjusted_p_decides(
     assert (significant == leaves_out).all()
 
 
+@examples(12, 200, seconds=20)
 @given(COUNTS)
 def test_always_valid_interval_leaves_out_zero_exactly_where_its_p_decides(conversions: list[int]) -> None:
     found = judged(conversions, sequential="always_valid")

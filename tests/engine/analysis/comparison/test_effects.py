@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import integrate
 
@@ -126,6 +126,8 @@ def test_a_credible_interval_holds_its_improvement(
     st.sampled_from(["flat", "lift"]),
     st.sampled_from([50, 95, 99]),
 )
+@example([(1e-77, 1.0), (3.0, 1.0)], [2, 2], "lift", 95)
+@example([(5e-324, 1.0), (3.0, 1.0)], [2, 2], "lift", 95)
 def test_a_credible_interval_of_revenue_holds_its_improvement(
     arms: list[tuple[float, float]], visitors: list[int], prior: str, level: int
 ) -> None:

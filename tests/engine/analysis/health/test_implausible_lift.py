@@ -9,6 +9,7 @@ from engine.analysis.health.check_result import CheckResult
 from engine.analysis.health.implausible_lift import implausible_lift
 from engine.stats.moments import Moments
 from tests.builders import a_goal, an_experiment
+from tests.examples import trials
 from tests.observations import check_input, observed, observed_by_epoch
 
 TEN_THOUSAND = (10_000, 10_000)
@@ -59,6 +60,7 @@ def test_revenue_is_held_against_its_spread() -> None:
     assert (check(900.0), check(9_000.0)) == ("warning", "ok")
 
 
+@pytest.mark.many(seconds=6)
 def test_without_a_lift_there_is_nothing_to_check() -> None:
     assert found((0, 0), (0, 0)).status == "not_applicable"
     assert found((5,), (10,)).status == "not_applicable"
@@ -72,7 +74,10 @@ def test_tests_with_usual_lifts_warn_at_most_once_in_a_thousand_whatever_the_day
 ) -> None:
     rng = np.random.default_rng(8)
     lifts = np.exp(rng.normal(0.0, 0.1, 400))
-    days = np.cumsum([rng.binomial(visitors, [np.full(400, rate), rate * lifts]) for _ in range(14)], axis=0)
+    each = trials(5, 14)
+    days = np.cumsum(
+        [rng.binomial(visitors, [np.full(400, rate), rate * lifts]) for _ in range(each)], axis=0
+    )
     warned = {
         run
         for day, counts in enumerate(days, start=1)

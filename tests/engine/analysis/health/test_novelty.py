@@ -11,6 +11,7 @@ from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.health.check_result import CheckResult
 from engine.analysis.health.novelty import MIN_CONVERSIONS, NOVELTY_ALPHA, novelty
 from tests.builders import a_goal, an_experiment
+from tests.examples import trials
 from tests.observations import check_input, health_of, observed
 
 DAYS = 14
@@ -71,10 +72,11 @@ def test_details_are_the_effect_by_day_as_json_has_it() -> None:
     assert sum(held) >= DAYS - 2
 
 
+@pytest.mark.many(seconds=9)
 @pytest.mark.parametrize("arms", [1, 3])
 def test_a_lasting_effect_is_called_fading_as_rarely_as_promised(arms: int) -> None:
     # A third of the visitors of the other tests, so that the normal approximation is put to the test, too.
-    runs = 1_500
+    runs = trials(300, 1_500)
     effects = np.full((DAYS, arms), 0.3)
     findings = [found(followed(effects, seed=seed, visitors=6_000)) for seed in range(runs)]
     told: list[Any] = [finding.details["variants"] for finding in findings]

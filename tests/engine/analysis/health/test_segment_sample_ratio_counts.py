@@ -9,6 +9,7 @@ from engine.analysis.health.segment_sample_ratio import CONCENTRATION, check_spl
 from engine.design.reweighting import reweight
 from engine.stats.sequential.sample_ratio import check_split
 from tests.builders import NOW, an_experiment
+from tests.examples import trials
 
 
 def counted(visitors: object) -> SegmentVisitors:
@@ -16,6 +17,7 @@ def counted(visitors: object) -> SegmentVisitors:
     return SegmentVisitors(tuple(Segment("os", str(row)) for row in range(len(rows))), rows)
 
 
+@pytest.mark.many(seconds=7)
 def test_p_values_are_those_of_each_segment_by_itself_and_holms_over_all() -> None:
     rng = np.random.default_rng(1)
     visitors = rng.multinomial(5_000, [0.2, 0.3, 0.5], 40)
@@ -33,7 +35,7 @@ def test_p_values_are_those_of_each_segment_by_itself_and_holms_over_all() -> No
 def test_looking_at_every_day_of_a_sound_test_alarms_less_than_promised() -> None:
     # 200 experiments of 10 segments and 28 looks: at 0.001 an alarm in more than 3 has a chance of 0.00006.
     rng = np.random.default_rng(2)
-    days = rng.multinomial(400, [0.5, 0.5], (200, 10, 28)).cumsum(axis=2)
+    days = rng.multinomial(400, [0.5, 0.5], (trials(50, 200), 10, 28)).cumsum(axis=2)
     plan = plan_analysis(an_experiment())
     alarmed = [any(check_splits(plan, counted(one[:, day])).alarm.any() for day in range(28)) for one in days]
     assert sum(alarmed) <= 3

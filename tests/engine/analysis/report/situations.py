@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -230,3 +231,9 @@ SITUATIONS: dict[str, Situation] = {
         uncapped=[(1_500, 20_000), (1_450, 4_500)],
     ),
 }
+
+
+@cache
+def report_of(name: str) -> Report:
+    """Return the report of a situation, analyzed once."""
+    return SITUATIONS[name].report()

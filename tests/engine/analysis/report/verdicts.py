@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from engine.analysis.results.report import DecisionSummary
-from tests.engine.analysis.report.situations import SITUATIONS, Situation
+from tests.engine.analysis.report.situations import SITUATIONS, report_of
 
 GOLDEN = Path(__file__).parent / "verdicts.md"
 _TITLE = "# Situations and the sentences they give\n"
@@ -11,14 +11,14 @@ _TITLE = "# Situations and the sentences they give\n"
 
 def verdicts() -> str:
     """Write every situation: its numbers, and the summaries of its goals."""
-    return "\n".join([_TITLE, *(_section(name, situation) for name, situation in SITUATIONS.items())])
+    return "\n".join([_TITLE, *(_section(name, situation.numbers) for name, situation in SITUATIONS.items())])
 
 
-def _section(name: str, situation: Situation) -> str:
-    report = situation.report()
+def _section(name: str, numbers: str) -> str:
+    report = report_of(name)
     goals = [_primary(goal.decision) for goal in report.goals if goal.goal.is_primary]
     goals += [_secondary(goal.decision) for goal in report.goals if not goal.goal.is_primary]
-    return "\n".join([f"## {name[0].upper()}{name[1:]}", "", f"`{situation.numbers}`", "", *goals])
+    return "\n".join([f"## {name[0].upper()}{name[1:]}", "", f"`{numbers}`", "", *goals])
 
 
 def _primary(decision: DecisionSummary) -> str:

@@ -14,6 +14,7 @@ from engine.design.experiment import Experiment
 from engine.stats.bayesian.shrinkage import shrink
 from engine.stats.contingency import Tables, lift_of_log_odds, log_odds_ratios
 from tests.builders import a_goal, an_experiment
+from tests.examples import trials
 from tests.hall import hall_p
 from tests.segment_counts import of_visitors, segmented
 
@@ -110,6 +111,7 @@ def test_shrinking_all_at_once_is_shrinking_each_dimension_of_each_goal_and_vari
                 np.testing.assert_allclose(found.chance[cell], alone.chance, rtol=1e-9)
 
 
+@pytest.mark.many(seconds=6)
 def found_in(control: np.ndarray, control_n: np.ndarray, hits: np.ndarray, n: np.ndarray) -> SegmentEffects:
     """The findings of one dimension, in the order of its values."""
     rows = zip(control_n.tolist(), n.tolist(), control.tolist(), hits.tolist(), strict=True)
@@ -121,7 +123,7 @@ def test_segments_of_an_a_a_test_are_rarely_called() -> None:
     rng = np.random.default_rng(1)
     n = rng.integers(500, 20_000, 12)
     called, differing = [], []
-    for _ in range(400):
+    for _ in range(trials(100, 400)):
         found = found_in(rng.binomial(n, 0.05), n, rng.binomial(n, 0.05), n)
         called.append((found.log_p < np.log(ALPHA)).any())
         differing.append((found.log_p_differs < np.log(ALPHA)).any())
@@ -138,6 +140,7 @@ def test_the_segment_that_differs_is_found_and_the_others_are_not() -> None:
     assert found.high[3, 0, 0] < 0 < found.low[[0, 1, 2, 4, 5], 0, 0].min()
 
 
+@pytest.mark.many(seconds=5)
 def test_a_lone_lucky_segment_is_drawn_back() -> None:
     # Nine segments without effect and a small tenth that doubled by luck.
     n = np.array([10_000] * 9 + [100])
@@ -154,17 +157,21 @@ def test_effects_that_are_alike_are_hardly_ever_called_different(
 ) -> None:
     # Of 400 tests with nothing to find, 5% call something; three Monte-Carlo errors are 3.3%.
     rng, experiment = np.random.default_rng(5), an_experiment(weights=weights)
-    found = [effects_of(experiment, drawn(rng, values=10, odds=odds, weights=weights)) for _ in range(400)]
+    found = [
+        effects_of(experiment, drawn(rng, values=10, odds=odds, weights=weights))
+        for _ in range(trials(120, 400))
+    ]
     assert np.mean([(one.log_p_differs <= np.log(ALPHA)).any() for one in found]) <= 0.083
     if odds == 1.0:
         assert np.mean([(one.log_p <= np.log(ALPHA)).any() for one in found]) <= 0.083
 
 
+@pytest.mark.many(seconds=5)
 def test_heavy_tailed_revenue_without_effect_is_hardly_ever_called() -> None:
     # As above, of 200 tests: three errors are 4.6%.
     rng, experiment = np.random.default_rng(6), an_experiment(goals=(REVENUE,))
     called = []
-    for _ in range(200):
+    for _ in range(trials(80, 200)):
         plans, arms = rng.choice(["a", "b", "c", ""], 8_000), rng.integers(0, 2, 8_000)
         worth = np.where(plans == "a", 4.0, 1.0)
         cents = np.where(rng.random(8_000) < 0.08, (rng.lognormal(7, 1.2, 8_000) * worth).round(), 0.0)

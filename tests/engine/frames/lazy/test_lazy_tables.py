@@ -68,23 +68,37 @@ def analyzed(frame: Any, **arguments: Any) -> Any:
     return analyze_frame(frame, control="A", goals=GOALS, timezone="America/New_York", **arguments)
 
 
-@pytest.mark.parametrize("visitor", ["visitor", None])
-@pytest.mark.parametrize("timestamp", ["at", None])
-def test_a_table_gives_the_report_of_its_rows(
-    rows: pl.DataFrame, table: Any, visitor: str | None, timestamp: str | None
+def by_engine(*always: Any, longer: list[Any]) -> list[Any]:
+    """Ask each of DuckDB; of Ibis, which takes seconds to write its SQL, only some where tests are short."""
+    each = [*always, *longer]
+    asked = [pytest.param("DuckDB", one) for one in each]
+    asked += [pytest.param("Ibis", one) for one in always]
+    return asked + [pytest.param("Ibis", one, marks=pytest.mark.long(seconds=6)) for one in longer]
+
+
+@pytest.mark.parametrize(
+    ("table", "columns"),
+    by_engine(("visitor", "at"), longer=[(None, "at"), ("visitor", None), (None, None)]),
+    indirect=["table"],
+)
+def test_a_table_gives_the_report_of_its_rows_and_no_row_of_a_visitor_leaves_the_engine(
+    rows: pl.DataFrame,
+    table: Any,
+    columns: tuple[str | None, str | None],
+    fetched: list[tuple[int, list[str]]],
 ) -> None:
+    visitor, timestamp = columns
+    assert is_engine_table(nw.from_native(table))
     report = analyzed(table, visitor=visitor, timestamp=timestamp)
+    left = list(fetched)
     assert report.goals[0].variants[0].visitors > 300
     assert differences(report, analyzed(rows, visitor=visitor, timestamp=timestamp)) == []
-
-
-def test_no_row_of_a_visitor_leaves_the_engine(table: Any, fetched: list[tuple[int, list[str]]]) -> None:
-    assert is_engine_table(nw.from_native(table))
-    analyzed(table, visitor="visitor", timestamp="at")
+    if visitor is None:
+        return
     # Days by variants, and by days since the first row at most; there are 1,333 visitors in 4,000 rows.
-    assert fetched
-    assert max(height for height, _ in fetched) <= 15 * 3 * 15
-    assert not any("visitor" in columns for _, columns in fetched)
+    assert left
+    assert max(height for height, _ in left) <= 15 * 3 * 15
+    assert not any("visitor" in names for _, names in left)
 
 
 def test_orders_are_paired_with_revenue_by_the_engine(
@@ -96,7 +110,7 @@ def test_orders_are_paired_with_revenue_by_the_engine(
     assert differences(report, analyze_frame(rows, visitor="visitor", **asked)) == []
 
 
-@pytest.mark.parametrize("covariate", ["rating", "views"])
+@pytest.mark.parametrize(("table", "covariate"), by_engine("rating", longer=["views"]), indirect=["table"])
 def test_a_covariate_is_paired_with_the_goals_by_the_engine(
     rows: pl.DataFrame, table: Any, fetched: list[tuple[int, list[str]]], covariate: str
 ) -> None:

@@ -6,11 +6,12 @@ Compiling a model takes far longer than sampling it, so many families are sample
 import subprocess
 import sys
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy import special
+from scipy import special, stats
 
 from engine.errors import InvalidEvidenceError, NotConvergedError
 from engine.stats.arrays import FloatArray
@@ -22,6 +23,7 @@ from engine.stats.bayesian.hierarchical import (
     sample_effects,
     sample_shares,
 )
+from engine.stats.bayesian.sampler_process import build_model
 from engine.stats.bayesian.sampling import Sampler, Sampling
 from engine.stats.bayesian.shrinkage import SPREAD_SCALE, shrink
 from engine.stats.contingency import Tables, log_odds_ratios
@@ -83,28 +85,12 @@ def all_tables() -> Tables:
     return Tables.concatenate([tables()[0], rare])
 
 
-@pytest.fixture(scope="module")
-def by_nutpie() -> Sampled:
-    return sample_effects(effects(), sampling=Sampling(sampler="nutpie"))
-
-
-@pytest.fixture(scope="module")
-def by_pymc() -> Sampled:
-    return sample_effects(effects(), sampling=Sampling(sampler="pymc"))
-
-
-@pytest.fixture(scope="module")
-def shares() -> Sampled:
-    return sample_shares(all_tables(), sampling=Sampling(seed=7))
-
-
 @pytest.mark.slow
 @pytest.mark.long(seconds=24)
 @pytest.mark.parametrize("sampler", ["nutpie", "pymc"])
-def test_normal_effects_are_those_of_the_closed_form(
-    sampler: Sampler, request: pytest.FixtureRequest
-) -> None:
-    sampled: Sampled = request.getfixturevalue(f"by_{sampler}")
+def test_normal_effects_are_those_of_the_closed_form(sampler: Sampler) -> None:
+    sampled = sample_effects(effects(), sampling=Sampling(sampler=sampler))
+    assert_converged(sampled.diagnostics, sampler)
     closed, found = shrink(effects()), sampled.effects
     here = closed.defined
     np.testing.assert_array_equal(found.defined, here)
@@ -125,11 +111,7 @@ def test_normal_effects_are_those_of_the_closed_form(
     assert np.isnan(found.centre).tolist() == [False, False, False, True, False, False]
 
 
-@pytest.mark.slow
-@pytest.mark.long(seconds=24)
-@pytest.mark.parametrize("sampler", ["nutpie", "pymc"])
-def test_diagnostics_say_how_it_went(sampler: Sampler, request: pytest.FixtureRequest) -> None:
-    how: Diagnostics = request.getfixturevalue(f"by_{sampler}").diagnostics
+def assert_converged(how: Diagnostics, sampler: Sampler) -> None:
     assert how.r_hat < 1.01
     assert 1_000 < how.tail_size < how.bulk_size
     assert how.divergences <= 8
@@ -138,7 +120,15 @@ def test_diagnostics_say_how_it_went(sampler: Sampler, request: pytest.FixtureRe
 
 
 @pytest.mark.slow
-def test_shares_of_many_visitors_are_those_of_the_closed_form(shares: Sampled) -> None:
+@pytest.mark.long(seconds=36)
+def test_shares_are_those_of_the_closed_form_of_exact_sums_and_of_the_truth() -> None:
+    shares = sample_shares(all_tables(), sampling=Sampling(seed=7))
+    assert_many_visitors_are_as_in_the_closed_form(shares)
+    assert_the_truth_is_held(shares)
+    assert_few_conversions_are_read_exactly(shares)
+
+
+def assert_many_visitors_are_as_in_the_closed_form(shares: Sampled) -> None:
     closed = shrink(log_odds_ratios(tables()[0]))
     many, found = slice(0, 10), shares.effects
     apart = (found.mean[many] - closed.mean[many]) / closed.deviation[many]
@@ -147,8 +137,7 @@ def test_shares_of_many_visitors_are_those_of_the_closed_form(shares: Sampled) -
     np.testing.assert_allclose(found.spread[many], closed.spread[many], rtol=0.08)
 
 
-@pytest.mark.slow
-def test_shares_hold_the_truth_as_often_as_they_say(shares: Sampled) -> None:
+def assert_the_truth_is_held(shares: Sampled) -> None:
     _, truth = tables()
     held = (shares.effects.low[:20] < truth) & (truth < shares.effects.high[:20])
     # 80 intervals of 95%: 0.95 give or take 0.024, and families go together.
@@ -184,8 +173,7 @@ def exact_mean(one: Tables) -> FloatArray:
     return np.asarray((mean * weight).sum(axis=(1, 2)) / weight.sum())
 
 
-@pytest.mark.slow
-def test_few_conversions_are_read_exactly_where_the_closed_form_is_not(shares: Sampled) -> None:
+def assert_few_conversions_are_read_exactly(shares: Sampled) -> None:
     closed = shrink(log_odds_ratios(rare_tables()))
     exact = np.array(
         [exact_mean(rare_tables()[np.repeat(np.arange(3)[:, None] == row, 2, axis=1)]) for row in range(3)]
@@ -196,19 +184,60 @@ def test_few_conversions_are_read_exactly_where_the_closed_form_is_not(shares: S
 
 
 @pytest.mark.slow
-@pytest.mark.long(seconds=24)
-def test_the_same_seed_gives_the_same_answer(by_nutpie: Sampled) -> None:
-    again = sample_effects(effects(), sampling=Sampling(sampler="nutpie"))
-    np.testing.assert_array_equal(by_nutpie.effects.mean, again.effects.mean)
-    np.testing.assert_array_equal(by_nutpie.spread.high, again.spread.high)
-    assert by_nutpie.diagnostics == again.diagnostics
+@pytest.mark.long(seconds=40)
+def test_the_same_seed_gives_the_same_answer() -> None:
+    one, again = (sample_effects(effects(), sampling=Sampling(sampler="nutpie")) for _ in range(2))
+    np.testing.assert_array_equal(one.effects.mean, again.effects.mean)
+    np.testing.assert_array_equal(one.spread.high, again.spread.high)
+    assert one.diagnostics == again.diagnostics
 
 
 @pytest.mark.slow
 def test_too_few_draws_are_an_error_that_says_what_to_do() -> None:
     with pytest.raises(NotConvergedError, match=r"worth \d+ independent ones.*Sample more") as caught:
-        sample_effects(effects(), sampling=Sampling(draws=20, warmup=20))
+        sample_shares(rare_tables(), sampling=Sampling(draws=20, warmup=20))
     assert caught.value.reasons
+
+
+def test_the_model_of_effects_has_the_density_that_it_says() -> None:
+    """The log density of the model, as it differs between two points, by SciPy's normal densities."""
+    value, error, spread_scale = np.array([0.3, -0.1, 0.05]), np.array([0.1, 0.05, 0.2]), 0.5
+    data = {
+        "family": np.zeros(3, np.int64),
+        "rough": value,
+        "rough_variance": error**2,
+        "error": error,
+        "spread_scale": np.array(spread_scale),
+    }
+    model = build_model(import_module("pymc"), data)
+    log_density = model.compile_logp()
+
+    def ours(spread: float, rough_centre: float, own: FloatArray) -> float:
+        total = error**2 + spread**2
+        information = (1 / total).sum()
+        centre = (value / total).sum() / information + rough_centre / np.sqrt(information)
+        apart = spread * (value - centre) / total + np.sqrt(error**2 / total) * own
+        effect = centre + spread * apart
+        return float(
+            stats.halfnorm.logpdf(spread, scale=spread_scale)
+            + stats.norm.logpdf(apart).sum()
+            + stats.norm.logpdf(value, effect, error).sum()
+            # Of centre and a by what is sampled, and of the spread by its logarithm.
+            - 0.5 * (np.log(total).sum() + np.log(information))
+            + np.log(spread)
+        )
+
+    def theirs(spread: float, rough_centre: float, own: FloatArray) -> float:
+        point = {
+            "spread_log__": np.log([spread]),
+            "from_rough_centre": np.array([rough_centre]),
+            "from_rough_effect": own,
+        }
+        return float(log_density(point))
+
+    points = [(0.2, 0.5, np.array([0.1, -0.3, 1.0])), (0.7, -1.0, np.array([2.0, 0.0, -0.5]))]
+    apart = ours(*points[0]) - ours(*points[1])
+    assert theirs(*points[0]) - theirs(*points[1]) == pytest.approx(apart, rel=1e-9)
 
 
 def test_what_is_wrong_with_the_draws_is_named() -> None:

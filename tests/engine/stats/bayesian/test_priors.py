@@ -84,12 +84,12 @@ def test_sceptical_priors_draw_lucky_lifts_towards_them() -> None:
 
 def test_intervals_hold_lifts_that_come_from_the_prior() -> None:
     rng = np.random.default_rng(1)
-    lift = rng.normal(0.0, 0.05, 20_000)
+    lift = rng.normal(0.0, 0.05, 4_000)
     control, variant = rng.normal(10.0, 0.3, lift.size), rng.normal(10.0 * (1 + lift), 0.3)
     posterior = update_lift(
         estimate(control, 0.3), estimate(variant, 0.3), prior_mean=0.0, prior_deviation=0.05, alpha=0.1
     )
-    assert ((posterior.low < lift) & (lift < posterior.high)).mean() == pytest.approx(0.9, abs=0.01)
+    assert ((posterior.low < lift) & (lift < posterior.high)).mean() == pytest.approx(0.9, abs=0.014)
 
 
 def test_a_control_of_nothing_has_no_lift() -> None:

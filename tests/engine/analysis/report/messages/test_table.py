@@ -4,7 +4,7 @@ import pytest
 
 from engine.analysis.decision.rule import RULE
 from engine.analysis.report.messages.table import MESSAGES
-from tests.engine.analysis.report.situations import SITUATIONS
+from tests.engine.analysis.report.situations import SITUATIONS, report_of
 from tests.engine.analysis.report.verdicts import GOLDEN, verdicts
 
 
@@ -15,13 +15,13 @@ def test_sentences_of_every_situation_are_those_of_the_golden_file() -> None:
 def test_every_row_of_the_rule_has_a_message_and_a_situation() -> None:
     rows = {(row.recommendation, row.reason) for row in RULE}
     assert set(MESSAGES) == rows
-    primaries = [situation.report().primary for situation in SITUATIONS.values()]
+    primaries = [report_of(name).primary for name in SITUATIONS]
     found = {(goal.decision.recommendation, goal.decision.reason) for goal in primaries if goal is not None}
     assert found == rows
 
 
 def test_every_figure_of_capped_revenue_is_of_the_cap_or_says_that_it_is_not() -> None:
-    goal = SITUATIONS["capped revenue that falls without the cap"].report().goals[0]
+    goal = report_of("capped revenue that falls without the cap").goals[0]
     control, variant = goal.variants
     assert variant.capped is not None
     assert control.capped is not None
@@ -37,8 +37,8 @@ def test_every_figure_of_capped_revenue_is_of_the_cap_or_says_that_it_is_not() -
 
 
 def test_one_yearly_figure_is_shrunk_where_looks_or_variants_selected_the_variant() -> None:
-    shrunk = SITUATIONS["revenue, chosen among two"].report().goals[0].decision.explanation
+    shrunk = report_of("revenue, chosen among two").goals[0].decision.explanation
     assert "; shrunk, as the variant was chosen for its result" in shrunk
-    alone = SITUATIONS["revenue in a file"].report().goals[0].decision.explanation
+    alone = report_of("revenue in a file").goals[0].decision.explanation
     assert "shrunk" not in alone
     assert "a year (95% interval " in alone
