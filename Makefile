@@ -70,12 +70,16 @@ QUICK_TESTS := tests/engine/test_known_mistakes.py tests/engine/analysis/report/
 check: lint ## lint, and run the quick tests
 	@$(RUN)python -m pytest -q -n 0 -m "not slow" $(QUICK_TESTS)
 
-# What asks the catalog, or is asked by it: the same everywhere else whatever database it is on.
-CATALOG_TESTS := tests/api/routes tests/api/idempotency tests/api/dashboard tests/api/operator tests/api/test_operations.py \
-  tests/api/test_auth.py tests/api/test_services.py tests/api/cli/test_accounts.py tests/api/cli/test_stores.py \
-  tests/api/cli/test_checking.py tests/api/cli/operation/test_backup.py tests/api/cli/client tests/api/cli/test_runs.py \
-  tests/api/cli/imports/test_importing.py tests/api/sdk/test_track.py tests/api/sdk/test_access.py \
-  tests/pipeline/store/catalog tests/pipeline/store/ownership tests/pipeline/store/test_postgresql.py
+# Together they run every line of the catalog, and every kind of request that asks it.
+CATALOG_TESTS := tests/pipeline/store/catalog tests/pipeline/store/ownership tests/pipeline/store/test_postgresql.py \
+  tests/api/idempotency tests/api/test_operations.py tests/api/test_auth.py tests/api/test_services.py \
+  tests/api/cli/test_accounts.py tests/api/cli/test_stores.py tests/api/routes/test_projects.py \
+  tests/api/routes/test_projects_removal.py tests/api/routes/test_experiments.py tests/api/routes/test_members.py \
+  tests/api/routes/test_imports.py tests/api/routes/webhooks
+# What else asks the catalog: `make test-all` runs it on PostgreSQL, too.
+CATALOG_CALLERS := tests/api/routes tests/api/dashboard tests/api/operator tests/api/cli/test_checking.py \
+  tests/api/cli/operation/test_backup.py tests/api/cli/client tests/api/cli/test_runs.py \
+  tests/api/cli/imports/test_importing.py tests/api/sdk/test_track.py tests/api/sdk/test_access.py
 
 # The commit whose share of the long tests is run, and the seed of many examples that it gives.
 COMMIT ?= $(shell git rev-parse HEAD)
@@ -102,7 +106,7 @@ test-share: dev snippet-tools ## run the commit's share of the long tests and of
 
 test-all: dev snippet-tools ## run every test, with many examples, and tests of the catalog on PostgreSQL too
 	@$(PYTEST) --long $(MANY)
-	@$(PYTEST) --long --catalog=postgresql $(CATALOG_TESTS)
+	@$(PYTEST) --long --catalog=postgresql $(CATALOG_TESTS) $(CATALOG_CALLERS)
 
 format: dev snippet-tools ## format the code and fix what the linter can
 	@cd $(SNIPPET) && node_modules/@biomejs/cli-*/biome check --write .

@@ -18,6 +18,7 @@ from pipeline.jobs.deletion import remove_deleted_projects
 from pipeline.store.catalog.catalog import Catalog
 from tests.api.results.reads import VIEWS, Reader, data_of
 from tests.builders import STARTED
+from tests.examples import seed_or, trials
 from tests.pipeline.simulated_days import DAY, GOALS, SimulatedDays
 from tests.pipeline.working_store import a_purchase, an_exposure
 
@@ -99,18 +100,17 @@ def changes_of(reader: Reader, other: Catalog) -> list[Callable[[], object]]:
     ]
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long(seconds=12))])
-def test_kept_answers_are_those_that_would_be_computed_anew(
-    reader: Reader, other: Catalog, seed: int
-) -> None:
-    random, changes = np.random.default_rng(seed), changes_of(reader, other)
+@pytest.mark.many(seconds=15)
+def test_kept_answers_are_those_that_would_be_computed_anew(reader: Reader, other: Catalog) -> None:
+    steps, random = trials(6, 20), np.random.default_rng(seed_or(1))
+    changes = changes_of(reader, other)
     reader.store.write(reader.project, *SimulatedDays(reader.experiment, (0.2, 0.4)).arrive(0))
     reader.now = STARTED + DAY
-    for _ in range(15):
+    for _ in range(steps):
         changes[random.integers(len(changes))]()
         require_what_is_computed_anew(reader)
         reader.go_on(seconds=int(random.choice([1, 20, 59, 61, 3600, 12 * 3600, 86400])))
-    assert reader.computed < 3 * 15 * sum(map(len, VIEWS.values()))
+    assert reader.computed < 3 * steps * sum(map(len, VIEWS.values()))
 
 
 def test_an_answer_is_computed_once_and_again_after_a_minute(reader: Reader) -> None:

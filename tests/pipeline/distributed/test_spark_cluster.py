@@ -69,7 +69,7 @@ def differing(counted: CountedProject, engine: WatchedCluster, folder: Path) -> 
 
 
 def test_spark_gives_the_results_of_one_machine(store: WorkingStore, tmp_path: Path) -> None:
-    counted = CountedProject.draw(store, 200)
+    counted = CountedProject.draw(store, 400)
     files = event_files(counted, tmp_path / "events")
     (tmp_path / "watched").mkdir()
     with opened(files, tmp_path, master="local[1]") as cluster:
