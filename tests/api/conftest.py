@@ -18,8 +18,12 @@ def client(
     tmp_path_factory: pytest.TempPathFactory, new_catalog_url: Callable[[], str | None]
 ) -> Iterator[TestClient]:
     # Results wait for the rollup as long as a busy machine takes for it.
+    # It counts when asked, not every minute too: else it would count a thousand projects beside all other tests.
     settings = Settings(
-        data_dir=tmp_path_factory.mktemp("store"), catalog_url=new_catalog_url(), fresh_read_seconds=60
+        data_dir=tmp_path_factory.mktemp("store"),
+        catalog_url=new_catalog_url(),
+        fresh_read_seconds=60,
+        refresh_seconds=10**6,
     )
     # What the program does not foresee is to be answered, not raised into the test.
     # It is a trusted proxy by default, so that a test may say where a request comes from.
