@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.pasted_lines import ROOT, blocks, free_port, run
 
 
@@ -13,6 +15,7 @@ def as_bash(language: str, code: str) -> str:
     return code if language == "sh" else f"python - <<'END_OF_PYTHON'\n{code}END_OF_PYTHON\n"
 
 
+@pytest.mark.long(seconds=20)
 def test_the_first_hour_runs_as_pasted(tmp_path: Path, new_database: Callable[[], str]) -> None:
     found = blocks(ROOT / "docs" / "first-hour.md")
     assert {language for language, _ in found} == {"sh", "python"}

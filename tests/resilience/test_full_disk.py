@@ -163,6 +163,7 @@ def test_a_full_disk_loses_nothing_acknowledged_and_is_recovered_from(
 
 
 @pytest.mark.slow
+@pytest.mark.long(seconds=22)
 def test_a_checkpoint_that_fails_is_recovered_from_without_a_restart(shop: Shop, tmp_path: Path) -> None:
     settings = {"min_free_disk_bytes": MIN_FREE, **WITH_CHECKPOINTS}
     log = tmp_path / "log"

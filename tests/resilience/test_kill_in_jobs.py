@@ -91,8 +91,15 @@ def survive(tmp_path: Path, workers: Workers, servers: subprocess.Popen[str]) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [1, pytest.param(12, marks=pytest.mark.long(seconds=36))])
-@pytest.mark.parametrize("job", JOBS)
+@pytest.mark.parametrize(
+    ("job", "kills"),
+    [
+        ("publication", 1),
+        ("nightly rebuild", 1),
+        ("deletion", 1),
+        *(pytest.param(job, 8, marks=pytest.mark.long(seconds=24)) for job in JOBS),
+    ],
+)
 def test_every_part_is_old_or_new_after_each_kill(
     survive: Callable[[str, int], None], job: str, kills: int
 ) -> None:

@@ -76,7 +76,7 @@ def days_of(report: Report) -> dict[tuple[str, date, str], DayResult]:
     }
 
 
-@examples(8, 60)
+@examples(4, 60, seconds=20)
 @given(
     files=files_of_rows(),
     columns=st.sampled_from([{}, {"timestamp": None}]),

@@ -56,7 +56,7 @@ def one_case(
     return found
 
 
-@pytest.mark.many(seconds=15)
+@pytest.mark.many(seconds=5)
 @pytest.mark.parametrize("name", CASES)
 def test_every_bar_is_met(name: str) -> None:
     found = rates(name)
