@@ -18,7 +18,7 @@ def client(
     tmp_path_factory: pytest.TempPathFactory, new_catalog_url: Callable[[], str | None]
 ) -> Iterator[TestClient]:
     # Results wait for the rollup as long as a busy machine takes for it.
-    # It counts when asked, not every minute too: else it would count a thousand projects beside all other tests.
+    # It counts when asked, not every minute too: that would be a thousand projects, beside all later tests.
     settings = Settings(
         data_dir=tmp_path_factory.mktemp("store"),
         catalog_url=new_catalog_url(),

@@ -8,9 +8,12 @@ from tests.api.cli.conftest import Run
 from tests.pipeline.working_store import a_purchase, a_working_store, an_exposure
 
 
-@pytest.mark.long(seconds=36)
 @pytest.mark.parametrize(
-    "engine", [("--engine", "local", "--workers", "1"), ("--engine", "spark", "--master", "local[1]")]
+    "engine",
+    [
+        ("--engine", "local", "--workers", "1"),
+        pytest.param(("--engine", "spark", "--master", "local[1]"), marks=pytest.mark.long(seconds=36)),
+    ],
 )
 def test_a_snapshot_is_counted_and_loaded(run: Run, tmp_path: Path, engine: tuple[str, ...]) -> None:
     with a_working_store(tmp_path / "store") as store:
