@@ -1,8 +1,9 @@
 """Mutations of the source: how many of them the tests catch.
 
 `python -m tests.mutations --coverage FILE --count 60 --seed 1` draws places in the source that tests run,
-changes one at a time in a copy of the checkout, and runs the test files that run the line until one fails.
-FILE has the data of a coverage run whose contexts are test files.
+changes one at a time in a copy of the checkout, and runs the test files that run the line until one fails:
+those next to it, as many as `--files` says. FILE has the data of a coverage run with test files as contexts.
+With `--covered ROOT --drawn LIST` the same mutations are tried on another checkout than the one covered.
 """
 
 import argparse
@@ -127,7 +128,7 @@ def is_caught(root: Path, mutation: Mutation, tests: list[str], seconds: float) 
             "-p",
             "no:cacheprovider",
         ]
-        environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**os.environ, "PYTHONPATH": str(copy)}
         try:
             ran = subprocess.run(
                 [*command, *tests],
@@ -139,7 +140,7 @@ def is_caught(root: Path, mutation: Mutation, tests: list[str], seconds: float) 
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return ""
+            return "without an end"
         failed = [line for line in ran.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
         return (failed or ["ended with a failure"])[0] if ran.returncode == 1 else ""
 
@@ -163,6 +164,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--coverage", type=Path, required=True)
     parser.add_argument("--root", type=Path, default=ROOT)
+    parser.add_argument("--covered", type=Path, help="the checkout that was covered, if not --root")
+    parser.add_argument("--files", type=int, default=5)
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=150.0)
@@ -170,15 +173,17 @@ def main() -> None:
     given = parser.parse_args()
     data = CoverageData(str(given.coverage))
     data.read()
+    covered = given.covered or given.root
     if given.drawn and given.drawn.exists():
         drawn = [Mutation(**one) for one in json.loads(given.drawn.read_text())]
     else:
-        drawn = draw(data, given.root, given.count, given.seed)
+        drawn = draw(data, covered, given.count, given.seed)
     if given.drawn:
         given.drawn.write_text(json.dumps([asdict(one) for one in drawn]))
 
     def judge(mutation: Mutation) -> str:
-        return is_caught(given.root, mutation, covering(data, given.root, mutation), given.seconds)
+        tests = [one for one in covering(data, covered, mutation) if (given.root / one).exists()]
+        return is_caught(given.root, mutation, tests[: given.files], given.seconds)
 
     caught = 0
     with ThreadPoolExecutor(2) as pool:
