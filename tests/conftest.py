@@ -57,13 +57,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests of the other database, and on PostgreSQL those that make no catalog."""
+    """Leave out tests of the other database, and on PostgreSQL those that make no catalog.
+
+    Files with slow tests come first, so that at the end no worker has one of them alone.
+    """
     database = config.getoption("catalog")
     others = [item for item in items if not _is_on(database, item)]
     if others:
         config.hook.pytest_deselected(items=others)
         left_out = set(others)
         items[:] = [item for item in items if item not in left_out]
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 def _is_on(database: str, item: pytest.Item) -> bool:

@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 from coverage import CoverageData
@@ -90,9 +91,15 @@ def applied(source: str, mutation: Mutation) -> str:
     return "".join(lines)
 
 
+@cache
+def contexts_of(data: CoverageData, path: str) -> dict[int, list[str]]:
+    """Return the contexts of each line of a file, read once."""
+    return data.contexts_by_lineno(path)
+
+
 def covering(data: CoverageData, root: Path, mutation: Mutation) -> list[str]:
     """Return the test files that run the line, first the one named after the module, then by name."""
-    contexts = data.contexts_by_lineno(str(root / mutation.path)).get(mutation.line, [])
+    contexts = contexts_of(data, str(root / mutation.path)).get(mutation.line, [])
     stem = Path(mutation.path).stem
     found = {one for one in contexts if one}
     return sorted(found, key=lambda one: (f"test_{stem}" not in one, *nearness(mutation.path, one), one))

@@ -182,7 +182,7 @@ def test_list_holds_every_operation_with_a_body(unlimited: Customer) -> None:
 
 
 @pytest.mark.parametrize("operation", WRITES)
-@examples(10, 100)
+@examples(10, 60)
 @given(data=st.data())
 def test_any_json_is_taken_or_refused_with_reasons(
     unlimited: Customer, places: dict[str, str], operation: str, data: st.DataObject
@@ -192,7 +192,7 @@ def test_any_json_is_taken_or_refused_with_reasons(
 
 
 @pytest.mark.parametrize("operation", WRITES)
-@examples(25, 250)
+@examples(25, 80)
 @given(data=st.data())
 def test_sound_body_with_anything_in_one_place_is_taken_or_refused_with_reasons(
     unlimited: Customer, places: dict[str, str], operation: str, data: st.DataObject
@@ -204,7 +204,7 @@ def test_sound_body_with_anything_in_one_place_is_taken_or_refused_with_reasons(
 
 
 @pytest.mark.parametrize("operation", WRITES)
-@examples(8, 60)
+@examples(8, 40)
 @given(text=st.binary() | TEXTS.map(str.encode))
 def test_any_bytes_are_refused_with_reasons(
     unlimited: Customer, places: dict[str, str], operation: str, text: bytes

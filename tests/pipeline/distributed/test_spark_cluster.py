@@ -69,6 +69,7 @@ def differing(counted: CountedProject, engine: WatchedCluster, folder: Path) -> 
     ]
 
 
+@pytest.mark.slow
 def test_a_step_gives_what_it_gives_here(store: WorkingStore, tmp_path: Path) -> None:
     counted = CountedProject.draw(store, 50)
     files = event_files(counted, tmp_path / "events")
