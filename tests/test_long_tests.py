@@ -2,10 +2,15 @@
 
 import ast
 import hashlib
+import subprocess
+import sys
+
+import pytest
 
 from tests.long_tests import SHARE_SECONDS, WORKERS, share_of
 from tests.test_tests import FOLDER, SOURCES
 
+CRON = "tests/recipes/test_cron.py::test_a_night_ends_with_0_3_or_4_and_prints_what_has_to_be_read"
 SECONDS = {
     f"test {number}": seconds for number, seconds in enumerate([100.0, 60, 40, 20, 10] * 6 + [3.0] * 300)
 }
@@ -58,3 +63,14 @@ def test_every_long_test_says_how_long_and_fits_into_a_share() -> None:
     seconds = [(path, value.value) for path, value in calls if isinstance(value, ast.Constant)]
     assert [one for one in seconds if not 0 < float(str(one[1])) <= SHARE_SECONDS] == []
     assert len(calls) >= len(marks)
+
+
+@pytest.mark.parametrize(
+    ("options", "number"),
+    [(("tests/recipes/test_cron.py",), 0), (("--long", "tests/recipes/test_cron.py"), 1), ((CRON,), 1)],
+    ids=["by itself", "--long", "by its id"],
+)
+def test_long_tests_are_left_out_unless_asked_for(options: tuple[str, ...], number: int) -> None:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *options]
+    collected = subprocess.run(command, cwd=FOLDER.parent, capture_output=True, text=True, check=False).stdout
+    assert len([line for line in collected.splitlines() if line.startswith(CRON)]) == number
