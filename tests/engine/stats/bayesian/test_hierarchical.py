@@ -228,8 +228,8 @@ def test_the_model_of_effects_has_the_density_that_it_says() -> None:
         effect = centre + spread * apart
         return float(
             stats.halfnorm.logpdf(spread, scale=spread_scale)
-            + stats.norm.logpdf(apart).sum()
-            + stats.norm.logpdf(value, effect, error).sum()
+            + np.sum(stats.norm.logpdf(apart))
+            + np.sum(stats.norm.logpdf(value, effect, error))
             # Of centre and a by what is sampled, and of the spread by its logarithm.
             - 0.5 * (np.log(total).sum() + np.log(information))
             + np.log(spread)
