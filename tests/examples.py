@@ -14,7 +14,7 @@ FEW: Final = "few"
 MANY: Final = "many"
 # Of a test that names no numbers of its own.
 FEW_EXAMPLES: Final = 30
-MANY_EXAMPLES: Final = 400
+MANY_EXAMPLES: Final = 200
 
 _seeds: Final[list[int]] = []
 TestT = TypeVar("TestT", bound=Callable[..., Any])

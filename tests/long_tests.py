@@ -17,7 +17,7 @@ import pytest
 SHARE_SECONDS: Final = 150
 WORKERS: Final = 2
 # What many examples of a property take, unless its `examples` say another number.
-PROPERTY_SECONDS: Final = 1.0
+PROPERTY_SECONDS: Final = 2.0
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -35,7 +35,7 @@ def spark(tmp_path: Path) -> Iterator[SparkSession]:
     session.stop()
 
 
-@pytest.mark.long(seconds=25)
+@pytest.mark.long(seconds=35)
 # PySpark looks for pandas when it fetches Arrow tables, and warns of version 3.
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_a_table_of_spark_gives_the_report_of_its_rows(spark: SparkSession, tmp_path: Path) -> None:

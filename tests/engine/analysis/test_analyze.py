@@ -216,7 +216,7 @@ def evidences(draw: st.DrawFn) -> Evidence:
     )
 
 
-@examples(12, 400, seconds=60)
+@examples(12, 150, seconds=8)
 @given(evidences(), st.sampled_from(["frequentist", "bayesian"]), st.sampled_from([50, 90, 95, 99]))
 def test_no_report_holds_nan_or_infinity(evidence: Evidence, method: str, level: int) -> None:
     goals = (

@@ -182,7 +182,7 @@ def is_decided(attempt: Callable[[], Experiment]) -> bool:
         return bool(error.problems) and all(problem.message for problem in error.problems)
 
 
-@examples(25, 1000)
+@examples(25, 200, seconds=5)
 @given(st.dictionaries(st.sampled_from(WRITABLE_FIELDS) | st.text(max_size=5), json_values, max_size=8))
 def test_no_input_at_all_ends_in_another_error(fields: dict[str, Any]) -> None:
     assert is_decided(lambda: draft(fields))

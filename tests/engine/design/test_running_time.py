@@ -41,7 +41,7 @@ def lived(history: list[tuple[str, timedelta]]) -> tuple[Experiment, datetime, t
     return experiment, latest, ran
 
 
-@examples(60, 1000)
+@examples(60, 300)
 @given(histories)
 def test_running_time_adds_up_the_time_between_pauses(history: list[tuple[str, timedelta]]) -> None:
     forward = [(step, abs(gap)) for step, gap in history]
@@ -50,7 +50,7 @@ def test_running_time_adds_up_the_time_between_pauses(history: list[tuple[str, t
     assert msgspec.json.decode(msgspec.json.encode(experiment), type=Experiment) == experiment
 
 
-@examples(60, 1000)
+@examples(60, 300)
 @given(histories, st.lists(gaps, min_size=2, max_size=2))
 def test_running_time_is_never_negative_and_never_falls(
     history: list[tuple[str, timedelta]], until: list[timedelta]
@@ -63,7 +63,7 @@ def test_running_time_is_never_negative_and_never_falls(
         assert first == second
 
 
-@examples(60, 1000)
+@examples(60, 300)
 @given(histories)
 def test_a_clock_set_back_never_makes_a_negative_pause(history: list[tuple[str, timedelta]]) -> None:
     experiment, _, _ = lived(history)

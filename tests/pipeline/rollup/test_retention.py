@@ -36,7 +36,7 @@ def few_linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkingStor
         yield opened
 
 
-@examples(2, 40, seconds=60)
+@examples(2, 12, seconds=40)
 @given(EVENTS, RULES, st.integers(1, 9))
 def test_open_experiments_are_what_they_would_be_with_all_events(
     few_linked: WorkingStore, drawn: list[dict[str, Any]], rules: dict[str, Any], days: int

@@ -369,7 +369,7 @@ def agree(observed: PairedMoments, cell: tuple[int, int], x: Any, y: Any) -> Non
         np.testing.assert_allclose(getattr(observed[cell], name), getattr(wanted, name), rtol=1e-9, atol=1e-3)
 
 
-@examples(2, 25, seconds=60)
+@examples(2, 10, seconds=40)
 @given(EVENTS, st.lists(STEPS, min_size=2, max_size=5), RULES)
 def test_carried_on_anew_and_naively_counted_are_the_same(
     store: WorkingStore,

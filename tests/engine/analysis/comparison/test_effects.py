@@ -94,7 +94,7 @@ def assert_inside(experiment: Experiment, evidence: Evidence) -> None:
     assert not np.isnan(effects.improvement[known]).any()
 
 
-@examples(25, 300)
+@examples(25, 100)
 @given(
     st.lists(st.integers(1, 3000), min_size=2, max_size=3),
     st.lists(st.floats(0, 1), min_size=3, max_size=3),
@@ -119,7 +119,7 @@ def test_a_credible_interval_holds_its_improvement(
     assert_inside(experiment, evidence)
 
 
-@examples(25, 300)
+@examples(25, 100)
 @given(
     st.lists(st.tuples(st.floats(-50, 500), st.floats(1e-3, 1e4)), min_size=2, max_size=2),
     st.lists(st.integers(2, 10_000), min_size=2, max_size=2),

@@ -62,7 +62,7 @@ def makes_sense(found: SegmentVariant) -> bool:
     return interval.low - slack <= believed <= interval.high + slack
 
 
-@examples(50, 500)
+@examples(50, 150, seconds=5)
 @given(evidence(), st.sampled_from(["increase", "decrease"]))
 def test_numbers_make_sense_or_there_is_a_reason(found: SegmentEvidence, direction: str) -> None:
     goals = tuple(replace(goal, config={**goal.config, "direction": direction}) for goal in GOALS)
@@ -76,7 +76,7 @@ def test_numbers_make_sense_or_there_is_a_reason(found: SegmentEvidence, directi
     assert all(math.isfinite(number) for one in report.splits for number in numbers_in(asdict(one)))
 
 
-@examples(20, 200)
+@examples(20, 80, seconds=4)
 @given(evidence(), st.randoms())
 def test_the_order_of_segments_does_not_matter(found: SegmentEvidence, random: Any) -> None:
     order = list(range(len(found.segments)))

@@ -106,7 +106,7 @@ CASES = {
 }
 
 
-@pytest.mark.many(seconds=5)
+@pytest.mark.many(seconds=8)
 @pytest.mark.parametrize("name", CASES)
 def test_reports_day_by_day_give_the_actions_of_the_simulation(name: str) -> None:
     case = CASES[name]

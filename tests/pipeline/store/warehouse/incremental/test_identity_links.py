@@ -72,7 +72,7 @@ def kept_links(cursor: Cursor, project: Project, received_until: int) -> set[tup
     return {row for row in rows if not row[3] or row[1] in users}
 
 
-@examples(10, 150)
+@examples(10, 50, seconds=5)
 @given(EVENTS, CUTS)
 def test_links_added_by_and_by_are_those_of_all_events(
     store: WorkingStore, rows: list[EventRow], cuts: list[int]
@@ -93,7 +93,7 @@ def test_links_added_by_and_by_are_those_of_all_events(
             assert kept_links(cursor, project, received_until) == naive_links(rows, first_seq, received_until)
 
 
-@examples(15, 200)
+@examples(15, 50, seconds=12)
 @given(EVENTS, st.integers(0, 40))
 def test_persons_near_new_events_are_those_among_all(
     store: WorkingStore, rows: list[EventRow], cut: int
