@@ -71,7 +71,7 @@ def differing(counted: CountedProject, engine: WatchedCluster, folder: Path) -> 
 
 @pytest.mark.slow
 def test_a_step_gives_what_it_gives_here(store: WorkingStore, tmp_path: Path) -> None:
-    counted = CountedProject.draw(store, 50)
+    counted = CountedProject.draw(store, 200)
     files = event_files(counted, tmp_path / "events")
     with opened(files, tmp_path, master="local[1]") as cluster:
         found = pl.concat(cluster.run(SummaryStep()))
