@@ -70,7 +70,7 @@ QUICK_TESTS := tests/engine/test_known_mistakes.py tests/engine/analysis/report/
 check: lint ## lint, and run the quick tests
 	@$(RUN)python -m pytest -q -n 0 -m "not slow" $(QUICK_TESTS)
 
-# Together they run every line of the catalog, and every kind of request that asks it.
+# Together they run every line of the catalog that any test runs.
 CATALOG_TESTS := tests/pipeline/store/catalog tests/pipeline/store/ownership tests/pipeline/store/test_postgresql.py \
   tests/api/idempotency tests/api/test_operations.py tests/api/test_auth.py tests/api/test_services.py \
   tests/api/cli/test_accounts.py tests/api/cli/test_stores.py tests/api/routes/test_projects.py \

@@ -30,16 +30,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_sessionstart() -> None:
-    # Half of the time of collecting tests was a search for garbage, of which there is next to none.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without searches for garbage, which would take as long again; later ones skip the tests."""
     gc.disable()
-
-
-def pytest_collection_finish() -> None:
-    # What there is now stays, so that no later search for garbage looks at it.
-    gc.collect()
-    gc.freeze()
-    gc.enable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,18 +57,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests of the other database, and on PostgreSQL those that make no catalog.
-
-    Files with slow tests come first, so that at the end no worker has one of them alone.
-    """
+    """Leave out tests of the other database, and on PostgreSQL those that make no catalog."""
     database = config.getoption("catalog")
     others = [item for item in items if not _is_on(database, item)]
     if others:
         config.hook.pytest_deselected(items=others)
         left_out = set(others)
         items[:] = [item for item in items if item not in left_out]
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
 
 
 def _is_on(database: str, item: pytest.Item) -> bool:

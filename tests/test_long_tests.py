@@ -65,6 +65,27 @@ def test_every_long_test_says_how_long_and_fits_into_a_share() -> None:
     assert len(calls) >= len(marks)
 
 
+# They ask for trials through a function or a constant of their file.
+BY_FILE = {"test_every_bar_is_met", "test_reports_day_by_day_give_the_actions_of_the_simulation"}
+# Has the trials of the bars, which are in shares.
+OF_THE_BARS = "test_a_group_sequential_test_has_the_power_that_its_larger_sample_was_planned_for"
+
+
+def test_simulations_with_many_trials_are_in_shares_and_nothing_else_is() -> None:
+    counted, marked = {*BY_FILE}, {OF_THE_BARS}
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            calls = {ast.unparse(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
+            if "trials" in calls and node.name.startswith("test_"):
+                counted.add(node.name)
+            if "pytest.mark.many" in {ast.unparse(one).partition("(")[0] for one in node.decorator_list}:
+                marked.add(node.name)
+    assert len(counted) > 10
+    assert counted == marked
+
+
 @pytest.mark.parametrize(
     ("options", "number"),
     [(("tests/recipes/test_cron.py",), 0), (("--long", "tests/recipes/test_cron.py"), 1), ((CRON,), 1)],

@@ -15,7 +15,7 @@ MOST_BYTES = 200_000
 HILLSTROM = ROOT.parent / "shared" / "data" / "hillstrom.csv"
 
 # Those that sample, simulate or start a service.
-LONG = {"06_segments_with_partial_pooling": 24, "08_a_bandit": 9, "09_reading_a_running_service": 15}
+LONG = {"06_segments_with_partial_pooling": 24, "08_a_bandit": 13, "09_reading_a_running_service": 15}
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 

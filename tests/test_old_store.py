@@ -13,7 +13,7 @@ from tests import old_store, old_store_answers, stored_answers
 from tests.stored_answers import Answers
 
 # The test starts the command line on a folder, whose catalog is the SQLite file in it.
-pytestmark = [pytest.mark.only_on("sqlite"), pytest.mark.slow]
+pytestmark = pytest.mark.only_on("sqlite")
 
 
 # The number of answers in each file; the last two experiments have no visitors.

@@ -67,7 +67,7 @@ def test_interval_and_verdict_never_disagree(control: int, hits: int, method: An
     assert (result.status == "winner", result.status == "loser") == (above, below)
 
 
-@pytest.mark.many(seconds=13)
+@pytest.mark.many(seconds=6)
 @pytest.mark.slow
 def test_lognormal_revenue_trap_stays_at_its_level() -> None:
     # Equal means and different shapes: a lognormal model calls 87% of these tests for one arm or the other.

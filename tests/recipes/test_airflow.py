@@ -81,7 +81,7 @@ def first_import(store: Path) -> dict[str, str]:
     return {"KEY": token, "PROJECT": project.id, "EXPERIMENT": experiment.id}
 
 
-@pytest.mark.long(seconds=72)
+@pytest.mark.long(seconds=80)
 def test_the_dag_imports_waits_reads_the_verdict_and_branches(tmp_path: Path) -> None:
     programs, store = installed(tmp_path / "airflow", "apache-airflow>=3.3,<4"), tmp_path / "store"
     fill(store)

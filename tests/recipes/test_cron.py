@@ -29,7 +29,7 @@ def crontab_line() -> str:
     return command
 
 
-@pytest.mark.long(seconds=18)
+@pytest.mark.long(seconds=28)
 def test_a_night_ends_with_0_3_or_4_and_prints_what_has_to_be_read(tmp_path: Path) -> None:
     (tmp_path / ".venv").symlink_to(sys.prefix)
     shutil.copytree(ROOT / "recipes", tmp_path / "recipes")

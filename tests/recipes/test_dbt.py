@@ -41,7 +41,7 @@ def write_files(folder: Path, first: int, last: int) -> None:
         table.write_parquet(folder / name / f"{first}.parquet")
 
 
-@pytest.mark.long(seconds=36)
+@pytest.mark.long(seconds=80)
 def test_nights_of_dbt_import_its_tables_and_build_on_the_results(tmp_path: Path) -> None:
     programs = installed(tmp_path / "dbt", *PACKAGES)
     recipe, store, files = tmp_path / "recipe", tmp_path / "store", tmp_path / "files"

@@ -57,7 +57,8 @@ def update_lift(
     N((1 + l) c, v_t + (1 + l)² v_c), c the observed control mean: the likelihood of Fieller's problem
     (1954, JRSS B 16), so no ratio is approximated. Times the prior, by quadrature. A flat prior is a wide
     one. Where an arm has no variance, as without conversions, both have that of all their visitors.
-    Not defined where the control's mean is not above 0 (1e-100), an arm has no estimate or nothing varies.
+    Not defined where the control's mean is not above 0 (but for rounding), an arm has no estimate or nothing
+    varies.
     """
     control, variant = _with_shared_variance(control, variant)
     known = control.defined & variant.defined & (control.value > _SMALLEST_MEAN)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize(
     ("visitors", "banner"),
-    [("60000", "keep_running"), pytest.param("200000", "review", marks=pytest.mark.long(seconds=12))],
+    [("60000", "keep_running"), pytest.param("200000", "review", marks=pytest.mark.long(seconds=30))],
 )
 def test_the_demo_ships_the_winner_sees_no_difference_and_catches_the_broken_split(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, visitors: str, banner: str

@@ -12,7 +12,7 @@ from tests.pipeline.working_store import a_purchase, a_working_store, an_exposur
     "engine",
     [
         ("--engine", "local", "--workers", "1"),
-        pytest.param(("--engine", "spark", "--master", "local[1]"), marks=pytest.mark.long(seconds=36)),
+        pytest.param(("--engine", "spark", "--master", "local[1]"), marks=pytest.mark.long(seconds=47)),
     ],
 )
 def test_a_snapshot_is_counted_and_loaded(run: Run, tmp_path: Path, engine: tuple[str, ...]) -> None:

@@ -153,11 +153,11 @@ def test_a_revenue_goal_is_judged_on_revenue_per_visitor() -> None:
     assert found.effects.difference[0, 1] == pytest.approx(40, abs=5)
 
 
-@pytest.mark.many(seconds=3)
 def test_few_paying_visitors_are_no_verdict() -> None:
     assert statuses(revenue(MIN_PAYING_VISITORS // 2 - 1, [1000.0, 9000.0]))[1] == "insufficient_data"
 
 
+@pytest.mark.many(seconds=3)
 @pytest.mark.parametrize(("small", "payers"), [(1_000, 0.006), (1_000, 0.03), (300, 0.05)])
 def test_a_small_arm_does_not_lose_by_being_unlucky_with_few_who_pay(small: int, payers: float) -> None:
     rng, repeats = np.random.default_rng(9), trials(200, 500)
@@ -243,7 +243,7 @@ def test_a_one_sided_interval_never_disagrees_with_the_status(sequential: Sequen
 
 
 def test_one_sided_tests_of_equal_variants_err_as_often_as_they_may() -> None:
-    # A goal of its own each, at no goal's expense.
+    # Fifty tests at once, a goal each: goals are judged one by one.
     hits = np.random.default_rng(11).binomial(10_000, 0.1, (40, 50, 2))
     goals = tuple(a_goal(id=f"goal_{i}", is_primary=i == 0) for i in range(50))
     experiment = an_experiment(goals=goals, statistics=ONE_SIDED)

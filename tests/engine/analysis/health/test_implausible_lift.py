@@ -60,7 +60,6 @@ def test_revenue_is_held_against_its_spread() -> None:
     assert (check(900.0), check(9_000.0)) == ("warning", "ok")
 
 
-@pytest.mark.many(seconds=6)
 def test_without_a_lift_there_is_nothing_to_check() -> None:
     assert found((0, 0), (0, 0)).status == "not_applicable"
     assert found((5,), (10,)).status == "not_applicable"
@@ -68,6 +67,7 @@ def test_without_a_lift_there_is_nothing_to_check() -> None:
     assert implausible_lift(check_input(an_experiment(weights=(9, 1)), moved)).status == "not_applicable"
 
 
+@pytest.mark.many(seconds=6)
 @pytest.mark.parametrize(("rate", "visitors"), [(0.005, 500), (0.005, 20_000), (0.3, 100)])
 def test_tests_with_usual_lifts_warn_at_most_once_in_a_thousand_whatever_the_day(
     rate: float, visitors: int

@@ -17,7 +17,6 @@ def counted(visitors: object) -> SegmentVisitors:
     return SegmentVisitors(tuple(Segment("os", str(row)) for row in range(len(rows))), rows)
 
 
-@pytest.mark.many(seconds=7)
 def test_p_values_are_those_of_each_segment_by_itself_and_holms_over_all() -> None:
     rng = np.random.default_rng(1)
     visitors = rng.multinomial(5_000, [0.2, 0.3, 0.5], 40)
@@ -32,6 +31,7 @@ def test_p_values_are_those_of_each_segment_by_itself_and_holms_over_all() -> No
     np.testing.assert_allclose(np.exp(splits.log_p_always_valid_adjusted), adjusted)
 
 
+@pytest.mark.many(seconds=7)
 def test_looking_at_every_day_of_a_sound_test_alarms_less_than_promised() -> None:
     # 200 experiments of 10 segments and 28 looks: at 0.001 an alarm in more than 3 has a chance of 0.00006.
     rng = np.random.default_rng(2)

@@ -111,7 +111,6 @@ def test_shrinking_all_at_once_is_shrinking_each_dimension_of_each_goal_and_vari
                 np.testing.assert_allclose(found.chance[cell], alone.chance, rtol=1e-9)
 
 
-@pytest.mark.many(seconds=6)
 def found_in(control: np.ndarray, control_n: np.ndarray, hits: np.ndarray, n: np.ndarray) -> SegmentEffects:
     """The findings of one dimension, in the order of its values."""
     rows = zip(control_n.tolist(), n.tolist(), control.tolist(), hits.tolist(), strict=True)
@@ -119,6 +118,7 @@ def found_in(control: np.ndarray, control_n: np.ndarray, hits: np.ndarray, n: np
     return effects_of(an_experiment(), segmented({"country": values}))
 
 
+@pytest.mark.many(seconds=6)
 def test_segments_of_an_a_a_test_are_rarely_called() -> None:
     rng = np.random.default_rng(1)
     n = rng.integers(500, 20_000, 12)
@@ -140,7 +140,6 @@ def test_the_segment_that_differs_is_found_and_the_others_are_not() -> None:
     assert found.high[3, 0, 0] < 0 < found.low[[0, 1, 2, 4, 5], 0, 0].min()
 
 
-@pytest.mark.many(seconds=5)
 def test_a_lone_lucky_segment_is_drawn_back() -> None:
     # Nine segments without effect and a small tenth that doubled by luck.
     n = np.array([10_000] * 9 + [100])
@@ -149,6 +148,7 @@ def test_a_lone_lucky_segment_is_drawn_back() -> None:
     assert found_in(control, n, hits, n).shrunk[9, 0, 0] < 0.10
 
 
+@pytest.mark.many(seconds=5)
 @pytest.mark.parametrize(
     ("odds", "weights"), [(1.0, (1, 1)), (1.0, (9, 1)), (1.5, (1, 1))], ids=["none", "uneven", "alike"]
 )
@@ -156,6 +156,7 @@ def test_effects_that_are_alike_are_hardly_ever_called_different(
     odds: float, weights: tuple[int, ...]
 ) -> None:
     # Of 400 tests with nothing to find, 5% call something; three Monte-Carlo errors are 3.3%.
+    # Fewer keep to it.
     rng, experiment = np.random.default_rng(5), an_experiment(weights=weights)
     found = [
         effects_of(experiment, drawn(rng, values=10, odds=odds, weights=weights))
@@ -168,7 +169,7 @@ def test_effects_that_are_alike_are_hardly_ever_called_different(
 
 @pytest.mark.many(seconds=5)
 def test_heavy_tailed_revenue_without_effect_is_hardly_ever_called() -> None:
-    # As above, of 200 tests: three errors are 4.6%.
+    # As above, of 200 tests: three errors are 4.6%. Fewer keep to it.
     rng, experiment = np.random.default_rng(6), an_experiment(goals=(REVENUE,))
     called = []
     for _ in range(trials(80, 200)):

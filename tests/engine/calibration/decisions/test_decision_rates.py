@@ -72,8 +72,9 @@ def test_a_group_sequential_test_has_the_power_that_its_larger_sample_was_planne
     assert 1.02 < GIVEN.planned / fixed.planned < 1.06
     power, error = found.figures["power"].value, found.figures["power"].error
     assert power > 0.79 - 2 * error
+    # Two Monte-Carlo errors, and three where there are few runs.
     both = found.figures["ship"].value + found.figures["rollback"].value
-    assert both < 0.05 + 3 * np.sqrt(0.05 * 0.95 / found.runs)
+    assert both < 0.05 + trials(3, 2) * np.sqrt(0.05 * 0.95 / found.runs)
 
 
 def always_1_96(monkeypatch: pytest.MonkeyPatch) -> None:

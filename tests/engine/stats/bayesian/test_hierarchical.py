@@ -86,7 +86,7 @@ def all_tables() -> Tables:
 
 
 @pytest.mark.slow
-@pytest.mark.long(seconds=35)
+@pytest.mark.long(seconds=60)
 @pytest.mark.parametrize("sampler", ["nutpie", "pymc"])
 def test_normal_effects_are_those_of_the_closed_form(sampler: Sampler) -> None:
     sampled = sample_effects(effects(), sampling=Sampling(sampler=sampler))
@@ -120,7 +120,7 @@ def assert_converged(how: Diagnostics, sampler: Sampler) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.long(seconds=45)
+@pytest.mark.long(seconds=65)
 def test_shares_are_those_of_the_closed_form_of_exact_sums_and_of_the_truth() -> None:
     shares = sample_shares(all_tables(), sampling=Sampling(seed=7))
     assert_many_visitors_are_as_in_the_closed_form(shares)
@@ -184,7 +184,7 @@ def assert_few_conversions_are_read_exactly(shares: Sampled) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.long(seconds=50)
+@pytest.mark.long(seconds=80)
 def test_the_same_seed_gives_the_same_answer() -> None:
     one, again = (sample_effects(effects(), sampling=Sampling(sampler="nutpie")) for _ in range(2))
     np.testing.assert_array_equal(one.effects.mean, again.effects.mean)

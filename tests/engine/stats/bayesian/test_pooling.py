@@ -40,7 +40,7 @@ def test_closed_form_is_the_shrinkage_of_each_family_however_many_there_are() ->
 
 
 @pytest.mark.slow
-@pytest.mark.long(seconds=60)
+@pytest.mark.long(seconds=90)
 def test_a_frame_pooled_by_sampling_says_what_the_closed_form_says_where_counts_are_large() -> None:
     more = {
         "segments": ["country"],

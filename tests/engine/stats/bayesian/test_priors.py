@@ -89,6 +89,7 @@ def test_intervals_hold_lifts_that_come_from_the_prior() -> None:
     posterior = update_lift(
         estimate(control, 0.3), estimate(variant, 0.3), prior_mean=0.0, prior_deviation=0.05, alpha=0.1
     )
+    # Three Monte-Carlo errors of 90% in 4,000 are 1.4 points.
     assert ((posterior.low < lift) & (lift < posterior.high)).mean() == pytest.approx(0.9, abs=0.014)
 
 
