@@ -1,10 +1,9 @@
-"""Messages of webhooks through a real store and a real endpoint: retries, restarts, changed results."""
+"""Messages of webhooks through a real store and a real endpoint: order, retries, restarts."""
 
 import json
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from cryptography.fernet import Fernet
 from standardwebhooks.webhooks import Webhook as Verifier
 
 from engine.design import lifecycle
-from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.clock import utc_now
@@ -21,16 +19,14 @@ from pipeline.jobs import webhook_messages
 from pipeline.jobs.webhook_messages import (
     TRIED_FOR,
     WAITS,
-    announce_changed_results,
     deliver_messages,
     forget_old_deliveries,
 )
-from pipeline.requests.webhooks import draft_webhook, revise_webhook, rotation_of
+from pipeline.requests.webhooks import revise_webhook, rotation_of
 from pipeline.store.catalog.webhooks import message_queue
-from pipeline.store.catalog.webhooks.webhook_records import Delivery, Webhook
-from tests.builders import STARTED
+from pipeline.store.catalog.webhooks.webhook_records import Webhook
+from tests.pipeline.jobs.told_webhooks import deliveries, told
 from tests.pipeline.restartable_service import RestartableService
-from tests.pipeline.simulated_days import DAY, GOALS, SimulatedDays
 from tests.pipeline.webhooks.receiving_endpoint import LOOPBACK, Endpoint, an_endpoint
 
 SECOND = timedelta(seconds=1)
@@ -42,13 +38,10 @@ def _this_machine_is_permitted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[RestartableService]:
-    opened = RestartableService(tmp_path)
-    opened.start()
+def service(service: RestartableService) -> RestartableService:
     # Messages are written at the time of the machine.
-    opened.now = utc_now()
-    yield opened
-    opened.stop()
+    service.now = utc_now()
+    return service
 
 
 @pytest.fixture
@@ -62,27 +55,10 @@ def endpoint() -> Iterator[Endpoint]:
         yield opened
 
 
-def told(service: RestartableService, project: Project, url: str, **fields: Any) -> tuple[Webhook, str]:
-    """Create a webhook; returns it with its secret."""
-    settings = service.store.settings
-    webhook, secret = draft_webhook(
-        project.id,
-        {"url": url, **fields},
-        settings.reachable_networks,
-        open_cipher(settings),
-        now=utc_now(),
-    )
-    return service.store.catalog.webhooks.create(webhook, actor="test"), secret
-
-
 def deliver(service: RestartableService, *, after: timedelta = SECOND) -> None:
     """Let the job run some time later."""
     service.now = max(service.now, utc_now()) + after
     deliver_messages(service.store)
-
-
-def deliveries(service: RestartableService, webhook: Webhook) -> list[Delivery]:
-    return [*service.store.catalog.deliveries.page(webhook.id, per_page=2000).items][::-1]
 
 
 def reread(service: RestartableService, webhook: Webhook) -> Webhook:
@@ -350,72 +326,3 @@ def test_deliveries_are_forgotten_a_month_after_their_end(
         service.now += timedelta(days=days)
         forget_old_deliveries(service.store)
         assert len(deliveries(service, webhook)) == left
-
-
-def observe(service: RestartableService, at: datetime) -> None:
-    service.now = at
-    announce_changed_results(service.store)
-
-
-def test_a_decision_that_changes_is_told_once(
-    service: RestartableService, project: Project, endpoint: Endpoint
-) -> None:
-    webhook, _ = told(service, project, endpoint.url, events=["experiment.decision"])
-    large = Statistics(minimum_effect_percent=40)
-    experiment = service.store.add_experiment(project, goals=GOALS, statistics=large)
-    days = SimulatedDays(experiment, (0.30, 0.38), seed=4)
-    recommended: list[str] = []
-    for day in range(13):
-        at = STARTED + (day + 1) * DAY
-        service.run_at(at, *days.arrive(day), project=project)
-        for _ in range(2):
-            observe(service, at)
-        primary = service.report(experiment, project).primary
-        assert primary is not None
-        recommended.append(primary.decision.recommendation)
-    changes = [
-        (before, after)
-        for before, after in zip(["insufficient_data", *recommended], recommended, strict=False)
-        if before != after
-    ]
-    data = [json.loads(one.content)["data"] for one in deliveries(service, webhook)]
-    assert [(one["previous_recommendation"], one["recommendation"]) for one in data] == changes
-    assert changes[-1][1] == "ship"
-    assert data[-1]["variant_name"] == experiment.variants[1].name
-    assert data[-1]["headline"]
-    service.restart()
-    observe(service, STARTED + 14 * DAY)
-    assert len(deliveries(service, webhook)) == len(changes)
-
-
-def test_an_alarm_is_told_when_it_begins(
-    service: RestartableService, project: Project, endpoint: Endpoint
-) -> None:
-    webhook, _ = told(service, project, endpoint.url, events=["experiment.health_alarm"])
-    experiment = service.store.add_experiment(project, goals=GOALS, weights=(1, 1))
-    days = SimulatedDays(experiment, (0.3, 0.3), seed=2)
-    for day in range(4):
-        at, rows = STARTED + (day + 1) * DAY, [*days.arrive(day)]
-        lost = {row.visitor_id for row in rows if row.variant_id == experiment.variants[0].id and day}
-        service.run_at(at, *(row for row in rows if row.visitor_id not in lost), project=project)
-        for _ in range(2):
-            observe(service, at)
-    told_of = [json.loads(one.content)["data"] for one in deliveries(service, webhook)]
-    alarms = [check.check for check in service.report(experiment, project).health if check.status == "alarm"]
-    assert "sample_ratio" in alarms
-    assert sorted(one["check"] for one in told_of) == sorted(alarms)
-    assert "Sample ratio mismatch" in " ".join(one["message"] for one in told_of)
-
-
-def test_nothing_is_analyzed_where_nobody_is_told(
-    service: RestartableService, project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    service.store.add_experiment(project, goals=GOALS)
-    monkeypatch.setattr(webhook_messages, "_announce", _fail)
-    observe(service, STARTED + DAY)
-    told(service, project, "https://shop.example/", events=["experiment.started"])
-    observe(service, STARTED + DAY)
-
-
-def _fail(*_: object) -> None:
-    raise AssertionError

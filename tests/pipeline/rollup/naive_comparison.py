@@ -1,0 +1,312 @@
+"""Results held against a naive count of the same events: every number of an observation."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from engine.analysis.evidence.evidence import Evidence
+from engine.design.experiment import Experiment, Goal
+from engine.design.project import Project
+from engine.stats.moments import Moments, PairedMoments
+from pipeline.store.warehouse.events import EventRow
+from tests.builders import STARTED
+from tests.pipeline.rollup.naive_counting import Person, Tally, local_date, tally
+from tests.pipeline.working_store import WorkingStore, an_event
+
+NOW = STARTED + timedelta(days=12)
+# The last local day in New York of whose visitors the days 1 to 8 are over.
+KNOWN_UNTIL = date(2026, 3, 3)
+RETAINED = {"measure": "retained", "from_day": 1, "to_day": 8}
+QUESTIONS: tuple[tuple[dict[str, str], Callable[[EventRow], bool]], ...] = (
+    ({}, lambda _: True),
+    ({"device_type": "mobile"}, lambda row: row.device_type == "mobile"),
+    ({"visitor_type": "returning"}, lambda row: row.visitor_type == "returning"),
+    ({"visitor_identity": "identified"}, lambda row: row.visitor_identity == "identified"),
+    (
+        {"device_type": "mobile", "country": "us"},
+        lambda row: (row.device_type, row.country) == ("mobile", "US"),
+    ),
+    (
+        {"custom_dimension_key": "tier/1", "custom_dimension_value": "a"},
+        lambda row: '"tier/1":"a"' in (row.custom or ""),
+    ),
+    (
+        {"custom_dimension_key": "plan", "custom_dimension_value": "free", "country": "DE"},
+        lambda row: '"free"' in (row.custom or "") and row.country == "DE",
+    ),
+)
+
+
+def goals(prefix: str, value_param: str, **of_revenue: Any) -> tuple[Goal, ...]:
+    kinds: list[tuple[Any, dict[str, Any]]] = [
+        ("revenue", {"min_cents": 200, **of_revenue}),
+        ("custom_event", {"event_name": "purchase", "window": 3}),
+        ("pageview", {"url": "https://shop.example/thanks"}),
+        ("click", {"selector": "#buy"}),
+        ("ga4_event", {"event_name": "purchase", "value_param": value_param}),
+        ("custom_event", {"event_name": "purchase", "measure": "count", "window": 1}),
+        ("ga4_event", {"event_name": "purchase", "measure": "value", "value_param": value_param}),
+        (
+            "custom_event",
+            {
+                "event_name": "purchase",
+                "measure": "ratio",
+                "numerator": "value",
+                "window": 4,
+                "denominator": {"event_name": "purchase"},
+            },
+        ),
+        (
+            "click",
+            {
+                "selector": "#buy",
+                "measure": "ratio",
+                "denominator": {
+                    "goal_type": "ga4_event",
+                    "event_name": "purchase",
+                    "measure": "value",
+                    "value_param": value_param,
+                },
+            },
+        ),
+        (
+            "pageview",
+            {"url": "https://shop.example/thanks", "measure": "retained", "from_day": 1, "to_day": 8},
+        ),
+        (
+            "ga4_event",
+            {
+                "event_name": "purchase",
+                "value_param": value_param,
+                "measure": "funnel",
+                "window": 5,
+                "steps": [{"goal_type": "pageview", "url": "https://shop.example/thanks"}],
+            },
+        ),
+        (
+            "pageview",
+            {
+                "url": "https://shop.example/thanks",
+                "measure": "funnel",
+                "steps": [
+                    {"goal_type": "custom_event", "event_name": "purchase"},
+                    {"goal_type": "click", "selector": "#buy"},
+                ],
+            },
+        ),
+    ]
+    return tuple(
+        Goal(id=f"{prefix}_{number}", name=str(number), goal_type=kind, config=config, is_primary=number == 0)
+        for number, (kind, config) in enumerate(kinds)
+    )
+
+
+def row_of(fields: dict[str, Any], experiments: list[Experiment]) -> EventRow:
+    fields = dict(fields)
+    if "shown" in fields:
+        number, variant = fields.pop("shown")
+        fields |= {
+            "experiment_id": experiments[number].id,
+            "variant_id": experiments[number].variants[variant].id,
+        }
+    if "goal" in fields:
+        number, goal = fields.pop("goal")
+        fields["goal_id"] = experiments[number].goals[goal].id
+    return an_event(fields.pop("kind"), fields.pop("visitor"), **fields)
+
+
+def compare_all(
+    store: WorkingStore, rows: list[EventRow], experiments: list[Experiment], project: Project
+) -> None:
+    now = NOW
+    for experiment in experiments:
+        everyone = tally(rows, experiment, project)
+        for filters, admits in QUESTIONS:
+            wanted = tally(rows, experiment, project, admits) if filters else everyone
+            observed = store.observe(experiment, project, filters, now=now)
+            compare(observed, wanted, experiment, project)
+            compare_values(observed, wanted.people, everyone.people, experiment)
+            if filters:
+                assert observed.follow_up is None
+            else:
+                compare_followed(observed, wanted, experiment, project, today=local_date(now, project))
+
+
+def compare_followed(
+    observed: Evidence, wanted: Tally, experiment: Experiment, project: Project, *, today: date
+) -> None:
+    """Follow everyone alone, day by day, up to the day before today."""
+    assert observed.follow_up is not None
+    variants = [variant.id for variant in experiment.variants]
+    (goal,) = (goal.id for goal in experiment.goals if goal.is_primary)
+    at_risk, hits = np.zeros((40, len(variants))), np.zeros((40, len(variants)))
+    for person in wanted.people:
+        (variant,) = person.variants
+        arm = variants.index(variant)
+        first = local_date(datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC), project)
+        converted = person.converted.get(goal)
+        lag = None if converted is None else (local_date(converted, project) - first).days
+        for day in range((today - first).days):
+            at_risk[day, arm] += lag is None or lag >= day
+            hits[day, arm] += lag == day
+    days = len(observed.follow_up.at_risk)
+    assert observed.follow_up.at_risk.tolist() == at_risk[:days].tolist()
+    assert observed.follow_up.conversions.tolist() == hits[:days].tolist()
+    assert hits[days:].sum() == 0
+
+
+def compare(observed: Evidence, wanted: Tally, experiment: Experiment, project: Project) -> None:
+    left_out = (observed.several_variants, observed.identity_conflicts, observed.bots)
+    assert left_out == (wanted.several, wanted.conflicts, wanted.bots)
+    days = observed.daily.days
+    visitors: Counter[Any] = Counter()
+    conversions: Counter[Any] = Counter()
+    cents: Counter[Any] = Counter()
+    known: Counter[Any] = Counter()
+    amounts: dict[Any, float] = defaultdict(float)
+    denominators: dict[Any, float] = defaultdict(float)
+    totals: dict[Any, list[int]] = {}
+    for person in wanted.people:
+        (variant,) = person.variants
+        first = datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC)
+        visitors[local_date(first, project), variant] += 1
+        for goal in experiment.goals:
+            day = day_of_conversion(person, goal, project)
+            conversions[day, goal.id, variant] += day is not None
+            known[goal.id, variant] += local_date(first, project) <= KNOWN_UNTIL
+            orders = person.orders.get(goal.id, [])
+            for moment, amount in orders:
+                cents[local_date(moment, project), goal.id, variant] += amount
+            totals.setdefault((goal.id, variant), []).append(sum(amount for _, amount in orders))
+            for summed, by_goal in ((amounts, person.amounts), (denominators, person.denominators)):
+                for moment, taken in by_goal.get(goal.id, []):
+                    summed[local_date(moment, project), goal.id, variant] += taken
+    for v, variant in enumerate(one.id for one in experiment.variants):
+        assert observed.daily.visitors[:, v].tolist() == [visitors[day, variant] for day in days]
+        assert observed.visitors[v] == sum(visitors[day, variant] for day in days)
+        for g, goal_id in enumerate(one.id for one in experiment.goals):
+            assert observed.daily.conversions[:, g, v].tolist() == [
+                conversions[day, goal_id, variant] for day in days
+            ]
+            assert observed.daily.revenue_cents[:, g, v].tolist() == [
+                cents[day, goal_id, variant] for day in days
+            ]
+            agree_by_day(
+                observed,
+                experiment.goals[g],
+                (g, v),
+                [[by_day[day, goal_id, variant] for day in days] for by_day in (amounts, denominators)],
+            )
+            if experiment.goals[g].measure == "funnel":
+                reached = [one.steps[goal_id] for one in wanted.people if one.variants == {variant}]
+                steps = observed.funnels[g].visitors[:, v].tolist()
+                assert steps == [sum(k > step for k in reached) for step in range(len(steps))]
+            if experiment.goals[g].measure == "retained":
+                assert observed.observed is not None
+                assert observed.observed[g, v] == known[goal_id, variant]
+            assert observed.conversions[g, v] == observed.daily.conversions[:, g, v].sum()
+            values = np.array(totals.get((goal_id, variant), []), float)
+            assert observed.revenue.n[g, v] == values.size
+            np.testing.assert_allclose(observed.revenue.total[g, v], values.sum(), atol=1e-6)
+            spread = ((values - values.mean()) ** 2).sum() if values.size else 0.0
+            np.testing.assert_allclose(observed.revenue.m2[g, v], spread, rtol=1e-12, atol=1e-3)
+
+
+def day_of_conversion(person: Person, goal: Goal, project: Project) -> date | None:
+    """Return the day of the first conversion; of retained visitors whose days are over that of exposure."""
+    converted = person.converted.get(goal.id)
+    if converted is None or goal.measure != "retained":
+        return None if converted is None else local_date(converted, project)
+    first = local_date(datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC), project)
+    return first if first <= KNOWN_UNTIL else None
+
+
+def agree_by_day(observed: Evidence, goal: Goal, cell: tuple[int, int], wanted: list[list[float]]) -> None:
+    """Compare the amounts of a goal by day, and the denominators of a ratio."""
+    kept = [observed.daily.amounts, observed.daily.denominators]
+    for daily, values in zip(kept[: is_measured(goal) + (goal.measure == "ratio")], wanted, strict=False):
+        assert daily is not None
+        np.testing.assert_allclose(daily[:, *cell], values, rtol=1e-12)
+
+
+def compare_values(
+    observed: Evidence, people: list[Person], everyone: list[Person], experiment: Experiment
+) -> None:
+    if not any(map(is_measured, experiment.goals)) and not (experiment.statistics.cuped and people):
+        assert observed.values is None
+        return
+    assert observed.values is not None
+    compare_amounts(observed, people, experiment)
+    if not experiment.statistics.cuped or not people:
+        assert not observed.values.before.n.any()
+        return
+    for g, goal in enumerate(experiment.goals):
+        if goal.measure == "retained":
+            assert not observed.values.before.n[g].any()
+            continue
+        is_revenue = goal.goal_type == "revenue"
+        cap = cap_over(everyone, goal) if is_revenue else np.inf
+        for v, variant in enumerate(experiment.variants):
+            them = [one for one in people if one.variants == {variant.id}]
+            done = [value_of(one, goal) for one in them]
+            y, z = np.minimum(done, cap), np.minimum([one.before[goal.id] for one in them], cap)
+            agree(observed.values.before, (g, v), z, y)
+            assert observed.values.capped[g, v] == sum(amount > cap for amount in done)
+            d = np.array([one.purchases[goal.id] for one in them], float)
+            if is_revenue:
+                agree(observed.values.orders, (g, v), d, y)
+                agree(observed.values.before_orders, (g, v), z, d)
+            elif goal.measure == "ratio":
+                below = [below_of(one, goal) for one in them]
+                agree(observed.values.orders, (g, v), below, y)
+                agree(observed.values.before_orders, (g, v), z, below)
+            else:
+                assert observed.values.orders.n[g, v] == 0
+
+
+def compare_amounts(observed: Evidence, people: list[Person], experiment: Experiment) -> None:
+    """Compare the moments of goals with amounts, which need no other sums than those by day."""
+    assert observed.values is not None
+    for g, goal in enumerate(experiment.goals):
+        for v, variant in enumerate(experiment.variants):
+            them = [one for one in people if one.variants == {variant.id}]
+            done = [value_of(one, goal) for one in them]
+            if goal.measure == "ratio":
+                agree(observed.values.orders, (g, v), [below_of(one, goal) for one in them], done)
+            if is_measured(goal):
+                wanted = Moments.of(np.array(done, float))
+                for name in ("n", "mean", "m2", "m3"):
+                    found = getattr(observed.values.value[g, v], name)
+                    np.testing.assert_allclose(found, getattr(wanted, name), rtol=1e-9, atol=1e-9)
+
+
+def is_measured(goal: Goal) -> bool:
+    return goal.measure not in {"converted", "retained", "funnel"}
+
+
+def value_of(person: Person, goal: Goal) -> float:
+    if is_measured(goal):
+        return float(sum(amount for _, amount in person.amounts.get(goal.id, [])))
+    return spent(person, goal) if goal.goal_type == "revenue" else float(goal.id in person.converted)
+
+
+def below_of(person: Person, goal: Goal) -> float:
+    return float(sum(amount for _, amount in person.denominators.get(goal.id, [])))
+
+
+def spent(person: Person, goal: Goal) -> float:
+    return float(sum(amount for _, amount in person.orders.get(goal.id, [])))
+
+
+def cap_over(people: list[Person], goal: Goal) -> float:
+    paid = [amount for one in people if (amount := spent(one, goal)) > 0]
+    return float(np.percentile(paid, 80, method="inverted_cdf")) if paid else np.inf
+
+
+def agree(observed: PairedMoments, cell: tuple[int, int], x: Any, y: Any) -> None:
+    wanted = PairedMoments.of(np.asarray(x, float), np.asarray(y, float))
+    for name in ("n", "mean_x", "mean_y", "m2_x", "m2_y", "co"):
+        np.testing.assert_allclose(getattr(observed[cell], name), getattr(wanted, name), rtol=1e-9, atol=1e-3)
