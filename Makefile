@@ -95,12 +95,12 @@ export PYTEST_DEBUG_TEMPROOT ?= $(shell [ "$$(df -k --output=avail /dev/shm 2>/d
   2>/dev/null && [ -w /dev/shm ] && echo /dev/shm || echo $${TMPDIR:-/tmp})
 
 test: dev snippet-tools ## run the tests except those marked long, and tests of the catalog on PostgreSQL too
-	@echo "First with the catalog on SQLite, then tests of the catalog on PostgreSQL: some 20 minutes on two cores."
+	@echo "First with the catalog on SQLite, then tests of the catalog on PostgreSQL: some 25 minutes on two cores."
 	@$(PYTEST)
 	@$(PYTEST) --catalog=postgresql $(CATALOG_TESTS)
 
 test-share: dev snippet-tools ## run the commit's share of the long tests and of many examples (COMMIT=…, SEED=…)
-	@echo "About three minutes: the share of $(COMMIT), with the seed $(SEED)."
+	@echo "Three to five minutes: the share of $(COMMIT), with the seed $(SEED)."
 	@echo "Again: make test-share COMMIT=$(COMMIT) SEED=$(SEED)"
 	@$(PYTEST) --dist=worksteal --durations=20 --share=$(COMMIT) $(MANY)
 
