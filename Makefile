@@ -100,7 +100,7 @@ test: dev snippet-tools ## run the tests except those marked long, and tests of 
 	@$(PYTEST) --catalog=postgresql $(CATALOG_TESTS)
 
 test-share: dev snippet-tools ## run the commit's share of the long tests and of many examples (COMMIT=…, SEED=…)
-	@echo "Three to five minutes: the share of $(COMMIT), with the seed $(SEED)."
+	@echo "About three minutes: the share of $(COMMIT), with the seed $(SEED)."
 	@echo "Again: make test-share COMMIT=$(COMMIT) SEED=$(SEED)"
 	@$(PYTEST) --dist=worksteal --durations=20 --share=$(COMMIT) $(MANY)
 

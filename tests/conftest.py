@@ -42,6 +42,11 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    """Let the end of the process find fewer objects that libraries report as leaked."""
+    gc.unfreeze()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     examples.use_seed(config.getoption("hypothesis_seed", None))
     if config.getoption("catalog") == "sqlite" or hasattr(config, "workerinput"):

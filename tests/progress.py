@@ -7,6 +7,8 @@ import pytest
 
 SECONDS_BETWEEN_LINES: Final = 15.0
 MOST_COMMANDS: Final = 10
+# Of the tests: what the first ones took says too little of the others.
+SHARE_BEFORE_ESTIMATES: Final = 0.05
 # Options that change what a test does, and the values that they have by themselves.
 KEPT_OPTIONS: Final = {"catalog": "sqlite", "hypothesis_profile": None, "hypothesis_seed": None}
 
@@ -37,7 +39,8 @@ class Progress:
 
     def _begin(self, total: int) -> None:
         if total and not self._total:
-            self._total, self._started = total, time.monotonic()
+            self._total = total
+            self._started = self._last_line = time.monotonic()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count a test that ended, and print a line if the last one was a while ago."""
@@ -75,9 +78,10 @@ class Progress:
 
 def line(ended: int, total: int, seconds: float, failed: int) -> str:
     """Describe where a run is, by the share of its tests that ended."""
-    left = seconds / ended * (total - ended)
+    left = f", about {clock(seconds / ended * (total - ended))} left"
+    estimate = left if ended >= SHARE_BEFORE_ESTIMATES * total else ""
     failures = f", {failed} failed" if failed else ""
-    return f"{ended:,} of {total:,} tests, {clock(seconds)} so far, about {clock(left)} left{failures}"
+    return f"{ended:,} of {total:,} tests, {clock(seconds)} so far{estimate}{failures}"
 
 
 def clock(seconds: float) -> str:

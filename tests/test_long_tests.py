@@ -1,13 +1,13 @@
-"""Shares of the long tests: the same for a commit everywhere, full, and together everything."""
+"""Shares of the long tests: the same for a commit everywhere, equally long, and together everything."""
 
 import ast
-import hashlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from tests.long_tests import SHARE_SECONDS, WORKERS, share_of
+from tests.long_tests import MOST_SHARES, SHARE_SECONDS, WORKERS, divide, place_of
 from tests.test_tests import FOLDER, SOURCES
 
 CRON = "tests/recipes/test_cron.py::test_a_night_ends_with_0_3_or_4_and_prints_what_has_to_be_read"
@@ -16,32 +16,41 @@ SECONDS = {
 }
 
 
-def commits(number: int) -> list[str]:
-    return [hashlib.sha1(str(one).encode()).hexdigest() for one in range(number)]  # noqa: S324 - as Git's
+def test_shares_hold_every_test_once_and_are_about_equally_long() -> None:
+    shares = divide(SECONDS)
+    assert sorted(name for share in shares for name in share) == sorted(SECONDS)
+    assert divide(dict(reversed(SECONDS.items()))) == shares
+    taken = [sum(SECONDS[name] for name in share) for share in shares]
+    assert len(taken) > 5
+    assert max(taken) <= SHARE_SECONDS * WORKERS + min(SECONDS.values())
+    assert max(taken) - min(taken) <= min(SECONDS.values())
 
 
-def test_a_commit_has_one_share_and_another_commit_another() -> None:
-    first, second = commits(2)
-    assert share_of(SECONDS, first) == share_of(dict(reversed(SECONDS.items())), first)
-    assert set(share_of(SECONDS, first)) != set(share_of(SECONDS, second))
+def git(repository: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=A", "-c", "user.email=a@shop.example")
+    command = ["git", "-C", str(repository), *identity, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_a_share_is_as_long_as_it_may_be() -> None:
-    taken = [sum(SECONDS[name] for name in share_of(SECONDS, commit)) for commit in commits(50)]
-    most = SHARE_SECONDS * WORKERS
-    assert max(taken) <= most
-    assert min(taken) > most - min(SECONDS.values())
+def test_commits_have_consecutive_places_and_keep_them(tmp_path: Path) -> None:
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    git(whole, "init", "--quiet")
+    commits = []
+    for number in range(4):
+        git(whole, "commit", "--quiet", "--allow-empty", "--message", f"commit {number}")
+        commits.append(git(whole, "rev-parse", "HEAD"))
+    assert [place_of(one, whole) for one in commits] == [1, 2, 3, 4]
+    git(tmp_path, "clone", "--quiet", "--depth=1", whole.as_uri(), "shallow")
+    without_history = place_of(commits[-1], tmp_path / "shallow")
+    assert without_history == place_of(commits[-1], tmp_path) != place_of(commits[-2], tmp_path)
 
 
-def test_twenty_commits_run_nearly_every_test() -> None:
-    left_out = [
-        len(
-            SECONDS.keys()
-            - {name for commit in commits(400)[start : start + 20] for name in share_of(SECONDS, commit)}
-        )
-        for start in range(0, 400, 20)
-    ]
-    assert sum(left_out) / len(left_out) < 0.05 * len(SECONDS)
+def test_more_tests_than_twenty_commits_run_are_refused() -> None:
+    fits = {f"test {number}": 100.0 for number in range(MOST_SHARES * WORKERS * SHARE_SECONDS // 100)}
+    assert len(divide(fits)) == MOST_SHARES
+    with pytest.raises(pytest.UsageError, match="would take 21 commits"):
+        divide({**fits, "one more": 1.0})
 
 
 def test_every_long_test_says_how_long_and_fits_into_a_share() -> None:

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parent.parent
 
 def test_a_line_says_how_far_the_run_is_and_how_long_it_will_take() -> None:
     assert line(500, 2_000, 60.0, 0) == "500 of 2,000 tests, 1:00 so far, about 3:00 left"
+    assert line(99, 2_000, 4.0, 0) == "99 of 2,000 tests, 0:04 so far"
     assert line(2_000, 2_000, 754.4, 3) == "2,000 of 2,000 tests, 12:34 so far, about 0:00 left, 3 failed"
 
 

@@ -80,11 +80,11 @@ def test_a_step_gives_what_it_gives_here(store: WorkingStore, tmp_path: Path) ->
     assert found.equals(here)
 
 
-@pytest.mark.long(seconds=120)
+@pytest.mark.long(seconds=100)
 def test_a_cluster_gives_the_results_of_one_machine_also_without_an_executor(
     store: WorkingStore, tmp_path: Path
 ) -> None:
-    counted = CountedProject.draw(store, 800)
+    counted = CountedProject.draw(store, 500)
     files = event_files(counted, tmp_path / "events")
     (tmp_path / "watched").mkdir()
     with opened(files, tmp_path, master=TWO_EXECUTORS) as cluster:
