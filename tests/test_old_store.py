@@ -93,6 +93,7 @@ def test_every_answer_is_the_same(tmp_path: Path) -> None:
         assert_same(key, now[key])
 
 
+@pytest.mark.long(seconds=12)
 def test_a_recount_changes_no_result(tmp_path: Path) -> None:
     data_dir = old_store.unpack(tmp_path)
     printed = old_store.truelift("rollup", "--data-dir", data_dir, "--full")
@@ -133,6 +134,7 @@ def test_the_old_snapshot_is_read_as_before(tmp_path: Path) -> None:
     assert_same("snapshot", now)
 
 
+@pytest.mark.long(seconds=4)
 def test_a_new_snapshot_of_the_store_holds_the_same(tmp_path: Path) -> None:
     data_dir = old_store.unpack(tmp_path)
     old_store.truelift("snapshot", "--data-dir", data_dir, "--out", tmp_path / "new")

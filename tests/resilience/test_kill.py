@@ -124,7 +124,7 @@ def stored_in(data_dir: Path) -> dict[str, int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.long(seconds=38))])
+@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.long(seconds=38))])
 def test_every_acknowledged_event_is_there_once_after_kills(tmp_path: Path, kills: int) -> None:
     token = a_shop_in(tmp_path)
     moments = random.Random(20)  # noqa: S311 (moments, not secrets)

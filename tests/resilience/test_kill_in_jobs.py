@@ -95,8 +95,6 @@ def survive(tmp_path: Path, workers: Workers, servers: subprocess.Popen[str]) ->
     ("job", "kills"),
     [
         ("publication", 1),
-        ("nightly rebuild", 1),
-        ("deletion", 1),
         *(pytest.param(job, 8, marks=pytest.mark.long(seconds=24)) for job in JOBS),
     ],
 )

@@ -18,7 +18,8 @@ def survive(workers: Workers, prepared: Path, scratch: Path, kills: int) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [1, pytest.param(18, marks=pytest.mark.long(seconds=36))])
+@pytest.mark.long(seconds=36)
+@pytest.mark.parametrize("kills", [18])
 def test_old_store_is_whole_after_kills_of_its_migration(
     tmp_path: Path, workers: Workers, kills: int
 ) -> None:

@@ -102,7 +102,7 @@ def changes_of(reader: Reader, other: Catalog) -> list[Callable[[], object]]:
 
 @pytest.mark.many(seconds=20)
 def test_kept_answers_are_those_that_would_be_computed_anew(reader: Reader, other: Catalog) -> None:
-    steps, random = trials(6, 12), np.random.default_rng(seed_or(1))
+    steps, random = trials(4, 12), np.random.default_rng(seed_or(1))
     changes = changes_of(reader, other)
     reader.store.write(reader.project, *SimulatedDays(reader.experiment, (0.2, 0.4)).arrive(0))
     reader.now = STARTED + DAY

@@ -74,6 +74,7 @@ def test_more_half_open_connections_than_there_are_places_leave_others_answered(
         assert all(is_alive(served_client) for _ in range(20))
 
 
+@pytest.mark.long(seconds=10)
 def test_clients_that_read_no_answer_leave_others_answered(served_client: httpx2.Client) -> None:
     with ExitStack() as stack:
         for _ in range(220):

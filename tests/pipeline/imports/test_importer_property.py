@@ -76,7 +76,7 @@ def days_of(report: Report) -> dict[tuple[str, date, str], DayResult]:
     }
 
 
-@examples(4, 60, seconds=20)
+@examples(2, 60, seconds=20)
 @given(
     files=files_of_rows(),
     columns=st.sampled_from([{}, {"timestamp": None}]),
@@ -101,7 +101,7 @@ def test_the_service_counts_the_union_of_all_files(
             assert days_of(served) == days_of(expected)
 
 
-@examples(3, 30)
+@examples(2, 30, seconds=20)
 @given(files=files_of_rows())
 def test_several_files_in_one_command_are_read_as_one(files: Files) -> None:
     rows = [row for one in files for row in one]

@@ -105,7 +105,11 @@ KILLED = """
 """
 
 
-@pytest.mark.parametrize("visitor", ["who", ""], ids=["visitor ids", "no visitor ids"])
+@pytest.mark.parametrize(
+    "visitor",
+    ["who", pytest.param("", marks=pytest.mark.long(seconds=3))],
+    ids=["visitor ids", "no visitor ids"],
+)
 def test_an_import_that_was_killed_goes_on_without_loss_or_repeat(tmp_path: Path, visitor: str) -> None:
     path = write_rows(tmp_path / "a.csv", ROWS)
     with a_working_store(tmp_path / "store") as store:
@@ -162,7 +166,11 @@ def write_as_version_0_1(
     store.ingest.write_now(experiment.project_id, events.to_batch(written))
 
 
-@pytest.mark.parametrize("columns", [{}, ANONYMOUS], ids=["visitor ids", "no visitor ids"])
+@pytest.mark.parametrize(
+    "columns",
+    [{}, pytest.param(ANONYMOUS, marks=pytest.mark.long(seconds=3))],
+    ids=["visitor ids", "no visitor ids"],
+)
 def test_rows_that_version_0_1_stored_by_line_are_known_by_content(
     tmp_path: Path, store: WorkingStore, project: Project, columns: dict[str, Any]
 ) -> None:

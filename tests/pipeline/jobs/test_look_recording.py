@@ -37,6 +37,7 @@ def action(report: Report) -> tuple[str, str | None]:
     return report.primary.decision.recommendation, report.primary.decision.reason
 
 
+@pytest.mark.long(seconds=7)
 def test_look_at_the_plan_is_recorded_unread_and_outlives_late_events(
     service: RestartableService, project: Project
 ) -> None:

@@ -91,7 +91,7 @@ def days_of_a_life(service: RestartableService, project: Project, days: Simulate
     ("rates", "fields"),
     [
         pytest.param((0.30, 0.30), {}, id="no effect", marks=pytest.mark.long(seconds=6)),
-        pytest.param((0.30, 0.43), {}, id="winner"),
+        pytest.param((0.30, 0.43), {}, id="winner", marks=pytest.mark.long(seconds=6)),
         pytest.param((0.45, 0.28), {}, id="loser", marks=pytest.mark.long(seconds=6)),
         pytest.param(
             (0.30, 0.43),

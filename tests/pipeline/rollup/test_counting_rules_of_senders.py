@@ -73,7 +73,14 @@ def test_an_order_from_before_senders_were_stored_ranks_like_that_of_a_browser(
     assert cents_after_each(store, experiment, project, old, real) == [70, 5000]
 
 
-@pytest.mark.parametrize("order", list(permutations(range(3))))
+@pytest.mark.parametrize(
+    "order",
+    [
+        (0, 1, 2),
+        (2, 1, 0),
+        *(pytest.param(one, marks=pytest.mark.long(seconds=2)) for one in list(permutations(range(3)))[1:5]),
+    ],
+)
 def test_a_refund_of_a_server_replaces_that_of_a_browser(
     store: WorkingStore, project: Project, experiment: Experiment, order: tuple[int, ...]
 ) -> None:

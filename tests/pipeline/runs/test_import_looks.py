@@ -131,7 +131,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "CHUNK_ROWS", 500)
 
 
-@pytest.mark.parametrize("kind", ["running", "finished"])
+@pytest.mark.parametrize("kind", ["running", pytest.param("finished", marks=pytest.mark.long(seconds=3))])
 def test_a_job_at_any_moment_of_an_import_changes_no_verdict(tmp_path: Path, kind: str) -> None:
     first = write(tmp_path / "first.csv", begun=utc_now() - timedelta(days=100))
     verdicts = []

@@ -124,6 +124,7 @@ def assert_notebook_agrees(service: Service, experiment: Experiment, project: Pr
     return served
 
 
+@pytest.mark.long(seconds=4)
 def test_look_at_the_plan_judges_in_notebooks_after_late_events(service: Service, project: Project) -> None:
     experiment = service.store.add_experiment(project, goals=GOALS, statistics=LARGE_EFFECTS)
     days = SimulatedDays(experiment, (0.30, 0.38), seed=4)
@@ -184,6 +185,7 @@ def test_imported_finished_test_is_finished_in_notebooks(service: Service, proje
     assert action(finished) == ("ship", None)
 
 
+@pytest.mark.long(seconds=6)
 def test_settings_of_goals_and_excluded_visitors_judge_too(service: Service, project: Project) -> None:
     goals = (
         a_goal(id="bought", config={"minimum_effect_percent": 40, "event_name": "purchase"}),

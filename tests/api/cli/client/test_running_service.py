@@ -32,7 +32,16 @@ def client_of(data_dir: Path, account_id: str) -> ServiceClient:
         return service.client(catalog, account_id)
 
 
-@pytest.mark.parametrize("options", [(), ("--collectors", "1", "--host", "0.0.0.0")])  # noqa: S104 - on purpose
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        pytest.param(
+            ("--collectors", "1", "--host", "0.0.0.0"),  # noqa: S104 - on purpose
+            marks=pytest.mark.long(seconds=4),
+        ),
+    ],
+)
 def test_a_command_asks_the_service_that_owns_its_folder(tmp_path: Path, options: tuple[str, ...]) -> None:
     account_id, project_id = account_with_a_project(tmp_path)
     with served_by_another_process(tmp_path, *options):

@@ -111,7 +111,7 @@ def without_ids(text: str) -> str:
     return re.sub(rf"{where}|(exp|prj)_\w+|\S*/store|\d{{4}}-\d\d-\d\dT[0-9:.]+Z", "…", text)
 
 
-@pytest.mark.parametrize("as_json", [(), ("--json",)])
+@pytest.mark.parametrize("as_json", [pytest.param((), marks=pytest.mark.long(seconds=5)), ("--json",)])
 def test_a_file_prints_the_same_beside_the_service(
     run: Run, folders: tuple[Path, Path], tmp_path: Path, as_json: tuple[str, ...]
 ) -> None:

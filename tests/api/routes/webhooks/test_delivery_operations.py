@@ -88,6 +88,7 @@ class Shop:
         return answer.data["data"]
 
 
+@pytest.mark.long(seconds=9)
 @pytest.mark.slow
 def test_a_message_survives_kill_9_and_is_verified_by_the_documented_receiver(
     tmp_path: Path, endpoint: Endpoint, verify: Verify

@@ -103,7 +103,7 @@ def visit(page: Page, running: RunningTest, dice: random.Random, number: int) ->
     return done
 
 
-@pytest.mark.parametrize("visits", [8, pytest.param(150, marks=pytest.mark.long(seconds=60))])
+@pytest.mark.parametrize("visits", [4, pytest.param(150, marks=pytest.mark.long(seconds=60))])
 def test_results_equal_what_the_visitors_did(chromium: Browser, running: RunningTest, visits: int) -> None:
     dice = random.Random(visits)  # noqa: S311 - repeatable visits
     done: Counter[tuple[str, str]] = Counter()

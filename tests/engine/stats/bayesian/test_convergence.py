@@ -56,6 +56,7 @@ def test_what_never_moved_has_not_converged() -> None:
     assert np.isnan(bulk_size(np.ones((4, 100, 1)))).all()
 
 
+@pytest.mark.long(seconds=9)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_all_are_those_of_arviz() -> None:

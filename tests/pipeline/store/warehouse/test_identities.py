@@ -14,6 +14,7 @@ from pipeline.store.warehouse import identities
 from pipeline.store.warehouse.events import EventRow, Sender
 from pipeline.store.warehouse.visitor_export import VisitorExport, write_visitors
 from tests.builders import STARTED
+from tests.examples import trials
 from tests.pipeline.rollup.naive_counting import tally
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
 
@@ -57,12 +58,13 @@ def shop(store: WorkingStore) -> Shop:
     return Shop(store)
 
 
+@pytest.mark.many(seconds=20)
 def test_any_stream_in_pieces_is_counted_as_naively(
     store: WorkingStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(identities, "MAX_VISITORS_OF_USER", 4)
     conflicts = 0
-    for seed in range(3):
+    for seed in range(trials(1, 10)):
         random, project = Random(seed), store.add_project()  # noqa: S311
         running = store.add_experiment(project)
         ended_at = STARTED + timedelta(minutes=random.randint(100, 900))
@@ -210,6 +212,7 @@ def test_a_placeholder_such_as_guest_joins_nobody(shop: Shop, monkeypatch: pytes
     assert shop.visitors == [4, 0, 0]
 
 
+@pytest.mark.long(seconds=3)
 def test_a_thousand_forged_links_change_nothing_for_users_whom_a_server_identified(shop: Shop) -> None:
     users = range(0, 1_000, 10)
     shop.exposes(*(f"phone {user}" for user in users), *(f"laptop {user}" for user in users))
