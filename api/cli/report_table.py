@@ -8,7 +8,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from engine.analysis.results.formatting import figure, signed_figure, steps_text
+from engine.analysis.results.formatting import exact_money, figure, signed_figure, steps_text
 from engine.analysis.results.report import (
     DecisionSummary,
     GoalReport,
@@ -18,11 +18,12 @@ from engine.analysis.results.report import (
     VariantResult,
 )
 from engine.analysis.results.rounding import round_beside
-from engine.currencies import minor_unit_digits, minor_units
+from engine.analysis.results.status_words import STATUS_WORDS, shown_status
+from engine.currencies import minor_unit_digits
 from engine.design.experiment import Goal
 
 TONE_STYLE = {"positive": "green", "negative": "red", "neutral": "cyan", "warning": "yellow"}
-STATUS_STYLE = {"winner": "bold green", "loser": "red"}
+STATUS_STYLE = {"positive": "bold green", "negative": "red"}
 ADJUSTED = (
     "  * change, interval, score and p are adjusted by the covariates (CUPED); the columns before are not."
 )
@@ -111,8 +112,8 @@ def _numbers(report: GoalReport, *, is_mean: bool) -> RenderableType:
     for heading in ("visitors", "conv.", "rate", *means, "change", "interval", "score", "p", "status"):
         table.add_column(heading, justify="right", overflow="fold")
     for variant in report.variants:
-        cells = _cells(variant, report)
-        table.add_row(*cells, style=STATUS_STYLE.get(variant.status, ""))
+        word = STATUS_WORDS[shown_status(variant.status, report.decision)]
+        table.add_row(*_cells(variant, report), word.label, style=STATUS_STYLE.get(word.tone, ""))
     notes = [f"  {steps_text(variant)}" for variant in report.variants if variant.steps]
     if any(variant.unadjusted is not None for variant in report.variants):
         notes.append(ADJUSTED)
@@ -143,7 +144,6 @@ def _cells(variant: VariantResult, report: GoalReport) -> list[str]:
         *_change(variant, report.goal),
         _score(variant.score_value, report.summary.effective_confidence_threshold),
         "" if variant.p_value is None else f"{variant.p_value:.3g}",
-        variant.status.replace("_", " "),
     ]
 
 
@@ -163,8 +163,9 @@ def _mean(variant: VariantResult, report: GoalReport) -> list[str]:
     if report.goal.unit == "number":
         return ["" if variant.mean is None else figure(variant.mean)]
     cents = variant.revenue_per_visitor_cents if variant.capped is None else variant.capped.mean_cents
-    currency = report.decision.revenue_currency
-    return [f"{cents / minor_units(currency):,.{minor_unit_digits(currency) + 2}f}"]
+    currency = report.summary.currency
+    # An amount of one visitor is small.
+    return [exact_money(cents, currency, digits=minor_unit_digits(currency) + 2)]
 
 
 def _percent(share: float | None, *, signed: bool = False) -> str:

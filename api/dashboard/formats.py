@@ -1,10 +1,12 @@
 """Numbers and times as people read them; an absent number is a dash."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from engine.currencies import minor_unit_digits, minor_units
+from engine.analysis.results.formatting import exact_money, listed
+from engine.analysis.results.report import VariantStatus
+from engine.analysis.results.status_words import STATUS_WORDS, StatusWord, status_beside
 
 ABSENT: Final = "\N{EN DASH}"
 _MINUTE: Final = 60
@@ -39,11 +41,22 @@ def interval(value: dict[str, Any] | None, show: Callable[[float | None], str] =
     return f"{low} to {high}"
 
 
-def money(cents: float | None, currency: str = "USD") -> str:
-    """Format minor units of a currency: 41,198.53 USD, 4,119,853 JPY, 4,119.853 KWD."""
-    if cents is None:
-        return ABSENT
-    return f"{cents / minor_units(currency):,.{minor_unit_digits(currency)}f} {currency}"
+def money(cents: float | None, currency: str) -> str:
+    """Format minor units of a currency: 41,198.53 USD."""
+    return ABSENT if cents is None else exact_money(cents, currency)
+
+
+def shown(status: VariantStatus, decision: Mapping[str, Any] | None = None) -> StatusWord:
+    """Return the word of a status, as it is shown beside the verdict of an answer."""
+    if decision is None:
+        return STATUS_WORDS[status]
+    return STATUS_WORDS[status_beside(status, decision["recommendation"], decision["reason"])]
+
+
+def levels(variants: Iterable[Mapping[str, Any]]) -> str:
+    """Name the levels of the intervals of changes, in percent: "95%", or "95% and 98.75%"."""
+    found = {one["improvement_interval"]["level"] for one in variants if one["improvement_interval"]}
+    return listed([f"{level:g}%" for level in sorted(found)])
 
 
 def number(value: float | None) -> str:
@@ -77,7 +90,7 @@ def _time(value: str) -> datetime:
     return datetime.fromisoformat(value)
 
 
-FILTERS: Final[dict[str, Callable[..., str]]] = {
+FILTERS: Final[dict[str, Callable[..., str | StatusWord]]] = {
     "count": count,
     "percent": percent,
     "change": change,
@@ -87,4 +100,6 @@ FILTERS: Final[dict[str, Callable[..., str]]] = {
     "day": day,
     "ago": ago,
     "words": words,
+    "shown": shown,
+    "levels": levels,
 }

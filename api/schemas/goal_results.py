@@ -88,6 +88,7 @@ class VariantResult(BaseModel):
     variant_id: str
     variant_name: str
     is_control: bool
+    currency: str
     visitors: int
     conversions: int
     conversion_rate: float = Field(description="Percent of visitors.")
@@ -182,6 +183,7 @@ class GoalSummary(BaseModel):
     goal_id: str
     goal_name: str
     goal_type: GoalType
+    currency: str
     visitors: int
     conversions: int
     conversion_rate: float

@@ -32,7 +32,7 @@ def analyze(  # noqa: PLR0913  # all but the experiment and its evidence have de
     is_finished: bool = False,
     is_segment: bool = False,
 ) -> Report:
-    """Analyze the evidence of an experiment at `now`; `currency` is that of its cents.
+    """Analyze the evidence of an experiment at `now`; `currency` is that of goals without their own.
 
     `looks` are those recorded so far, in order. `is_finished` where the data are complete and judged by one
     look, as of a file; `is_segment` where they are of some visitors only, on which no action rests.
@@ -45,7 +45,7 @@ def analyze(  # noqa: PLR0913  # all but the experiment and its evidence have de
     health = check_health(data, now, is_decided=decision.is_settled)
     if any(check.status == "alarm" for check in health):
         decision = decide_experiment(data, significance, has_alarm=True, is_exploratory=is_segment)
-    results = variant_results(data, significance)
+    results = variant_results(data, significance, currency=currency)
     label, description = describe_score(experiment.analysis_method, experiment.statistics.alternative)
     return Report(
         experiment=experiment,

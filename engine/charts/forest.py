@@ -5,36 +5,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from engine.analysis.results.formatting import listed, share, signed
-from engine.analysis.results.report import GoalReport, Interval, Report, VariantResult, VariantStatus
+from engine.analysis.results.report import GoalReport, Interval, Report, VariantResult
+from engine.analysis.results.status_words import STATUS_WORDS, shown_status
 from engine.charts.altair_module import load_altair
-from engine.charts.themes import BLUE, GREY, VERMILION, Theme, config_of
+from engine.charts.status_legend import legend_of
+from engine.charts.themes import Theme, config_of
 
 if TYPE_CHECKING:
     from altair import FacetChart
 
-__all__ = ["chart_improvements", "shown_status"]
+__all__ = ["chart_improvements"]
 
-# Status → what the legend calls it, its colour and its shape.
-_STATUSES: dict[VariantStatus, tuple[str, str, str]] = {
-    "winner": ("better", BLUE, "triangle-up"),
-    "loser": ("worse", VERMILION, "triangle-down"),
-    "inconclusive": ("no clear difference", GREY, "circle"),
-    "insufficient_data": ("not enough data", GREY, "diamond"),
-}
-# Recommendations before which no variant has won or lost.
-_UNDECIDED = frozenset({"keep_running", "insufficient_data", "fix_data"})
 # 0 has no sign; other changes do.
 SIGNED_PERCENT = "abs(datum.value) < 1e-9 ? '0%' : format(datum.value, '+.2~%')"
 _WIDTH = 460
 _ROW_HEIGHT = 30
-
-
-def shown_status(report: Report, goal: GoalReport, variant: VariantResult) -> VariantStatus:
-    """Return the status to show: a win or a loss only where the decision rests on sound data and a look."""
-    if variant.status not in {"winner", "loser"}:
-        return variant.status
-    is_broken = report.primary is not None and report.primary.decision.recommendation == "fix_data"
-    return "inconclusive" if is_broken or goal.decision.recommendation in _UNDECIDED else variant.status
 
 
 def chart_improvements(report: Report, goal_id: str | None = None, *, theme: Theme = "light") -> "FacetChart":
@@ -53,7 +38,7 @@ def chart_improvements(report: Report, goal_id: str | None = None, *, theme: The
             )
     names = _panel_names(goals)
     rows = [
-        _row(report, goal, variant, names[goal.goal.id])
+        _row(goal, variant, names[goal.goal.id])
         for goal in goals
         for variant in goal.variants
         if variant.improvement is not None
@@ -78,7 +63,7 @@ def _panel_names(goals: Sequence[GoalReport]) -> dict[str, str]:
     }
 
 
-def _row(report: Report, goal: GoalReport, variant: VariantResult, panel: str) -> dict[str, Any]:
+def _row(goal: GoalReport, variant: VariantResult, panel: str) -> dict[str, Any]:
     interval = variant.improvement_interval
     return {
         "goal": panel,
@@ -86,7 +71,7 @@ def _row(report: Report, goal: GoalReport, variant: VariantResult, panel: str) -
         "improvement": variant.improvement,
         "low": interval and interval.low,
         "high": interval and interval.high,
-        "status": shown_status(report, goal, variant),
+        "status": shown_status(variant.status, goal.decision),
         "visitors": variant.visitors,
         "label": change_text(variant.improvement, interval),
         "level": interval and interval.level,
@@ -117,12 +102,11 @@ def _draw(
 ) -> "FacetChart":
     alt = load_altair()
     domain = _domain(rows)
-    shown = [one for one in _STATUSES if any(row["status"] == one for row in rows)]
-    words, colours, shapes = ([_STATUSES[one][place] for one in shown] for place in range(3))
+    words, colours, shapes = legend_of(row["status"] for row in rows)
     drawn = [
         row
         | {
-            "status": _STATUSES[row["status"]][0],
+            "status": STATUS_WORDS[row["status"]].label,
             "from": domain[0] if row["low"] is None else row["low"],
             "to": domain[1] if row["high"] is None else row["high"],
             "has_interval": row["level"] is not None,

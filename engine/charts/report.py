@@ -66,7 +66,7 @@ def chart_rates(report: Report, goal_id: str | None = None, *, theme: Theme = "l
             " chart_improvements draws it"
         )
     is_revenue = goal.goal.goal_type == "revenue"
-    currency = goal.decision.revenue_currency
+    currency = goal.summary.currency
     title = f"revenue per visitor so far, {currency}" if is_revenue else "conversion rate so far"
     names = [variant.variant_name for variant in goal.variants]
     rows = list(_cumulative(goal))
@@ -141,7 +141,7 @@ def day_axis(days: int) -> Any:  # noqa: ANN401  # of Altair
 def _cumulative(goal: GoalReport) -> Iterator[dict[str, Any]]:
     """Yield a row per day and variant, once the variant has a share of its visitors that a rate can be of."""
     is_revenue = goal.goal.goal_type == "revenue"
-    units = minor_units(goal.decision.revenue_currency)
+    units = minor_units(goal.summary.currency)
     fewest = {variant.variant_id: max(1.0, _FIRST_SHARE * variant.visitors) for variant in goal.variants}
     visitors, amounts = ({variant.variant_id: 0.0 for variant in goal.variants} for _ in range(2))
     for day, by_variant in goal.days:

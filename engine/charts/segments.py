@@ -4,25 +4,19 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from engine.analysis.results.formatting import share
-from engine.analysis.results.segment_report import GoalSegments, SegmentReport, SegmentStatus
+from engine.analysis.results.segment_report import GoalSegments, SegmentReport
+from engine.analysis.results.status_words import STATUS_WORDS
 from engine.charts.altair_module import load_altair
 from engine.charts.forest import SIGNED_PERCENT
 from engine.charts.report import goal_of
-from engine.charts.themes import BLUE, GREY, ORANGE, VERMILION, Theme, config_of
+from engine.charts.status_legend import legend_of
+from engine.charts.themes import Theme, config_of
 
 if TYPE_CHECKING:
     from altair import FacetChart
 
 __all__ = ["chart_segment_report"]
 
-# Status → what the legend calls it, its colour and its shape.
-SEGMENT_STATUSES: dict[SegmentStatus, tuple[str, str, str]] = {
-    "better": ("better", BLUE, "triangle-up"),
-    "worse": ("worse", VERMILION, "triangle-down"),
-    "differs": ("differs from the rest", ORANGE, "square"),
-    "inconclusive": ("no clear difference", GREY, "circle"),
-    "insufficient_data": ("not enough data", GREY, "diamond"),
-}
 _WIDTH = 460
 _ROW_HEIGHT = 26
 # A dimension with more values is not readable.
@@ -45,10 +39,9 @@ def chart_segment_report(
     alt = load_altair()
     goal = goal_of(report.goals, goal_id)
     rows = list(_rows(goal, most_values))
-    shown = [one for one in SEGMENT_STATUSES if any(row["status"] == one for row in rows)]
-    words, colours, shapes = ([SEGMENT_STATUSES[one][place] for one in shown] for place in range(3))
+    words, colours, shapes = legend_of(row["status"] for row in rows)
     level = share(1.0 - report.false_discovery_rate)
-    drawn = [row | {"status": SEGMENT_STATUSES[row["status"]][0]} for row in rows]
+    drawn = [row | {"status": STATUS_WORDS[row["status"]].label} for row in rows]
     base = alt.Chart().encode(
         y=alt.Y("value:N", title=None, sort=None).axis(grid=False, ticks=False, domain=False),
         color=alt.Color("status:N", title=None)

@@ -92,6 +92,10 @@ class Goal:
         """The config with its defaults filled in: what the goal really counts."""
         return tracking_of(self.goal_type, self.config)
 
+    def currency(self, usual: str) -> str:
+        """Return the ISO 4217 code of the goal's money: its own, or the `usual` one of its project."""
+        return str(self.tracking.get("currency", usual))
+
     @property
     def measure(self) -> Measure:
         """What is measured of each visitor; a goal of revenue is judged on its money besides."""

@@ -5,17 +5,11 @@ from functools import partial
 from typing import Any
 
 from engine.analysis.results.formatting import figure, money, share, signed, signed_figure, steps_text
-from engine.analysis.results.report import GoalReport, Interval, Report, VariantResult, VariantStatus
-from engine.charts.forest import chart_improvements, shown_status
+from engine.analysis.results.report import GoalReport, Interval, Report, VariantResult
+from engine.analysis.results.status_words import STATUS_WORDS, shown_status
+from engine.charts.forest import chart_improvements
 from engine.display.document import Block, Card, Document, Notes, Picture, Table
 
-STATUS_WORDS: dict[VariantStatus, str] = {
-    "control": "control",
-    "winner": "better",
-    "loser": "worse",
-    "inconclusive": "no clear difference",
-    "insufficient_data": "not enough data",
-}
 # A terminal shows one line of each goal; further goals are in the tables.
 _MOST_LINES = 5
 
@@ -27,7 +21,7 @@ def document_of_report(report: Report) -> Document:
     if card is not None:
         blocks.append(card)
     goals = primary_first(report)
-    blocks.extend(goal_table(report, goal) for goal in goals)
+    blocks.extend(goal_table(goal) for goal in goals)
     if any(variant.improvement is not None for goal in goals for variant in goal.variants):
         blocks.append(forest_plot(report))
     if report.health:
@@ -56,7 +50,7 @@ def verdict_card(report: Report) -> Card | None:
     )
 
 
-def goal_table(report: Report, goal: GoalReport) -> Table:
+def goal_table(goal: GoalReport) -> Table:
     """Build the table of a goal: raw counts, the metric, the change and its interval of every variant."""
     level = next(
         (one.improvement_interval.level for one in goal.variants if one.improvement_interval is not None),
@@ -73,7 +67,7 @@ def goal_table(report: Report, goal: GoalReport) -> Table:
             "Interval" if level is None else f"{share(level)} interval",
             "Result",
         ),
-        rows=tuple(_cells(report, goal, variant) for variant in goal.variants),
+        rows=tuple(_cells(goal, variant) for variant in goal.variants),
         notes=tuple(steps_text(variant) for variant in goal.variants if variant.steps),
     )
 
@@ -107,13 +101,13 @@ def metric_text(goal: GoalReport, variant: VariantResult) -> str:
         if goal.goal.tracking.get("per") == "order":
             cents = variant.revenue_per_order_cents
         cents = cents if variant.capped is None else variant.capped.mean_cents
-        return "" if cents is None else money(cents, goal.decision.revenue_currency)
+        return "" if cents is None else money(cents, goal.summary.currency)
     if goal.goal.unit == "share":
         return share(variant.conversion_rate if variant.mean is None else variant.mean)
     return "" if variant.mean is None else figure(variant.mean)
 
 
-def _cells(report: Report, goal: GoalReport, variant: VariantResult) -> tuple[str, ...]:
+def _cells(goal: GoalReport, variant: VariantResult) -> tuple[str, ...]:
     visitors = variant.visitors if variant.observed_visitors is None else variant.observed_visitors
     change, bounds = _change(goal, variant)
     return (
@@ -123,7 +117,7 @@ def _cells(report: Report, goal: GoalReport, variant: VariantResult) -> tuple[st
         metric_text(goal, variant),
         change,
         bounds,
-        STATUS_WORDS[shown_status(report, goal, variant)],
+        STATUS_WORDS[shown_status(variant.status, goal.decision)].label,
     )
 
 

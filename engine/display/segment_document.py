@@ -4,18 +4,11 @@ from functools import partial
 from typing import Any
 
 from engine.analysis.results.formatting import share, signed
-from engine.analysis.results.segment_report import GoalSegments, SegmentReport, SegmentStatus
+from engine.analysis.results.segment_report import GoalSegments, SegmentReport
+from engine.analysis.results.status_words import STATUS_WORDS
 from engine.charts.segments import chart_segment_report
 from engine.display.document import Block, Card, Document, Picture, Table
 from engine.display.report_document import interval_text
-
-STATUS_WORDS: dict[SegmentStatus, str] = {
-    "better": "better",
-    "worse": "worse",
-    "differs": "differs from the rest",
-    "inconclusive": "no clear difference",
-    "insufficient_data": "not enough data",
-}
 
 
 def document_of_segments(report: SegmentReport) -> Document:
@@ -68,7 +61,7 @@ def _table(report: SegmentReport, goal: GoalSegments) -> Table:
                 "" if arm.improvement is None else signed(arm.improvement),
                 "" if arm.shrunk_improvement is None else signed(arm.shrunk_improvement),
                 interval_text(arm.shrunk_interval),
-                STATUS_WORDS[arm.status],
+                STATUS_WORDS[arm.status].label,
             )
             for one in goal.segments
             for arm in one.variants

@@ -13,6 +13,7 @@ from engine.design.variants import Variant
 from engine.design.vocabulary import AnalysisMethod, TrafficStrategy
 from engine.errors import InvalidEvidenceError
 from engine.frames.covariates import require_no_copies
+from engine.frames.currency import Currency, currency_of, require_goals
 from engine.frames.epochs import WeightEpochs
 from engine.frames.guardrail_margins import with_guardrails
 from engine.frames.kinds import (
@@ -58,7 +59,7 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
     running: bool = False,
     looks: Sequence[RecordedLook] = (),
     service: ServiceRecord | None = None,
-    currency: str = "USD",
+    currency: Currency = "USD",
     name: str = "Data frame",
 ) -> Report:
     """Analyze the experiment in a DataFrame, with the same report as the service.
@@ -109,7 +110,8 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
             established is kept, and a look at the plan stays the one that judges.
         service: Instead of `running`, the times, pauses and settings of an experiment that a service ran;
             `Snapshot.analysis` gives both.
-        currency: The currency of revenue, an ISO 4217 code.
+        currency: The currency of revenue, an ISO 4217 code; or a mapping of goals to theirs, where they
+            differ.
         name: The name of the experiment in the report.
 
     Returns:
@@ -137,6 +139,7 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
     if sums is not None and len(weight_epochs):
         raise InvalidEvidenceError("sums have no times of visitors: leave out weight_epochs")
     kinds = kinds_of(goals)
+    require_goals(currency, kinds)
     extra = ValueColumns(covariates=covariates, orders=orders, caps=caps)
     extra.validate(kinds)
     if len(weight_epochs):
@@ -167,6 +170,7 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
         traffic_strategy=traffic_strategy,
         statistics=replace(statistics, cuped=True) if covariates else statistics,
         extra=extra,
+        currency=currency,
         is_running=running,
         name=name,
     )
@@ -181,7 +185,7 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
         experiment,
         evidence if service is None else service.complete_evidence(evidence),
         now=experiment.updated_at,
-        currency=currency,
+        currency=currency if isinstance(currency, str) else "USD",
         looks=with_ids(
             looks,
             goals={one.name: one.id for one in experiment.goals},
@@ -204,6 +208,7 @@ def experiment_of(  # noqa: PLR0913  # keyword arguments of a notebook function
     traffic_strategy: TrafficStrategy = "fixed",
     statistics: Statistics = _DEFAULTS,
     extra: ValueColumns = NO_VALUE_COLUMNS,
+    currency: Currency = "USD",
     is_running: bool = False,
 ) -> Experiment:
     """Build the experiment of the data: the control first, the other variants by name, goals as given.
@@ -230,7 +235,7 @@ def experiment_of(  # noqa: PLR0913  # keyword arguments of a notebook function
         traffic_strategy=traffic_strategy,
         variants=_variants(arms, weights),
         statistics=statistics,
-        goals=_goals(kinds, less_is_better, extra),
+        goals=_goals(kinds, less_is_better, extra, currency),
     )
 
 
@@ -254,7 +259,10 @@ def _variants(arms: Sequence[str], weights: Mapping[str, float] | None) -> tuple
 
 
 def _goals(
-    kinds: Mapping[str, GoalMeasure], less_is_better: Collection[str], extra: ValueColumns
+    kinds: Mapping[str, GoalMeasure],
+    less_is_better: Collection[str],
+    extra: ValueColumns,
+    currency: Currency,
 ) -> tuple[Goal, ...]:
     if unknown := set(less_is_better) - set(kinds):
         raise InvalidEvidenceError(f"less_is_better names no goals: {', '.join(map(repr, sorted(unknown)))}")
@@ -270,6 +278,11 @@ def _goals(
                 **({} if measure_of(kind) == "converted" else {"measure": measure_of(kind)}),
                 **({"cap_percentile": extra.caps[name]} if name in extra.caps and kind == "revenue" else {}),
                 **({"per": "order"} if name in extra.orders else {}),
+                **(
+                    {"currency": currency_of(name, currency)}
+                    if kind == "revenue" and not isinstance(currency, str)
+                    else {}
+                ),
             },
         )
         for i, (name, kind) in enumerate(kinds.items())

@@ -9,6 +9,7 @@ import polars as pl
 
 from engine.errors import InvalidEvidenceError
 from engine.frames import column_errors
+from engine.frames.currency import Currency, currency_of
 from engine.frames.funnels import check_steps, with_funnel
 from engine.frames.goal_columns import goal_columns, microseconds, number
 from engine.frames.kinds import Funnel, GoalMeasure, columns_of
@@ -90,7 +91,8 @@ class Columns:
 
     `goals` maps a column, or the name of a ratio or funnel, to its kind (see `kinds.GoalMeasure`). Without
     `visitor` each row is a visitor. `timestamp` is the time of the row, in UTC unless it has a zone of its
-    own. `segments` are dimensions. `currency` is the ISO 4217 code of the amounts.
+    own. `segments` are dimensions. `currency` is the ISO 4217 code of the amounts, or
+    those by goal.
     """
 
     variant: str
@@ -99,7 +101,11 @@ class Columns:
     timestamp: str | None = None
     segments: Sequence[str] = ()
     extra: ValueColumns = NO_VALUE_COLUMNS
-    currency: str = "USD"
+    currency: Currency = "USD"
+
+    def currency_of(self, goal: str) -> str:
+        """Return the currency of a goal's amounts."""
+        return currency_of(goal, self.currency)
 
     @property
     def named(self) -> list[str]:
@@ -132,7 +138,7 @@ def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any
         *(
             column
             for i, (name, kind) in enumerate(columns.goals.items())
-            for column in goal_columns(frame, i, name, kind, currency=columns.currency)
+            for column in goal_columns(frame, i, name, kind, currency=columns.currency_of(name))
         ),
         *(_text(frame, name).alias(f"segment_{i}") for i, name in enumerate(columns.segments)),
         *(

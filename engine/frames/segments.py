@@ -18,6 +18,7 @@ from engine.design.weight_epochs import WeightEpoch
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import experiment_of
 from engine.frames.counts import moment
+from engine.frames.currency import Currency
 from engine.frames.epochs import WeightEpochs
 from engine.frames.kinds import GoalMeasure, Goals, Ratio, is_share, kinds_of, require_plain
 from engine.frames.observations import require_one_source
@@ -50,7 +51,7 @@ def analyze_frame_segments(  # noqa: PLR0913  # as `analyze_frame`
     less_is_better: Collection[str] = (),
     confidence_level: int = 95,
     sampling: Sampling | None = None,
-    currency: str = "USD",
+    currency: Currency = "USD",
     name: str = "Data frame",
 ) -> SegmentReport:
     """Analyze every value of the columns `segments`, on every goal and variant, as one family.

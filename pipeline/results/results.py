@@ -85,7 +85,7 @@ class Results:
         `is_finished` where the data are complete and judged by one look, as those of an import.
         """
         evidence = self.evidence(experiment, project, filters, now=now)
-        currency = _currency(experiment, project)
+        currency = project.revenue_currency
         if filters.segment:
             return analyze(experiment, evidence, now=now, currency=currency, is_segment=True)
         return analyze_and_record(
@@ -112,7 +112,7 @@ class Results:
         if self._looked_at.get(experiment.id) == state:
             return
         evidence = self.evidence(experiment, project, now=now)
-        at, currency = evidence.as_of or now, _currency(experiment, project)
+        at, currency = evidence.as_of or now, project.revenue_currency
         analyze_and_record(experiment, evidence, self._looks, now=at, currency=currency)
         self._looked_at[experiment.id] = state
 
@@ -251,9 +251,3 @@ def _counted(experiment: Experiment, published: Published) -> CountedExperiment:
 
 def _label(key: str) -> str:
     return key.replace("_", " ").replace("-", " ").strip().capitalize() or key
-
-
-def _currency(experiment: Experiment, project: Project) -> str:
-    """Return the currency of the primary goal, or of the project."""
-    goal = experiment.primary_goal
-    return str(goal.tracking.get("currency", project.revenue_currency)) if goal else project.revenue_currency

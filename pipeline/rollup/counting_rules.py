@@ -205,7 +205,7 @@ def _days_us(goal: Goal, rules: CountingRules) -> tuple[int, int]:
 def _revenue_rules(goal: Goal, rules: CountingRules) -> tuple[bool, bool, str | None, str, int, int, int]:
     tracking = goal.tracking
     parameter = tracking.get("value_param", OWN_VALUE)
-    currency = tracking.get("currency", rules.currency)
+    currency = goal.currency(rules.currency)
     return (
         goal.goal_type == "revenue",
         counts_money(goal.goal_type, tracking),

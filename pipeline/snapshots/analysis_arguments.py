@@ -23,7 +23,6 @@ def analysis_arguments(
     if control is None or not entry.goals:
         missing = "goals" if control else "visitors who saw the control"
         raise ValueError(f"{entry.name!r} has no {missing}")
-    primary = next((goal for goal in entry.goals if goal.is_primary), entry.goals[0])
     return {
         "name": entry.name,
         "variant": "variant",
@@ -41,7 +40,7 @@ def analysis_arguments(
         "less_is_better": [columns[goal.id] for goal in entry.goals if goal.less_is_better],
         "analysis_method": entry.analysis_method,
         "confidence_level": entry.confidence_level,
-        "currency": primary.currency,
+        "currency": {columns[goal.id]: goal.currency for goal in entry.goals},
         **_course(entry, manifest, columns, exposed),
     }
 

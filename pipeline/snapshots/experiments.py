@@ -141,7 +141,7 @@ def _goals(
             type=goal.goal_type,
             is_primary=goal.is_primary,
             less_is_better=goal.config.get("direction") == "decrease",
-            currency=str(goal.tracking.get("currency", project.revenue_currency)),
+            currency=goal.currency(project.revenue_currency),
             cap_percentile=goal.config.get("cap_percentile"),
             per=str(goal.tracking.get("per", "visitor")),
             measure=goal.measure,

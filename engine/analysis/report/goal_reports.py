@@ -63,7 +63,7 @@ def _context(  # noqa: PLR0913  # facts of one goal, and those that do not diffe
         row=row,
         leader=results[row][leader] if leader >= 0 else None,
         alarms=alarms,
-        currency=currency,
+        currency=data.experiment.goals[row].currency(currency),
     )
 
 
@@ -96,6 +96,7 @@ def _summary(context: DecisionContext, leader: VariantResult | None, revenue_cen
         goal_id=context.goal.id,
         goal_name=context.goal.name,
         goal_type=context.goal.goal_type,
+        currency=context.currency,
         visitors=visitors,
         conversions=conversions,
         conversion_rate=conversions / visitors if visitors else 0.0,

@@ -24,8 +24,13 @@ from engine.analysis.results.report import VariantResult
 from engine.stats.arrays import BoolArray
 
 
-def variant_results(data: AnalysisData, significance: Significance) -> tuple[tuple[VariantResult, ...], ...]:
-    """Build every variant's result, a row a goal; the control's has counts and details only."""
+def variant_results(
+    data: AnalysisData, significance: Significance, *, currency: str
+) -> tuple[tuple[VariantResult, ...], ...]:
+    """Build every variant's result, a row a goal; the control's has counts and details only.
+
+    `currency` is that of goals without their own.
+    """
     revenue = compare_revenue(data)
     columns = (
         _counts(data)
@@ -33,22 +38,27 @@ def variant_results(data: AnalysisData, significance: Significance) -> tuple[tup
         | _comparisons(data, significance, revenue)
         | detail_columns(data, revenue.parts)
     )
-    goals, variants = data.evidence.conversions.shape
     return tuple(
         tuple(
-            _result(data, variant, {name: column[goal][variant] for name, column in columns.items()})
-            for variant in range(variants)
+            _result(
+                data,
+                variant,
+                {name: column[place][variant] for name, column in columns.items()},
+                currency=goal.currency(currency),
+            )
+            for variant in range(len(data.experiment.variants))
         )
-        for goal in range(goals)
+        for place, goal in enumerate(data.experiment.goals)
     )
 
 
-def _result(data: AnalysisData, variant: int, cells: dict[str, Any]) -> VariantResult:
+def _result(data: AnalysisData, variant: int, cells: dict[str, Any], *, currency: str) -> VariantResult:
     arm, orders = data.experiment.variants[variant], cells["orders"]
     return VariantResult(
         variant_id=arm.id,
         variant_name=arm.name,
         is_control=variant == data.plan.control,
+        currency=currency,
         visitors=int(data.evidence.visitors[variant]),
         sample_ratio_expected=float(data.expected_shares[variant]),
         revenue_per_order_cents=cells["revenue_cents"] / orders if orders else None,

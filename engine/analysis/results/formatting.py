@@ -33,9 +33,17 @@ def signed(value: float) -> str:
 
 def money(cents: float, currency: str) -> str:
     """Format an amount in minor units with its currency, whole where it is large."""
-    amount = cents / minor_units(currency)
-    digits = 0 if abs(amount) >= 1000 else minor_unit_digits(currency)
-    return _with_minus(f"{amount:,.{digits}f} {currency}")
+    is_large = abs(cents) >= 1000 * minor_units(currency)
+    return exact_money(cents, currency, digits=0 if is_large else None)
+
+
+def exact_money(cents: float, currency: str, *, digits: int | None = None) -> str:
+    """Format an amount in minor units with its currency: 41,198.53 USD, 4,119,853 JPY, 4,119.853 KWD.
+
+    It has the decimal digits of the currency unless others are asked for.
+    """
+    decimals = minor_unit_digits(currency) if digits is None else digits
+    return _with_minus(f"{cents / minor_units(currency):,.{decimals}f} {currency}")
 
 
 def figure(value: float) -> str:

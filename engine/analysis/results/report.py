@@ -91,6 +91,7 @@ class FunnelStep:
 class VariantResult:
     """One variant on one goal. Shares are 0 to 1; comparisons are None for the control.
 
+    `currency` is the ISO 4217 code of the goal's money, of which every amount in cents is in minor units.
     `mean` is that of a goal measured otherwise than by conversions or revenue, in its own unit, with the cap
     where there is one; `observed_visitors` are those with a known outcome, None where that is every visitor,
     and `steps` those of a funnel. `rate_interval` is of the variant's own `conversion_rate`, of its
@@ -106,6 +107,7 @@ class VariantResult:
     variant_id: str
     variant_name: str
     is_control: bool
+    currency: str
     visitors: int
     conversions: int
     conversion_rate: float
@@ -149,6 +151,7 @@ class GoalSummary:
     goal_id: str
     goal_name: str
     goal_type: str
+    currency: str
     visitors: int
     conversions: int
     conversion_rate: float

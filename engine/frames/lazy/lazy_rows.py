@@ -86,7 +86,7 @@ def lazy_rows(frame: Table, columns: Columns) -> LazyRows:
 
 def _columns(schema: nw.Schema, columns: Columns) -> Iterator[LazyColumn]:
     for place, (name, kind) in enumerate(columns.goals.items()):
-        yield from columns_of_goal(schema, place, name, kind, currency=columns.currency)
+        yield from columns_of_goal(schema, place, name, kind, currency=columns.currency_of(name))
         if name in columns.extra.covariates:
             (covariate,) = columns.extra.covariates_of(name)
             yield number_column(schema, covariate, f"before_{place}")

@@ -10,7 +10,6 @@ import polars as pl
 from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.analysis.evidence.segments import Counts
 from engine.analysis.evidence.visitor_values import VisitorValues
-from engine.currencies import minor_units
 from engine.frames.counts import spread
 from engine.frames.kinds import GoalMeasure, is_share
 from engine.frames.sums.sum_columns import VISITORS, counts
@@ -40,17 +39,19 @@ class SumCounts:
         *,
         variants: Sequence[str],
         goals: Mapping[str, GoalMeasure],
-        currency: str,
+        units: Mapping[str, int],
         days: SumDays | None = None,
     ) -> Self:
-        """Read the table of `read_sums`; InvalidEvidenceError for a column that is missing or impossible."""
+        """Read the table of `read_sums`; `units` are the minor ones in 1 of each goal's currency.
+
+        Raises InvalidEvidenceError for a column that is missing or impossible.
+        """
         codes = {name: code for code, name in enumerate(variants)}
-        units = minor_units(currency)
         return cls(
             arms=np.array([codes[name] for name in table["variant"].to_list()], np.int64),
             variants=len(variants),
             visitors=np.array(counts(table, VISITORS), np.int64),
-            goals=[SumGoal.of(table, name, kind, units=units) for name, kind in goals.items()],
+            goals=[SumGoal.of(table, name, kind, units=units[name]) for name, kind in goals.items()],
             days=days,
         )
 

@@ -6,6 +6,7 @@ from typing import Any, Final, Self
 
 import polars as pl
 
+from engine.currencies import minor_units
 from engine.errors import InvalidEvidenceError
 from engine.frames import column_errors
 from engine.frames.kinds import Funnel
@@ -64,8 +65,9 @@ class SumTable:
 
     def count(self, variants: Sequence[str]) -> SumCounts:
         """Read the sums of every goal, with the variants in this order."""
-        goals, currency = self.columns.goals, self.columns.currency
-        return SumCounts.of(self.rows, variants=variants, goals=goals, currency=currency, days=self.days)
+        goals = self.columns.goals
+        units = {name: minor_units(self.columns.currency_of(name)) for name in goals}
+        return SumCounts.of(self.rows, variants=variants, goals=goals, units=units, days=self.days)
 
 
 def _require_summed(columns: Columns) -> None:

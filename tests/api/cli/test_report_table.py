@@ -60,7 +60,7 @@ def test_every_variant_has_a_row_with_its_numbers() -> None:
     assert "10,000 1,000 10.00%" in printed
     assert "10,000 1,400 14.00% +40.00%" in printed
     # Revenue per visitor, in units of the currency.
-    assert "6.00% 1.5000 +50.00%" in printed
+    assert "6.00% 1.5000 USD +50.00%" in printed
 
 
 def test_an_alarm_of_a_health_check_is_shown() -> None:

@@ -47,7 +47,10 @@ def test_nothing_is_coloured_before_it_is_decided(
     assert results["decision_summary"]["recommendation"] not in {"ship", "rollback"}
     (variants,) = results["variants"].values()
     assert variants[1]["status"] == "winner"
-    assert 'class="result winner"' not in browser.get(experiment).text
+    page = browser.get(experiment).text
+    assert 'class="result neutral">no clear difference<' in page
+    assert 'class="result positive"' not in page
+    assert ">winner<" not in page
 
 
 def test_a_broken_split_greys_the_numbers_out(

@@ -35,7 +35,7 @@ def test_intervals_may_be_open() -> None:
         (4119853, "EUR", "41,198.53 EUR"),
         (4119853, "JPY", "4,119,853 JPY"),
         (4119853, "KWD", "4,119.853 KWD"),
-        (-5, "USD", "-0.05 USD"),
+        (-5, "USD", "\N{MINUS SIGN}0.05 USD"),
         (None, "USD", "\N{EN DASH}"),
     ],
 )

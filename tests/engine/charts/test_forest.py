@@ -7,7 +7,8 @@ import pytest
 
 from engine.analysis.analyze import analyze
 from engine.analysis.results.report import Report
-from engine.charts.forest import change_text, chart_improvements, shown_status
+from engine.analysis.results.status_words import shown_status
+from engine.charts.forest import change_text, chart_improvements
 from engine.charts.pictures import chart_svg
 from engine.charts.themes import Theme
 from tests.builders import NOW, a_goal, an_experiment
@@ -78,10 +79,9 @@ def test_a_win_is_shown_only_with_a_verdict_on_sound_data() -> None:
     won = analyze(an_experiment(status="completed"), observed([5_000, 5_000], [500, 700]), now=NOW)
     broken = analyze(an_experiment(status="completed"), observed([5_000, 4_000], [500, 560]), now=NOW)
     assert won.goals[0].variants[1].status == "winner"
-    assert shown_status(won, won.goals[0], won.goals[0].variants[1]) == "winner"
+    assert shown_status(won.goals[0].variants[1].status, won.goals[0].decision) == "winner"
     assert broken.goals[0].decision.recommendation == "fix_data"
-    claimed = replace(broken.goals[0].variants[1], status="winner")
-    assert shown_status(broken, broken.goals[0], claimed) == "inconclusive"
+    assert shown_status("winner", broken.goals[0].decision) == "inconclusive"
 
 
 def test_no_change_is_0_without_a_sign() -> None:

@@ -6,8 +6,9 @@ import sys
 import pytest
 
 from engine.analysis.results.segment_report import SegmentReport
+from engine.analysis.results.status_words import STATUS_WORDS
 from engine.analysis.segments.analyze import analyze_segments
-from engine.charts.segments import SEGMENT_STATUSES, chart_segment_report
+from engine.charts.segments import chart_segment_report
 from tests.builders import an_experiment
 from tests.engine.charts.test_report import rows_of
 from tests.segment_counts import Tree, segmented
@@ -37,7 +38,7 @@ def test_segments_with_enough_data_are_drawn_with_both_effects_largest_first() -
             "shrunk": arm.shrunk_improvement,
             "low": arm.shrunk_interval.low if arm.shrunk_interval else None,
             "high": arm.shrunk_interval.high if arm.shrunk_interval else None,
-            "status": SEGMENT_STATUSES[arm.status][0],
+            "status": STATUS_WORDS[arm.status].label,
             "visitors": arm.visitors,
         }
         for value, arm in (("iOS", ios), ("Android", android))
@@ -46,7 +47,7 @@ def test_segments_with_enough_data_are_drawn_with_both_effects_largest_first() -
 
 def test_every_status_that_is_drawn_has_a_colour() -> None:
     drawn = {row["status"] for row in rows_of(chart_segment_report(a_report()))}
-    assert drawn <= {words for words, _, _ in SEGMENT_STATUSES.values()}
+    assert drawn <= {word.label for word in STATUS_WORDS.values()}
 
 
 def test_a_dimension_of_many_values_shows_the_largest() -> None:

@@ -133,7 +133,7 @@ def test_analysis_is_as_the_service_does_it(store: WorkingStore) -> None:
     assert list(settings["goals"].items()) == [("Revenue", "revenue"), ("Purchase", "custom_event")]
     assert (settings["less_is_better"], settings["currency"], settings["control"]) == (
         ["Revenue"],
-        "EUR",
+        {"Revenue": "EUR", "Purchase": "USD"},
         "Control",
     )
     assert settings["weights"] == {"Control": 1.0, "Treatment 1": 1.0}
