@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pipeline.events.rejections import CODES, NOT_COUNTED
+from pipeline.events.rejections import CODES, NOT_COUNTED, OTHER_CURRENCY
 
 
 class EventResult(BaseModel):
@@ -15,7 +15,8 @@ class EventResult(BaseModel):
     code: str | None = Field(
         description=(
             f"`{NOT_COUNTED}` for an exposure that is stored but does not count, or an event that is not "
-            "stored because the visitor's consent is missing (`message` says why); or the reason of a "
+            f"stored because the visitor's consent is missing; `{OTHER_CURRENCY}` for an order in a currency "
+            "that no revenue goal counts (`message` says why); or the reason of a "
             f"rejection: {', '.join(f'`{code}`' for code in CODES)}."
         )
     )

@@ -103,6 +103,11 @@ class Project:
         return self.settings.get("revenue_currency") or "USD"
 
     @property
+    def exchange_rates(self) -> Mapping[str, float]:
+        """Units of the revenue currency that one unit of another currency is worth."""
+        return self.settings.get("exchange_rates") or {}
+
+    @property
     def attribution_window_days(self) -> int | None:
         """Days after the first exposure in which a conversion counts; None for as long as the test runs."""
         return self.settings.get("attribution_window_days")

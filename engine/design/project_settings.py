@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_network
 from typing import Any
 
+from engine.design.exchange_rates import exchange_rates
 from engine.design.validation.check import Check, check_with
 from engine.design.validation.records import keys_of
 from engine.design.validation.values import (
@@ -55,7 +56,7 @@ def timezone(value: object) -> Iterator[Problem]:
 hostname: Check = in_turn(text(253), _hostname)
 
 SETTINGS: dict[str, Check] = {
-    "domains": list_of(hostname, at_most=100).described("Hostnames of the site, besides that of its URL."),
+    "domains": list_of(hostname, at_most=100).described("Hostnames of the site besides that of its URL."),
     "cookie_domain": in_turn(text(254), _cookie_domain),
     "respect_dnt": flag.described(
         "Whether nothing is stored of visitors whose browser sends `DNT: 1`; false by default."
@@ -68,30 +69,28 @@ SETTINGS: dict[str, Check] = {
     ),
     "bot_filtering": flag.described("Whether results exclude known bots; true by default."),
     "excluded_ips": list_of(in_turn(text(50), _ip_range), at_most=200).described(
-        "IP addresses and ranges from which events are rejected."
+        "Addresses and ranges whose events are rejected."
     ),
     "anti_flicker_timeout_ms": whole(0, 10_000).described(
-        "Milliseconds for which a page waits for the snippet before it is shown; 1000 by default, 0 for "
-        "pages that wait for nothing, on which the original may be seen first."
+        "Milliseconds for which a page waits for the snippet; 1000 by default, 0 where the original may be "
+        "seen first."
     ),
     "revenue_currency": currency.described("ISO 4217 currency code; `USD` by default."),
+    "exchange_rates": exchange_rates,
     "attribution_window_days": whole(1, 365).described(
         "Days after the first exposure in which a conversion counts; by default as long as the test runs."
     ),
     "trusted_revenue": flag.described(
-        "Whether revenue and refunds count only where a server or an import reports them; false by default."
+        "Whether money counts only where a server or an import reports it; false by default."
     ),
     "allowed_hosts_only": flag.described(
         "Whether requests of browsers are refused unless their Origin or Referer is one of the project's "
         "hosts; false by default."
     ),
     "retention_days": whole(1, 3650).described(
-        "Days for which raw events are kept; by default for ever. Those of visitors in an experiment that "
-        "has not ended are kept until it has."
+        "Days for which raw events are kept; by default for ever. Those of visitors in open experiments stay."
     ),
-    "keep_nights": whole(0, 3650).described(
-        "Nights whose results are kept, for `as_of`; 30 by default, 0 keeps none."
-    ),
+    "keep_nights": whole(0, 3650).described("Nights whose results are kept; 30 by default, 0 keeps none."),
 }
 settings: Check = keys_of(
     SETTINGS,

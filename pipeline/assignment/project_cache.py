@@ -125,7 +125,7 @@ class ProjectCache:
             project=project,
             account=self.catalog.accounts.get(project.account_id),
             experiments=experiments,
-            ids=ProjectIds.of(experiments),
+            ids=ProjectIds.of(experiments, project),
             rules=tuple(rule for one in experiments if (rule := rule_of(one))),
             has_open_experiments=any(one.status not in _ENDED for one in experiments),
             limited_experiments={

@@ -14,7 +14,7 @@ from pipeline.distributed.output import (
     read_output_manifest,
 )
 from pipeline.rollup.counting_rules import CountingRules, fingerprint
-from pipeline.rollup.due import Due
+from pipeline.rollup.due import Due, rules_of
 from pipeline.rollup.read_events import CountedVisitors
 from pipeline.rollup.result_tables import ResultTables
 from pipeline.rollup.segment_values import as_categories
@@ -64,9 +64,10 @@ def publish(store: PipelineServices, folder: Path) -> Publication:
                 zip(group.experiments, group.fingerprints, strict=True)
             ):
                 experiment, record = experiments.get(one), before.get(one)
+                current = CountingRules.of(project)
                 if experiment is None:
                     left[one] = "it was deleted"
-                elif fingerprint(experiment, CountingRules.of(project)) != counted:
+                elif fingerprint(experiment, rules_of(record, current) if record else current) != counted:
                     left[one] = "it, or the project's rules, changed since it was counted"
                 elif record is not None and record.is_final:
                     left[one] = "its results are final"

@@ -1,14 +1,16 @@
 """Decoding of events: from JSON to the rows to store and a result for each event."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from engine.design.exchange_rates import minor_unit_factors
 from engine.design.experiment import Experiment
 from engine.design.goals import counts_money
+from engine.design.project import Project
 from pipeline.events.attributes import UNKNOWN_CLIENT, Client, identity_of, segments_of
 from pipeline.events.body import EventBody
 from pipeline.events.browser_money import BrowserMoney
@@ -21,7 +23,7 @@ from pipeline.events.field_checks import (
     optional_id,
 )
 from pipeline.events.hashing import hash64
-from pipeline.events.rejections import EventResult, RejectedError, rejection
+from pipeline.events.rejections import OTHER_CURRENCY, EventResult, RejectedError, rejection
 from pipeline.events.schema import (
     CONVERSION,
     CONVERSION_KINDS,
@@ -48,9 +50,11 @@ class ProjectIds:
     goals: frozenset[str]
     # Names of the events whose `value` some goal counts as money.
     paid_events: frozenset[str] = frozenset()
+    # Currencies in which some revenue goal counts an order, by the id of the goal and the name of its event.
+    currencies: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, experiments: Iterable[Experiment]) -> "ProjectIds":
+    def of(cls, experiments: Iterable[Experiment], project: Project) -> "ProjectIds":
         """Collect the ids of a project's experiments, whatever their status."""
         all_experiments = tuple(experiments)
         return cls(
@@ -65,7 +69,21 @@ class ProjectIds:
                 for goal in experiment.goals
                 if counts_money(goal.goal_type, goal.tracking)
             ),
+            _currencies_of(all_experiments, project),
         )
+
+
+def _currencies_of(experiments: Iterable[Experiment], project: Project) -> dict[str, frozenset[str]]:
+    """Map revenue goals of tests that have not ended, and their events, to currencies that they count."""
+    found: dict[str, frozenset[str]] = {}
+    for experiment in experiments:
+        for goal in experiment.goals if experiment.completed_at is None else ():
+            if goal.goal_type == "revenue":
+                own = goal.currency(project.revenue_currency)
+                factors = minor_unit_factors(project.revenue_currency, project.exchange_rates, own)
+                for name in (goal.id, goal.tracking["event_name"]):
+                    found[name] = found.get(name, frozenset()) | {own, *factors}
+    return found
 
 
 class RequestContext(msgspec.Struct, frozen=True):
@@ -150,8 +168,22 @@ def _decode_each(
             results.append(rejection(raw, error))
         else:
             rows.append(row)
-            results.append(EventResult(row.event_id, "ok"))
+            results.append(_result_of(row, context.project_ids))
     return DecodedEvents(rows, results)
+
+
+def _result_of(row: EventRow, ids: ProjectIds) -> EventResult:
+    """Build the result of an event that is stored: of an order, whether revenue goals count its currency."""
+    counted = ids.currencies.get(row.goal_id or row.event_name or "") if row.currency else None
+    if counted is None or row.currency in counted or row.type != CONVERSION:
+        return EventResult(row.event_id, "ok")
+    return EventResult(
+        row.event_id,
+        "ok",
+        OTHER_CURRENCY,
+        f"stored, but no revenue goal counts an order in {row.currency}: they count "
+        f"{', '.join(sorted(counted))}; give the project's exchange_rates one for {row.currency}",
+    )
 
 
 def _parse_tracked(raw: msgspec.Raw) -> Event:
@@ -254,9 +286,9 @@ def _checked_type(event: TrackEvent) -> str:
     event_type = EVENT_TYPES.get(event.type or "")
     if event.type is None or event_type is None:
         raise RejectedError("invalid_type", f"type {event.type!r} is none of {', '.join(TRACKED_TYPES)}")
-    for field in event_type.required:
-        if not getattr(event, field):
-            raise RejectedError("invalid_event", f"an event of type {event.type} needs {field}")
+    for name in event_type.required:
+        if not getattr(event, name):
+            raise RejectedError("invalid_event", f"an event of type {event.type} needs {name}")
     return event.type
 
 

@@ -51,6 +51,8 @@ _decode_id: Final = msgspec.json.Decoder(_Id).decode
 
 # Code of an exposure that is stored, but does not count, and of an event without the visitor's consent.
 NOT_COUNTED: Final = "not_counted"
+# Code of an order that is stored, in a currency that no revenue goal of its event counts.
+OTHER_CURRENCY: Final = "other_currency"
 
 
 class RejectedError(ValueError):
@@ -65,7 +67,7 @@ class RejectedError(ValueError):
 class EventResult(msgspec.Struct, frozen=True):
     """Result of one event, stored or rejected; `event_id` is None where it could not be read.
 
-    An event that is not rejected has the code NOT_COUNTED, with the reason as message, or none.
+    One that is not rejected has the code NOT_COUNTED or OTHER_CURRENCY with the reason as message, or none.
     """
 
     event_id: str | None

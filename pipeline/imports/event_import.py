@@ -55,7 +55,7 @@ def import_context(store: ImportStores, project: Project) -> RequestContext:
     """Build the facts that imported events of a project share: they are of any age, and trusted."""
     return RequestContext(
         received_us=utc_now_us(),
-        project_ids=ProjectIds.of(store.catalog.experiments.of_project(project.id)),
+        project_ids=ProjectIds.of(store.catalog.experiments.of_project(project.id), project),
         sender="import",
         max_age_us=None,
     )

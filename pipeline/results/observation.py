@@ -18,6 +18,7 @@ from engine.stats.arrays import IntArray
 from pipeline.results.epochs import epochs_from
 from pipeline.results.evidence import align_to, days_of, evidence_of, follow_up_of
 from pipeline.results.funnels import funnels_of
+from pipeline.results.other_currencies import read_other_currencies
 from pipeline.results.retention import with_retention
 from pipeline.results.segment_evidence import segment_evidence_of, segment_visitors_of
 from pipeline.results.senders import read_senders
@@ -62,6 +63,9 @@ class Observation:
             follow_up=None if segment else self._follow_up(cells, timezone),
             largest_cents=None if segment else self._largest_cents(),
             senders=None if segment else read_senders(self.cursor, self.experiment, self.published),
+            other_currencies=None
+            if segment
+            else read_other_currencies(self.cursor, self.experiment, self.published),
             funnels=self._funnels(segment),
             as_of=self.as_of,
             last_exposure_at=_moment(self.published.last_exposed_at),

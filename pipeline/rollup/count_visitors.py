@@ -96,7 +96,7 @@ def sum_outcomes(
     `goals` has the rows of `goal_rows` for each `match` of `hits`; `repeated_orders` (`rule`, `seq`) do not
     count.
     """
-    events = events_of_exposed(hits, exposed, goals, repeated_orders)
+    events = events_of_exposed(hits, exposed, goals, repeated_orders, rules.factors)
     before = pl.col("before")
     firsts = (
         events.lazy()

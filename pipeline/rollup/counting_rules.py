@@ -1,14 +1,15 @@
 """Counting rules of an experiment, and a fingerprint that changes with them."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Final, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, Self
 
 import msgspec
 import polars as pl
 
 from engine.currencies import minor_units
+from engine.design.exchange_rates import minor_unit_factors
 from engine.design.experiment import Experiment, Goal
 from engine.design.goals import counts_money
 from engine.design.project import Project
@@ -45,6 +46,8 @@ class CountingRules:
     currency: str
     # Absent from rules stored by earlier versions.
     trusted_revenue: bool = False
+    # By currency, in the order of their codes.
+    exchange_rates: tuple[tuple[str, float], ...] = ()
 
     @classmethod
     def of(cls, project: Project) -> Self:
@@ -56,7 +59,30 @@ class CountingRules:
             window_us=FOREVER if days is None else days * DAY_US,
             currency=project.revenue_currency,
             trusted_revenue=project.trusted_revenue,
+            exchange_rates=_in_order(project.exchange_rates),
         )
+
+    def with_rates_of(self, earlier: Self) -> Self:
+        """Take the rates that an experiment was counted by before, and those of further currencies.
+
+        Earlier rates into another currency say nothing any more.
+        """
+        if earlier.currency != self.currency:
+            return self
+        rates = _in_order({**dict(self.exchange_rates), **dict(earlier.exchange_rates)})
+        return replace(self, exchange_rates=rates)
+
+    @property
+    def factors(self) -> pl.DataFrame:
+        """What a minor unit of a `currency` is worth in those of a `goal_currency`, as `factor`."""
+        rates = dict(self.exchange_rates)
+        rows = [
+            (code, wanted, factor)
+            for wanted in {*rates, self.currency}
+            for code, factor in minor_unit_factors(self.currency, rates, wanted).items()
+        ]
+        schema = {"currency": pl.String, "goal_currency": pl.String, "factor": pl.Float64}
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
     def to_json(self) -> str:
         """Encode the rules, to be stored beside the results counted by them."""
@@ -65,14 +91,15 @@ class CountingRules:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Decode the text of `to_json`."""
-        return cls(**msgspec.json.decode(text))
+        stored = msgspec.json.decode(text)
+        return cls(**{**stored, "exchange_rates": _in_order(dict(stored.get("exchange_rates", ())))})
 
 
 def fingerprint(experiment: Experiment, rules: CountingRules) -> str:
     """Hash all that counting depends on: it differs whenever the same events would count differently."""
     inputs = {
         "version": RULES_VERSION,
-        "rules": asdict(rules),
+        "rules": _that_matter(rules),
         "variants": [variant.id for variant in experiment.variants],
         "goals": [(goal.id, goal.goal_type, goal.tracking) for goal in experiment.goals],
         # Its conversions are followed by days since exposure.
@@ -84,6 +111,16 @@ def fingerprint(experiment: Experiment, rules: CountingRules) -> str:
     if any(goal.measure == "funnel" for goal in experiment.goals):
         inputs["columns"] = extra_columns(experiment)
     return hashlib.sha256(msgspec.json.encode(inputs, order="deterministic")).hexdigest()
+
+
+def _that_matter(rules: CountingRules) -> dict[str, Any]:
+    """Return the rules as earlier versions hashed them, where there are no exchange rates."""
+    fields = asdict(rules)
+    return fields if rules.exchange_rates else {k: v for k, v in fields.items() if k != "exchange_rates"}
+
+
+def _in_order(rates: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    return tuple(sorted((code, float(rate)) for code, rate in rates.items()))
 
 
 def period_of(experiment: Experiment) -> tuple[int, int]:
@@ -146,8 +183,9 @@ def goal_rows(
 ) -> pl.DataFrame:
     """Build one row per counted goal of `counted_goals`: its numbers, and its currency and bounds.
 
-    A revenue goal counts only orders of its currency within its bounds. Every other goal counts each of its
-    events, and the revenue of those in the project's currency. `before_us` is the length of the pre-period,
+    A revenue goal counts only orders of its currency, or of one with an exchange rate, within its bounds.
+    Every other goal counts each of its events, and the revenue of those in the project's currency or with a
+    rate. `before_us` is the length of the pre-period,
     `window_us` that of the time since the first exposure in which events count: the goal's window or the
     project's, whichever is shorter. They count `from_us` after it; those of retained goals to the end of
     their last day. `value_path` is the JSON pointer of the attribute with the money of an

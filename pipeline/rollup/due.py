@@ -49,6 +49,11 @@ def is_over(experiment: Experiment, now: datetime) -> bool:
     return experiment.completed_at is not None and now >= experiment.completed_at + GRACE
 
 
+def rules_of(published: Published, rules: CountingRules) -> CountingRules:
+    """Return the rules of a project for an experiment that was counted before: its rates stay its own."""
+    return rules.with_rates_of(CountingRules.from_json(published.rules))
+
+
 def _due(experiment: Experiment, published: Published | None, rules: CountingRules) -> Due | None:
     if published is None:
         return Due(experiment=experiment, rules=rules, before=None)
@@ -58,5 +63,7 @@ def _due(experiment: Experiment, published: Published | None, rules: CountingRul
         if ended_under.timezone == rules.timezone or published.fingerprint == SEALED:
             return None
         rules = replace(ended_under, timezone=rules.timezone)
+    else:
+        rules = rules_of(published, rules)
     is_same = published.fingerprint == fingerprint(experiment, rules)
     return Due(experiment=experiment, rules=rules, before=published if is_same else None)

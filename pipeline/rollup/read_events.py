@@ -101,7 +101,7 @@ class ProjectRead:
             orders.add(rows.filter(pl.col("transaction_key").is_not_null()))
         rules = self._goals.unique(["match", "rule"], keep="any").drop(NOT_OF_RULES)
         for number in range(len(self._buckets)):
-            repeated.add(find_repeated_orders(orders.take(number), rules))
+            repeated.add(find_repeated_orders(orders.take(number), rules, self._rules.factors))
         return hits, repeated
 
     def _select_goal_events(self, events: GoalEvents) -> pl.DataFrame:

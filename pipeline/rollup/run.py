@@ -24,7 +24,7 @@ from pipeline.rollup.add_cubes import add_cubes
 from pipeline.rollup.aggregates import add_up, negate, of_experiment
 from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
 from pipeline.rollup.counting_rules import CountingRules
-from pipeline.rollup.due import Due, find_due
+from pipeline.rollup.due import Due, find_due, rules_of
 from pipeline.rollup.erasing import ErasureTarget, PersonErased, erase_person
 from pipeline.rollup.publications import Publications
 from pipeline.settings import Settings
@@ -185,7 +185,11 @@ class Rollup:
             experiments = self._catalog.experiments.of_project(project_id)
             records = self._published(experiments)
             open_ones = [
-                Due(experiment=one, rules=CountingRules.of(project), before=records[one.id])
+                Due(
+                    experiment=one,
+                    rules=rules_of(records[one.id], CountingRules.of(project)),
+                    before=records[one.id],
+                )
                 for one in experiments
                 if one.id in records and not records[one.id].is_final
             ]
@@ -303,7 +307,7 @@ class Rollup:
         published = self._published(experiments)
         rules = CountingRules.of(project)
         return [
-            Due(experiment=one, rules=rules, before=None)
+            Due(experiment=one, rules=rules_of(published[one.id], rules), before=None)
             for one in experiments
             if one.id in published
             and not published[one.id].is_final

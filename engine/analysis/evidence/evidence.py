@@ -11,6 +11,7 @@ import numpy.typing as npt
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.epochs import EpochEvidence
 from engine.analysis.evidence.funnels import FunnelEvidence
+from engine.analysis.evidence.other_currencies import OtherCurrencies
 from engine.analysis.evidence.segments import SegmentVisitors
 from engine.analysis.evidence.senders import SenderEvidence
 from engine.analysis.evidence.visitor_values import VisitorValues
@@ -70,7 +71,8 @@ class Evidence:
     are the visitors of every segment, where they are known and these are the totals of all visitors. `values`
     are there where a goal is judged on more than counts and revenue, or the pre-period matters.
     `largest_cents[g, v]` is the largest revenue of one visitor; None where visitors' revenue is not known.
-    `senders` are known where the service has counted their events by kind.
+    `senders` are known where the service has counted their events by kind, and `other_currencies` of revenue
+    goals with orders that they do not count; None where the currencies of orders are not known.
     `observed[g, v]` visitors have a known outcome of the goal, where some do not have one yet; None where all
     have. `funnels` have the steps of goals that are funnels, by the goal's row.
     `missing_sources` are imports without whose events the outcomes of imported visitors are not known.
@@ -94,6 +96,7 @@ class Evidence:
     follow_up: FollowUp | None = None
     largest_cents: IntArray | None = None
     senders: SenderEvidence | None = None
+    other_currencies: tuple[OtherCurrencies, ...] | None = None
     observed: IntArray | None = None
     funnels: Mapping[int, FunnelEvidence] = field(default_factory=dict)
     is_table: bool = False

@@ -9,6 +9,7 @@ from engine.analysis.health.events import bots, freshness, goals_fire, sources_i
 from engine.analysis.health.identity_conflicts import identity_conflicts
 from engine.analysis.health.implausible_lift import implausible_lift
 from engine.analysis.health.novelty import novelty
+from engine.analysis.health.other_currencies import other_currencies
 from engine.analysis.health.power import underpowered
 from engine.analysis.health.pre_period_balance import alike_before
 from engine.analysis.health.revenue_concentration import revenue_concentration
@@ -40,6 +41,7 @@ CHECKS: tuple[Callable[[CheckInput], CheckResult], ...] = (
     novelty,
     implausible_lift,
     revenue_concentration,
+    other_currencies,
     refunds_above_orders,
     bursts,
     visitors_by_address,

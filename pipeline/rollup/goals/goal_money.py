@@ -39,13 +39,15 @@ def units_of_cent(goal: Goal, minor_units: int) -> int | None:
     return VALUE_UNIT // minor_units if summed_by(goal) == "value" else None
 
 
-def count_money(hits: pl.LazyFrame) -> pl.LazyFrame:
+def count_money(hits: pl.LazyFrame, factors: pl.DataFrame) -> pl.LazyFrame:
     """Select the `hits` that count for the goal beside them (see `goal_rows`), with the `cents` that do.
 
-    `cents` is the part of the event's revenue that the goal counts, negative for a refund. Where only
-    servers' money counts, a browser's event with money or a refund is none of a revenue goal, and any other
-    goal's without.
+    Money in another currency than the goal's is converted by `factors` (see `CountingRules.factors`), and
+    rounded half to even; without a factor it does not count. `cents` is the part of the event's revenue that
+    the goal counts, negative for a refund. Where only servers' money counts, a browser's event with money or
+    a refund is none of a revenue goal, and any other goal's without.
     """
+    hits = _converted(hits, factors)
     in_currency = pl.col("currency").is_null() | (pl.col("currency") == pl.col("goal_currency"))
     is_money = ~pl.col("is_value") | pl.col("takes_value")
     has_money = pl.col("is_refund") | (is_money & (pl.col("cents") != 0).fill_null(value=False))
@@ -54,6 +56,27 @@ def count_money(hits: pl.LazyFrame) -> pl.LazyFrame:
     sign = pl.when("is_refund").then(-1).otherwise(1)
     is_in_bounds = in_currency & cents.is_between("min_cents", "max_cents") & ~is_distrusted
     return hits.filter(~pl.col("is_revenue") | is_in_bounds).with_columns((cents * sign).alias("cents"))
+
+
+def _converted(hits: pl.LazyFrame, factors: pl.DataFrame) -> pl.LazyFrame:
+    """Convert the cents of hits in other currencies, which then have that of the goal."""
+    if factors.is_empty():
+        return hits
+    kind = hits.collect_schema()["currency"]
+    rates = factors.lazy().with_columns(pl.col("currency", "goal_currency").cast(kind))
+    exact = pl.col("cents") * pl.col("factor")
+    is_converted = pl.col("factor").is_not_null() & (exact.abs() <= MAX_MINOR_UNITS).fill_null(value=True)
+    return (
+        hits.join(rates, on=["currency", "goal_currency"], how="left")
+        .with_columns(
+            pl.when(is_converted)
+            .then(exact.round(mode="half_to_even").cast(pl.Int64))
+            .otherwise("cents")
+            .alias("cents"),
+            pl.when(is_converted).then("goal_currency").otherwise("currency").alias("currency"),
+        )
+        .drop("factor")
+    )
 
 
 def amount_of_event() -> pl.Expr:

@@ -19,10 +19,12 @@ def events_of_exposed(
     exposed: pl.DataFrame,
     goals: pl.DataFrame,
     repeated_orders: pl.DataFrame,
+    factors: pl.DataFrame,
 ) -> pl.DataFrame:
     """List the events that count for a visitor and a goal, with what each adds to the outcome.
 
-    `place` is one number for both, as grouping by one column takes half the time.
+    `factors` are those of `count_money`. `place` is one number for both, as grouping by one column takes half
+    the time.
     """
     visitors = (
         exposed.lazy()
@@ -37,7 +39,8 @@ def events_of_exposed(
         .join(visitors, on="visitor_key")
         .join(goals.lazy(), on=["match", "experiment"])
         .filter(since.is_between("from_us", "window_us") | since.is_between(-pl.col("before_us"), -1))
-        .with_columns(pl.col("cents").alias("units"))
+        .with_columns(pl.col("cents").alias("units")),
+        factors,
     ).join(repeated_orders.lazy(), on=["rule", "seq"], how="anti")
     last_step = goals["last_step"].max()
     steps: list[pl.LazyFrame] = []

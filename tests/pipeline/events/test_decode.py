@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace as changed
 from typing import Any
 
 import pytest
@@ -20,12 +21,12 @@ from pipeline.events.field_checks import JUNK_IDS
 from pipeline.events.hashing import hash64
 from pipeline.events.rejections import CODES
 from pipeline.store.warehouse.events import Sender
-from tests.builders import an_experiment
+from tests.builders import a_goal, a_project, an_experiment
 
 # 2026-03-01T09:30:00Z.
 RECEIVED = 1_772_357_400_000_000
 EXPERIMENT = an_experiment(status="running")
-RECEPTION = RequestContext(RECEIVED, ProjectIds.of([EXPERIMENT]), "server")
+RECEPTION = RequestContext(RECEIVED, ProjectIds.of([EXPERIMENT], a_project()), "server")
 EXPOSURE = {
     "event_id": "e1",
     "type": "exposure",
@@ -291,3 +292,24 @@ def test_a_conversion_that_names_a_member_twice_is_rejected_alone() -> None:
     body = b'{"batch":[' + json.dumps(order(type="conversion")).encode() + b"," + twice + b"]}"
     read = decode_tracked(read_body(body), RECEPTION)
     assert [result.code for result in read.results] == [None, "invalid_event"]
+
+
+def test_an_order_that_no_revenue_goal_counts_in_its_currency_says_so() -> None:
+    revenue = a_goal(id="goal_r", goal_type="revenue")
+    others = a_goal(id="goal_s", goal_type="revenue", config={"currency": "SEK"}, is_primary=False)
+    running = an_experiment(status="running", goals=(revenue, others))
+    ended = an_experiment(status="completed", goals=(changed(revenue, config={"currency": "GBP"}),))
+    project = a_project(settings={"exchange_rates": {"EUR": 1.08}})
+    context = RequestContext(RECEIVED, ProjectIds.of([running, ended], project), "server")
+    given = [
+        *("USD", "EUR", "SEK", None),
+        *("GBP", "JPY"),
+    ]
+    sale = {"goal_id": None, "event_name": "purchase", "revenue_cents": 100}
+    batch = [order(**sale, event_id=f"o{place}", currency=one) for place, one in enumerate(given)]
+    batch.append(order(**{**sale, "event_name": "signup"}, event_id="named", currency="GBP"))
+    decoded = decode_conversions(read_body(json.dumps({"batch": batch}).encode()), context)
+    assert [one.status for one in decoded.results] == ["ok"] * 7
+    assert [one.code for one in decoded.results] == [*[None] * 4, *["other_currency"] * 2, None]
+    assert "they count EUR, SEK, USD" in str(decoded.results[4].message)
+    assert len(decoded.rows) == 7

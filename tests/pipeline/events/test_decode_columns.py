@@ -5,7 +5,7 @@ import json
 from pipeline.events.body import read_body
 from pipeline.events.decode import ProjectIds, RequestContext, decode_conversions, decode_tracked
 from pipeline.events.hashing import hash64
-from tests.builders import an_experiment
+from tests.builders import a_project, an_experiment
 
 # 2026-03-01T09:30:00Z.
 RECEIVED = 1_772_357_400_000_000
@@ -41,7 +41,7 @@ SHARED_COLUMNS = {
     "header_fields": 0,
 }
 FROM_A_BROWSER = RequestContext(
-    RECEIVED, ProjectIds.of([an_experiment(status="running")]), "browser", address_key=7
+    RECEIVED, ProjectIds.of([an_experiment(status="running")], a_project()), "browser", address_key=7
 )
 SHARED_FIELDS = {
     "visitor_id": "v1",

@@ -27,7 +27,12 @@ COMMON = {
 }
 STEPS = st.tuples(st.integers(0, 100), st.sampled_from([None, None, 0, 1]))
 RULES = st.fixed_dictionaries(
-    {}, optional={"attribution_window_days": st.just(2), "trusted_revenue": st.just(value=True)}
+    {},
+    optional={
+        "attribution_window_days": st.just(2),
+        "trusted_revenue": st.just(value=True),
+        "exchange_rates": st.just({"EUR": 1.08}),
+    },
 )
 
 

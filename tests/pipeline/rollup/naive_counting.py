@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from engine.currencies import minor_units
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from pipeline.store.warehouse import identities
@@ -314,7 +315,12 @@ def _cents(goal: Goal, row: EventRow, project: Project) -> int | None:
         cents = 0
     if project.trusted_revenue and row.sender == "browser" and (cents or row.is_refund):
         return None if goal.goal_type == "revenue" else 0
+    rates = {**project.exchange_rates, project.revenue_currency: 1.0}
     is_ours = row.currency in {None, currency}
+    if row.currency in rates and currency in rates and not is_ours:
+        units = minor_units(currency) / minor_units(row.currency)
+        # Python rounds half to even.
+        cents, is_ours = round(cents * (rates[row.currency] / rates[currency] * units)), True
     if goal.goal_type != "revenue":
         return cents if is_ours else 0
     inside = config.get("min_cents", 0) <= cents <= config.get("max_cents", cents)

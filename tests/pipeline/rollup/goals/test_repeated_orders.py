@@ -1,9 +1,12 @@
 import polars as pl
 import pytest
 
+from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.goals.repeated_orders import find_repeated_orders
 from pipeline.store.warehouse.events import SENDER_BITS
+from tests.builders import a_project
 
+NO_FACTORS = CountingRules.of(a_project()).factors
 RULES = pl.DataFrame(
     {
         "match": [0, 0],
@@ -38,7 +41,7 @@ def repeated(*orders: tuple[int, str, int, bool]) -> set[tuple[int, int]]:
         },
         orient="row",
     )
-    return set(find_repeated_orders(rows, RULES).select("rule", "seq").iter_rows())
+    return set(find_repeated_orders(rows, RULES, NO_FACTORS).select("rule", "seq").iter_rows())
 
 
 def test_of_equal_orders_the_first_counts() -> None:

@@ -2,11 +2,13 @@
 
 import polars as pl
 
-from pipeline.rollup.counting_rules import FLAGGED_AS_BOT
+from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, CountingRules
 from pipeline.rollup.goals.visitor_events import GOALS, events_of_exposed
 from pipeline.store.warehouse.events import SENDER_BITS
 from pipeline.store.warehouse.visitors import AMOUNTS, DENOMINATORS
+from tests.builders import a_project
 
+NO_FACTORS = CountingRules.of(a_project()).factors
 HIT = {"is_refund": False, "is_value": False, "currency": "USD", "sender": SENDER_BITS["server"]}
 GOAL = {
     "experiment": 0,
@@ -54,7 +56,7 @@ def test_the_parts_of_a_ratio_add_up_apart_and_the_denominator_converts() -> Non
     )
     no_repeats = pl.DataFrame(schema={"rule": pl.Int64, "seq": pl.Int64})
     goals = pl.DataFrame([NUMERATOR, DENOMINATOR])
-    events = events_of_exposed(hits, exposed, goals, no_repeats)
+    events = events_of_exposed(hits, exposed, goals, no_repeats, NO_FACTORS)
     found = {
         place - 2: sums
         for place, *sums in events.group_by(pl.col("place") % GOALS)
