@@ -51,6 +51,7 @@ def parent_of(process: int) -> int:
         return 0
 
 
+@pytest.mark.long(seconds=12)
 @pytest.mark.slow
 def test_a_stopped_server_is_answered_in_time_and_used_again(socket_folder: Path, tmp_path: Path) -> None:
     url = postgresql.new_database(str(socket_folder))

@@ -86,6 +86,7 @@ def connections(service: Service) -> Iterator[Connections]:
         yield opened
 
 
+@pytest.mark.long(seconds=5)
 def test_a_rate_limit_holds_over_all_collectors(connections: Connections) -> None:
     answers = [
         track(connection, "limited", an_exposure("limited", f"limited {number}"))
@@ -209,6 +210,7 @@ def test_a_killed_owner_leaves_no_collector_and_a_free_port(own_service: Service
         free.bind(("127.0.0.1", own_service.port))
 
 
+@pytest.mark.long(seconds=5)
 def test_a_stopped_service_ends_its_collectors(tmp_path: Path) -> None:
     a_store_in(tmp_path / "store")
     with a_service(tmp_path / "store", tmp_path / "log", collectors=COLLECTORS) as service:
@@ -274,6 +276,7 @@ def test_a_service_that_stops_does_not_wait_for_a_collector_that_hangs(
     assert "collector 0 hangs, and is killed" in caplog.text
 
 
+@pytest.mark.long(seconds=5)
 def test_a_collector_that_hangs_is_killed_and_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

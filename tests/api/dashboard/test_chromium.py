@@ -149,6 +149,7 @@ def test_an_experiment_is_created_in_the_form_started_fed_and_judged(site: Site)
     assert "422" in refused
 
 
+@pytest.mark.long(seconds=4)
 def test_the_first_event_is_shown_as_it_arrives(site: Site) -> None:
     project = site.customer.a_project(name="Quiet")
     running = site.customer.an_experiment(project)

@@ -53,6 +53,7 @@ def account(part: Part, customer: Customer) -> Iterator[Any]:
         yield opened
 
 
+@pytest.mark.long(seconds=6)
 def test_generated_client_runs_a_test_from_draft_to_result(part: Part, account: Any) -> None:
     models = part("models")
     new_project = models.ProjectInput(name="Shop", url="https://shop.example")

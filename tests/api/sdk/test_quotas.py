@@ -84,6 +84,7 @@ def test_each_minute_begins_anew() -> None:
     assert is_taken(quotas, "prj_1", 1, events=20)
 
 
+@pytest.mark.long(seconds=3)
 def test_counts_of_many_addresses_take_no_more_memory_and_stay_nearly_exact() -> None:
     key_of = address_keys(b"secret")
     counts = AddressCounts()

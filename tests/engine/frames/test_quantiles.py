@@ -28,6 +28,7 @@ def test_quantiles_are_those_of_numpy_and_their_difference_is_found() -> None:
         assert (interval.low or 0) < 0.2 < (interval.high or 0)
 
 
+@pytest.mark.long(seconds=3)
 def test_a_a_tests_of_the_median_raise_as_few_alarms_as_they_say() -> None:
     alarms = [
         (analyze_frame_quantiles(seconds(1.0, 600, seed), "seconds", [0.5], control="old")[0].p_value or 1)

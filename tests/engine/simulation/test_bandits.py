@@ -64,6 +64,7 @@ def test_by_epoch_intervals_hold_the_effect_and_pooled_ones_do_not() -> None:
     assert covered(pooled, truth) < 0.6
 
 
+@pytest.mark.long(seconds=3)
 def test_several_arms_hold_what_they_say_each() -> None:
     run = simulate_bandits(
         np.repeat(BASE * TREND[:, None], 4, axis=1), per_epoch=2000, experiments=300, seed=3

@@ -112,6 +112,7 @@ def test_an_alarm_about_a_small_arm_is_as_rare_as_it_says() -> None:
     assert alarms <= 0.001 + 0.0009
 
 
+@pytest.mark.long(seconds=4)
 def test_amounts_of_a_small_arm_that_bought_next_to_nothing_are_no_alarm() -> None:
     rng, repeats, alarms = np.random.default_rng(9), 2_000, 0
     for _ in range(repeats):

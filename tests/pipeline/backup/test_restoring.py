@@ -116,6 +116,7 @@ def test_the_key_of_the_store_is_required(tmp_path: Path) -> None:
     assert not (tmp_path / "restored" / "secrets.key").exists()
 
 
+@pytest.mark.long(seconds=4)
 def test_a_catalog_is_restored_on_the_same_database_as_on_another(
     tmp_path: Path, new_catalog_url: Callable[[], str | None]
 ) -> None:

@@ -52,6 +52,7 @@ def test_a_restored_store_gives_every_answer_of_the_one_that_was_backed_up(
     assert (manifest.taken_at, (tmp_path / "backup" / UNFINISHED).exists()) == (NOW, False)
 
 
+@pytest.mark.long(seconds=3)
 def test_a_backup_under_traffic_has_all_events_up_to_one_number(store: WorkingStore, tmp_path: Path) -> None:
     (project, experiment), *_ = fill(store)
     acknowledged = seqs_of(store, project)

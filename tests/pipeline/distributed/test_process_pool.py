@@ -72,6 +72,7 @@ def test_every_worker_gets_parts(pool: ProcessPool, tmp_path: Path) -> None:
     assert os.getpid() not in found["process"]
 
 
+@pytest.mark.long(seconds=12)
 def test_a_pool_gives_the_results_of_one_machine(
     pool: ProcessPool, counted: CountedProject, tmp_path: Path
 ) -> None:

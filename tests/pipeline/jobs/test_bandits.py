@@ -251,6 +251,7 @@ def test_an_experiment_that_cannot_be_judged_keeps_no_other_waiting(
     assert len(now_of(store, sound).weight_epochs) == 2
 
 
+@pytest.mark.long(seconds=4)
 def test_twenty_variants_move_together(store: WorkingStore, project: Project) -> None:
     experiment = a_bandit(store, project, weights=[1] * 20)
     visit(store, project, experiment, hour=0, count=11_000, rates=[0.1] * 19 + [0.4])

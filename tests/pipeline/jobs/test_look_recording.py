@@ -108,6 +108,7 @@ def test_readers_and_the_job_at_once_record_one_look_at_the_plan(
         assert action(report) == (look.recommendation, look.reason)
 
 
+@pytest.mark.long(seconds=4)
 def test_experiment_ended_by_hand_before_its_plan_is_a_hint(
     service: RestartableService, project: Project
 ) -> None:

@@ -219,6 +219,7 @@ def test_readers_who_wait_share_one_run(tmp_path: Path, monkeypatch: pytest.Monk
     assert [looks.count(reader) for reader in readers] == [1] * len(readers)
 
 
+@pytest.mark.long(seconds=4)
 def test_reader_never_sees_half_of_a_publication(
     store: WorkingStore, project: Project, experiment: Experiment
 ) -> None:

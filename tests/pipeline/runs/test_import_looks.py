@@ -147,6 +147,7 @@ def test_a_job_at_any_moment_of_an_import_changes_no_verdict(tmp_path: Path, kin
     assert alone[1:3] == (DAYS, DAYS)
 
 
+@pytest.mark.long(seconds=5)
 def test_a_job_while_later_rows_are_imported_counts_no_day_since_the_earlier_ones(tmp_path: Path) -> None:
     begun = utc_now() - timedelta(days=100)
     first = write(tmp_path / "first.csv", begun=begun)

@@ -147,6 +147,7 @@ def test_look_at_the_plan_judges_in_notebooks_after_late_events(service: Service
     assert action(analyze_frame(snapshot.visitors(experiment.id), **arguments)) != ("ship", None)
 
 
+@pytest.mark.long(seconds=3)
 def test_pauses_before_the_plan_do_not_run(service: Service, project: Project) -> None:
     experiment = service.store.add_experiment(project, goals=GOALS, statistics=LARGE_EFFECTS)
     days = SimulatedDays(experiment, (0.30, 0.30))
@@ -213,6 +214,7 @@ def test_settings_of_goals_and_excluded_visitors_judge_too(service: Service, pro
     assert action(excluded)[0] == "fix_data"
 
 
+@pytest.mark.long(seconds=4)
 def test_snapshots_from_before_looks_can_still_be_read(service: Service, project: Project) -> None:
     experiment = service.store.add_experiment(project, goals=GOALS, statistics=LARGE_EFFECTS)
     service.live(SimulatedDays(experiment, (0.30, 0.30)), project, last=6)

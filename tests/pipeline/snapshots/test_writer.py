@@ -4,6 +4,8 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from pipeline.settings import Settings
 from pipeline.snapshots.writer import Snapshots
 from tests.builders import NOW, STARTED, a_goal, variants_of
@@ -174,6 +176,7 @@ def test_fifty_goals_and_hostile_names(store: WorkingStore) -> None:
     assert [path.name for path in store.snapshots.folder.iterdir()] == [project.id]
 
 
+@pytest.mark.long(seconds=5)
 def test_events_that_arrive_meanwhile_are_in_the_next_snapshot(store: WorkingStore) -> None:
     project, experiment = counted(store)
     folder = folder_of(store, project)

@@ -65,6 +65,7 @@ def test_a_revoked_key_is_made_anew_and_so_is_one_in_a_damaged_file(tmp_path: Pa
     assert len({first, second, third}) == 3
 
 
+@pytest.mark.long(seconds=3)
 def test_two_commands_at_once_make_one_key(tmp_path: Path) -> None:
     with opened_catalog(tmp_path) as catalog:
         account = catalog.accounts.create("Shop", "a@shop.example")[0].id

@@ -107,6 +107,7 @@ def test_nobody_may_come_to_a_variant_that_never_had_weight() -> None:
     assert (check.status, check.details) == ("alarm", {"visitors": {"Treatment 2": 2}})
 
 
+@pytest.mark.long(seconds=4)
 def test_an_honest_bandit_alarms_once_in_a_thousand() -> None:
     rng = np.random.default_rng(3)
     shares = rng.dirichlet([2, 2, 2], 12) * 0.8 + 0.2 / 3

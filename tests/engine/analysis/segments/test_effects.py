@@ -181,6 +181,7 @@ def test_heavy_tailed_revenue_without_effect_is_hardly_ever_called() -> None:
     assert (np.mean(called, axis=0) <= 0.096).all()
 
 
+@pytest.mark.long(seconds=3)
 def test_of_what_is_called_among_real_effects_few_are_false() -> None:
     # Four of twenty segments have an effect; of those called, at most 5% are others on average.
     rng, experiment = np.random.default_rng(7), an_experiment()

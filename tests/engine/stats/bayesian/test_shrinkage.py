@@ -50,6 +50,7 @@ def test_posterior_is_that_of_a_brute_force_grid() -> None:
     )
 
 
+@pytest.mark.long(seconds=3)
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     rng = np.random.default_rng(1)
     spread = np.abs(rng.normal(0.0, SPREAD_SCALE, (3_000, 1)))

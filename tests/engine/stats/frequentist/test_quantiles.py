@@ -16,6 +16,7 @@ def test_standard_error_is_the_asymptotic_one() -> None:
     np.testing.assert_allclose(np.mean(errors, axis=0), expected, rtol=0.05)
 
 
+@pytest.mark.long(seconds=4)
 def test_an_a_a_test_of_medians_and_of_tails_stays_at_its_level() -> None:
     rng = np.random.default_rng(2)
     shares = np.array([0.5, 0.95])

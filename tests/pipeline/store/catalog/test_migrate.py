@@ -111,6 +111,7 @@ def test_catalog_of_a_newer_version_is_left_alone(catalog: Catalog, settings: Se
         Catalog.open(settings)
 
 
+@pytest.mark.long(seconds=3)
 def test_processes_that_open_a_new_catalog_at_once_all_succeed(tmp_path: Path) -> None:
     processes = [
         subprocess.Popen([sys.executable, "-c", OPEN_AND_CREATE, str(tmp_path)], cwd=ROOT) for _ in range(3)

@@ -116,6 +116,7 @@ def test_running_day_has_one_look_unless_there_is_news(catalog: Catalog, experim
     assert added == [True, False, True, False, True, True]
 
 
+@pytest.mark.long(seconds=3)
 def test_of_looks_at_once_at_the_plan_one_is_recorded(settings: Settings, experiment_id: str) -> None:
     catalogs = [Catalog.open(settings) for _ in range(4)]
     looks = [a_look(8.0 + number / 8, is_at_plan=True) for number in range(4)]
