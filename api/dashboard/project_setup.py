@@ -13,9 +13,11 @@ from api.dashboard.operations import ask, content_of, read
 from api.dashboard.page_answers import HEADERS, redirect, render, signed_in
 from api.dashboard.page_errors import NotSignedInError
 from api.dashboard.sessions import SignedIn
+from engine.currencies import CURRENCIES
 from engine.design.vocabulary import Platform, words
 
-FIELDS: Final = ("name", "url", "platform", "reporting_timezone")
+_CURRENCY: Final = "settings.revenue_currency"
+FIELDS: Final = ("name", "url", "platform", "reporting_timezone", _CURRENCY)
 # Blocks of the installation: the field of the API's answer, its heading, and what it is for.
 BLOCKS: Final = (
     (
@@ -42,7 +44,9 @@ async def create_project(request: Request, session: SignedIn) -> Response:
     """Create a project, and lead to its installation."""
     sent = await read_form(request, session)
     form = {name: str(sent.get(name) or "").strip() for name in FIELDS}
-    body = {name: value for name, value in form.items() if value or name in {"name", "url"}}
+    body: dict[str, Any] = {name: value for name, value in form.items() if value or name in {"name", "url"}}
+    if currency := body.pop(_CURRENCY, None):
+        body["settings"] = {"revenue_currency": currency.upper()}
     answer = await ask(
         request, session, "/projects", method="POST", body=body, idempotency_key=submission_key(sent)
     )
@@ -105,6 +109,7 @@ def _form(
         form=form,
         problems=problems or {},
         platforms=words(Platform),
+        currencies=sorted(CURRENCIES),
     )
 
 

@@ -27,6 +27,19 @@ def test_a_project_is_created_and_led_to_its_installation(customer: Customer, br
     assert '<p class="seen" hidden>' in page
 
 
+def test_a_new_project_has_the_currency_that_was_asked_for(customer: Customer, browser: TestClient) -> None:
+    page = browser.get("/projects/new")
+    assert '<option value="JPY">' in page.text
+    form = {"form_token": form_token(page), "name": "Shop", "url": "https://shop.example"}
+    currency = "settings.revenue_currency"
+    refused = browser.post("/projects/new", data={**form, currency: "YEN"})
+    assert refused.status_code == 422
+    assert f'id="problem-{currency}"' in refused.text
+    created = browser.post("/projects/new", data={**form, currency: "jpy"})
+    path = created.headers["location"].removesuffix("/installation")
+    assert customer.data_of(path)["settings"] == {"revenue_currency": "JPY"}
+
+
 def test_the_first_event_is_seen(customer: Customer, experiment: str, browser: TestClient) -> None:
     page = f"/projects/{experiment.split('/')[2]}/installation"
     assert browser.get(f"{page}/state.json").json() == {"is_seen": False, "visitors": 0}
