@@ -1,5 +1,6 @@
 """Pages of an experiment: its results, its settings, and the steps of its life."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -12,23 +13,16 @@ from api.dashboard.operations import ask, content_of, pass_on, read
 from api.dashboard.page_answers import redirect, render, signed_in
 from api.dashboard.page_errors import PageError
 from api.dashboard.sessions import SignedIn
+from engine.design.lifecycle import triggers_in
+from engine.design.vocabulary import LifecycleTrigger
 
-# By step: the statuses it is offered in, and what it does, in a sentence.
-STEPS: Final[dict[str, tuple[frozenset[str], str]]] = {
-    "start": (frozenset({"draft"}), "Visitors are assigned at once, or from the scheduled start."),
-    "pause": (
-        frozenset({"running"}),
-        "New visitors see the original. Those assigned before keep their variant.",
-    ),
-    "resume": (frozenset({"paused"}), "New visitors are assigned again."),
-    "complete": (
-        frozenset({"running", "paused"}),
-        "The experiment ends for good, and all visitors see the original. Its results stay.",
-    ),
-    "archive": (
-        frozenset({"completed"}),
-        "The experiment leaves the list of current ones. Its results stay.",
-    ),
+# What each step does.
+STEPS: Final[Mapping[LifecycleTrigger, str]] = {
+    "start": "Visitors are assigned at once; of a draft, from its scheduled start.",
+    "pause": "New visitors see the original. Those assigned before keep their variant.",
+    "resume": "New visitors are assigned again.",
+    "complete": "The experiment ends for good, and all visitors see the original. Its results stay.",
+    "archive": "The experiment leaves the list of current ones. Its results stay.",
 }
 # Statuses in which the API takes changes of settings; after the start it takes some of them.
 EDITABLE: Final = frozenset({"draft", "scheduled", "paused"})
@@ -56,7 +50,7 @@ async def show_experiment(request: Request, session: SignedIn) -> Response:
         experiment=experiment,
         results=results,
         segments=segments,
-        steps=[step for step, (statuses, _) in STEPS.items() if experiment["status"] in statuses],
+        steps=triggers_in(experiment["status"]),
         is_editable=experiment["status"] in EDITABLE,
         checks=_checks_by_status(results),
         has_days=_has_days(experiment),
@@ -83,7 +77,7 @@ async def export_visitors(request: Request, session: SignedIn) -> Response:
 @signed_in
 async def confirm_step(request: Request, session: SignedIn) -> Response:
     """Ask for the confirmation of a step."""
-    step, (_, sentence) = _step(request)
+    step, sentence = _step(request)
     experiment = (await read(request, session, address_of(request)))["data"]
     return render(
         request,
@@ -138,8 +132,8 @@ def _has_changes(results: dict[str, Any] | None) -> bool:
     return any(one["improvement_interval"] is not None for one in variants)
 
 
-def _step(request: Request) -> tuple[str, tuple[frozenset[str], str]]:
-    step = request.path_params["step"]
+def _step(request: Request) -> tuple[str, str]:
+    step: LifecycleTrigger = request.path_params["step"]
     if step not in STEPS:
         raise PageError(404, "There is no such page.")
     return step, STEPS[step]

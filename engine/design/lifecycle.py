@@ -30,6 +30,11 @@ _PARTICIPLES: dict[LifecycleTrigger, str] = {
 }
 
 
+def triggers_in(status: Status) -> list[LifecycleTrigger]:
+    """List what can be done to an experiment in a status, in the order of its life."""
+    return [trigger for before, trigger in TRANSITIONS if before == status]
+
+
 def start(experiment: Experiment, *, now: datetime) -> Experiment:
     """Start an experiment, or schedule a draft whose `scheduled_start_at` is in the future.
 

@@ -1,5 +1,6 @@
 """Health checks of an experiment's data, in the order of its report."""
 
+import logging
 from collections.abc import Callable
 from datetime import datetime
 
@@ -25,6 +26,8 @@ from engine.analysis.health.several_variants import several_variants
 from engine.analysis.health.unweighted_arms import unweighted_arms
 from engine.analysis.health.weekdays import day_of_week_cover
 from engine.analysis.results.report import HealthCheck
+
+logger = logging.getLogger(__name__)
 
 CHECKS: tuple[Callable[[CheckInput], CheckResult], ...] = (
     sample_ratio,
@@ -53,10 +56,11 @@ CHECKS: tuple[Callable[[CheckInput], CheckResult], ...] = (
 def check_health(data: AnalysisData, now: datetime, *, is_decided: bool = False) -> tuple[HealthCheck, ...]:
     """Run every check, in the order of `CHECKS`; each is named as its function.
 
-    `is_decided` where the data, if they are sound, decide the experiment.
+    `is_decided` where the data, if they are sound, decide the experiment. A check that raises is a warning,
+    and hides no other.
     """
     check_input = CheckInput.of(data, now, is_decided=is_decided)
-    results = [(check.__name__, check(check_input)) for check in CHECKS]
+    results = [(check.__name__, _run(check, check_input)) for check in CHECKS]
     return tuple(
         [
             HealthCheck(
@@ -68,3 +72,13 @@ def check_health(data: AnalysisData, now: datetime, *, is_decided: bool = False)
             for name, result in results
         ]
     )
+
+
+def _run(check: Callable[[CheckInput], CheckResult], check_input: CheckInput) -> CheckResult:
+    try:
+        return check(check_input)
+    except Exception:
+        logger.exception(
+            "the health check %s of experiment %s failed", check.__name__, check_input.experiment.id
+        )
+        return CheckResult("warning", "This could not be checked. The error is in the log.", {})

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import get_args
 
 import pytest
 
 from engine.design import lifecycle
 from engine.design.experiment import Experiment
+from engine.design.vocabulary import Status
 from engine.errors import TransitionError
 from tests.builders import NOW, STARTED, an_experiment
 
@@ -115,3 +117,14 @@ def test_only_a_draft_can_be_deleted(status: str) -> None:
         with pytest.raises(TransitionError) as error:
             lifecycle.deletable(experiment)
         assert error.value.code == "not_draft"
+
+
+def test_what_can_be_done_is_listed_in_the_order_of_a_life() -> None:
+    assert {status: lifecycle.triggers_in(status) for status in get_args(Status)} == {
+        "draft": ["start"],
+        "scheduled": ["start"],
+        "running": ["pause", "complete"],
+        "paused": ["resume", "complete"],
+        "completed": ["archive"],
+        "archived": [],
+    }

@@ -12,7 +12,8 @@ from engine.analysis.analyze import analyze
 from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.senders import SenderEvidence
-from engine.analysis.health.check_result import SAMPLE_RATIO_ALARM
+from engine.analysis.health import checks
+from engine.analysis.health.check_result import SAMPLE_RATIO_ALARM, CheckInput, CheckResult
 from engine.analysis.health.checks import CHECKS
 from engine.analysis.results.report import HealthCheck
 from engine.design.experiment import Experiment
@@ -32,6 +33,25 @@ def detectable_change(experiment: Experiment, evidence: Evidence) -> float | Non
 def test_every_check_reports_once_in_order() -> None:
     names = list(health_of(an_experiment(), observed([5, 5], [1, 1])))
     assert names == [check.__name__ for check in CHECKS]
+
+
+def test_a_check_that_raises_is_told_and_hides_no_other(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def novelty(_: CheckInput) -> CheckResult:
+        raise ZeroDivisionError
+
+    others = health_of(an_experiment(), observed([5, 5], [1, 1]))
+    monkeypatch.setattr(
+        checks, "CHECKS", tuple(novelty if one.__name__ == "novelty" else one for one in CHECKS)
+    )
+    now = health_of(an_experiment(), observed([5, 5], [1, 1]))
+    assert (now["novelty"].status, now["novelty"].message) == (
+        *("warning", "This could not be checked. The error is in the log."),
+    )
+    assert {**now, "novelty": None} == {**others, "novelty": None}
+    assert "the health check novelty" in caplog.text
+    assert "ZeroDivisionError" in caplog.text
 
 
 def test_sample_ratio_p_is_scipys_chi_square() -> None:
