@@ -134,7 +134,6 @@ def test_the_old_snapshot_is_read_as_before(tmp_path: Path) -> None:
     assert_same("snapshot", now)
 
 
-@pytest.mark.long(seconds=4)
 def test_a_new_snapshot_of_the_store_holds_the_same(tmp_path: Path) -> None:
     data_dir = old_store.unpack(tmp_path)
     old_store.truelift("snapshot", "--data-dir", data_dir, "--out", tmp_path / "new")

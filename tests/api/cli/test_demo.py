@@ -55,7 +55,6 @@ def test_the_demo_never_empties_a_folder_that_it_did_not_fill(run: Run, tmp_path
     assert (tmp_path / "precious.txt").read_text() == "keep me"
 
 
-@pytest.mark.long(seconds=5)
 def test_a_second_demo_leaves_a_running_one_alone_and_a_later_replaces_it(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     small = ("demo", "--data-dir", folder, "--visitors", "1000", "--no-serve")

@@ -58,7 +58,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         chromium.close()
 
 
-@pytest.mark.long(seconds=9)
 def test_a_draft_is_started_fed_and_judged(site: Site) -> None:
     page = site.page()
     page.click("text=Shop")

@@ -186,7 +186,6 @@ def test_imported_finished_test_is_finished_in_notebooks(service: Service, proje
     assert action(finished) == ("ship", None)
 
 
-@pytest.mark.long(seconds=6)
 def test_settings_of_goals_and_excluded_visitors_judge_too(service: Service, project: Project) -> None:
     goals = (
         a_goal(id="bought", config={"minimum_effect_percent": 40, "event_name": "purchase"}),

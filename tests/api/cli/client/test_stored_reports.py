@@ -4,13 +4,11 @@ import json
 from pathlib import Path
 
 import polars as pl
-import pytest
 
 from tests.api.cli.conftest import Run
 from tests.api.cli.services import served_by_another_process
 
 
-@pytest.mark.long(seconds=10)
 def test_an_experiment_is_reported_with_the_service_as_without(run: Run, tmp_path: Path) -> None:
     store = tmp_path / "store"
     run("init", "--data-dir", store, "--account", "Shop", "--email", "a@shop.example")
