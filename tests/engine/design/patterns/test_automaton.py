@@ -110,3 +110,10 @@ def test_automata_are_as_small_as_they_may_be_sent(pattern: str) -> None:
 def test_deep_groups_are_given_up() -> None:
     assert compile_automaton("(" * 240 + "a" + ")" * 240) is not None
     assert compile_automaton("(" * 5_000 + ")" * 5_000) is None
+
+
+def test_half_a_surrogate_pair_reads_as_a_question_mark() -> None:
+    automaton = compile_automaton(r"a\?b")
+    assert automaton is not None
+    assert automaton.matches("a\ud800b")
+    assert not automaton.matches("a\U0001f600b")
