@@ -95,7 +95,7 @@ def survive(tmp_path: Path, workers: Workers, servers: subprocess.Popen[str]) ->
     ("job", "kills"),
     [
         ("publication", 1),
-        *(pytest.param(job, 8, marks=pytest.mark.long(seconds=24)) for job in JOBS),
+        *(pytest.param(job, 8, marks=pytest.mark.long(seconds=30)) for job in JOBS),
     ],
 )
 def test_every_part_is_old_or_new_after_each_kill(

@@ -112,7 +112,7 @@ def test_a_visitor_with_most_of_the_events_is_counted(store: WorkingStore, tmp_p
     assert engine.executors() == 2
 
 
-@pytest.mark.long(seconds=50)
+@pytest.mark.long(seconds=90)
 def test_other_versions_on_executors_are_named(store: WorkingStore, tmp_path: Path) -> None:
     counted = CountedProject.draw(store, 20)
     files = event_files(counted, tmp_path / "events")
@@ -127,7 +127,7 @@ def test_other_versions_on_executors_are_named(store: WorkingStore, tmp_path: Pa
         list(cluster.run(SummaryStep()))
 
 
-@pytest.mark.long(seconds=50)
+@pytest.mark.long(seconds=100)
 def test_errors_of_executors_are_told_as_here(store: WorkingStore, tmp_path: Path) -> None:
     counted = CountedProject.draw(store, 20)
     files = event_files(counted, tmp_path / "events")
