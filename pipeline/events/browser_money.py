@@ -44,8 +44,11 @@ class BrowserMoney:
                 "the project takes revenue and refunds from servers only (trusted_revenue); send this one "
                 "from your server with an API key",
             )
-        code = currency or self.currency
-        self._check_amount("revenue_cents", (cents or 0) / minor_units(code), code)
+        self.check_cents(cents or 0, currency or self.currency)
+
+    def check_cents(self, cents: int, currency: str) -> None:
+        """Raise RejectedError for minor units of a currency above the largest amount."""
+        self._check_amount("revenue_cents", cents / minor_units(currency), currency)
 
     def check_value(self, value: float | None) -> None:
         """Raise RejectedError for a value, counted as money, above the largest amount."""

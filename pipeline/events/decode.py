@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from engine.currencies import minor_units
 from engine.design.exchange_rates import minor_unit_factors
 from engine.design.experiment import Experiment
 from engine.design.goals import counts_money
@@ -50,6 +51,8 @@ class ProjectIds:
     goals: frozenset[str]
     # Names of the events whose `value` some goal counts as money.
     paid_events: frozenset[str] = frozenset()
+    # That of money without one.
+    currency: str = "USD"
     # Currencies in which some revenue goal counts an order, by the id of the goal and the name of its event.
     currencies: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
@@ -69,6 +72,7 @@ class ProjectIds:
                 for goal in experiment.goals
                 if counts_money(goal.goal_type, goal.tracking)
             ),
+            project.revenue_currency,
             _currencies_of(all_experiments, project),
         )
 
@@ -175,7 +179,7 @@ def _decode_each(
 def _result_of(row: EventRow, ids: ProjectIds) -> EventResult:
     """Build the result of an event that is stored: of an order, whether revenue goals count its currency."""
     counted = ids.currencies.get(row.goal_id or row.event_name or "") if row.currency else None
-    if counted is None or row.currency in counted or row.type != CONVERSION:
+    if counted is None or row.currency in counted:
         return EventResult(row.event_id, "ok")
     return EventResult(
         row.event_id,
@@ -235,8 +239,7 @@ def _tracked_row(event: TrackEvent, context: RequestContext, sent_us: int | None
     user_id = optional_id("user_id", event.user_id)
     if event_type == "exposure":
         _check_exposure(event, context.project_ids)
-    if context.browser_money is not None and event.event_name in context.project_ids.paid_events:
-        context.browser_money.check_value(event.value)
+    value, cents, currency = _value_of(event, context)
     url = checked_text("url", event.url, MAX_URL_LENGTH)
     segments = segments_of(event.attributes, url, context.client)
     # By place, since so many names would take a fifth of the time of an event.
@@ -257,9 +260,9 @@ def _tracked_row(event: TrackEvent, context: RequestContext, sent_us: int | None
             url,
             checked_text("selector", event.selector, MAX_SELECTOR_LENGTH),
             checked_text("event_name", event.event_name, MAX_NAME_LENGTH),
-            checked_value(event.value),
-            None,  # revenue_cents
-            None,  # currency
+            value,
+            cents,
+            currency,
             None,  # transaction_id
             None,  # transaction_key
             False,  # is_refund
@@ -272,6 +275,22 @@ def _tracked_row(event: TrackEvent, context: RequestContext, sent_us: int | None
             segments["header_fields"],
         )
     )
+
+
+def _value_of(event: TrackEvent, context: RequestContext) -> tuple[float | None, int | None, str | None]:
+    """Return the value of a tracked event; of a custom event with money, its minor units and currency too."""
+    is_paid = context.browser_money is not None and event.event_name in context.project_ids.paid_events
+    if event.revenue_cents is None or event.type != "custom_event":
+        if is_paid and context.browser_money is not None:
+            context.browser_money.check_value(event.value)
+        return checked_value(event.value), None, None
+    if event.value is not None:
+        raise RejectedError("invalid_value", "value and revenue_cents say the same: send one of them")
+    cents = checked_cents(event.revenue_cents, is_refund=False) or 0
+    currency = checked_currency(event.currency) or context.project_ids.currency
+    if is_paid and context.browser_money is not None:
+        context.browser_money.check_cents(cents, currency)
+    return cents / minor_units(currency), cents, currency
 
 
 def _occurred_at(event: TrackEvent | ConvertEvent, context: RequestContext, sent_us: int | None) -> int:

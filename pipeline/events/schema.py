@@ -82,7 +82,7 @@ _EventId = Annotated[
 _Time = Annotated[
     Timestamp | None,
     EventField(
-        description="ISO 8601, or milliseconds since 1970; the moment of receipt if absent.",
+        description="ISO 8601, or milliseconds since 1970; by default now.",
         code="invalid_timestamp",
     ),
 ]
@@ -110,10 +110,22 @@ class TrackEvent(msgspec.Struct, omit_defaults=True):
         None
     )
     value: Annotated[float | None, EventField(code="invalid_value")] = None
+    revenue_cents: Annotated[
+        int | None,
+        EventField(
+            description="Money of a conversion or custom_event.",
+            code="invalid_value",
+            minimum=0,
+            maximum=MAX_CENTS,
+        ),
+    ] = None
+    currency: Annotated[
+        str | None, EventField(description="ISO 4217; the project's if absent.", code="invalid_currency")
+    ] = None
     attributes: Annotated[
         dict[str, Any] | None,
         EventField(
-            description="Segments such as country or device_type; every other key is a custom dimension.",
+            description="Segments such as country; every other key is a custom dimension.",
             code="invalid_attributes",
         ),
     ] = None

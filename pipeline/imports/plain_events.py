@@ -190,7 +190,9 @@ def _is_tracked(context: RequestContext) -> pl.Expr:
     ]
     pair = pl.concat_str("experiment_id", "variant_id", separator="\n")
     is_known = (pl.col("type") != "exposure") | pair.is_in(known)
-    return is_complete & is_known & pl.col("visitor_id").is_not_null() & pl.col("(has value)")
+    # Money of a custom event is read row by row.
+    is_plain = pl.col("visitor_id").is_not_null() & pl.col("(has value)") & pl.col("revenue_cents").is_null()
+    return is_complete & is_known & is_plain & pl.col("(has revenue_cents)")
 
 
 def _is_conversion(context: RequestContext) -> pl.Expr:

@@ -15,7 +15,8 @@ from engine.design.goals import counts_money
 from engine.design.project import Project
 from engine.local_days import epoch_microseconds
 from pipeline.rollup.goals.counted_goals import counted_goals
-from pipeline.rollup.goals.goal_money import VALUE_UNIT, summed_by, unit_of_amounts, units_of_cent
+from pipeline.rollup.goals.goal_money import summed_by, unit_of_amounts, units_of_cent
+from pipeline.store.warehouse.goal_events import VALUE_UNIT
 from pipeline.store.warehouse.segment_dimensions import json_pointer
 
 # Part of every fingerprint: raise it when the same events would count differently from now on.

@@ -10,9 +10,8 @@ from engine.currencies import MAX_MINOR_UNITS
 from engine.design.experiment import Goal
 from engine.design.vocabulary import Summed
 from pipeline.store.warehouse.events import SENDER_BITS
+from pipeline.store.warehouse.goal_events import VALUE_UNIT
 
-# Values have four decimals, and lie within MAX_MINOR_UNITS of such units: their sums do not overflow.
-VALUE_UNIT: Final = 10_000
 # What amounts of events are, and the integer that stands for 1.
 UNITS: Final[Mapping[Summed, int]] = MappingProxyType({"count": 1, "value": VALUE_UNIT})
 

@@ -13,12 +13,17 @@ from pipeline.store.warehouse.events import SENDER_BIT
 _SIGNATURE_COLUMNS: Final = "signature BIGINT, type VARCHAR, {}".format(
     ", ".join(f"{name} VARCHAR" for name in ("url", "selector", "event_name", "goal_id"))
 )
-# Conversions have amounts in minor units of the currency. Tracked events have them in units: their value, or
-# the attribute that the goal names, where that is a number.
+# Values have four decimals, and lie within MAX_MINOR_UNITS of such units: their sums do not overflow.
+VALUE_UNIT: Final = 10_000
+# Conversions have amounts in minor units of the currency, and so have custom events that were sent with them.
+# Other tracked events have them in units: their value, or the attribute that the goal names, where that is a
+# number. Goals that sum up values take these in units of VALUE_UNIT.
 _CENTS: Final = {"conversion": "e.revenue_cents"}
 _ATTRIBUTE: Final = "TRY_CAST(json_extract_string(e.custom, w.value_path) AS DOUBLE) * w.minor_units"
 _VALUE_CENTS: Final = f"""TRY_CAST(round(
-    CASE WHEN w.value_path IS NULL THEN e.value * w.minor_units
+    CASE WHEN w.value_path IS NULL AND w.minor_units <> {VALUE_UNIT:d}
+        THEN coalesce(e.revenue_cents, e.value * w.minor_units)
+      WHEN w.value_path IS NULL THEN e.value * w.minor_units
       WHEN {_ATTRIBUTE} BETWEEN -{MAX_MINOR_UNITS:d} AND {MAX_MINOR_UNITS:d} THEN {_ATTRIBUTE} END
   ) AS BIGINT)"""
 

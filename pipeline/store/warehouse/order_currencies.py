@@ -11,8 +11,8 @@ from pipeline.store.warehouse.visitors import result_table
 _ORDERS: Final = """
     WITH orders AS (
         SELECT event_key, visitor_key, user_key, occurred_at, currency FROM {events}
-        WHERE type = 'conversion' AND NOT is_refund AND {currencies} AND (goal_id = ? OR event_name = ?)
-            AND received_at BETWEEN ? AND ? AND seq <= ?
+        WHERE (type = 'conversion' OR revenue_cents IS NOT NULL) AND NOT is_refund AND {currencies}
+            AND (goal_id = ? OR event_name = ?) AND received_at BETWEEN ? AND ? AND seq <= ?
     ), exposed AS (SELECT visitor_key, first_exposed_at FROM {visitors} WHERE variant < ?)
     SELECT currency, count(DISTINCT event_key) FROM (
         SELECT o.* FROM orders o JOIN exposed x ON x.visitor_key = o.visitor_key

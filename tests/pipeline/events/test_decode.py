@@ -313,3 +313,27 @@ def test_an_order_that_no_revenue_goal_counts_in_its_currency_says_so() -> None:
     assert [one.code for one in decoded.results] == [*[None] * 4, *["other_currency"] * 2, None]
     assert "they count EUR, SEK, USD" in str(decoded.results[4].message)
     assert len(decoded.rows) == 7
+
+
+def test_money_of_a_custom_event_is_its_value_in_minor_units() -> None:
+    project = a_project(settings={"revenue_currency": "JPY"})
+    context = RequestContext(RECEIVED, ProjectIds.of([EXPERIMENT], project), "server")
+    sale = {"type": "custom_event", "visitor_id": "v1", "event_name": "purchase"}
+    batch = [
+        {**sale, "event_id": "e1", "revenue_cents": 1200},
+        {**sale, "event_id": "e2", "revenue_cents": 1234, "currency": "kwd"},
+        {**sale, "event_id": "e3", "value": 1200, "revenue_cents": 1200},
+        {**sale, "event_id": "e4", "revenue_cents": 1200, "currency": "yen!"},
+        {**sale, "event_id": "e5", "revenue_cents": -1},
+        {**sale, "event_id": "e6", "value": 7, "currency": "EUR"},
+        {**sale, "event_id": "e7", "revenue_cents": 5, "type": "pageview", "url": "https://x.example/"},
+    ]
+    read = decode_tracked(read_body(json.dumps({"batch": batch}).encode()), context)
+    assert [(row.value, row.revenue_cents, row.currency) for row in read.rows] == [
+        (1200.0, 1200, "JPY"),
+        (1.234, 1234, "KWD"),
+        (7.0, None, None),
+        (None, None, None),
+    ]
+    codes = [one.code for one in read.results]
+    assert codes == [None, None, "invalid_value", "invalid_currency", "invalid_value", None, None]

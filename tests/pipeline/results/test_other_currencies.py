@@ -1,6 +1,7 @@
 """Orders in other currencies than a goal's: converted by the project's rates, or told to be left out."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from engine.analysis.results.report import HealthCheck, Report
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from tests.builders import NOW, a_goal
-from tests.pipeline.working_store import WorkingStore, a_purchase, an_exposure
+from tests.pipeline.working_store import WorkingStore, a_purchase, an_event, an_exposure
 
 REVENUE = a_goal(id="goal_r", name="Revenue", goal_type="revenue")
 PURCHASES = a_goal(id="goal_b", name="Purchases", is_primary=False)
@@ -103,3 +104,28 @@ def test_within_a_segment_nothing_is_said_of_them(
 ) -> None:
     evidence = store.observe(experiment, project, {"device_type": "mobile"})
     assert evidence.other_currencies is None
+
+
+def test_money_of_a_custom_event_counts_like_an_order(store: WorkingStore, project: Project) -> None:
+    values = a_goal(
+        id="goal_v", name="Values", is_primary=False, config={"event_name": "purchase", "measure": "value"}
+    )
+    experiment = store.add_experiment(
+        project, goals=(REVENUE, replace(YEN, config={"currency": "EUR"}), values)
+    )
+    sale = partial(an_event, "custom_event", minute=1, event_name="purchase")
+    store.write(
+        project,
+        *(an_exposure(experiment, 0, f"v{number}") for number in range(3)),
+        sale("v0", value=10.05, revenue_cents=1005, currency="USD"),
+        sale("v1", value=8.0, revenue_cents=800, currency="EUR"),
+        sale("v2", value=3.0),
+    )
+    report = report_of(store, experiment, project)
+    # Money without a currency is of each goal's.
+    assert cents_of(report)[:2] == [1005 + 300, 800 + 300]
+    assert report.goals[2].variants[0].mean == pytest.approx((10.05 + 8 + 3) / 3)
+    check = check_of(report)
+    assert [one["others"] for one in check.details["goals"]] == [{"EUR": 1}, {"USD": 1}]
+    project = with_settings(store, project, exchange_rates={"EUR": 1.25})
+    assert cents_of(report_of(store, experiment, project))[:2] == [1005 + 1000 + 300, 804 + 800 + 300]
