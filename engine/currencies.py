@@ -7,6 +7,8 @@ the codes and their minor units were checked; VED and the codes of funds, metals
 from collections.abc import Mapping
 from typing import Final
 
+# Of projects and data frames that name none.
+USUAL_CURRENCY: Final = "USD"
 # Ten thousand million units of a currency with cents: a thousand such amounts still add up exactly.
 MAX_MINOR_UNITS: Final = 10**12
 _USUAL_DIGITS: Final = 2

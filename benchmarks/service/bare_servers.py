@@ -18,7 +18,8 @@ import uvicorn
 from pipeline.clock import utc_now_us
 from pipeline.events.attributes import Client
 from pipeline.events.body import read_body
-from pipeline.events.decode import ProjectIds, RequestContext, decode_tracked
+from pipeline.events.decode import RequestContext, decode_tracked
+from pipeline.events.project_ids import ProjectIds
 from pipeline.events.rejections import EventResult
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from engine.currencies import USUAL_CURRENCY
 from engine.design import project_settings
 from engine.design.validation.input_records import read_record
 from engine.design.validation.parsing import fields_of, merged, unknown_fields
@@ -100,7 +101,7 @@ class Project:
     @property
     def revenue_currency(self) -> str:
         """ISO 4217 code of the currency of revenue goals."""
-        return self.settings.get("revenue_currency") or "USD"
+        return self.settings.get("revenue_currency") or USUAL_CURRENCY
 
     @property
     def exchange_rates(self) -> Mapping[str, float]:

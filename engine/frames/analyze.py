@@ -7,6 +7,7 @@ from typing import Any
 from engine.analysis.analyze import analyze
 from engine.analysis.evidence.recorded_looks import RecordedLook, with_ids
 from engine.analysis.results.report import Report
+from engine.currencies import USUAL_CURRENCY
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
 from engine.design.variants import Variant
@@ -185,7 +186,7 @@ def analyze_frame(  # noqa: PLR0913  # all but the control and the goals have de
         experiment,
         evidence if service is None else service.complete_evidence(evidence),
         now=experiment.updated_at,
-        currency=currency if isinstance(currency, str) else "USD",
+        currency=currency if isinstance(currency, str) else USUAL_CURRENCY,
         looks=with_ids(
             looks,
             goals={one.name: one.id for one in experiment.goals},

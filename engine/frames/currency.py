@@ -2,15 +2,15 @@
 
 from collections.abc import Collection, Mapping
 
+from engine.currencies import USUAL_CURRENCY
 from engine.errors import InvalidEvidenceError
 
 Currency = str | Mapping[str, str]
-_USUAL = "USD"
 
 
 def currency_of(goal: str, currency: Currency) -> str:
     """Return the ISO 4217 code of a goal's amounts: the one of all, or its own."""
-    return currency if isinstance(currency, str) else currency.get(goal, _USUAL)
+    return currency if isinstance(currency, str) else currency.get(goal, USUAL_CURRENCY)
 
 
 def require_goals(currency: Currency, goals: Collection[str]) -> None:

@@ -15,7 +15,7 @@ from engine.design.project import Project
 from engine.design.targeting.evaluation import Targeting, compile_targeting
 from engine.local_days import epoch_microseconds
 from pipeline.assignment.decide import SERVED
-from pipeline.events.decode import ProjectIds
+from pipeline.events.project_ids import ProjectIds
 from pipeline.store.catalog.accounts import Account
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.warehouse.visitor_history import AssignmentRule

@@ -7,7 +7,8 @@ import polars as pl
 
 from engine.design.project import Project
 from pipeline.clock import utc_now_us
-from pipeline.events.decode import ProjectIds, RequestContext
+from pipeline.events.decode import RequestContext
+from pipeline.events.project_ids import ProjectIds
 from pipeline.imports.event_contents import number_events
 from pipeline.imports.event_rows import read_event_rows
 from pipeline.imports.import_result import Imported, ImportStores, require_few_bad_rows

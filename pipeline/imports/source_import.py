@@ -12,7 +12,8 @@ from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.local_days import epoch_microseconds, from_epoch_microseconds
 from pipeline.clock import utc_now
-from pipeline.events.decode import ProjectIds, RequestContext
+from pipeline.events.decode import RequestContext
+from pipeline.events.project_ids import ProjectIds
 from pipeline.imports.event_import import NO_PROGRESS, OnProgress, store_events
 from pipeline.imports.event_rows import ReadEvents, read_event_rows
 from pipeline.imports.exposed_experiments import SeenExposures, find_or_draft, with_ids

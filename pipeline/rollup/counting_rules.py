@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from typing import Any, Final, Self
 
 import msgspec
@@ -76,14 +77,7 @@ class CountingRules:
     @property
     def factors(self) -> pl.DataFrame:
         """What a minor unit of a `currency` is worth in those of a `goal_currency`, as `factor`."""
-        rates = dict(self.exchange_rates)
-        rows = [
-            (code, wanted, factor)
-            for wanted in {*rates, self.currency}
-            for code, factor in minor_unit_factors(self.currency, rates, wanted).items()
-        ]
-        schema = {"currency": pl.String, "goal_currency": pl.String, "factor": pl.Float64}
-        return pl.DataFrame(rows, schema=schema, orient="row")
+        return _factors(self.currency, self.exchange_rates)
 
     def to_json(self) -> str:
         """Encode the rules, to be stored beside the results counted by them."""
@@ -94,6 +88,18 @@ class CountingRules:
         """Decode the text of `to_json`."""
         stored = msgspec.json.decode(text)
         return cls(**{**stored, "exchange_rates": _in_order(dict(stored.get("exchange_rates", ())))})
+
+
+@lru_cache
+def _factors(currency: str, exchange_rates: tuple[tuple[str, float], ...]) -> pl.DataFrame:
+    rates = dict(exchange_rates)
+    rows = [
+        (code, wanted, factor)
+        for wanted in {*rates, currency}
+        for code, factor in minor_unit_factors(currency, rates, wanted).items()
+    ]
+    schema = {"currency": pl.String, "goal_currency": pl.String, "factor": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def fingerprint(experiment: Experiment, rules: CountingRules) -> str:

@@ -1,4 +1,4 @@
-"""Currencies of the orders of an experiment's visitors, by name of their event."""
+"""Currencies of the orders of an experiment's visitors, by the goal that they are of."""
 
 from collections.abc import Collection
 from typing import Final
@@ -12,7 +12,8 @@ _ORDERS: Final = """
     WITH orders AS (
         SELECT event_key, visitor_key, user_key, occurred_at, currency FROM {events}
         WHERE (type = 'conversion' OR revenue_cents IS NOT NULL) AND NOT is_refund AND {currencies}
-            AND (goal_id = ? OR event_name = ?) AND received_at BETWEEN ? AND ? AND seq <= ?
+            AND (goal_id = ? OR (goal_id IS NULL AND event_name = ?))
+            AND received_at BETWEEN ? AND ? AND seq <= ?
     ), exposed AS (SELECT visitor_key, first_exposed_at FROM {visitors} WHERE variant < ?)
     SELECT currency, count(DISTINCT event_key) FROM (
         SELECT o.* FROM orders o JOIN exposed x ON x.visitor_key = o.visitor_key

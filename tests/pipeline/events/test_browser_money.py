@@ -8,7 +8,8 @@ import pytest
 from engine.design.experiment import Goal
 from pipeline.events.body import read_body
 from pipeline.events.browser_money import BrowserMoney
-from pipeline.events.decode import ProjectIds, RequestContext, decode_conversions, decode_tracked
+from pipeline.events.decode import RequestContext, decode_conversions, decode_tracked
+from pipeline.events.project_ids import ProjectIds
 from tests.builders import a_project, an_experiment
 
 RECEIVED = 1_772_357_400_000_000

@@ -10,15 +10,10 @@ from msgspec.structs import replace
 from pipeline.events.attributes import Client
 from pipeline.events.body import read_body
 from pipeline.events.browser_money import BrowserMoney
-from pipeline.events.decode import (
-    DecodedEvents,
-    ProjectIds,
-    RequestContext,
-    decode_conversions,
-    decode_tracked,
-)
+from pipeline.events.decode import DecodedEvents, RequestContext, decode_conversions, decode_tracked
 from pipeline.events.field_checks import JUNK_IDS
 from pipeline.events.hashing import hash64
+from pipeline.events.project_ids import ProjectIds
 from pipeline.events.rejections import CODES
 from pipeline.store.warehouse.events import Sender
 from tests.builders import a_goal, a_project, an_experiment

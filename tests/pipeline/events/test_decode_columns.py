@@ -3,8 +3,9 @@
 import json
 
 from pipeline.events.body import read_body
-from pipeline.events.decode import ProjectIds, RequestContext, decode_conversions, decode_tracked
+from pipeline.events.decode import RequestContext, decode_conversions, decode_tracked
 from pipeline.events.hashing import hash64
+from pipeline.events.project_ids import ProjectIds
 from tests.builders import a_project, an_experiment
 
 # 2026-03-01T09:30:00Z.

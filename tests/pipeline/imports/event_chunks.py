@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from pipeline.events.decode import ProjectIds, RequestContext
+from pipeline.events.decode import RequestContext
+from pipeline.events.project_ids import ProjectIds
 from pipeline.sources.tables import LINE, Chunk
 
 RECEPTION = RequestContext(

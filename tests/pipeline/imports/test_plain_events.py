@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from engine.local_days import epoch_microseconds
-from pipeline.events.decode import ProjectIds, RequestContext
+from pipeline.events.decode import RequestContext
+from pipeline.events.project_ids import ProjectIds
 from pipeline.imports import event_rows, plain_events
 from pipeline.imports.event_rows import read_event_rows
 from pipeline.sources.tables import LINE, Chunk

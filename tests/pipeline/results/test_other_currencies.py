@@ -29,7 +29,12 @@ def experiment(store: WorkingStore, project: Project) -> Experiment:
     visitors = [an_exposure(added, number % 2, f"v{number}") for number in range(40)]
     orders = [a_purchase(f"v{number}", cents=1005, currency="EUR", minute=1) for number in range(20)]
     # Of others' visitors, and from before the exposure: no orders of this experiment.
-    outside = [a_purchase("stranger", currency="SEK"), a_purchase("v1", currency="SEK", minute=-9)]
+    # Nor is one that names another goal.
+    outside = [
+        a_purchase("stranger", currency="SEK"),
+        a_purchase("v1", currency="SEK", minute=-9),
+        a_purchase("v1", currency="SEK", minute=1, goal_id="goal_other"),
+    ]
     store.write(project, *visitors, *orders, a_purchase("v21", cents=1000, minute=1), *outside)
     return added
 

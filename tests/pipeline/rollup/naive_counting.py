@@ -1,6 +1,5 @@
 """The counting rules once more, event by event in plain Python: slow, and easy to check against the rules."""
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,11 +7,11 @@ from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from engine.currencies import minor_units
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from pipeline.store.warehouse import identities
 from pipeline.store.warehouse.events import EventRow
+from tests.pipeline.rollup.naive_money import amount_of, cents_of
 from tests.pipeline.rollup.naive_segments import complete_first
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -229,7 +228,7 @@ def _convert(
         known = reported if row.is_refund else ordered
         if not _is_trusted(row) and row.transaction_id is not None and row.transaction_id in known:
             continue
-        cents = _cents(goal, row, project)
+        cents = cents_of(goal, row, project)
         if cents is None:
             continue
         if row.transaction_id is not None and not row.is_refund:
@@ -247,7 +246,7 @@ def _convert(
             continue
         moment = _moment(row.occurred_at)
         person.orders[goal.id].append((moment, -cents if row.is_refund else cents))
-        person.amounts[goal.id].append((moment, _amount(counting, row, cents)))
+        person.amounts[goal.id].append((moment, amount_of(goal, row, cents, counting.project)))
         if not row.is_refund:
             _reach(counting, key, row)
             person.purchases[goal.id] += 1
@@ -280,7 +279,7 @@ def _remember(counting: _Counting, person: Person, row: EventRow, cents: int, ke
     if goal.goal_type == "revenue":
         person.before[goal.id] += -cents if row.is_refund else cents
     elif goal.measure != "converted":
-        person.before[goal.id] += _amount(counting, row, cents)
+        person.before[goal.id] += amount_of(goal, row, cents, counting.project)
     elif not row.is_refund:
         person.before[goal.id] = 1
 
@@ -298,52 +297,6 @@ def _is_of(goal: Goal, row: EventRow) -> bool:
         return row.type == "click" and row.selector == config["selector"]
     kinds = {"custom_event", "ga4_event"} if goal.goal_type == "revenue" else {goal.goal_type}
     return row.type in kinds and row.event_name == config["event_name"]
-
-
-def _cents(goal: Goal, row: EventRow, project: Project) -> int | None:
-    """The money of an event that is of a goal; None where it does not count for the goal after all."""
-    config = goal.tracking
-    currency = config.get("currency", project.revenue_currency)
-    if row.type == "conversion":
-        cents = abs(row.revenue_cents or 0)
-    elif goal.goal_type == "revenue" or ("value_param" in config and goal.measure != "value"):
-        value = row.value
-        if config.get("value_param", "value") != "value":
-            value = _number(json.loads(row.custom or "{}").get(config["value_param"]))
-        cents = abs(round((value or 0) * 10 ** (0 if currency == "JPY" else 2)))
-    else:
-        cents = 0
-    if project.trusted_revenue and row.sender == "browser" and (cents or row.is_refund):
-        return None if goal.goal_type == "revenue" else 0
-    rates = {**project.exchange_rates, project.revenue_currency: 1.0}
-    is_ours = row.currency in {None, currency}
-    if row.currency in rates and currency in rates and not is_ours:
-        units = minor_units(currency) / minor_units(row.currency)
-        # Python rounds half to even.
-        cents, is_ours = round(cents * (rates[row.currency] / rates[currency] * units)), True
-    if goal.goal_type != "revenue":
-        return cents if is_ours else 0
-    inside = config.get("min_cents", 0) <= cents <= config.get("max_cents", cents)
-    return cents if is_ours and inside else None
-
-
-def _amount(counting: _Counting, row: EventRow, cents: int) -> float:
-    """The amount that a count or a value takes of an event; money is a conversion's value."""
-    if counting.goal.measure != "value":
-        return 0 if row.is_refund else 1
-    if row.type != "conversion":
-        parameter = counting.goal.tracking.get("value_param", "value")
-        attributes = json.loads(row.custom or "{}")
-        return (row.value or 0) if parameter == "value" else _number(attributes.get(parameter))
-    units = 1 if counting.project.revenue_currency == "JPY" else 100
-    return (-cents if row.is_refund else cents) / units
-
-
-def _number(text: str | None) -> float:
-    try:
-        return float(text or 0)
-    except ValueError:
-        return 0
 
 
 def _moment(microseconds: int) -> datetime:

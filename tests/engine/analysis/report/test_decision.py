@@ -212,13 +212,16 @@ def test_a_draft_is_told_to_start() -> None:
     assert decided([0, 0], [0, 0], days=0, status="draft").next_step == "Start the experiment."
 
 
-def test_revenue_speaks_of_money() -> None:
+@pytest.mark.parametrize(
+    ("config", "usual"), [({}, "EUR"), ({"currency": "EUR"}, "USD")], ids=["the project's", "its own"]
+)
+def test_revenue_speaks_of_money(config: dict[str, str], usual: str) -> None:
     n, cents = 5000, np.array([[1000.0, 1500.0]])
     moments = Moments(np.full((1, 2), float(n)), cents, n * (4 * cents) ** 2)
-    goal = a_goal(goal_type="revenue", name="Spend", config={})
+    goal = a_goal(goal_type="revenue", name="Spend", config=config)
     evidence = observed([n, n], [600, 640], cents=moments, days=14)
     now = STARTED + timedelta(days=14)
-    report = analyze(an_experiment(goals=(goal,), status="running"), evidence, now=now, currency="EUR")
+    report = analyze(an_experiment(goals=(goal,), status="running"), evidence, now=now, currency=usual)
     decision = report.goals[0].decision
     assert decision.explanation.startswith(
         "'Treatment 1' brought 15.00 EUR per visitor, and 'Control' 10.00 EUR: a change of +50%"
