@@ -27,7 +27,7 @@ from api.schemas.inputs import (
     WEBHOOK_INPUT,
     Body,
 )
-from engine.design.validation.check import NULL, Schema
+from engine.validation.check import NULL, Schema
 
 BODIES: Final = (
     PROJECT_INPUT,

@@ -43,6 +43,7 @@ SHARED_NAMES = {
     "recorded_looks": "results at the looks that decide",
     "report": "a report and its charts",
     "results": "results of an experiment",
+    "revenue": "money of visitors, per visitor or per order",
     "sample_ratio": "the test of the split",
     "schema": "fields and columns",
     "segments": "effects by segment",
@@ -57,6 +58,7 @@ SHARED_NAMES = {
 # Folders whose modules need no test files of their own, and why.
 TESTED_TOGETHER = {
     "api/schemas/": "the tests of the routes check every field that is sent",
+    "engine/measures/": "test_goals checks every key, and test_measures_store every sum and sentence",
     "engine/frames/lazy/": "test_lazy_tables compares every report with that of the same rows",
     "engine/frames/sums/": "test_sum_tables compares every report with that of the same rows",
     "engine/analysis/report/messages/": "the golden file has the sentences of every situation",
@@ -67,6 +69,7 @@ TESTED_TOGETHER = {
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
     "engine/analysis/evidence/other_currencies.py": "tests/engine/analysis/health/test_other_currencies.py",
+    "pipeline/store/warehouse/earlier_results.py": "tests/pipeline/rollup/test_earlier_sums.py",
     "pipeline/store/warehouse/order_currencies.py": "tests/pipeline/results/test_other_currencies.py",
     "api/report_files.py": "tests/api/operator/test_reports.py",
     "api/report_formats.py": "tests/api/operator/test_reports.py",

@@ -13,11 +13,11 @@ from engine.analysis.results.report import DayResult, GoalReport, VariantResult
 from engine.analysis.results.segment_report import SegmentReport
 from engine.design.experiment import Experiment
 from engine.design.project import Project
-from engine.design.vocabulary import AnalysisMethod
 from engine.design.weight_epochs import WeightEpoch
 from engine.frames.analyze import analyze_frame
 from engine.frames.kinds import GoalKind
 from engine.frames.segments import analyze_frame_segments
+from engine.vocabulary import AnalysisMethod
 from pipeline.imports.importer import import_visitors
 from pipeline.imports.visitor_rows import VisitorColumns, VisitorTables
 from pipeline.snapshots.reader import open_snapshot

@@ -2,7 +2,7 @@
 
 from engine.design.planning.calculator import SampleAnswer, SampleQuestion, answer
 from engine.design.planning.stopping import StoppingMethod
-from engine.design.vocabulary import Alternative
+from engine.vocabulary import Alternative
 
 __all__ = ["sample_size"]
 

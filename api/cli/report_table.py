@@ -121,7 +121,7 @@ def _numbers(report: GoalReport, *, is_mean: bool) -> RenderableType:
 
 
 def _kind(goal: Goal) -> str:
-    return goal.goal_type if goal.measure == "converted" else goal.measure
+    return goal.goal_type if goal.measure.word == "converted" else goal.measure.word
 
 
 def _mean_heading(goal: Goal, *, is_capped: bool, is_mean: bool) -> str:
@@ -129,7 +129,7 @@ def _mean_heading(goal: Goal, *, is_capped: bool, is_mean: bool) -> str:
         return "capped"
     if is_mean:
         return "mean"
-    return "ratio" if goal.measure == "ratio" else "per visitor"
+    return goal.measure.heading
 
 
 def _cells(variant: VariantResult, report: GoalReport) -> list[str]:

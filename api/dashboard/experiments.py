@@ -14,7 +14,7 @@ from api.dashboard.page_answers import redirect, render, signed_in
 from api.dashboard.page_errors import PageError
 from api.dashboard.sessions import SignedIn
 from engine.design.lifecycle import triggers_in
-from engine.design.vocabulary import LifecycleTrigger
+from engine.vocabulary import LifecycleTrigger
 
 # What each step does.
 STEPS: Final[Mapping[LifecycleTrigger, str]] = {

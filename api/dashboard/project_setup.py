@@ -14,7 +14,7 @@ from api.dashboard.page_answers import HEADERS, redirect, render, signed_in
 from api.dashboard.page_errors import NotSignedInError
 from api.dashboard.sessions import SignedIn
 from engine.currencies import CURRENCIES
-from engine.design.vocabulary import Platform, words
+from engine.vocabulary import Platform, words
 
 _CURRENCY: Final = "settings.revenue_currency"
 FIELDS: Final = ("name", "url", "platform", "reporting_timezone", _CURRENCY)

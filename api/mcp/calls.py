@@ -11,8 +11,8 @@ from starlette.requests import Request
 from api.errors import INVALID, ApiError, error_response
 from api.in_process import OperationAnswer, OperationRequest, send_in_process
 from api.mcp.tools import ID, JSON, Operation
-from engine.design.validation.records import unknown_keys
 from engine.errors import Problem
+from engine.validation.records import unknown_keys
 
 EMPTY_ANSWER: Final = "Done; there is nothing to return."
 

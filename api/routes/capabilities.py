@@ -7,7 +7,7 @@ from api.errors import KEY_CODES, documented
 from api.schemas.capabilities import TargetingField
 from api.schemas.envelopes import Single
 from engine.design.targeting.fields import TARGETING_FIELDS
-from engine.design.vocabulary import ChangeAction, ExperimentType, GoalType, LifecycleTrigger, words
+from engine.vocabulary import ChangeAction, ExperimentType, GoalType, LifecycleTrigger, words
 
 router = APIRouter(prefix="/capabilities", tags=["Capabilities"], responses=documented(*KEY_CODES))
 

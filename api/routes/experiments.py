@@ -27,7 +27,7 @@ from api.schemas.experiments import Experiment, ExperimentDetail
 from api.schemas.inputs import EXPERIMENT_INPUT
 from engine.design import lifecycle
 from engine.design.experiment import Experiment as ExperimentValue
-from engine.design.vocabulary import Status
+from engine.vocabulary import Status
 from pipeline.requests.experiments import create_draft, revise_draft
 
 router = APIRouter(

@@ -10,7 +10,7 @@ from api.schemas.percents import percent
 from engine.analysis.comparison.significance_level import decision_threshold
 from engine.analysis.report.score_labels import describe_score
 from engine.design import experiment
-from engine.design.vocabulary import (
+from engine.vocabulary import (
     Alternative,
     AnalysisMethod,
     ChangeAction,

@@ -5,7 +5,7 @@ from pydantic import BaseModel, Field
 from api.schemas.percents import in_percents, percent
 from engine.analysis.results import report as judged
 from engine.analysis.results.report import Reason, Recommendation, Tone, VariantStatus
-from engine.design.vocabulary import GoalType, MetricUnit
+from engine.vocabulary import GoalType, MetricUnit
 
 UNIT = (
     "Percentage points for conversion, cents per visitor for revenue, for other measures the unit of `mean`."

@@ -11,8 +11,8 @@ from engine.design.experiment import Experiment
 from engine.design.metrics.metric import Metric
 from engine.design.planning.calculator import SampleQuestion
 from engine.design.project import Project, SdkKeyRotation
-from engine.design.validation.check import DEFINITIONS, NULL, Schema, object_schema, or_null
-from engine.design.validation.record_fields import input_definitions, input_schema
+from engine.validation.check import DEFINITIONS, NULL, Schema, object_schema, or_null
+from engine.validation.record_fields import input_definitions, input_schema
 from pipeline.assignment.request import InitBody
 from pipeline.events.batch_split import MAX_EVENTS
 from pipeline.events.schema import CONVERSION_FIELDS, ConvertEvent, EventField, TrackEvent, fields_of

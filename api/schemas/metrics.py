@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from engine.design.metrics import metric
-from engine.design.vocabulary import GoalType
+from engine.vocabulary import GoalType
 
 
 class Metric(BaseModel):

@@ -17,7 +17,7 @@ from api.installation import (
 )
 from engine.design import project
 from engine.design.experiment import Experiment
-from engine.design.vocabulary import Platform
+from engine.vocabulary import Platform
 from pipeline import person_erasure
 from pipeline.store.warehouse.visitor_totals import Totals
 

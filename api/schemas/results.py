@@ -15,7 +15,7 @@ from engine.analysis.evidence.recorded_looks import PlanSource
 from engine.analysis.results import report as judged
 from engine.analysis.results.report import CheckStatus, GoalReport, Report
 from engine.design.experiment import Experiment
-from engine.design.vocabulary import AnalysisMethod, GoalType, Status
+from engine.vocabulary import AnalysisMethod, GoalType, Status
 
 
 class WeightEpoch(BaseModel):

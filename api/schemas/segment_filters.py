@@ -6,10 +6,10 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from pydantic.config import JsonDict
 
-from engine.design.validation.values import shown
-from engine.design.vocabulary import SEGMENT_VALUES
 from engine.errors import Problem
 from engine.local_days import read_day
+from engine.validation.values import shown
+from engine.vocabulary import SEGMENT_VALUES
 from pipeline.results.filters import InvalidFilterError, SegmentFilters
 from pipeline.results.nights import AS_OF
 from pipeline.store.warehouse.visitor_export import Form

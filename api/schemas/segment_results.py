@@ -12,7 +12,7 @@ from api.schemas.percents import in_percents, percent
 from api.schemas.results import ExperimentHead
 from engine.analysis.results import segment_report as judged
 from engine.analysis.results.segment_report import SegmentReport, SegmentStatus
-from engine.design.vocabulary import GoalType, MetricUnit
+from engine.vocabulary import GoalType, MetricUnit
 
 
 class SegmentArm(BaseModel):

@@ -15,8 +15,8 @@ from api.middleware.proxies import client_address
 from api.sdk.admission import Admission, SdkServices
 from api.sdk.sending_page import page_of
 from engine.design.project import Project
-from engine.design.validation.values import shown
 from engine.errors import Problem
+from engine.validation.values import shown
 from pipeline.assignment.project_cache import CachedProject
 from pipeline.assignment.snippet import is_own_page
 from pipeline.clock import utc_now

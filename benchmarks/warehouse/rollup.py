@@ -29,6 +29,7 @@ from benchmarks.warehouse.lean_rollups import (
 from benchmarks.warehouse.lean_sums import polars_every_sum
 from benchmarks.warehouse.many_events import EXPERIMENTS, PROJECT, experiments_of, fill
 from engine.design.experiment import Experiment
+from engine.measures.sums import MONEY
 from pipeline.clock import utc_now
 from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
 from pipeline.rollup.counting_rules import CountingRules
@@ -90,7 +91,7 @@ def rollup(warehouse: Warehouse, experiments: Sequence[Experiment] = EXPERIMENTS
 
 def _published_totals(cursor: Cursor, experiment_id: str) -> Totals:
     cells = aggregates.read_value(cursor, experiment_id, aggregates.EVERYONE, aggregates.EVERYONE)
-    order, money, thanks = (pl.col("goal") == goal for goal in range(3))
+    order, money, thanks = ((pl.col("goal") == goal) & (pl.col("sum") == MONEY.name) for goal in range(3))
     sums = (
         cells.filter(pl.col("variant") < len(EXPERIMENTS[1].variants))
         .group_by("variant")
@@ -98,8 +99,8 @@ def _published_totals(cursor: Cursor, experiment_id: str) -> Totals:
             pl.col("visitors").sum(),
             pl.col("conversions").filter(order).sum().alias("orders"),
             pl.col("conversions").filter(thanks).sum().alias("thanks"),
-            pl.col("cohort_cents").filter(money).sum(),
-            pl.col("cohort_cents_squared").filter(money).sum(),
+            pl.col("cohort_total").filter(money).sum(),
+            pl.col("cohort_squared").filter(money).sum(),
         )
         .sort("variant")
     )

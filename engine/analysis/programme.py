@@ -130,9 +130,9 @@ def _lifts(metric: Metric, experiment: Experiment, look: RecordedLook) -> Iterab
 
 
 def _metric_of(goal: Goal) -> Metric:
-    if goal.goal_type == "revenue":
+    if goal.unit == "cents":
         return "revenue_per_visitor"
-    return "conversion_rate" if goal.tracking.get("measure", "converted") == "converted" else "mean"
+    return "mean" if goal.measure.has_mean else "conversion_rate"
 
 
 def _log_mean(arm: RecordedComparison) -> tuple[float, float] | None:

@@ -60,12 +60,12 @@ def chart_rates(report: Report, goal_id: str | None = None, *, theme: Theme = "l
     """
     alt = load_altair()
     goal = goal_of(report.goals, goal_id)
-    if goal.goal.measure not in {"converted", "funnel"}:
+    if not goal.goal.measure.has_days:
         raise ValueError(
-            f"{goal.goal.name!r} is measured by {goal.goal.measure}, whose days are not kept;"
+            f"{goal.goal.name!r} is measured by {goal.goal.measure.word}, whose days are not kept;"
             " chart_improvements draws it"
         )
-    is_revenue = goal.goal.goal_type == "revenue"
+    is_revenue = goal.goal.unit == "cents"
     currency = goal.summary.currency
     title = f"revenue per visitor so far, {currency}" if is_revenue else "conversion rate so far"
     names = [variant.variant_name for variant in goal.variants]
@@ -140,7 +140,7 @@ def day_axis(days: int) -> Any:  # noqa: ANN401  # of Altair
 
 def _cumulative(goal: GoalReport) -> Iterator[dict[str, Any]]:
     """Yield a row per day and variant, once the variant has a share of its visitors that a rate can be of."""
-    is_revenue = goal.goal.goal_type == "revenue"
+    is_revenue = goal.goal.unit == "cents"
     units = minor_units(goal.summary.currency)
     fewest = {variant.variant_id: max(1.0, _FIRST_SHARE * variant.visitors) for variant in goal.variants}
     visitors, amounts = ({variant.variant_id: 0.0 for variant in goal.variants} for _ in range(2))

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from engine.design.validation.records import (
+from engine.errors import Problem
+from engine.validation.records import (
     Record,
     RecordRule,
     as_mapping,
     validate,
 )
-from engine.design.validation.values import (
+from engine.validation.values import (
     choice,
     flag,
     number,
@@ -18,8 +19,7 @@ from engine.design.validation.values import (
     shown,
     whole,
 )
-from engine.design.vocabulary import Alternative, Correction, Prior, SequentialMethod, words
-from engine.errors import Problem
+from engine.vocabulary import Alternative, Correction, Prior, SequentialMethod, words
 
 # One-sided, half of all variants without an effect reach this confidence level, in percent.
 LEVEL_OF_CHANCE = 50

@@ -17,7 +17,9 @@ from engine.design.goals import missing_event_keys
 from engine.design.metrics.metric_goals import FOLLOWING, Metrics, metric_problems, with_metrics
 from engine.design.project import Project, draft_project, revise_project
 from engine.design.reweighting import with_epoch
-from engine.design.validation.parsing import (
+from engine.errors import InvalidDesignError, Problem, TransitionError
+from engine.typed_records import record_of
+from engine.validation.parsing import (
     NewId,
     by_id,
     fields_of,
@@ -29,11 +31,9 @@ from engine.design.validation.parsing import (
     unknown_ids,
     without_ids,
 )
-from engine.design.validation.record_fields import assigned, writable
-from engine.design.validation.records import Record, problems_in
-from engine.design.validation.values import at, slug
-from engine.errors import InvalidDesignError, Problem, TransitionError
-from engine.typed_records import record_of
+from engine.validation.record_fields import assigned, writable
+from engine.validation.records import Record, problems_in
+from engine.validation.values import at, slug
 
 __all__ = [
     "draft_experiment",

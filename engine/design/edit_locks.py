@@ -5,10 +5,10 @@ from typing import Any
 
 from engine.design.experiment import Experiment, Goal
 from engine.design.goals import tracking_of
-from engine.design.validation.parsing import by_id, merged
-from engine.design.validation.records import Record
-from engine.design.validation.values import at, shown
 from engine.errors import Problem, TransitionError
+from engine.validation.parsing import by_id, merged
+from engine.validation.records import Record
+from engine.validation.values import at, shown
 
 LOCKED_WHILE_PAUSED = (
     "type",

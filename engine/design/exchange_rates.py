@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from engine.currencies import CURRENCIES, minor_units
-from engine.design.validation.check import Check
-from engine.design.validation.values import at, currency, number, shown
 from engine.errors import Problem
+from engine.validation.check import Check
+from engine.validation.values import at, currency, number, shown
 
 LEAST_RATE: Final = 1e-9
 MOST_RATE: Final = 1e9

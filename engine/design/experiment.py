@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 from engine.design.analysis_settings import Statistics
-from engine.design.goals import GOAL_CONFIG, config_fits_type, tracking_of, unit_of
+from engine.design.goals import GOAL_CONFIG, config_fits_type, tracking_of
 from engine.design.invariants import (
     EXPERIMENT_RULES,
     distinct,
@@ -16,14 +16,18 @@ from engine.design.invariants import (
 )
 from engine.design.pauses import Pause, one_after_another
 from engine.design.targeting.rules import EVERYONE, targeting_rules
-from engine.design.validation.record_fields import ASSIGNED, INTERNAL, filled_in
-from engine.design.validation.records import (
+from engine.design.variants import Name, PartId, Selector, Variant
+from engine.design.weight_epochs import WeightEpoch, in_order
+from engine.measures.measure import Measure
+from engine.measures.measure_table import measure_of
+from engine.validation.record_fields import ASSIGNED, INTERNAL, filled_in
+from engine.validation.records import (
     RecordRule,
     record_of,
     records_of,
     validate,
 )
-from engine.design.validation.values import (
+from engine.validation.values import (
     URL_LENGTH,
     choice,
     flag,
@@ -34,21 +38,19 @@ from engine.design.validation.values import (
     text,
     whole,
 )
-from engine.design.variants import Name, PartId, Selector, Variant
-from engine.design.vocabulary import (
+from engine.vocabulary import (
     AnalysisMethod,
     ExperimentType,
     GoalType,
-    Measure,
     MetricUnit,
     Status,
+    Summed,
     TrafficStrategy,
     Trigger,
     UrlMatchType,
     UrlRuleType,
     words,
 )
-from engine.design.weight_epochs import WeightEpoch, in_order
 
 LONGEST_SENT_KEY = 100
 """Characters of a test key that a caller sends; below the limit of 120 so that a number may be appended."""
@@ -98,14 +100,23 @@ class Goal:
 
     @property
     def measure(self) -> Measure:
-        """What is measured of each visitor; a goal of revenue is judged on its money besides."""
-        measure: Measure = self.config.get("measure") or "converted"
-        return measure
+        """What is measured of each visitor, with all that depends on it."""
+        return measure_of(self.goal_type, self.config)
 
     @property
     def unit(self) -> MetricUnit:
         """The unit of the metric that the goal is judged on."""
-        return unit_of(self.goal_type, self.measure)
+        return self.measure.unit
+
+    @property
+    def summed(self) -> Summed | None:
+        """What the goal, or the numerator of a ratio, sums up of its events; None for other goals."""
+        return self.measure.summed(self.tracking)
+
+    @property
+    def divided_by(self) -> Summed | None:
+        """What the denominator of a ratio sums up of its events; None for other goals."""
+        return self.measure.divided_by(self.tracking)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,15 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from engine.design.analysis_settings import statistics_fit
-from engine.design.validation.patterns import url_pattern_problem
-from engine.design.validation.records import (
+from engine.errors import Problem
+from engine.validation.patterns import url_pattern_problem
+from engine.validation.records import (
     ListRule,
     Record,
     RecordRule,
     as_mapping,
 )
-from engine.design.validation.values import is_web_address, repeated
-from engine.errors import Problem
+from engine.validation.values import is_web_address, repeated
 
 WEIGHT_UNIT = 1_000_000
 """Weights are rounded to millionths."""

@@ -6,8 +6,8 @@ from datetime import datetime
 from engine.design.experiment import Experiment
 from engine.design.invariants import start_requirements
 from engine.design.pauses import with_pause, with_pause_ended
-from engine.design.vocabulary import LifecycleTrigger, Status
 from engine.errors import Problem, TransitionError
+from engine.vocabulary import LifecycleTrigger, Status
 
 TRANSITIONS: dict[tuple[Status, LifecycleTrigger], Status] = {
     # A draft whose start lies ahead waits as scheduled; a second start does not wait.

@@ -12,11 +12,11 @@ from functools import lru_cache
 from urllib.parse import parse_qsl, unquote
 
 from engine.design.experiment import Experiment
-from engine.design.validation.patterns import compile_pattern
-from engine.design.validation.values import is_web_address
 from engine.design.variants import Variant
-from engine.design.vocabulary import UrlMatchType
 from engine.url_resolution import resolve, with_parameters_of
+from engine.validation.patterns import compile_pattern
+from engine.validation.values import is_web_address
+from engine.vocabulary import UrlMatchType
 
 Matcher = Callable[[str], bool]
 _ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://([^/?#]*)", re.ASCII | re.IGNORECASE)

@@ -6,9 +6,9 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Annotated, ClassVar
 
-from engine.design.validation.records import Record, RecordRule, validate
-from engine.design.validation.values import moment, optional
 from engine.errors import Problem
+from engine.validation.records import Record, RecordRule, validate
+from engine.validation.values import moment, optional
 
 
 def _ends_after_start(pause: Record) -> Iterator[Problem]:

@@ -11,13 +11,13 @@ import msgspec
 
 from engine.currencies import USUAL_CURRENCY
 from engine.design import project_settings
-from engine.design.validation.input_records import read_record
-from engine.design.validation.parsing import fields_of, merged, unknown_fields
-from engine.design.validation.record_fields import ASSIGNED, INTERNAL, assigned, writable
-from engine.design.validation.records import RecordRule, problems_in, records_of, validate
-from engine.design.validation.values import flag, moment, optional, text, web_address, whole
 from engine.errors import InvalidDesignError, Problem
 from engine.typed_records import record_of
+from engine.validation.input_records import read_record
+from engine.validation.parsing import fields_of, merged, unknown_fields
+from engine.validation.record_fields import ASSIGNED, INTERNAL, assigned, writable
+from engine.validation.records import RecordRule, problems_in, records_of, validate
+from engine.validation.values import flag, moment, optional, text, web_address, whole
 
 _MERGED = ("integrations", "settings")
 MOST_PREVIOUS_KEYS = 50

@@ -6,9 +6,11 @@ from ipaddress import ip_network
 from typing import Any
 
 from engine.design.exchange_rates import exchange_rates
-from engine.design.validation.check import Check, check_with
-from engine.design.validation.records import keys_of
-from engine.design.validation.values import (
+from engine.errors import Problem
+from engine.time_zones import is_timezone
+from engine.validation.check import Check, check_with
+from engine.validation.records import keys_of
+from engine.validation.values import (
     choice,
     currency,
     flag,
@@ -19,9 +21,7 @@ from engine.design.validation.values import (
     text,
     whole,
 )
-from engine.design.vocabulary import Platform, words
-from engine.errors import Problem
-from engine.time_zones import is_timezone
+from engine.vocabulary import Platform, words
 
 _LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
 _HOSTNAME = re.compile(rf"(?:\*\.)?{_LABEL}(?:\.{_LABEL})*", re.ASCII | re.IGNORECASE)

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from engine.design.invariants import distinct
-from engine.design.validation.check import unchecked
-from engine.design.validation.record_fields import filled_in
-from engine.design.validation.records import RecordRule, records_of, validate
-from engine.design.validation.values import choice, flag, number, optional, text
-from engine.design.vocabulary import ChangeAction, words
 from engine.design.weight_epochs import HEAVIEST
+from engine.validation.check import unchecked
+from engine.validation.record_fields import filled_in
+from engine.validation.records import RecordRule, records_of, validate
+from engine.validation.values import choice, flag, number, optional, text
+from engine.vocabulary import ChangeAction, words
 
 Name = Annotated[str, text(255)]
 Selector = text(1024)

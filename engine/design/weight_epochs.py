@@ -6,16 +6,16 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Annotated, ClassVar
 
-from engine.design.validation.check import check_with
-from engine.design.validation.records import Record, RecordRule, validate
-from engine.design.validation.values import (
+from engine.errors import Problem
+from engine.validation.check import check_with
+from engine.validation.records import Record, RecordRule, validate
+from engine.validation.values import (
     at,
     moment,
     number,
     shown,
     text,
 )
-from engine.errors import Problem
 
 HEAVIEST = 1_000_000_000
 _check_weight = number(0, HEAVIEST)

@@ -86,19 +86,14 @@ def health_notes(report: Report) -> Notes:
 
 def metric_name(goal: GoalReport) -> str:
     """Name the metric of a goal, with its unit."""
-    if goal.goal.goal_type == "revenue":
-        per = "order" if goal.goal.tracking.get("per") == "order" else "visitor"
-        return f"Revenue per {per}"
-    if goal.goal.unit == "share":
-        return "Rate"
-    return "Ratio" if goal.goal.measure == "ratio" else "Mean"
+    return goal.goal.measure.label
 
 
 def metric_text(goal: GoalReport, variant: VariantResult) -> str:
     """Format the metric of a variant in its unit; empty where there is none."""
-    if goal.goal.goal_type == "revenue":
+    if goal.goal.unit == "cents":
         cents: float | None = variant.revenue_per_visitor_cents
-        if goal.goal.tracking.get("per") == "order":
+        if goal.goal.measure.is_per_order:
             cents = variant.revenue_per_order_cents
         cents = cents if variant.capped is None else variant.capped.mean_cents
         return "" if cents is None else money(cents, goal.summary.currency)

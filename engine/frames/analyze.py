@@ -11,7 +11,6 @@ from engine.currencies import USUAL_CURRENCY
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
 from engine.design.variants import Variant
-from engine.design.vocabulary import AnalysisMethod, TrafficStrategy
 from engine.errors import InvalidEvidenceError
 from engine.frames.covariates import require_no_copies
 from engine.frames.currency import Currency, currency_of, require_goals
@@ -30,6 +29,7 @@ from engine.frames.rows import NO_VALUE_COLUMNS, Columns, ValueColumns
 from engine.frames.seen import Seen
 from engine.frames.service_record import ServiceRecord
 from engine.local_days import EPOCH
+from engine.vocabulary import AnalysisMethod, TrafficStrategy
 
 __all__ = ["analyze_frame"]
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from engine.design.vocabulary import GoalType, Measure
 from engine.errors import InvalidEvidenceError
+from engine.vocabulary import GoalType, MeasureWord
 
 GoalKind = Literal["custom_event", "revenue"]
 ColumnKind = Literal["custom_event", "converted", "revenue", "count", "value", "mean", "retained"]
@@ -45,7 +45,7 @@ class Funnel:
 GoalMeasure = ColumnKind | Ratio | Funnel
 Goals = Mapping[str, GoalMeasure] | Sequence[str]
 
-_MEASURES: Mapping[str, Measure] = {
+_MEASURES: Mapping[str, MeasureWord] = {
     "count": "count",
     "value": "value",
     "mean": "value",
@@ -97,7 +97,7 @@ def goal_type_of(kind: GoalMeasure) -> GoalType:
     return "revenue" if kind == "revenue" else "custom_event"
 
 
-def measure_of(kind: GoalMeasure) -> Measure:
+def measure_of(kind: GoalMeasure) -> MeasureWord:
     """Return the measure of the goal of an experiment."""
     if isinstance(kind, Ratio | Funnel):
         return "ratio" if isinstance(kind, Ratio) else "funnel"

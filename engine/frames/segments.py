@@ -13,7 +13,6 @@ from engine.analysis.evidence.visitor_values import no_pairs
 from engine.analysis.results.segment_report import SegmentReport
 from engine.analysis.segments.analyze import analyze_segments
 from engine.design.experiment import Experiment
-from engine.design.vocabulary import TrafficStrategy
 from engine.design.weight_epochs import WeightEpoch
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import experiment_of
@@ -31,6 +30,7 @@ from engine.stats.arrays import AnyArray, IntArray
 from engine.stats.bayesian.pooling import by_sampling, in_closed_form
 from engine.stats.bayesian.sampling import Sampling
 from engine.stats.moments import Moments, PairedMoments
+from engine.vocabulary import TrafficStrategy
 
 __all__ = ["analyze_frame_segments"]
 

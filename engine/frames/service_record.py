@@ -8,7 +8,7 @@ from typing import Any
 from engine.analysis.evidence.evidence import Evidence
 from engine.design.experiment import Experiment
 from engine.design.pauses import Pause
-from engine.design.vocabulary import Status
+from engine.vocabulary import Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
-from engine.design.vocabulary import Weekday, words
 from engine.time_zones import zone
+from engine.vocabulary import Weekday, words
 from pipeline.events.attributes import Client, custom_dimensions_of, identity_of, segments_of
 
 # Keyed attributes, with the names under which senders give them.

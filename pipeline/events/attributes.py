@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from engine.design.vocabulary import SEGMENT_VALUES, VisitorIdentity
+from engine.vocabulary import SEGMENT_VALUES, VisitorIdentity
 from pipeline.events.request_headers.location import MAX_TEXT, Location, country_code, location_of_headers
 from pipeline.events.traffic_source import traffic_source
 from pipeline.events.user_agent import MAX_LENGTH, UNKNOWN_DEVICE, Device, device_of

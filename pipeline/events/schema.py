@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, get_args, get_type_hints
 import msgspec
 
 from engine.currencies import MAX_MINOR_UNITS
-from engine.design.vocabulary import GoalType
+from engine.vocabulary import GoalType
 from pipeline.events.timestamps import Timestamp
 
 MAX_EVENT_BYTES: Final = 32 * 1024

@@ -7,7 +7,7 @@ from typing import Final
 
 from ua_parser import parse
 
-from engine.design.vocabulary import DeviceType
+from engine.vocabulary import DeviceType
 
 # Bots that ua-parser does not list as spiders: automation, previews, monitors, HTTP libraries.
 _BOT: Final = re.compile(

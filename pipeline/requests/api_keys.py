@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from engine.design.validation.check import Check
-from engine.design.validation.records import keys_of
-from engine.design.validation.values import (
+from engine.errors import Problem
+from engine.validation.check import Check
+from engine.validation.records import keys_of
+from engine.validation.values import (
     at,
     choice,
     in_turn,
@@ -13,7 +14,6 @@ from engine.design.validation.values import (
     shown,
     text,
 )
-from engine.errors import Problem
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import InvalidRecordError
 from pipeline.store.catalog.keys import ENVIRONMENTS, SCOPES, ApiKey

@@ -9,11 +9,11 @@ from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
 
-from engine.design.validation.check import Check, check_with
-from engine.design.validation.input_records import read_record
-from engine.design.validation.records import Record, RecordRule, validate
-from engine.design.validation.values import optional, shown
 from engine.errors import InvalidDesignError, Problem
+from engine.validation.check import Check, check_with
+from engine.validation.input_records import read_record
+from engine.validation.records import Record, RecordRule, validate
+from engine.validation.values import optional, shown
 from pipeline.store.catalog.runs.run_record import Run, Trigger
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")

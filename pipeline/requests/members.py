@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from engine.design.validation.check import Check
-from engine.design.validation.records import keys_of
-from engine.design.validation.values import choice, in_turn, shown, text
 from engine.errors import Problem
+from engine.validation.check import Check
+from engine.validation.records import keys_of
+from engine.validation.values import choice, in_turn, shown, text
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import InvalidRecordError
 from pipeline.store.catalog.keys import ApiKey

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Final
 
-from engine.design.validation.check import Check, check_with
-from engine.design.validation.input_records import read_record
-from engine.design.validation.records import Record, RecordRule, keys_of, validate
-from engine.design.validation.values import choice, optional, shown, text
 from engine.errors import Problem
 from engine.local_days import read_day
 from engine.typed_records import record_of
+from engine.validation.check import Check, check_with
+from engine.validation.input_records import read_record
+from engine.validation.records import Record, RecordRule, keys_of, validate
+from engine.validation.values import choice, optional, shown, text
 from pipeline.store.catalog.runs.run_record import Run
 
 KINDS: Final = ("rollup", "rebuild", "snapshot")

@@ -7,11 +7,11 @@ from typing import Annotated, Any, ClassVar, Final
 
 from cryptography.fernet import Fernet
 
-from engine.design.validation.check import Check
-from engine.design.validation.input_records import read_record
-from engine.design.validation.records import RecordRule, validate
-from engine.design.validation.values import choice, flag, in_turn, list_of, optional, text, web_address, whole
 from engine.errors import InvalidDesignError, Problem
+from engine.validation.check import Check
+from engine.validation.input_records import read_record
+from engine.validation.records import RecordRule, validate
+from engine.validation.values import choice, flag, in_turn, list_of, optional, text, web_address, whole
 from pipeline.store.catalog.ids import new_id
 from pipeline.store.catalog.webhooks.webhook_records import EVENTS, Webhook
 from pipeline.webhooks.endpoint_addresses import Network, url_problems

@@ -6,9 +6,10 @@ import polars as pl
 from engine.analysis.evidence.epochs import EpochEvidence
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
+from engine.measures.sums import AMOUNT, MONEY
 from engine.stats.delta_method import with_ratios
-from pipeline.results.exact_sums import Place, revenue_moments
-from pipeline.results.goal_amounts import amount_cells, ratios_from, with_amounts
+from pipeline.results.exact_sums import Place, moments_of
+from pipeline.results.goal_amounts import cells_of, ratios_from, with_amounts
 
 _PLACE = ("epoch", "goal", "variant")
 
@@ -20,7 +21,7 @@ def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:
     """
     epochs = epochs_of(experiment)
     shape = (len(epochs), len(experiment.goals), len(experiment.variants))
-    counted = cells.filter((pl.col("variant") < shape[2]) & (pl.col("goal") < shape[1]))
+    counted = cells.filter((pl.col("variant") < shape[2]) & (pl.col("sum") == MONEY.name))
     place = _place(counted)
     by_goal = {name: np.zeros(shape, np.int64) for name in ("visitors", "settled", "observed", "conversions")}
     for name, counts in by_goal.items():
@@ -30,9 +31,9 @@ def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:
     n = np.broadcast_to(visitors[:, None, :], shape)
     of_variants = cells.filter(pl.col("variant") < shape[2])
     revenue, amounts = (
-        revenue_moments(n, sums, _place(sums), "cents") for sums in (counted, amount_cells(of_variants))
+        moments_of(n, sums, _place(sums), cohort="") for sums in (counted, cells_of(of_variants, AMOUNT))
     )
-    ratios = ratios_from(experiment, of_variants, n, _place, "cents")
+    ratios = ratios_from(experiment, of_variants, n, _place, cohort="")
     return EpochEvidence(
         started_at=tuple(epoch.started_at for epoch in epochs),
         weights=np.array(

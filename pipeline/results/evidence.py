@@ -15,12 +15,12 @@ from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.experiment import Experiment
 from engine.local_days import epoch_days, from_epoch_days, local_day
+from engine.measures.sums import AMOUNT, DENOMINATOR, MONEY
 from engine.stats.arrays import FloatArray, IntArray
 from engine.stats.moments import Moments
-from pipeline.results.exact_sums import Place, revenue_moments
+from pipeline.results.exact_sums import Place, moments_of
 from pipeline.results.goal_amounts import (
-    amount_cells,
-    denominator_cells,
+    cells_of,
     have_amounts,
     have_ratios,
     in_units,
@@ -29,7 +29,6 @@ from pipeline.results.goal_amounts import (
     with_amounts,
 )
 from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, IDENTITY_CONFLICT, LEFT_OUT, SEVERAL_VARIANTS
-from pipeline.store.warehouse.visitors import AMOUNTS, DENOMINATORS, PAIRS
 
 
 def days_of(experiment: Experiment, timezone: str, now: datetime) -> range:
@@ -53,11 +52,6 @@ def align_to(
     """
     variant_positions = positions(variants, [variant.id for variant in experiment.variants])
     goal_positions = positions(goals, [goal.id for goal in experiment.goals])
-    goal_positions |= {
-        base + place: base + wanted
-        for base in (PAIRS, AMOUNTS, DENOMINATORS)
-        for place, wanted in goal_positions.items()
-    }
     for mark in LEFT_OUT:
         variant_positions[mark] = mark
     known = cells.filter(
@@ -83,18 +77,18 @@ def evidence_of(experiment: Experiment, cells: pl.DataFrame, days: range) -> Evi
     counted = cells.filter(pl.col("variant") < variants)
     days = _covering(days, counted["day"])
     exposed = counted.filter(pl.col("goal").is_null()).with_columns(pl.lit(0, pl.UInt8).alias("goal"))
-    outcomes = counted.filter(pl.col("goal") < goals)
+    outcomes = cells_of(counted, MONEY)
     daily = DailyEvidence(
         days=tuple(from_epoch_days(day) for day in days),
         visitors=_by_day(exposed, "visitors", days, 1, variants)[:, 0, :],
         conversions=_by_day(outcomes, "conversions", days, goals, variants),
-        revenue_cents=_by_day(outcomes, "cents", days, goals, variants),
+        revenue_cents=_by_day(outcomes, "total", days, goals, variants),
         amounts=_daily_amounts(experiment, counted, days),
         denominators=_daily_denominators(experiment, counted, days),
     )
     visitors, conversions = daily.visitors.sum(axis=0), daily.conversions.sum(axis=0)
     revenue = _revenue(outcomes, np.broadcast_to(visitors, (goals, variants)))
-    is_revenue = np.array([[goal.goal_type == "revenue"] for goal in experiment.goals], bool)
+    is_revenue = np.array([[goal.unit == "cents"] for goal in experiment.goals], bool)
     plain = Moments.where(is_revenue.reshape(-1, 1), revenue, Moments.of_shares(conversions, visitors))
     return Evidence(
         visitors=visitors,
@@ -127,14 +121,14 @@ def _daily_amounts(experiment: Experiment, counted: pl.DataFrame, days: range) -
     if not have_amounts(experiment):
         return None
     goals, variants = len(experiment.goals), len(experiment.variants)
-    return in_units(experiment, _by_day(amount_cells(counted), "cents", days, goals, variants))
+    return in_units(experiment, _by_day(cells_of(counted, AMOUNT), "total", days, goals, variants))
 
 
 def _daily_denominators(experiment: Experiment, counted: pl.DataFrame, days: range) -> FloatArray | None:
     if not have_ratios(experiment):
         return None
     goals, variants = len(experiment.goals), len(experiment.variants)
-    totals = _by_day(denominator_cells(counted), "cents", days, goals, variants)
+    totals = _by_day(cells_of(counted, DENOMINATOR), "total", days, goals, variants)
     return in_units_of_denominators(experiment, totals)
 
 
@@ -142,22 +136,22 @@ def _values(experiment: Experiment, counted: pl.DataFrame, plain: Moments) -> Vi
     """Take the moments of every goal's values, `plain` but for amounts; None without amounts."""
     if not have_amounts(experiment):
         return None
-    amounts = _revenue(amount_cells(counted), plain.n)
+    amounts = _revenue(cells_of(counted, AMOUNT), plain.n)
     values = VisitorValues.of(with_amounts(experiment, plain, amounts))
     if not have_ratios(experiment):
         return values
     totals = _totals(counted)
-    return replace(values, orders=ratios_from(experiment, totals, plain.n, _place, "cohort_cents"))
+    return replace(values, orders=ratios_from(experiment, totals, plain.n, _place))
 
 
 def _revenue(cells: pl.DataFrame, n: npt.NDArray[Any]) -> Moments:
     """Moments of cents, or amounts, of `n` visitors, goals by variants."""
     sums = _totals(cells)
-    return revenue_moments(n, sums, _place(sums), "cohort_cents")
+    return moments_of(n, sums, _place(sums))
 
 
 def _totals(cells: pl.DataFrame) -> pl.DataFrame:
-    return cells.group_by("goal", "variant").agg(pl.col("^cohort_cents.*$").sum())
+    return cells.group_by("goal", "sum", "variant").agg(pl.col("^cohort_.*$").sum())
 
 
 def _place(sums: pl.DataFrame) -> Place:
@@ -180,7 +174,7 @@ def follow_up_of(
     """
     goal, variants = primary_row(experiment), len(experiment.variants)
     # Whether a visitor is retained is known after some days, not from the first day on.
-    if goal is None or experiment.goals[goal].measure == "retained":
+    if goal is None or not experiment.goals[goal].measure.is_known_at_once:
         return None
     exposed = cells.filter(pl.col("goal").is_null() & (pl.col("variant") < variants))
     converted = later.filter((pl.col("goal") == goal) & (pl.col("variant") < variants))

@@ -20,15 +20,19 @@ def whole_numbers(column: pl.Series, place: Place, shape: tuple[int, ...]) -> Ob
     return totals
 
 
-def revenue_moments(n: npt.ArrayLike, cells: pl.DataFrame, place: Place, prefix: str) -> Moments:
-    """Take the moments of cents per visitor from the sums in the columns that begin with `prefix`.
+COHORT = "cohort_"
+"""Beginning of the columns with sums by the day of first exposure."""
+
+
+def moments_of(n: npt.ArrayLike, cells: pl.DataFrame, place: Place, *, cohort: str = COHORT) -> Moments:
+    """Take the moments of what sums add up from the columns that begin with `cohort`.
 
     `n` has the number of visitors and the shape of the result, and `place` the place of each row.
     """
     shape = np.shape(n)
     total, squares, high, low = (
-        whole_numbers(cells[f"{prefix}{power}"], place, shape)
-        for power in ("", "_squared", "_cubed_high", "_cubed_low")
+        whole_numbers(cells[f"{cohort}{power}"], place, shape)
+        for power in ("total", "squared", "cubed_high", "cubed_low")
     )
     return Moments.of_sums(n, total, squares, high * CUBE_BASE + low)
 
@@ -38,16 +42,17 @@ def paired_moments(
     x: tuple[pl.DataFrame, Place],
     y: tuple[pl.DataFrame, Place],
     both: tuple[pl.DataFrame, Place],
-    prefix: str,
+    *,
+    cohort: str = COHORT,
 ) -> PairedMoments:
     """Take the moments of pairs from the sums of x, of y and of both added up, each with its places.
 
     The products follow from the squares, as (x + y)² = x² + 2xy + y². The arguments are as in
-    `revenue_moments`.
+    `moments_of`.
     """
     shape = np.shape(n)
-    totals = [whole_numbers(cells[prefix], place, shape) for cells, place in (x, y)]
-    squares = [whole_numbers(cells[f"{prefix}_squared"], place, shape) for cells, place in (x, y, both)]
+    totals = [whole_numbers(cells[f"{cohort}total"], place, shape) for cells, place in (x, y)]
+    squares = [whole_numbers(cells[f"{cohort}squared"], place, shape) for cells, place in (x, y, both)]
     xx, yy, of_both = squares
     products = (of_both - xx - yy) // 2
     return PairedMoments.of_sums(n, x=totals[0], y=totals[1], xx=xx, yy=yy, xy=products)

@@ -63,7 +63,7 @@ class Exports:
                     units=units_of(experiment.goals),
                     observed_until=observed_until(experiment, as_of, project.timezone),
                     units_of_denominators=units_of_denominators(experiment.goals),
-                    funnels=[goal.id for goal in experiment.goals if goal.measure == "funnel"],
+                    funnels=[goal.id for goal in experiment.goals if "steps" in goal.measure.columns],
                 )
                 write_visitors(cursor, export, form, path)
             return path.open("rb")

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self
 
-from engine.design.validation.values import shown
-from engine.design.vocabulary import SEGMENT_VALUES
 from engine.errors import Problem
+from engine.validation.values import shown
+from engine.vocabulary import SEGMENT_VALUES
 from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX, DIMENSIONS
 
 CUSTOM_KEY: Final = "custom_dimension_key"

@@ -27,7 +27,7 @@ def funnels_of(
     return {
         row: _funnel_of(step_names(goal), of_goals[goal.id], columns, len(experiment.variants))
         for row, goal in enumerate(experiment.goals)
-        if goal.measure == "funnel" and goal.id in of_goals
+        if "steps" in goal.measure.columns and goal.id in of_goals
     }
 
 

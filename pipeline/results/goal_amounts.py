@@ -7,21 +7,20 @@ import polars as pl
 
 from engine.analysis.evidence.visitor_values import no_pairs
 from engine.design.experiment import Experiment
+from engine.measures.sums import AMOUNT, DENOMINATOR, PLUS, Sum, unit_of
 from engine.stats.arrays import AnyArray, FloatArray, IntArray
 from engine.stats.moments import Moments, PairedMoments
-from pipeline.results.exact_sums import Place, paired_moments
-from pipeline.rollup.goals.goal_money import unit_of_amounts, unit_of_denominators
-from pipeline.store.warehouse.visitors import AMOUNTS, DENOMINATORS, PAIRS
+from pipeline.results.exact_sums import COHORT, Place, paired_moments
 
 
 def have_amounts(experiment: Experiment) -> bool:
     """Tell whether some goal of the experiment has amounts."""
-    return any(unit_of_amounts(goal) is not None for goal in experiment.goals)
+    return any(goal.summed is not None for goal in experiment.goals)
 
 
 def have_ratios(experiment: Experiment) -> bool:
     """Tell whether some goal of the experiment is a ratio."""
-    return any(goal.measure == "ratio" for goal in experiment.goals)
+    return any(goal.divided_by is not None for goal in experiment.goals)
 
 
 def with_amounts(experiment: Experiment, others: Moments, amounts: Moments) -> Moments:
@@ -39,56 +38,46 @@ def ratios_from(
     cells: pl.DataFrame,
     n: AnyArray,
     place: Callable[[pl.DataFrame], Place],
-    prefix: str,
+    *,
+    cohort: str = COHORT,
 ) -> PairedMoments:
     """Take the moments of the denominators x and the numerators y of ratios, in units of their measures.
 
     `n` has the number of visitors and the shape of the result, goals along the last axis but one. `place`
-    returns the place of each row of `cells`, whose columns of sums begin with `prefix`. Other goals have no
+    returns the place of each row of `cells`, whose columns of sums begin with `cohort`. Other goals have no
     pairs.
     """
     if not have_ratios(experiment):
         return no_pairs(n.shape)
     x, y, both = (
-        (found, place(found)) for found in (_numbered(cells, base) for base in (DENOMINATORS, AMOUNTS, PAIRS))
+        (found, place(found)) for found in (cells_of(cells, one) for one in (DENOMINATOR, AMOUNT, PLUS))
     )
-    below = np.array([unit_of_denominators(goal) or 0 for goal in experiment.goals], np.float64)[:, None]
+    below = np.array([unit_of(goal.divided_by) or 0 for goal in experiment.goals], np.float64)[:, None]
     is_ratio = below > 0
     above = np.where(is_ratio, _units(experiment)[:, None], 1.0)
-    pairs = paired_moments(n, x, y, both, prefix).divide_each(np.where(is_ratio, below, 1.0), above)
+    pairs = paired_moments(n, x, y, both, cohort=cohort).divide_each(np.where(is_ratio, below, 1.0), above)
     return PairedMoments.where(is_ratio, pairs, no_pairs(n.shape))
 
 
-def amount_cells(cells: pl.DataFrame) -> pl.DataFrame:
-    """Select the sums of amounts, of numerators in ratios, with the goals that they are of."""
-    return _numbered(cells, AMOUNTS)
-
-
-def denominator_cells(cells: pl.DataFrame) -> pl.DataFrame:
-    """Select the sums of denominators, with the goals that they are of."""
-    return _numbered(cells, DENOMINATORS)
+def cells_of(cells: pl.DataFrame, one: Sum) -> pl.DataFrame:
+    """Select the cells of a sum."""
+    return cells.filter(pl.col("sum") == one.name)
 
 
 def in_units(experiment: Experiment, totals: IntArray) -> FloatArray:
     """Convert totals of amounts, (…, goals, variants), to units of the measure; NaN for other goals."""
-    return _in_units(totals, [unit_of_amounts(goal) for goal in experiment.goals])
+    return _in_units(totals, [unit_of(goal.summed) for goal in experiment.goals])
 
 
 def in_units_of_denominators(experiment: Experiment, totals: IntArray) -> FloatArray:
     """Convert totals of denominators in the same way; NaN for goals that are no ratio."""
-    return _in_units(totals, [unit_of_denominators(goal) for goal in experiment.goals])
+    return _in_units(totals, [unit_of(goal.divided_by) for goal in experiment.goals])
 
 
 def _in_units(totals: IntArray, units: Sequence[int | None]) -> FloatArray:
     return np.asarray(totals / np.array([unit or np.nan for unit in units], np.float64)[:, None])
 
 
-def _numbered(cells: pl.DataFrame, base: int) -> pl.DataFrame:
-    """Select the sums of the columns that are numbered from `base`, by goal."""
-    found = cells.filter(pl.col("goal").is_between(base, base + PAIRS - 1))
-    return found.with_columns((pl.col("goal") - base).alias("goal"))
-
-
 def _units(experiment: Experiment) -> FloatArray:
     """Return the integer that stands for 1 of each goal; 0 for goals without amounts."""
-    return np.array([unit_of_amounts(goal) or 0 for goal in experiment.goals], np.float64)
+    return np.array([unit_of(goal.summed) or 0 for goal in experiment.goals], np.float64)

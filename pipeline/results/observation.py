@@ -132,7 +132,7 @@ class Observation:
         goals = [
             counted.index(goal.id)
             for goal in self.experiment.goals
-            if goal.goal_type == "revenue" and goal.id in counted
+            if goal.unit == "cents" and goal.id in counted
         ]
         if not goals:
             return None
@@ -147,7 +147,7 @@ class Observation:
         funnels = [
             counted.index(goal.id)
             for goal in self.experiment.goals
-            if goal.measure == "funnel" and goal.id in counted
+            if "steps" in goal.measure.columns and goal.id in counted
         ]
         if not funnels:
             return {}

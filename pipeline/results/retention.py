@@ -19,7 +19,7 @@ def with_retention(experiment: Experiment, evidence: Evidence, cohorts: pl.DataF
     `cohorts` are those of `read_cohorts`, aligned to the experiment. By day, conversions are those of the
     visitors first exposed on it.
     """
-    retained = [place for place, goal in enumerate(experiment.goals) if goal.measure == "retained"]
+    retained = [place for place, goal in enumerate(experiment.goals) if not goal.measure.is_known_at_once]
     if not retained:
         return evidence
     conversions, by_day = evidence.conversions.copy(), evidence.daily.conversions.copy()

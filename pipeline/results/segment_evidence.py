@@ -10,9 +10,10 @@ import polars as pl
 
 from engine.analysis.evidence.segments import Counts, Segment, SegmentEvidence, SegmentVisitors
 from engine.design.experiment import Experiment
+from engine.measures.sums import AMOUNT, MONEY
 from engine.stats.arrays import IntArray
-from pipeline.results.exact_sums import revenue_moments
-from pipeline.results.goal_amounts import amount_cells, ratios_from, with_amounts
+from pipeline.results.exact_sums import moments_of
+from pipeline.results.goal_amounts import cells_of, ratios_from, with_amounts
 from pipeline.store.warehouse.aggregates import EVERYONE
 
 
@@ -70,7 +71,7 @@ def _counts(
     )
     rows = pl.concat([names, everyone], how="diagonal")
     placed = cells.join(rows, on=["dimension", "value"])
-    done = placed.filter(pl.col("goal") < goals)
+    done = cells_of(placed, MONEY)
     visitors = _visitors(placed.filter(pl.col("goal").is_null()), rows.height, experiment)
     conversions = np.zeros((rows.height, goals, len(experiment.variants)), np.int64)
     place = _place(done, "row", "goal", "variant")
@@ -80,13 +81,13 @@ def _counts(
     if cohorts is not None:
         known = cohorts.filter(pl.col("variant") < len(experiment.variants))
         known = known.join(rows, on=["dimension", "value"])
-        retained = [place for place, goal in enumerate(experiment.goals) if goal.measure == "retained"]
+        retained = [place for place, goal in enumerate(experiment.goals) if not goal.measure.is_known_at_once]
         for name, counts in (("observed", observed), ("conversions", conversions)):
             counts[:, retained] = 0
             np.add.at(counts, _place(known, "row", "goal", "variant"), known[name].to_numpy())
     revenue, amounts = (
-        revenue_moments(n, sums, _place(sums, "row", "goal", "variant"), "cohort_cents")
-        for sums in (done, amount_cells(placed))
+        moments_of(n, sums, _place(sums, "row", "goal", "variant"))
+        for sums in (done, cells_of(placed, AMOUNT))
     )
     return Counts(
         visitors=visitors,
@@ -94,9 +95,7 @@ def _counts(
         revenue=revenue,
         values=with_amounts(experiment, revenue, amounts),
         observed=observed,
-        ratios=ratios_from(
-            experiment, placed, n, lambda sums: _place(sums, "row", "goal", "variant"), "cohort_cents"
-        ),
+        ratios=ratios_from(experiment, placed, n, lambda sums: _place(sums, "row", "goal", "variant")),
     )
 
 

@@ -25,7 +25,7 @@ def read_senders(cursor: Cursor, experiment: Experiment, published: Published) -
     goals = [
         published.goals.index(goal.id)
         for goal in experiment.goals
-        if goal.goal_type == "revenue" and goal.id in published.goals
+        if goal.unit == "cents" and goal.id in published.goals
     ]
     variants = len(published.variants)
     places = _Places(experiment, published)

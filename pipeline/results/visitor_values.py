@@ -8,9 +8,9 @@ import numpy as np
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.experiment import Experiment, Goal
+from engine.measures.sums import unit_of
 from engine.stats.arrays import AnyArray, IntArray
 from engine.stats.moments import Moments, PairedMoments
-from pipeline.rollup.goals.goal_money import unit_of_amounts, unit_of_denominators
 from pipeline.store.warehouse.value_sums import LargestCents, SummedGoal, ValueSums
 
 
@@ -19,14 +19,14 @@ def goals_needing_values(experiment: Experiment, counted: Sequence[str]) -> list
     return [
         SummedGoal(
             place=counted.index(goal.id),
-            is_revenue=goal.goal_type == "revenue",
+            is_revenue=goal.unit == "cents",
             cap_percentile=goal.tracking.get("cap_percentile"),
-            has_amounts=unit_of_amounts(goal) is not None,
-            has_denominator=unit_of_denominators(goal) is not None,
+            has_amounts=goal.summed is not None,
+            has_denominator=goal.divided_by is not None,
         )
         for goal in experiment.goals
         if goal.id in counted
-        and goal.measure != "retained"
+        and goal.measure.is_known_at_once
         and (experiment.statistics.uses_pre_period or _needs_values(goal))
     ]
 
@@ -53,8 +53,8 @@ def values_of(
             _of_goal(
                 by_goal.get(goal.id, {}),
                 _plain(goal, evidence, place),
-                unit=unit_of_amounts(goal) or 1,
-                unit_of_orders=unit_of_denominators(goal) or 1,
+                unit=unit_of(goal.summed) or 1,
+                unit_of_orders=unit_of(goal.divided_by) or 1,
             )
             for place, goal in enumerate(experiment.goals)
         ]
@@ -78,13 +78,13 @@ def largest_cents_of(
 
 
 def _needs_values(goal: Goal) -> bool:
-    return goal.tracking.get("cap_percentile") is not None or goal.tracking.get("per") == "order"
+    return goal.tracking.get("cap_percentile") is not None or goal.measure.is_per_order
 
 
 def _plain(goal: Goal, evidence: Evidence, place: int) -> VisitorValues:
     if evidence.values is not None:
         return evidence.values[place : place + 1]
-    if goal.goal_type == "revenue":
+    if goal.unit == "cents":
         return VisitorValues.of(evidence.revenue[place : place + 1])
     return VisitorValues.of(
         Moments.of_shares(*(counts[place : place + 1] for counts in (evidence.conversions, evidence.trials)))

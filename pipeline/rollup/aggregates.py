@@ -12,25 +12,26 @@ from typing import Final
 import polars as pl
 
 from engine.analysis.evidence.days_since_exposure import MOST_DAYS
+from engine.measures.sums import MONEY
+from engine.measures.sums import SUMS as SUMS_OF_GOALS
+from pipeline.rollup.counting_rules import LEFT_OUT
 from pipeline.rollup.segment_codes import SegmentCodes
 from pipeline.store.warehouse.aggregates import EVERYONE, SINCE_EXPOSURE
 from pipeline.store.warehouse.cubes import cube_parts
 from pipeline.store.warehouse.segment_dimensions import CUSTOM
-from pipeline.store.warehouse.visitors import AMOUNTS, DENOMINATORS, PAIRS, cents_columns, day_column
+from pipeline.store.warehouse.visitors import day_column, summed_columns
 
-CELL: Final = ("experiment", "dimension", "value", "variant", "goal", "day")
-# `visitors` (without a goal) and the cohort's sums are by the day of first exposure, `conversions` by the day
-# of a visitor's first conversion, `cents` by the day of the order. Amounts of a goal's measure are summed
-# like the cents of the goal AMOUNTS more, those of denominators of DENOMINATORS more, and both of PAIRS more.
+CELL: Final = ("experiment", "dimension", "value", "variant", "goal", "sum", "day")
+# As `pipeline.store.warehouse.aggregates` describes them.
 SUMS: Final = {
     "visitors": pl.Int64,
     "conversions": pl.Int64,
-    "cents": pl.Int64,
+    "total": pl.Int64,
     "cohort_conversions": pl.Int64,
-    "cohort_cents": pl.Int64,
-    "cohort_cents_squared": pl.Int128,
-    "cohort_cents_cubed_high": pl.Int128,
-    "cohort_cents_cubed_low": pl.Int128,
+    "cohort_total": pl.Int64,
+    "cohort_squared": pl.Int128,
+    "cohort_cubed_high": pl.Int128,
+    "cohort_cubed_low": pl.Int128,
 }
 SCHEMA: Final = pl.Schema(
     {
@@ -39,20 +40,29 @@ SCHEMA: Final = pl.Schema(
         "value": pl.String,
         "variant": pl.UInt8,
         "goal": pl.UInt8,
+        "sum": pl.String,
         "day": pl.Int32,
         **SUMS,
     }
 )
-_KEYS: Final = ("experiment", "variant", "goal", "day")
-# Bounds of the parts of a cell's number: of variants and goals, of local days by the calendar, and of codes
-# of dimensions, which have at most MOST_VALUES values where they are summed up. With the 16 bits of an
-# experiment's number they are 64 bits.
-_VARIANTS: Final = 256
-_GOALS: Final = 256
+_KEYS: Final = ("experiment", "variant", "goal", "sum", "day")
+# Bounds of the parts of a cell's number: of variants, goals and their sums, of local days by the calendar,
+# and of codes of dimensions, which have at most MOST_VALUES values where they are summed up. With the 16 bits
+# of an experiment's number they are 62 bits. Marks of visitors in no variant are the last of 256 numbers,
+# and of these.
+_VARIANTS: Final = 32
+_FIRST_MARK: Final = _VARIANTS - (256 - min(LEFT_OUT))
+_GOALS: Final = 64
 _NO_GOAL: Final = _GOALS - 1
+_NAMES: Final = tuple(SUMS_OF_GOALS)
+_NUMBERS: Final = {name: number for number, name in enumerate(_NAMES)}
+_SUMS: Final = 8
+# Sums of several columns are of the cohort only.
+_BY_DAY: Final = tuple(_NUMBERS[one.name] for one in SUMS_OF_GOALS.values() if len(one.columns) == 1)
 _DAYS: Final = 2**18
 _CODES: Final = 2**14
-_CELLS_OF_EXPERIMENT: Final = _VARIANTS * _GOALS * _DAYS
+_CELLS_OF_VARIANT: Final = _GOALS * _SUMS * _DAYS
+_CELLS_OF_EXPERIMENT: Final = _VARIANTS * _CELLS_OF_VARIANT
 
 
 def sum_visitors(
@@ -103,6 +113,7 @@ def _since_exposure(visitors: pl.DataFrame, goal: int, experiments: Sequence[int
             pl.lit(SINCE_EXPOSURE).alias("dimension"),
             pl.col("days").cast(pl.String).alias("value"),
             pl.lit(goal, pl.UInt8).alias("goal"),
+            pl.lit(MONEY.name).alias("sum"),
         )
         .drop("days")
     )
@@ -139,26 +150,27 @@ def _measures(
     Each has the number of its `cell`, as grouping by one column takes a third of the time.
     """
     exposed = visitors.lazy().select(
-        _cell(pl.lit(_NO_GOAL), "first_day"), pl.col("sign").alias("visitors"), *segments
+        _cell(pl.lit(_NO_GOAL), pl.lit(0), "first_day"), pl.col("sign").alias("visitors"), *segments
     )
     if goals == 0:
         return [exposed]
     columns = visitors.columns
-    numbers = [
-        base + goal
-        for base in (0, PAIRS, AMOUNTS, DENOMINATORS)
+    kept = [
+        (goal, name)
+        for name in SUMS_OF_GOALS
         for goal in range(goals)
-        if set(columns).issuperset(cents_columns(base + goal))
+        if set(columns).issuperset(summed_columns(goal, name))
     ]
-    outcomes = pl.concat(_outcomes(visitors.lazy(), number, segments) for number in numbers)
-    cubed_high, cubed_low = cube_parts(pl.col("cents"))
+    outcomes = pl.concat(_outcomes(visitors.lazy(), goal, name, segments) for goal, name in kept)
+    value, sign = pl.col("value"), pl.col("sign")
+    cubed_high, cubed_low = cube_parts(value)
     cohort = outcomes.select(
-        _cell(pl.col("goal"), "first_day"),
-        (pl.col("converted") * pl.col("sign")).alias("cohort_conversions"),
-        (pl.col("cents") * pl.col("sign")).alias("cohort_cents"),
-        (pl.col("cents").cast(pl.Int128) ** 2 * pl.col("sign")).alias("cohort_cents_squared"),
-        (cubed_high * pl.col("sign")).alias("cohort_cents_cubed_high"),
-        (cubed_low * pl.col("sign")).alias("cohort_cents_cubed_low"),
+        _cell(pl.col("goal"), pl.col("number"), "first_day"),
+        pl.when(_has_converted()).then(sign).otherwise(0).alias("cohort_conversions"),
+        (value * sign).alias("cohort_total"),
+        (value.cast(pl.Int128) ** 2 * sign).alias("cohort_squared"),
+        (cubed_high * sign).alias("cohort_cubed_high"),
+        (cubed_low * sign).alias("cohort_cubed_low"),
         *segments,
     )
     return [exposed, cohort, _by_day(outcomes, visitors, orders, segments)]
@@ -167,51 +179,74 @@ def _measures(
 def _by_day(
     outcomes: pl.LazyFrame, visitors: pl.DataFrame, orders: pl.DataFrame, segments: Sequence[str]
 ) -> pl.LazyFrame:
-    """List conversions and revenue on the day of the first conversion, and move orders of other days."""
+    """List conversions and values on the day of the first conversion, and move orders of other days."""
     variants = visitors.lazy().select("experiment", "visitor_key", "sign", "variant", *segments)
     by = ["experiment", "visitor_key", "sign"]
-    other_days = orders.lazy().join(variants, on=by).with_columns(pl.col("cents") * pl.col("sign"))
+    other_days = (
+        orders.lazy()
+        .join(variants, on=by)
+        .with_columns(
+            (pl.col("cents") * pl.col("sign")).alias("total"),
+            pl.col("sum").replace_strict(_NUMBERS, return_dtype=pl.UInt8).alias("number"),
+        )
+    )
     no_conversion = pl.lit(0, pl.Int64).alias("conversions")
-    goal, cents = pl.col("goal"), pl.col("cents")
+    goal, number, total = pl.col("goal"), pl.col("number"), pl.col("total")
     parts = [
-        outcomes.filter("converted").select(
-            _cell(goal, "day"), pl.col("sign").alias("conversions"), cents * pl.col("sign"), *segments
+        outcomes.filter(pl.col("converted") & number.is_in(_BY_DAY)).select(
+            _cell(goal, number, "day"),
+            pl.when(_has_converted()).then("sign").otherwise(0).alias("conversions"),
+            (pl.col("value") * pl.col("sign")).alias("total"),
+            *segments,
         ),
-        other_days.select(_cell(goal, "day"), no_conversion, cents, *segments),
+        other_days.select(_cell(goal, number, "day"), no_conversion, total, *segments),
         other_days.filter(pl.col("from_day").is_not_null()).select(
-            _cell(goal, "from_day"), no_conversion, -cents, *segments
+            _cell(goal, number, "from_day"), no_conversion, -total, *segments
         ),
     ]
     return pl.concat(parts)
 
 
-def _outcomes(visitors: pl.LazyFrame, goal: int, segments: Sequence[str]) -> pl.LazyFrame:
+def _has_converted() -> pl.Expr:
+    """Tell whether a row of outcomes is that in which a conversion is counted, once a goal."""
+    return pl.col("converted") & (pl.col("number") == _NUMBERS[MONEY.name])
+
+
+def _outcomes(visitors: pl.LazyFrame, goal: int, name: str, segments: Sequence[str]) -> pl.LazyFrame:
+    """List the visitors with a value of a sum; with conversions, those without one, too."""
     # Amounts are null in experiments without that measure.
-    day, cents = pl.col(day_column(goal)), reduce(operator.add, map(pl.col, cents_columns(goal)))
-    converted, has_cents = day.is_not_null(), cents != 0
-    return visitors.filter(converted | has_cents if goal < PAIRS else has_cents).select(
+    terms = [pl.col(column) * factor for column, factor in summed_columns(goal, name).items()]
+    day, value = pl.col(day_column(goal)), reduce(operator.add, terms)
+    converted, has_value = day.is_not_null(), value != 0
+    return visitors.filter(converted | has_value if name == MONEY.name else has_value).select(
         *("experiment", "variant", "first_day", "sign", converted.alias("converted")),
         pl.lit(goal, pl.UInt8).alias("goal"),
+        pl.lit(_NUMBERS[name], pl.UInt8).alias("number"),
         day.alias("day"),
-        cents.alias("cents"),
+        value.alias("value"),
         *segments,
     )
 
 
-def _cell(goal: pl.Expr, day: str) -> pl.Expr:
-    """Number the `experiment`, `variant`, goal and day of a row; see `_keys_of`."""
-    arm = pl.col("experiment").cast(pl.UInt64) * _VARIANTS + pl.col("variant")
+def _cell(goal: pl.Expr, number: pl.Expr, day: str) -> pl.Expr:
+    """Number the `experiment`, `variant`, goal, sum and day of a row; see `_keys_of`."""
+    arm = pl.col("experiment").cast(pl.UInt64) * _VARIANTS + pl.col("variant") % _VARIANTS
     since = (pl.col(day) + _DAYS // 2).cast(pl.UInt64)
-    return ((arm * _GOALS + goal.cast(pl.UInt64)) * _DAYS + since).alias("cell")
+    of_goal = goal.cast(pl.UInt64) * _SUMS + number.cast(pl.UInt64)
+    return ((arm * (_GOALS * _SUMS) + of_goal) * _DAYS + since).alias("cell")
 
 
 def _keys_of(cell: pl.Expr) -> list[pl.Expr]:
     """Take the number of a cell apart."""
-    goal = cell // _DAYS % _GOALS
+    goal, variant = cell // (_SUMS * _DAYS) % _GOALS, cell // _CELLS_OF_VARIANT % _VARIANTS
+    is_mark = variant >= _FIRST_MARK
+    of_goal = goal != _NO_GOAL
+    number = cell // _DAYS % _SUMS
     return [
         (cell // _CELLS_OF_EXPERIMENT).cast(pl.UInt16).alias("experiment"),
-        (cell // (_DAYS * _GOALS) % _VARIANTS).cast(pl.UInt8).alias("variant"),
-        pl.when(goal != _NO_GOAL).then(goal).cast(pl.UInt8).alias("goal"),
+        pl.when(is_mark).then(variant + 256 - _VARIANTS).otherwise(variant).cast(pl.UInt8).alias("variant"),
+        pl.when(of_goal).then(goal).cast(pl.UInt8).alias("goal"),
+        pl.when(of_goal).then(number.replace_strict(dict(enumerate(_NAMES)), default=None)).alias("sum"),
         ((cell % _DAYS).cast(pl.Int32) - _DAYS // 2).alias("day"),
     ]
 

@@ -8,36 +8,35 @@ import numpy as np
 import polars as pl
 
 from engine.local_days import local_days
+from engine.measures.sums import SUMS, Column
 from pipeline.rollup.counting_rules import (
     FLAGGED_AS_BOT,
     IDENTITY_CONFLICT,
     SEVERAL_VARIANTS,
     CountingRules,
 )
-from pipeline.rollup.goals.visitor_events import GOALS, VISITOR, events_of_exposed
-from pipeline.store.warehouse.visitors import AMOUNTS, DENOMINATORS, STEPS, cents_column, steps_column
+from pipeline.rollup.goals.visitor_events import COUNTED, VISITOR, events_of_exposed, keys_of
+from pipeline.store.warehouse.visitors import column_of
 
 _ROW_BITS = 40
 _TIMES = ("at", "day")
 _PLAIN_COLUMNS = (*_TIMES, "cents")
-_ROW_AND_GOAL = (
-    (pl.col("place") // GOALS).cast(pl.UInt32).alias("row"),
-    (pl.col("place") % GOALS).cast(pl.UInt8).alias("goal"),
-)
+_KEYS = keys_of(pl.col("place"))
+# What adds up by day, by its number in COUNTED.
+_SUMMED = {COUNTED.index(one.columns[0][0]): one.name for one in SUMS.values() if len(one.columns) == 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcomes:
     """Conversions and revenue of visitors by goal.
 
-    `firsts`: one row per `goal` and visitor, by the `row` of the visitor: time of the first conversion (`at`,
-    in microseconds; null where only refunds count) and its local `day`, the `cents` and the number of all
-    `orders`, the SENDER_BITS of their `money_senders`, and the outcome `before` the first exposure (1 or 0;
-    cents for revenue). The amounts of a goal's measure are the `cents` of the goal AMOUNTS more, in both, and
-    those of a ratio's denominator of the goal DENOMINATORS more. A ratio's conversions are its denominator's.
-    The steps that a visitor reached of a funnel are the `orders` of the goal STEPS more.
-    `orders`: one row per experiment, visitor, goal and local `day` of orders on other days than that of the
-    first conversion, `from_day` (null where only refunds count), with their `cents`.
+    `firsts`: one row per visitor, by its `row`, `goal` and `number` in COUNTED: time of the first conversion
+    (`at`, in microseconds; null where only refunds count) and its local `day`, the `cents` or amounts and the
+    number of all `orders`, the SENDER_BITS of their `money_senders`, and the outcome `before` the first
+    exposure (1 or 0; cents or amounts). A ratio's conversions are its denominator's. The steps that a visitor
+    reached of a funnel are the `orders` of that number.
+    `orders`: one row per experiment, visitor, goal, `sum` and local `day` of orders on other days than that
+    of the first conversion, `from_day` (null where only refunds count), with their `cents` or amounts.
     """
 
     firsts: pl.DataFrame
@@ -113,7 +112,7 @@ def sum_outcomes(
     )
     firsts = _with_day(firsts, rules.timezone)
     return Outcomes(
-        firsts=firsts.with_columns(*_ROW_AND_GOAL).drop("place"),
+        firsts=firsts.with_columns(*_KEYS).drop("place"),
         orders=_sum_other_days(events, firsts, exposed, rules.timezone),
     )
 
@@ -130,10 +129,12 @@ def _sum_other_days(
         .filter(pl.col("day").ne_missing(pl.col("from_day")))
         .group_by("place", "day", "from_day")
         .agg(pl.col("cents").sum())
-        .with_columns(*_ROW_AND_GOAL)
+        .with_columns(*_KEYS)
+        .with_columns(pl.col("number").replace_strict(_SUMMED, return_dtype=pl.String).alias("sum"))
         .collect(engine="streaming")
     )
-    return exposed.select(VISITOR)[orders["row"]].hstack(orders.select("goal", "day", "from_day", "cents"))
+    columns = orders.select("goal", "sum", "day", "from_day", "cents")
+    return exposed.select(VISITOR)[orders["row"]].hstack(columns)
 
 
 def join_outcomes(
@@ -148,7 +149,7 @@ def join_outcomes(
     extra: list[pl.Series] = []
     senders = np.zeros(exposed.height, np.uint8)
     for goal in range(goals):
-        own = firsts.filter(pl.col("goal") == goal)
+        own = _of_goal(firsts, goal, "cents")
         rows = own["row"]
         # A visitor has one row a goal, so that each place is written once.
         senders[rows.to_numpy()] |= own["money_senders"].to_numpy()
@@ -167,21 +168,20 @@ def _set_amounts(
 ) -> pl.DataFrame:
     """Add the columns of amounts and steps among `names`; the pre-period of amounts becomes the goal's."""
     columns: list[pl.Series] = []
-    for base, goal in product((AMOUNTS, DENOMINATORS), range(goals)):
-        name, before = cents_column(base + goal), f"g{goal}_before"
+    for column, goal in product(COUNTED[1:], range(goals)):
+        name, before = column_of(goal, column), f"g{goal}_before"
         if name not in names:
             continue
-        own = firsts.filter(pl.col("goal") == base + goal)
-        columns.append(pl.zeros(visitors.height, pl.Int64, eager=True).alias(name))
-        columns[-1] = columns[-1].scatter(own["row"], own["cents"])
-        if base == AMOUNTS and before in visitors.columns:
+        own = _of_goal(firsts, goal, column)
+        added = own["orders" if column == "steps" else "cents"]
+        columns.append(pl.zeros(visitors.height, pl.Int64, eager=True).alias(name).scatter(own["row"], added))
+        if column == "amount" and before in visitors.columns:
             columns.append(visitors[before].scatter(own["row"], own["before"]))
-    for goal in range(goals):
-        if (name := steps_column(goal)) in names:
-            own = firsts.filter(pl.col("goal") == STEPS + goal)
-            columns.append(pl.zeros(visitors.height, pl.Int64, eager=True).alias(name))
-            columns[-1] = columns[-1].scatter(own["row"], own["orders"])
     return visitors.with_columns(columns)
+
+
+def _of_goal(firsts: pl.DataFrame, goal: int, column: Column) -> pl.DataFrame:
+    return firsts.filter((pl.col("goal") == goal) & (pl.col("number") == COUNTED.index(column)))
 
 
 def _variant_of() -> pl.Expr:

@@ -15,9 +15,9 @@ from engine.design.experiment import Experiment, Goal
 from engine.design.goals import counts_money
 from engine.design.project import Project
 from engine.local_days import epoch_microseconds
+from engine.measures.sums import VALUE_UNIT
 from pipeline.rollup.goals.counted_goals import counted_goals
-from pipeline.rollup.goals.goal_money import summed_by, unit_of_amounts, units_of_cent
-from pipeline.store.warehouse.goal_events import VALUE_UNIT
+from pipeline.rollup.goals.goal_money import units_of_cent
 from pipeline.store.warehouse.segment_dimensions import json_pointer
 
 # Part of every fingerprint: raise it when the same events would count differently from now on.
@@ -115,7 +115,7 @@ def fingerprint(experiment: Experiment, rules: CountingRules) -> str:
         "pre_period": pre_period_us(experiment),
     }
     # Results of earlier versions lack the steps of funnels; others need no recount.
-    if any(goal.measure == "funnel" for goal in experiment.goals):
+    if any("steps" in goal.measure.columns for goal in experiment.goals):
         inputs["columns"] = extra_columns(experiment)
     return hashlib.sha256(msgspec.json.encode(inputs, order="deterministic")).hexdigest()
 
@@ -151,17 +151,11 @@ def extra_columns(experiment: Experiment) -> tuple[str, ...]:
     ratio that of the numerator, and `g<i>_denominator` that of the denominator. `g<i>_steps` is the number of
     steps reached of a funnel, all of them where the visitor converted.
     """
+    before = ("before",) if experiment.statistics.uses_pre_period else ()
     return tuple(
         f"g{position}_{name}"
         for position, goal in enumerate(experiment.goals)
-        for name, is_kept in (
-            ("before", experiment.statistics.uses_pre_period),
-            ("orders", goal.tracking.get("per") == "order"),
-            ("amount", unit_of_amounts(goal) is not None),
-            ("denominator", goal.measure == "ratio"),
-            ("steps", goal.measure == "funnel"),
-        )
-        if is_kept
+        for name in (*before, *goal.measure.columns)
     )
 
 
@@ -210,7 +204,7 @@ def goal_rows(
                 *(counted.step, counted.last_step),
                 *(*_revenue_rules(counted.goal, rules), pre_period_us(experiments[counted.experiment])),
                 *(*_days_us(counted.goal, rules), rules.trusted_revenue),
-                unit_of_amounts(counted.goal) is not None,
+                counted.goal.summed is not None,
                 units_of_cent(counted.goal, minor_units(rules.currency)),
             )
             for counted in counted_goals(experiments)
@@ -241,8 +235,9 @@ def goal_rows(
 
 
 def _days_us(goal: Goal, rules: CountingRules) -> tuple[int, int]:
-    if goal.measure == "retained":
-        return goal.tracking["from_day"] * DAY_US, (goal.tracking["to_day"] + 1) * DAY_US - 1
+    if (own_days := goal.measure.days(goal.tracking)) is not None:
+        first, last = own_days
+        return first * DAY_US, (last + 1) * DAY_US - 1
     days = goal.tracking.get("window")
     return 0, rules.window_us if days is None else min(rules.window_us, days * DAY_US)
 
@@ -256,7 +251,7 @@ def _revenue_rules(goal: Goal, rules: CountingRules) -> tuple[bool, bool, str | 
         counts_money(goal.goal_type, tracking),
         None if parameter == OWN_VALUE else json_pointer(parameter),
         currency,
-        VALUE_UNIT if summed_by(goal) == "value" else minor_units(currency),
+        VALUE_UNIT if goal.summed == "value" else minor_units(currency),
         tracking.get("min_cents", 0),
         tracking.get("max_cents", FOREVER),
     )

@@ -5,7 +5,7 @@ from typing import Final
 
 import polars as pl
 
-from engine.design.vocabulary import VisitorIdentity, VisitorType
+from engine.vocabulary import VisitorIdentity, VisitorType
 from pipeline.rollup.goals.visitor_events import VISITOR
 from pipeline.store.header_fields import HEADER_BITS
 from pipeline.store.warehouse.event_reader import SEGMENT_COLUMNS

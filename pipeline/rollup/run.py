@@ -20,11 +20,11 @@ from engine.design.project import Project
 from engine.local_days import epoch_microseconds
 from pipeline.clock import utc_now
 from pipeline.disk_space import DiskFullError
-from pipeline.rollup.add_cubes import add_cubes
 from pipeline.rollup.aggregates import add_up, negate, of_experiment
 from pipeline.rollup.count_and_publish import RollupScope, count_and_publish
 from pipeline.rollup.counting_rules import CountingRules
 from pipeline.rollup.due import Due, find_due, rules_of
+from pipeline.rollup.earlier_sums import complete_earlier_sums
 from pipeline.rollup.erasing import ErasureTarget, PersonErased, erase_person
 from pipeline.rollup.publications import Publications
 from pipeline.settings import Settings
@@ -102,7 +102,7 @@ class Rollup:
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="rollup")
         with warehouse.cursor() as cursor:
             published_rollups.create_tables(cursor)
-        add_cubes(warehouse)
+        complete_earlier_sums(warehouse)
         self.publications = Publications(warehouse)
 
     def refresh(self, project_id: str, experiment_ids: Collection[str] | None = None) -> Outcome:

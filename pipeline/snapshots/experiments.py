@@ -27,7 +27,7 @@ from pipeline.store.warehouse import parquet
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.visitor_export import VisitorExport, write_visitors
-from pipeline.store.warehouse.visitors import read_columns, steps_column
+from pipeline.store.warehouse.visitors import column_of, read_columns
 
 # Stored instead of a variant id in the sums of visitors counted in no variant.
 _SET_ASIDE: Final = {
@@ -66,7 +66,7 @@ def write_experiment(  # noqa: PLR0913  # everything that an entry consists of
         units=units_of(experiment.goals),
         observed_until=observed_until(experiment, from_epoch_microseconds(published.as_of), project.timezone),
         units_of_denominators=units_of_denominators(experiment.goals),
-        funnels=[goal.id for goal in experiment.goals if goal.measure == "funnel"],
+        funnels=[goal.id for goal in experiment.goals if "steps" in goal.measure.columns],
         with_keys=True,
     )
     writers: dict[str, Write] = {
@@ -132,7 +132,7 @@ def _goals(
     funnels = [
         goal_id
         for place, goal_id in enumerate(published.goals)
-        if steps_column(place) in columns and goal_id in known and known[goal_id].measure == "funnel"
+        if column_of(place, "steps") in columns and goal_id in known and step_names(known[goal_id])
     ]
     return tuple(
         SnapshotGoal(
@@ -144,7 +144,7 @@ def _goals(
             currency=goal.currency(project.revenue_currency),
             cap_percentile=goal.config.get("cap_percentile"),
             per=str(goal.tracking.get("per", "visitor")),
-            measure=goal.measure,
+            measure=goal.measure.word,
             steps=step_names(goal) if goal.id in funnels else (),
             minimum_effect_percent=goal.config.get("minimum_effect_percent"),
             guardrail_margin_percent=goal.config.get("guardrail_margin_percent"),

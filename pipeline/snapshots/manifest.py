@@ -10,9 +10,9 @@ import msgspec
 from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.design.analysis_settings import Statistics
 from engine.design.pauses import Pause
-from engine.design.vocabulary import Measure, Status
 from engine.design.weight_epochs import WeightEpoch
 from engine.typed_records import record_from_json
+from engine.vocabulary import MeasureWord, Status
 from pipeline.snapshots.files import placed
 
 MANIFEST: Final = "manifest.json"
@@ -74,7 +74,7 @@ class SnapshotGoal:
     currency: str
     cap_percentile: float | None = None
     per: str = "visitor"
-    measure: Measure = "converted"
+    measure: MeasureWord = "converted"
     steps: tuple[str, ...] = ()
     minimum_effect_percent: float | None = None
     guardrail_margin_percent: float | None = None

@@ -67,7 +67,7 @@ class Shop:
 
     def run_jobs(self, *names: str) -> None:
         """Run jobs of the service now; RuntimeError where one fails."""
-        scheduler = self.client.app.state.parts.scheduler  # type: ignore[attr-defined] # any ASGI app
+        scheduler = self.client.app.state.services.scheduler  # type: ignore[attr-defined] # any ASGI app
         for job in (job for job in JOBS if not names or job.name in names):
             scheduler.run_now(job)
         if scheduler.failing:

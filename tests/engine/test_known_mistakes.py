@@ -8,8 +8,8 @@ from scipy import stats
 
 from engine.analysis.analyze import analyze
 from engine.analysis.results.report import VariantResult
-from engine.design.vocabulary import AnalysisMethod
 from engine.stats.moments import Moments
+from engine.vocabulary import AnalysisMethod
 from tests.builders import NOW, a_goal, an_experiment
 from tests.examples import trials
 from tests.observations import observed

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from engine.design import vocabulary
+from engine import vocabulary
 from engine.design.targeting.fields import GROUP_OPERATORS, VALUES_OF_OPERATOR
-from engine.design.vocabulary import words
+from engine.vocabulary import words
 
 Reader = Callable[[str], Any]
 CHECKED: Final = "on"
@@ -121,7 +121,7 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "variants[].changes[].action": words(vocabulary.ChangeAction),
     "goals[].goal_type": words(vocabulary.GoalType),
     "goals[].config.match_type": words(vocabulary.UrlMatchType),
-    "goals[].config.measure": words(vocabulary.Measure),
+    "goals[].config.measure": words(vocabulary.MeasureWord),
     "goals[].config.numerator": words(vocabulary.Summed),
     "goals[].config.denominator.measure": words(vocabulary.Summed),
     "goals[].config.per": words(vocabulary.RevenuePer),

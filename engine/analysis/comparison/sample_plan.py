@@ -16,8 +16,8 @@ from engine.analysis.evidence.recorded_looks import PlanSource, RecordedLook, pl
 from engine.design.planning import required_sample
 from engine.design.planning.required_sample import FIRST_DAY, LAST_DAY, POWER
 from engine.design.planning.stopping import Stopping
-from engine.design.vocabulary import SequentialMethod
 from engine.stats.arrays import FloatArray
+from engine.vocabulary import SequentialMethod
 
 # Daily looks that the power of sequential methods is computed for.
 _LOOKS: Final = 28

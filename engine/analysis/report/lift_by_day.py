@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Final
 
 import numpy as np
 import scipy
@@ -17,9 +16,6 @@ from engine.stats.bayesian import posteriors
 from engine.stats.contingency import Tables
 from engine.stats.frequentist import two_sample
 from engine.stats.sequential import confidence_sequence_boundary
-
-# Measures whose days are kept as counts of visitors who converted.
-_RATES: Final = frozenset({"converted", "funnel"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +57,7 @@ def lift_by_day(report: Report, goal: GoalReport) -> tuple[DayLift, ...]:
 
 
 def _refuse_unknown(report: Report, goal: GoalReport, plan: AnalysisPlan) -> None:
-    if goal.goal.measure not in _RATES or goal.goal.goal_type == "revenue":
+    if not goal.goal.measure.has_days or goal.goal.unit != "share":
         raise ValueError(f"{goal.goal.name!r} is no conversion rate, and only its totals are kept by day")
     if report.estimand is not None:
         raise ValueError("weights changed, and the lift is an average over their epochs, not of days")

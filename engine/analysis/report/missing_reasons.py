@@ -9,8 +9,8 @@ from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.enough_data import MIN_VISITORS, conversions_needed
 from engine.analysis.comparison.monitoring import FEWEST_CONVERSIONS, expected_conversions
 from engine.analysis.comparison.significance import Significance
-from engine.design.vocabulary import MetricUnit
 from engine.stats.arrays import FloatArray, IntArray
+from engine.vocabulary import MetricUnit
 
 NO_CONTROL = "there is no control to compare with"
 

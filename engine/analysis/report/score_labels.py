@@ -1,6 +1,6 @@
 """Label and description of the score of each analysis method."""
 
-from engine.design.vocabulary import Alternative, AnalysisMethod
+from engine.vocabulary import Alternative, AnalysisMethod
 
 _SCORES: dict[AnalysisMethod, tuple[str, str]] = {
     "frequentist": (

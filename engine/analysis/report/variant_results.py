@@ -87,7 +87,7 @@ def _means(data: AnalysisData) -> Nested:
     values = data.evidence.values
     shares = data.evidence.conversions / np.maximum(data.evidence.trials, 1)
     means = shares if values is None else np.where(data.plan.is_mean[:, None], mean_amounts(values), shares)
-    is_measured = np.array([goal.measure != "converted" for goal in data.experiment.goals], bool)
+    is_measured = np.array([goal.measure.has_mean for goal in data.experiment.goals], bool)
     is_known = data.evidence.trials > 0 if values is None else have_means(values) & (data.evidence.trials > 0)
     return numbers(means, where=is_measured[:, None] & is_known)
 

@@ -100,7 +100,7 @@ def _means(experiment: Experiment, evidence: SegmentEvidence) -> Nested:
     A ratio has none where its denominators add up to 0.
     """
     counts, metrics = evidence.counts, evidence.counts.metrics
-    is_retained = np.array([goal.measure == "retained" for goal in experiment.goals], bool)[:, None]
+    is_retained = np.array([not goal.measure.is_known_at_once for goal in experiment.goals], bool)[:, None]
     shares = counts.conversions / np.maximum(counts.observed, 1)
     is_number = np.array([goal.unit == "number" for goal in experiment.goals], bool)
     is_defined = (counts.ratios.n == 0) | (metrics.n > 0)

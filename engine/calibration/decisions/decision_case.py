@@ -13,8 +13,8 @@ from engine.design.planning.required_sample import (
     detectable_effect,
     required_visitors,
 )
-from engine.design.vocabulary import SequentialMethod
 from engine.stats.arrays import FloatArray
+from engine.vocabulary import SequentialMethod
 
 DecisionMethod = Literal["default", "planned", "always valid", "group sequential", "Bayesian"]
 

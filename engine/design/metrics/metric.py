@@ -9,14 +9,14 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 
 from engine.design.goals import GOAL_CONFIG, config_fits_type, missing_event_keys, tracking_of
-from engine.design.validation.parsing import fields_of, unknown_fields
-from engine.design.validation.record_fields import ASSIGNED, assigned, writable
-from engine.design.validation.records import Record, RecordRule, problems_in, validate
-from engine.design.validation.values import choice, moment, optional, text, whole
 from engine.design.variants import Name
-from engine.design.vocabulary import GoalType, words
 from engine.errors import InvalidDesignError, Problem
 from engine.typed_records import record_of
+from engine.validation.parsing import fields_of, unknown_fields
+from engine.validation.record_fields import ASSIGNED, assigned, writable
+from engine.validation.records import Record, RecordRule, problems_in, validate
+from engine.validation.values import choice, moment, optional, text, whole
+from engine.vocabulary import GoalType, words
 
 _WHAT = "a metric"
 

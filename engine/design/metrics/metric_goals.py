@@ -8,11 +8,11 @@ from typing import Any
 from engine.design.experiment import Experiment, Goal
 from engine.design.goals import CONFIG_KEYS, tracking_of
 from engine.design.metrics.metric import Metric
-from engine.design.validation.parsing import by_id
-from engine.design.validation.records import Record
-from engine.design.validation.values import at, shown
-from engine.design.vocabulary import Status
 from engine.errors import InvalidDesignError, Problem
+from engine.validation.parsing import by_id
+from engine.validation.records import Record
+from engine.validation.values import at, shown
+from engine.vocabulary import Status
 
 Metrics = Mapping[str, Metric]
 # Statuses in which no visitor was counted: goals follow the newest version of their metrics.

@@ -19,24 +19,24 @@ from engine.design.planning.sample_size import (
     visitors_needed,
 )
 from engine.design.planning.stopping import Stopping, StoppingMethod
-from engine.design.validation.record_fields import writable
-from engine.design.validation.records import (
+from engine.errors import InvalidDesignError, Problem
+from engine.shown_result import ShownResult
+from engine.typed_records import record_of
+from engine.validation.record_fields import writable
+from engine.validation.records import (
     Record,
     RecordRule,
     problems_in,
     unknown_keys,
     validate,
 )
-from engine.design.validation.values import (
+from engine.validation.values import (
     choice,
     number,
     optional,
     whole,
 )
-from engine.design.vocabulary import Alternative, words
-from engine.errors import InvalidDesignError, Problem
-from engine.shown_result import ShownResult
-from engine.typed_records import record_of
+from engine.vocabulary import Alternative, words
 
 _LARGEST = 10**12
 _TINY = 1e-6

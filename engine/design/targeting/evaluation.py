@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from engine.design.targeting.fields import TARGETING_FIELDS, TargetingField
 from engine.design.targeting.rules import NUMBER
-from engine.design.validation.patterns import compile_pattern
+from engine.validation.patterns import compile_pattern
 
 __all__ = ["OPERATORS", "TARGETING_FIELDS", "Eligibility", "Targeting", "compile_targeting"]
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.design.vocabulary import DeviceType, VisitorIdentity, VisitorType, Weekday, words
+from engine.vocabulary import DeviceType, VisitorIdentity, VisitorType, Weekday, words
 
 DataType = Literal["string", "enum", "number"]
 Evaluation = Literal["server_first", "server_and_client"]

@@ -11,10 +11,11 @@ from engine.design.targeting.fields import (
     VALUES_OF_OPERATOR,
     TargetingField,
 )
-from engine.design.validation.check import Check, Schema, object_schema, reference
-from engine.design.validation.patterns import pattern_problem
-from engine.design.validation.records import unknown_keys
-from engine.design.validation.values import (
+from engine.errors import Problem
+from engine.validation.check import Check, Schema, object_schema, reference
+from engine.validation.patterns import pattern_problem
+from engine.validation.records import unknown_keys
+from engine.validation.values import (
     at,
     choice,
     in_turn,
@@ -23,7 +24,6 @@ from engine.design.validation.values import (
     shown,
     text,
 )
-from engine.errors import Problem
 
 VERSION = 2
 DEEPEST = 5

@@ -43,7 +43,7 @@ def denominator_of(goal: Goal) -> Goal | None:
 
     It counts the conversions that name the goal by its id, too, where both select the same events.
     """
-    if goal.measure != "ratio":
+    if goal.divided_by is None:
         return None
     given = goal.tracking["denominator"]
     config = {key: value for key, value in given.items() if key != "goal_type"}
@@ -56,7 +56,7 @@ def denominator_of(goal: Goal) -> Goal | None:
 
 def steps_before(goal: Goal) -> list[Goal]:
     """List the steps before the last one of a funnel as goals; none of other goals."""
-    if goal.measure != "funnel":
+    if "steps" not in goal.tracking:
         return []
     window = {"window": goal.tracking["window"]} if "window" in goal.tracking else {}
     return [
@@ -71,8 +71,12 @@ def steps_before(goal: Goal) -> list[Goal]:
 
 
 def step_names(goal: Goal) -> tuple[str, ...]:
-    """Name the steps of a funnel by what each tracks, such as `cart`; the last is the goal's own event."""
-    return tuple(_name(step) for step in (*goal.tracking["steps"], goal.tracking))
+    """Name the steps of a funnel by what each tracks, such as `cart`; the last is the goal's own event.
+
+    Other goals have no steps.
+    """
+    steps = goal.tracking.get("steps", ())
+    return tuple(_name(step) for step in (*steps, goal.tracking)) if steps else ()
 
 
 def _counted(number: int, place: int, goal: Goal) -> Iterator[CountedGoal]:

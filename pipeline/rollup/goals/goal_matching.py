@@ -9,7 +9,7 @@ import polars as pl
 
 from engine.design.experiment import Experiment, Goal
 from engine.design.pages import matching_urls
-from engine.design.vocabulary import GoalType, UrlMatchType, words
+from engine.vocabulary import GoalType, UrlMatchType, words
 from pipeline.events.schema import CONVERSION, EVENT_TYPES, MATCHED_BY
 from pipeline.rollup.goals.counted_goals import counted_goals
 

@@ -1,41 +1,18 @@
 """Money that an event counts for a goal, and amounts that the goal's measure sums up, as integers."""
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
-from typing import Final
+from collections.abc import Iterable
 
 import polars as pl
 
 from engine.currencies import MAX_MINOR_UNITS
 from engine.design.experiment import Goal
-from engine.design.vocabulary import Summed
+from engine.measures.sums import VALUE_UNIT, unit_of
 from pipeline.store.warehouse.events import SENDER_BITS
-from pipeline.store.warehouse.goal_events import VALUE_UNIT
-
-# What amounts of events are, and the integer that stands for 1.
-UNITS: Final[Mapping[Summed, int]] = MappingProxyType({"count": 1, "value": VALUE_UNIT})
-
-
-def summed_by(goal: Goal) -> Summed | None:
-    """Return what the goal, or the numerator of a ratio, sums up of its events; None for other goals."""
-    named = goal.tracking["numerator"] if goal.measure == "ratio" else goal.measure
-    return next((summed for summed in UNITS if summed == named), None)
-
-
-def unit_of_amounts(goal: Goal) -> int | None:
-    """Return the integer that stands for an amount of 1; None for a goal without amounts."""
-    summed = summed_by(goal)
-    return None if summed is None else UNITS[summed]
-
-
-def unit_of_denominators(goal: Goal) -> int | None:
-    """Return the integer that stands for 1 in the denominator of a ratio; None for other goals."""
-    return UNITS[goal.tracking["denominator"]["measure"]] if goal.measure == "ratio" else None
 
 
 def units_of_cent(goal: Goal, minor_units: int) -> int | None:
     """Return the units of a value that a minor unit of money is worth; None for goals without values."""
-    return VALUE_UNIT // minor_units if summed_by(goal) == "value" else None
+    return VALUE_UNIT // minor_units if goal.summed == "value" else None
 
 
 def count_money(hits: pl.LazyFrame, factors: pl.DataFrame) -> pl.LazyFrame:
@@ -93,9 +70,9 @@ def amount_of_event() -> pl.Expr:
 
 def units_of(goals: Iterable[Goal]) -> dict[str, int]:
     """Map the ids of goals with amounts to the integers that stand for an amount of 1."""
-    return {goal.id: unit for goal in goals if (unit := unit_of_amounts(goal)) is not None}
+    return {goal.id: unit for goal in goals if (unit := unit_of(goal.summed)) is not None}
 
 
 def units_of_denominators(goals: Iterable[Goal]) -> dict[str, int]:
     """Map the ids of ratios to the integers that stand for 1 in their denominators."""
-    return {goal.id: unit for goal in goals if (unit := unit_of_denominators(goal)) is not None}
+    return {goal.id: unit for goal in goals if (unit := unit_of(goal.divided_by)) is not None}

@@ -23,13 +23,14 @@ def last_days(experiment: Experiment, goals: Sequence[str], as_of: datetime, tim
     return {
         goals.index(goal.id): today - days_observed(goal) - 1
         for goal in experiment.goals
-        if goal.measure == "retained" and goal.id in goals
+        if not goal.measure.is_known_at_once and goal.id in goals
     }
 
 
 def days_observed(goal: Goal) -> int:
-    """Return after how many days of 24 hours the outcome of a retained goal is known."""
-    return int(goal.tracking["to_day"]) + 1
+    """Return after how many days of 24 hours the outcome of a retained goal is known; 0 of other goals."""
+    own_days = goal.measure.days(goal.tracking)
+    return 0 if own_days is None else own_days[1] + 1
 
 
 def observed_until(experiment: Experiment, as_of: datetime, timezone: str) -> Mapping[str, int]:

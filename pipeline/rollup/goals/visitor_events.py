@@ -4,14 +4,16 @@ from typing import Final
 
 import polars as pl
 
+from engine.measures.sums import Column
 from pipeline.rollup.counting_rules import LEFT_OUT
 from pipeline.rollup.goals.funnel_steps import split_in_order
 from pipeline.rollup.goals.goal_money import amount_of_event, count_money
-from pipeline.store.warehouse.visitors import AMOUNTS, DENOMINATORS, STEPS
 
 VISITOR: Final = ("experiment", "visitor_key")
-# More than there are numbers of goals and of their amounts.
-GOALS: Final = 256
+# Goals of an experiment are fewer.
+GOALS: Final = 64
+# What is added up of the events of a visitor and a goal, by number: money, or an amount, or steps reached.
+COUNTED: Final[tuple[Column, ...]] = ("cents", "amount", "denominator", "steps")
 
 
 def events_of_exposed(
@@ -23,8 +25,8 @@ def events_of_exposed(
 ) -> pl.DataFrame:
     """List the events that count for a visitor and a goal, with what each adds to the outcome.
 
-    `factors` are those of `count_money`. `place` is one number for both, as grouping by one column takes half
-    the time.
+    `factors` are those of `count_money`. `place` is one number for the visitor, the goal and the COUNTED
+    column, as grouping by one column takes half the time.
     """
     visitors = (
         exposed.lazy()
@@ -49,7 +51,7 @@ def events_of_exposed(
         steps = [_steps(reached)]
     is_counted = ~is_before & ~pl.col("is_denominator")
     events = in_time.select(
-        _place(0),
+        _place("cents"),
         *("occurred_at", "is_revenue"),
         pl.when(is_counted).then("cents").otherwise(0).alias("cents"),
         pl.when(is_counted & (pl.col("cents") != 0)).then("sender").otherwise(0).alias("money_senders"),
@@ -60,17 +62,17 @@ def events_of_exposed(
     if goals["has_amounts"].any():
         amount = amount_of_event()
         numerator = pl.when(~pl.col("is_denominator")).then(amount).otherwise(0)
-        events = pl.concat([events, _amounts(in_time.filter("has_amounts"), AMOUNTS, numerator, is_before)])
+        events = pl.concat([events, _amounts(in_time.filter("has_amounts"), "amount", numerator, is_before)])
         if goals["is_denominator"].any():
             denominators = in_time.filter("is_denominator")
-            events = pl.concat([events, _amounts(denominators, DENOMINATORS, amount, is_before)])
+            events = pl.concat([events, _amounts(denominators, "denominator", amount, is_before)])
     return events.collect(engine="streaming")
 
 
-def _amounts(in_time: pl.LazyFrame, numbered: int, amount: pl.Expr, is_before: pl.Expr) -> pl.LazyFrame:
+def _amounts(in_time: pl.LazyFrame, column: Column, amount: pl.Expr, is_before: pl.Expr) -> pl.LazyFrame:
     """List an `amount` of each event, which adds up in the pre-period, too, like revenue."""
     return in_time.select(
-        _place(numbered),
+        _place(column),
         "occurred_at",
         pl.lit(value=True).alias("is_revenue"),
         pl.when(~is_before).then(amount).otherwise(0).alias("cents"),
@@ -83,7 +85,7 @@ def _amounts(in_time: pl.LazyFrame, numbered: int, amount: pl.Expr, is_before: p
 def _steps(reached: pl.LazyFrame) -> pl.LazyFrame:
     """List the steps that visitors reached as conversions without money."""
     return reached.select(
-        _place(STEPS),
+        _place("steps"),
         "occurred_at",
         pl.lit(value=False).alias("is_revenue"),
         pl.lit(0, pl.Int64).alias("cents"),
@@ -93,9 +95,19 @@ def _steps(reached: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _place(numbered: int) -> pl.Expr:
-    """Number the visitor and the goal of an event; amounts are of the goal `numbered` so many more."""
-    return (pl.col("row").cast(pl.UInt64) * GOALS + pl.col("goal") + numbered).alias("place")
+def _place(column: Column) -> pl.Expr:
+    """Number the visitor and the goal of an event, and what is added up of it; see `keys_of`."""
+    visitor_and_goal = pl.col("row").cast(pl.UInt64) * GOALS + pl.col("goal")
+    return (visitor_and_goal * len(COUNTED) + COUNTED.index(column)).alias("place")
+
+
+def keys_of(place: pl.Expr) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
+    """Take a place apart: the `row` of the visitor, the `goal`, and the `number` in COUNTED."""
+    return (
+        (place // (GOALS * len(COUNTED))).cast(pl.UInt32).alias("row"),
+        (place // len(COUNTED) % GOALS).cast(pl.UInt8).alias("goal"),
+        (place % len(COUNTED)).cast(pl.UInt8).alias("number"),
+    )
 
 
 def _converted_at(is_before: pl.Expr) -> pl.Expr:

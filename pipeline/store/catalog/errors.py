@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from engine.design.validation.values import shown
 from engine.errors import Problem
+from engine.validation.values import shown
 
 # Experiments that a message names.
 _NAMED: Final = 5

@@ -8,8 +8,8 @@ from sqlalchemy import Connection, Text, cast, func, select
 
 from engine.design.experiment import Experiment
 from engine.design.metrics.metric import Metric
-from engine.design.vocabulary import Status
 from engine.errors import InvalidDesignError, Problem
+from engine.vocabulary import Status
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import NotFoundError

@@ -1,6 +1,8 @@
-"""Aggregates: a table of sums per experiment, by goal, variant, day and segment value.
+"""Aggregates: a table of sums per experiment, by goal and name of the sum, variant, day and segment value.
 
 The rows of one cell add up: a refresh adds its differences, and a recount writes one row a cell.
+`visitors` have neither goal nor sum. They and the sums of the cohort are by the day of first exposure,
+`conversions` by the day of a visitor's first conversion, and `total` by the day of the event.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -8,6 +10,7 @@ from typing import Final
 
 import polars as pl
 
+from engine.measures.sums import MONEY
 from pipeline.store.warehouse.arrow_streams import FrameStream
 from pipeline.store.warehouse.connection import Cursor, fetch_frame
 from pipeline.store.warehouse.segment_dimensions import equals
@@ -23,34 +26,35 @@ _WIDE: Final = pl.Decimal(38, 0)
 _READ: Final = {
     "variant": pl.UInt8,
     "goal": pl.UInt8,
+    "sum": pl.String,
     "day": pl.Int32,
     "visitors": pl.Int64,
     "conversions": pl.Int64,
-    "cents": pl.Int64,
-    "cohort_cents": pl.Int64,
-    "cohort_cents_squared": pl.Int128,
-    "cohort_cents_cubed_high": pl.Int128,
-    "cohort_cents_cubed_low": pl.Int128,
+    "total": pl.Int64,
+    "cohort_total": pl.Int64,
+    "cohort_squared": pl.Int128,
+    "cohort_cubed_high": pl.Int128,
+    "cohort_cubed_low": pl.Int128,
 }
-_KEYS: Final = ("dimension", "value", "variant", "goal", "day")
+_KEYS: Final = ("dimension", "value", "variant", "goal", "sum", "day")
 # Columns of sums, with their types.
 SUMS: Final = {
     "visitors": "BIGINT",
     "conversions": "BIGINT",
-    "cents": "BIGINT",
+    "total": "BIGINT",
     "cohort_conversions": "BIGINT",
-    "cohort_cents": "BIGINT",
-    "cohort_cents_squared": "DECIMAL(38, 0)",
-    "cohort_cents_cubed_high": "DECIMAL(38, 0)",
-    "cohort_cents_cubed_low": "DECIMAL(38, 0)",
+    "cohort_total": "BIGINT",
+    "cohort_squared": "DECIMAL(38, 0)",
+    "cohort_cubed_high": "DECIMAL(38, 0)",
+    "cohort_cubed_low": "DECIMAL(38, 0)",
 }
 _COLUMNS: Final = ", ".join(
-    ["dimension VARCHAR, value VARCHAR, variant UTINYINT, goal UTINYINT, day INTEGER"]
+    ["dimension VARCHAR, value VARCHAR, variant UTINYINT, goal UTINYINT, sum VARCHAR, day INTEGER"]
     + [f"{name} {kind}" for name, kind in SUMS.items()]
 )
-_POWERS: Final = ("cohort_cents_squared", "cohort_cents_cubed_high", "cohort_cents_cubed_low")
+_POWERS: Final = ("cohort_squared", "cohort_cubed_high", "cohort_cubed_low")
 # Columns that have no meaning in totals over all days.
-_BY_DAY: Final = ("day", "cents")
+_BY_DAY: Final = ("day", "total")
 
 
 def no_cells() -> pl.DataFrame:
@@ -105,16 +109,10 @@ def count_rows(cursor: Cursor, experiment_ids: Iterable[str]) -> dict[str, int]:
     return {ids[name]: count for name, count in rows}
 
 
-def has_cubes(cursor: Cursor, experiment_id: str) -> bool:
-    """Tell whether the sums have cubes, which version 0.1 did not store."""
-    columns = cursor.execute(f"DESCRIBE {result_table('aggregates', experiment_id)}").fetchall()
-    return any(name == "cohort_cents_cubed_low" for name, *_ in columns)
-
-
 def read_all(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
-    """Read all sums of an experiment; those that an earlier version did not store are absent."""
+    """Read all sums of an experiment."""
     cells = fetch_frame(cursor, f"SELECT * FROM {result_table('aggregates', experiment_id)}")
-    names = pl.col(name for name in cells.columns if name in SUMS)
+    names = pl.col(list(SUMS))
     added = cells.cast({_WIDE: pl.Int128}).group_by(_KEYS).agg(names.sum())
     return added.filter(pl.any_horizontal(names != 0))
 
@@ -137,9 +135,9 @@ def read_totals(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
     cells = fetch_frame(
         cursor,
         f"""
-        SELECT dimension, value, variant, goal,
+        SELECT dimension, value, variant, goal, sum,
           sum(visitors)::BIGINT AS visitors, sum(conversions)::BIGINT AS conversions,
-          sum(cohort_cents)::BIGINT AS cohort_cents,
+          sum(cohort_total)::BIGINT AS cohort_total,
           {", ".join(f"sum({name})::DECIMAL(38, 0) AS {name}" for name in _POWERS)}
         FROM {sums(experiment_id, "dimension <> ?")} GROUP BY ALL
         """,
@@ -182,7 +180,7 @@ def read_segment_cohorts(cursor: Cursor, experiment_id: str, last_days: Mapping[
             f"""
             SELECT dimension, value, {goal:d}::UTINYINT AS goal, variant, sum(visitors)::BIGINT AS observed,
               sum(cohort_conversions)::BIGINT AS conversions
-            FROM {sums(experiment_id, f"(goal IS NULL OR goal = {goal:d}) AND day <= {last_day:d}")}
+            FROM {sums(experiment_id, f"(goal IS NULL OR {_of_goal(goal)}) AND day <= {last_day:d}")}
             WHERE dimension <> '{SINCE_EXPOSURE}' GROUP BY ALL
             """
             for goal, last_day in last_days.items()
@@ -190,16 +188,15 @@ def read_segment_cohorts(cursor: Cursor, experiment_id: str, last_days: Mapping[
     )
 
 
-def goals_with_revenue(cursor: Cursor, experiment_id: str) -> list[int]:
-    """List the goals with revenue, by position, in order."""
-    rows = cursor.execute(
+def sums_with_values(cursor: Cursor, experiment_id: str) -> list[tuple[int, str]]:
+    """List the goals, by position, and the names of their sums in which some visitor has a value."""
+    return cursor.execute(
         f"""
-        SELECT DISTINCT goal FROM {sums(experiment_id, "dimension = ?")}
-        WHERE cohort_cents_squared > 0 ORDER BY goal
+        SELECT DISTINCT goal, sum FROM {sums(experiment_id, "dimension = ?")}
+        WHERE cohort_squared > 0 ORDER BY ALL
         """,
         [EVERYONE],
     ).fetchall()
-    return [goal for (goal,) in rows]
 
 
 def read_values(cursor: Cursor, experiment_id: str, *, variants: int) -> list[tuple[str, str]]:
@@ -215,3 +212,8 @@ def read_values(cursor: Cursor, experiment_id: str, *, variants: int) -> list[tu
         """,
         [variants, EVERYONE, SINCE_EXPOSURE],
     ).fetchall()
+
+
+def _of_goal(goal: int) -> str:
+    """Build the SQL condition that a cell has the conversions of a goal."""
+    return f"goal = {goal:d} AND sum = '{MONEY.name}'"

@@ -6,15 +6,15 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from pipeline.store.warehouse.aggregates import goals_with_revenue
+from engine.measures.sums import MONEY
+from pipeline.store.warehouse.aggregates import sums_with_values
 from pipeline.store.warehouse.connection import Cursor, fetch_frame
 from pipeline.store.warehouse.cubes import cube_sums
 from pipeline.store.warehouse.visitors import (
-    PAIRS,
-    cents_of,
     day_column,
     result_table,
     segment_condition,
+    summed_value,
 )
 
 _FOREVER: Final = 2**62
@@ -42,17 +42,19 @@ def read_epochs(  # noqa: PLR0913  # the rest is said by name
 
     `starts` are the start of each epoch, in order, and the time from which on visitors are settled in it, in
     microseconds since 1970. Earlier visitors belong to the first epoch, settled. One row per `epoch`,
-    `variant` and `goal`: `visitors`, those `settled`, those `observed` (first exposed up to the goal's
-    day in `last_days`, if it has one) and their `conversions`, `cents`, `cents_squared` and both
-    parts of the cubes (`cubes`).
+    `variant`, `goal` and `sum`: `visitors`, those `settled`, those `observed` (first exposed up to the goal's
+    day in `last_days`, if it has one) and their `conversions`, and the `total`, squares (`squared`)
+    and both parts of the cubes (`cubed`) of what the sum adds up.
     """
     condition = segment_condition(cursor, experiment_id, segment)
-    revenue_goals = goals_with_revenue(cursor, experiment_id)
+    valued = sums_with_values(cursor, experiment_id)
     stretches = list(_stretches(starts))
-    numbers = [*range(goals), *(goal for goal in revenue_goals if goal >= PAIRS)]
+    # Every goal has conversions.
+    sums_of = list(dict.fromkeys([*((goal, MONEY.name) for goal in range(goals)), *valued]))
     observed = {goal: f"first_day <= {last_day:d}" for goal, last_day in (last_days or {}).items()}
     sums = ", ".join(
-        _sums(goal, observed.get(goal, "true"), has_revenue=goal in revenue_goals) for goal in numbers
+        _sums(goal, name, observed.get(goal, "true"), has_values=(goal, name) in valued)
+        for goal, name in sums_of
     )
     query = f"""
         SELECT {_stretch_of(stretches, 0, len(stretches))}::UINTEGER AS stretch, variant,
@@ -66,7 +68,7 @@ def read_epochs(  # noqa: PLR0913  # the rest is said by name
     )
     wide = wide.with_columns(pl.when("is_settled").then("visitors").otherwise(0).alias("settled"))
     by_epoch = wide.drop("stretch", "is_settled").group_by("epoch", "variant").sum()
-    return pl.concat([_select_goal(by_epoch, goal) for goal in numbers])
+    return pl.concat([_select_sum(by_epoch, goal, name) for goal, name in sums_of])
 
 
 def _stretches(starts: Sequence[tuple[int, int]]) -> Iterator[_Stretch]:
@@ -95,31 +97,27 @@ def _stretch_rows(stretches: Sequence[_Stretch]) -> pl.DataFrame:
     )
 
 
-def _sums(goal: int, observed: str, *, has_revenue: bool) -> str:
-    name = f"g{goal}"
+def _sums(goal: int, name: str, observed: str, *, has_values: bool) -> str:
+    prefix, value = f"g{goal}_{name}", summed_value(goal, name)
     # Powers are summed in 128 bits, so that they stay exact.
-    powers = ("0::DECIMAL(38, 0)",) * 3
-    cents = cents_of(goal)
-    if has_revenue:
-        powers = (f"sum({cents}::HUGEINT * {cents})::DECIMAL(38, 0)", *cube_sums(cents))
-    total = f"sum({cents})::BIGINT" if has_revenue else "0::BIGINT"
-    columns = zip(("cents", *_POWERS), (total, *powers), strict=True)
-    revenue = ", ".join(f"{column} AS {name}_{kind}" for kind, column in columns)
-    counts = ", ".join(
-        f"count({counted}) FILTER ({observed})::BIGINT AS {name}_{kind}"
+    totals = ("0::BIGINT", *("0::DECIMAL(38, 0)",) * len(_POWERS))
+    if has_values:
+        squares = f"sum({value}::HUGEINT * {value})::DECIMAL(38, 0)"
+        totals = (f"sum({value})::BIGINT", squares, *cube_sums(value))
+    counts = (
+        f"count({counted}) FILTER ({observed})::BIGINT AS {prefix}_{kind}"
         for kind, counted in (("observed", "*"), ("conversions", day_column(goal)))
     )
-    return f"{counts}, {revenue}"
+    columns = zip(("total", *_POWERS), totals, strict=True)
+    return ", ".join([*counts, *(f"{total} AS {prefix}_{kind}" for kind, total in columns)])
 
 
-def _select_goal(by_epoch: pl.DataFrame, goal: int) -> pl.DataFrame:
+def _select_sum(by_epoch: pl.DataFrame, goal: int, name: str) -> pl.DataFrame:
     return by_epoch.select(
-        "epoch",
-        "variant",
+        *("epoch", "variant"),
         pl.lit(goal, pl.UInt8).alias("goal"),
-        "visitors",
-        "settled",
-        *(pl.col(f"g{goal}_{kind}").alias(kind) for kind in ("observed", "conversions")),
-        pl.col(f"g{goal}_cents").alias("cents"),
-        *(pl.col(f"g{goal}_{power}").alias(f"cents_{power}") for power in _POWERS),
+        pl.lit(name).alias("sum"),
+        *("visitors", "settled"),
+        *(pl.col(f"g{goal}_{name}_{kind}").alias(kind) for kind in ("observed", "conversions", "total")),
+        *(pl.col(f"g{goal}_{name}_{power}").alias(power) for power in _POWERS),
     )

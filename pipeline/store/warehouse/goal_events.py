@@ -6,6 +6,7 @@ from typing import Final
 import polars as pl
 
 from engine.currencies import MAX_MINOR_UNITS
+from engine.measures.sums import VALUE_UNIT
 from pipeline.store.warehouse.connection import fetch_frame, registered
 from pipeline.store.warehouse.event_reader import Chunk, EventReader
 from pipeline.store.warehouse.events import SENDER_BIT
@@ -13,11 +14,10 @@ from pipeline.store.warehouse.events import SENDER_BIT
 _SIGNATURE_COLUMNS: Final = "signature BIGINT, type VARCHAR, {}".format(
     ", ".join(f"{name} VARCHAR" for name in ("url", "selector", "event_name", "goal_id"))
 )
-# Values have four decimals, and lie within MAX_MINOR_UNITS of such units: their sums do not overflow.
-VALUE_UNIT: Final = 10_000
 # Conversions have amounts in minor units of the currency, and so have custom events that were sent with them.
 # Other tracked events have them in units: their value, or the attribute that the goal names, where that is a
-# number. Goals that sum up values take these in units of VALUE_UNIT.
+# number. Goals that sum up values take these in units of VALUE_UNIT, and within MAX_MINOR_UNITS of them, so
+# that their sums do not overflow.
 _CENTS: Final = {"conversion": "e.revenue_cents"}
 _ATTRIBUTE: Final = "TRY_CAST(json_extract_string(e.custom, w.value_path) AS DOUBLE) * w.minor_units"
 _VALUE_CENTS: Final = f"""TRY_CAST(round(

@@ -6,11 +6,12 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+from engine.measures.sums import MONEY
 from pipeline.store.warehouse.aggregates import EVERYONE, SUMS, sums
 from pipeline.store.warehouse.connection import Cursor, copy_to_file, registered
 from pipeline.store.warehouse.events import has_table, table_name
 from pipeline.store.warehouse.visitor_export import TO_PARQUET
-from pipeline.store.warehouse.visitors import PAIRS, result_table
+from pipeline.store.warehouse.visitors import result_table
 
 # Files of events split at multiples of this many sequence numbers, which all projects share.
 _BLOCK: Final = 65_536
@@ -18,6 +19,15 @@ _BLOCK: Final = 65_536
 EVENTS_A_FILE: Final = 1_000_000
 _TIMES: Final = ("received_at", "occurred_at")
 _DAY: Final = "DATE '1970-01-01' + {}"
+# The sums are of cents here: amounts of other measures are not written.
+_OF_CENTS: Final = {
+    "total": "cents",
+    "cohort_total": "cohort_cents",
+    "cohort_squared": "cohort_cents_squared",
+    "cohort_cubed_high": "cohort_cents_cubed_high",
+    "cohort_cubed_low": "cohort_cents_cubed_low",
+}
+_EXPORTED: Final = ", ".join(f"{name} AS {_OF_CENTS.get(name, name)}" for name in SUMS)
 
 
 class EventRange(NamedTuple):
@@ -70,7 +80,7 @@ def write_orders(cursor: Cursor, experiment_id: str, goal_ids: Sequence[str], pa
             SELECT o.visitor_key, g.goal_id, {_DAY.format("o.from_day")} AS from_day,
               {_DAY.format("o.day")} AS day, o.cents
             FROM {result_table("orders", experiment_id)} o JOIN goals g USING (goal)
-            ORDER BY o.visitor_key, g.goal, o.day
+            WHERE o.sum = '{MONEY.name}' ORDER BY o.visitor_key, g.goal, o.day
         """
         return copy_to_file(cursor, query, path, TO_PARQUET)
 
@@ -93,8 +103,8 @@ def write_aggregates(
     ):
         query = f"""
             SELECT nullif(dimension, '{EVERYONE}') AS dimension, nullif(value, '{EVERYONE}') AS value,
-              v.variant_id, g.goal_id, {_DAY.format("day")} AS day, {", ".join(SUMS)}
-            FROM {sums(experiment_id, f"goal IS NULL OR goal < {PAIRS}")} a
+              v.variant_id, g.goal_id, {_DAY.format("day")} AS day, {_EXPORTED}
+            FROM {sums(experiment_id, f"sum IS NULL OR sum = '{MONEY.name}'")} a
             JOIN variants v USING (variant) LEFT JOIN goals g USING (goal)
             ORDER BY a.dimension, a.value, a.variant, a.goal, a.day
         """

@@ -1,36 +1,35 @@
 """Sums over the visitor rows of a segment, in the form of the aggregates."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import polars as pl
 
-from pipeline.store.warehouse.aggregates import goals_with_revenue, no_cells
+from engine.measures.sums import MONEY
+from pipeline.store.warehouse.aggregates import no_cells, sums_with_values
 from pipeline.store.warehouse.connection import Cursor, fetch_frame
 from pipeline.store.warehouse.cubes import cube_sums
 from pipeline.store.warehouse.visitors import (
-    PAIRS,
-    cents_columns,
-    cents_of,
     day_column,
     result_table,
     segment_condition,
+    summed_columns,
+    summed_value,
 )
 
 _BY_FIRST_DAY: Final = 0
-# Sums of a goal's cents in the query, and as the aggregates name them.
+# Powers of a value in the query, and as the aggregates name their sums.
 _POWERS: Final = {"squares": "squared", "cubes_high": "cubed_high", "cubes_low": "cubed_low"}
 
 
 def read_segment(cursor: Cursor, experiment_id: str, goals: int, segment: Mapping[str, str]) -> pl.DataFrame:
     """Sum up the visitors who have every value of `segment`: cells as `aggregates.read_value` has them."""
     condition = segment_condition(cursor, experiment_id, segment)
-    revenue_goals = goals_with_revenue(cursor, experiment_id)
-    numbers = [*range(goals), *(goal for goal in revenue_goals if goal >= PAIRS)]
-    sums = fetch_frame(cursor, _sums_query(experiment_id, numbers, revenue_goals, condition))
-    parts = [_visitors(sums), *_conversions(sums, numbers, revenue_goals)]
-    if revenue_goals:
-        parts += _revenue(fetch_frame(cursor, _moved_query(experiment_id, condition)))
+    valued = sums_with_values(cursor, experiment_id)
+    sums = fetch_frame(cursor, _sums_query(experiment_id, goals, valued, condition))
+    parts = [_visitors(sums), *_conversions(sums, goals), *_values(sums, valued)]
+    if valued:
+        parts += _moved(fetch_frame(cursor, _moved_query(experiment_id, condition)))
     # Sums that a part lacks stay null, which adds nothing.
     return pl.concat([no_cells(), *parts], how="diagonal")
 
@@ -60,33 +59,29 @@ def read_cohorts(
     )
 
 
-def _sums_query(
-    experiment_id: str, goals: Sequence[int], revenue_goals: Sequence[int], condition: str
-) -> str:
+def _sums_query(experiment_id: str, goals: int, valued: Sequence[tuple[int, str]], condition: str) -> str:
     """Build the query: one pass over all visitors, and several over the few columns of those selected."""
     kept = [
         *("variant", "first_day"),
-        *(day_column(goal) for goal in goals if goal < PAIRS),
-        *dict.fromkeys(column for goal in revenue_goals for column in cents_columns(goal)),
+        *(day_column(goal) for goal in range(goals)),
+        *dict.fromkeys(column for goal, name in valued for column in summed_columns(goal, name)),
     ]
-    revenue = [
-        f"sum({cents})::BIGINT AS cents_{goal}, "
-        f"sum({cents}::HUGEINT * {cents})::DECIMAL(38, 0) AS squares_{goal}, "
-        "{} AS cubes_high_{goal}, {} AS cubes_low_{goal}".format(*cube_sums(cents), goal=goal)
-        for goal in revenue_goals
-        for cents in [cents_of(goal)]
-    ]
+    totals = {
+        (goal, name): f"sum({summed_value(goal, name)})::BIGINT AS total_{goal}_{name}"
+        for goal, name in valued
+    }
     by_first_day = f"""
         SELECT variant, first_day AS day, {_BY_FIRST_DAY} AS grouped_by,
-          {", ".join(["count(*) AS visitors", *revenue])} FROM selected GROUP BY ALL
+          {", ".join(["count(*) AS visitors", *totals.values(), *_powers(valued)])}
+        FROM selected GROUP BY ALL
     """
     by_conversion = [
         f"""
         SELECT variant, {day_column(goal)} AS day, {goal + 1} AS grouped_by, count(*) AS visitors
-          {f", sum({cents_of(goal)})::BIGINT AS cents_{goal}" if goal in revenue_goals else ""}
+          {"".join(f", {total}" for (place, _), total in totals.items() if place == goal)}
         FROM selected WHERE {day_column(goal)} IS NOT NULL GROUP BY ALL
         """
-        for goal in goals
+        for goal in range(goals)
     ]
     return f"""
         WITH selected AS MATERIALIZED (
@@ -96,9 +91,18 @@ def _sums_query(
     """
 
 
+def _powers(valued: Sequence[tuple[int, str]]) -> Iterator[str]:
+    """Yield the SQL of squares and of both parts of cubes."""
+    for goal, name in valued:
+        value = summed_value(goal, name)
+        high, low = cube_sums(value)
+        yield f"sum({value}::HUGEINT * {value})::DECIMAL(38, 0) AS squares_{goal}_{name}"
+        yield f"{high} AS cubes_high_{goal}_{name}, {low} AS cubes_low_{goal}_{name}"
+
+
 def _moved_query(experiment_id: str, condition: str) -> str:
     return f"""
-        SELECT v.variant, o.goal, o.day, o.from_day, sum(o.cents)::BIGINT AS cents
+        SELECT v.variant, o.goal, o.sum, o.day, o.from_day, sum(o.cents)::BIGINT AS total
         FROM {result_table("orders", experiment_id)} o
         JOIN {result_table("visitors", experiment_id)} v USING (visitor_key)
         WHERE {condition} GROUP BY ALL
@@ -109,31 +113,40 @@ def _visitors(sums: pl.DataFrame) -> pl.DataFrame:
     return sums.filter(pl.col("grouped_by") == _BY_FIRST_DAY).select("variant", "day", "visitors")
 
 
-def _conversions(
-    sums: pl.DataFrame, goals: Iterable[int], revenue_goals: Sequence[int]
-) -> Iterator[pl.DataFrame]:
-    for goal in goals:
-        place = ("variant", pl.lit(goal, pl.UInt8).alias("goal"), "day")
+def _conversions(sums: pl.DataFrame, goals: int) -> Iterator[pl.DataFrame]:
+    """Yield the conversions of each goal, by their day."""
+    for goal in range(goals):
         converted = sums.filter(pl.col("grouped_by") == goal + 1)
-        yield converted.select(*place, pl.col("visitors").alias("conversions"))
-        if goal in revenue_goals:
-            yield converted.select(*place, pl.col(f"cents_{goal}").alias("cents"))
-            yield sums.filter(pl.col("grouped_by") == _BY_FIRST_DAY).select(
-                *place,
-                pl.col(f"cents_{goal}").alias("cohort_cents"),
-                *(
-                    pl.col(f"{part}_{goal}").cast(pl.Int128).alias(f"cohort_cents_{name}")
-                    for part, name in _POWERS.items()
-                ),
-            )
+        yield converted.select(
+            *("variant", *_of(goal, MONEY.name), "day"), pl.col("visitors").alias("conversions")
+        )
 
 
-def _revenue(moved: pl.DataFrame) -> list[pl.DataFrame]:
-    """Move cents of orders on other days from the day of the first conversion to their own."""
-    place = ("variant", "goal")
+def _values(sums: pl.DataFrame, valued: Sequence[tuple[int, str]]) -> Iterator[pl.DataFrame]:
+    """Yield the values of each sum, by the day of the conversion and by that of the first exposure."""
+    for goal, name in valued:
+        place, total = ("variant", *_of(goal, name), "day"), pl.col(f"total_{goal}_{name}")
+        yield sums.filter(pl.col("grouped_by") == goal + 1).select(*place, total.alias("total"))
+        yield sums.filter(pl.col("grouped_by") == _BY_FIRST_DAY).select(
+            *place,
+            total.alias("cohort_total"),
+            *(
+                pl.col(f"{part}_{goal}_{name}").cast(pl.Int128).alias(f"cohort_{power}")
+                for part, power in _POWERS.items()
+            ),
+        )
+
+
+def _of(goal: int, name: str) -> tuple[pl.Expr, pl.Expr]:
+    return pl.lit(goal, pl.UInt8).alias("goal"), pl.lit(name).alias("sum")
+
+
+def _moved(moved: pl.DataFrame) -> list[pl.DataFrame]:
+    """Move what was added on other days from the day of the first conversion to their own."""
+    place = ("variant", "goal", "sum")
     return [
-        moved.select(*place, "day", "cents"),
+        moved.select(*place, "day", "total"),
         moved.filter(pl.col("from_day").is_not_null()).select(
-            *place, pl.col("from_day").alias("day"), -pl.col("cents")
+            *place, pl.col("from_day").alias("day"), -pl.col("total")
         ),
     ]

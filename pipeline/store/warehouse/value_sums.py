@@ -6,14 +6,11 @@ from typing import NamedTuple
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.cubes import CUBE_BASE, cube_sums
 from pipeline.store.warehouse.visitors import (
-    AMOUNTS,
-    DENOMINATORS,
-    cents_column,
+    column_of,
     day_column,
     read_columns,
     result_table,
     segment_condition,
-    steps_column,
 )
 
 
@@ -33,13 +30,13 @@ class SummedGoal(NamedTuple):
     def column(self) -> str | None:
         """Column of the values; None for conversions."""
         if self.has_amounts:
-            return cents_column(AMOUNTS + self.place)
-        return cents_column(self.place) if self.is_revenue else None
+            return column_of(self.place, "amount")
+        return column_of(self.place, "cents") if self.is_revenue else None
 
     @property
     def orders_column(self) -> str:
         """Column of the orders, or of the denominator of a ratio."""
-        return cents_column(DENOMINATORS + self.place) if self.has_denominator else f"g{self.place}_orders"
+        return column_of(self.place, "denominator" if self.has_denominator else "orders")
 
 
 class ValueSums(NamedTuple):
@@ -150,12 +147,13 @@ def read_steps(
     Goals whose steps were not counted are left out: results of earlier versions have none.
     """
     columns = set(read_columns(cursor, experiment_id))
-    found: dict[int, list[StepCount]] = {goal: [] for goal in goals if steps_column(goal) in columns}
+    found: dict[int, list[StepCount]] = {goal: [] for goal in goals if column_of(goal, "steps") in columns}
     condition = f"variant < {variants:d} AND {segment_condition(cursor, experiment_id, segment)}"
     table = result_table("visitors", experiment_id)
     parts = [
         f"""
-        SELECT {goal:d}, variant, {steps_column(goal)}, count(*) FROM {table} WHERE {condition} GROUP BY ALL
+        SELECT {goal:d}, variant, {column_of(goal, "steps")}, count(*) FROM {table}
+        WHERE {condition} GROUP BY ALL
         """
         for goal in found
     ]

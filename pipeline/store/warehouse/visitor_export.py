@@ -7,18 +7,17 @@ from typing import Final, Literal
 
 import polars as pl
 
+from engine.measures.sums import AMOUNT, DENOMINATOR
 from pipeline.store.warehouse.connection import Cursor, copy_to_file, registered
 from pipeline.store.warehouse.events import has_table, table_name
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
 from pipeline.store.warehouse.visitors import (
-    AMOUNTS,
-    DENOMINATORS,
-    cents_column,
+    column_of,
     count_goals,
     read_columns,
     result_table,
     segment_condition,
-    steps_column,
+    summed_columns,
 )
 
 Form = Literal["parquet", "csv", "ndjson"]
@@ -120,17 +119,13 @@ def _columns(cursor: Cursor, export: VisitorExport, text: str, moment: str) -> I
             yield f"({is_observed}) AS {_quoted(goal_id + '_observed')}"
         if goal_id in export.funnels:
             # Results of earlier versions do not have the steps.
-            steps = f"v.{steps_column(place)}" if steps_column(place) in columns else "NULL"
-            yield f"{steps}::BIGINT AS {_quoted(goal_id + '_steps')}"
-        of_amounts = (
-            (AMOUNTS, export.units, "_amount"),
-            (DENOMINATORS, export.units_of_denominators, "_denominator"),
-        )
-        for base, units, suffix in of_amounts:
+            steps = column_of(place, "steps")
+            yield f"{f'v.{steps}' if steps in columns else 'NULL'}::BIGINT AS {_quoted(goal_id + '_steps')}"
+        for one, units in ((AMOUNT, export.units), (DENOMINATOR, export.units_of_denominators)):
             if goal_id in units:
-                name = cents_column(base + place)
+                (name,) = summed_columns(place, one.name)
                 amount = f"v.{name} / {units[goal_id]:d}" if name in columns else "0"
-                yield f"({amount})::DOUBLE AS {_quoted(goal_id + suffix)}"
+                yield f"({amount})::DOUBLE AS {_quoted(f'{goal_id}_{one.name}')}"
 
 
 def _visitors(export: VisitorExport) -> str:

@@ -6,6 +6,7 @@ from typing import Final
 
 import polars as pl
 
+from engine.measures.sums import SUMS, Column
 from pipeline.store.warehouse.arrow_streams import FrameStream
 from pipeline.store.warehouse.connection import Cursor, fetch_frame, registered
 from pipeline.store.warehouse.segment_dimensions import (
@@ -19,13 +20,21 @@ from pipeline.store.warehouse.segment_dimensions import (
 _SAFE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 # Result tables of an experiment, by the prefix of their names.
 TABLES: Final = ("visitors", "orders", "segment_values", "aggregates")
-# Revenue on other days than that of the visitor's first conversion; all other revenue is on that day.
+# Revenue and amounts on other days than that of the visitor's first conversion; all others are on that day.
 _ORDERS: Final = {
     "visitor_key": "UBIGINT",
     "goal": "UTINYINT",
+    "sum": "VARCHAR",
     "from_day": "INTEGER",
     "day": "INTEGER",
     "cents": "BIGINT",
+}
+_POLARS_TYPES: Final = {
+    "UBIGINT": pl.UInt64,
+    "UTINYINT": pl.UInt8,
+    "INTEGER": pl.Int32,
+    "BIGINT": pl.Int64,
+    "VARCHAR": pl.String,
 }
 _ORDER_COLUMNS: Final = ", ".join(f"{name} {kind}" for name, kind in _ORDERS.items())
 # Rows are found by their keys first: to read every column of all rows takes twice as long.
@@ -33,42 +42,27 @@ _OF_SOUGHT: Final = "rowid IN (SELECT k.rowid FROM {table} k SEMI JOIN sought_vi
 # A statement holds blocks of each of its tables in memory; with hundreds they exceed its limit.
 _TABLES_AT_ONCE: Final = 25
 _VALUE_COLUMNS: Final = "dimension VARCHAR, code UINTEGER, value VARCHAR"
-# The amounts that a goal's measure sums up are stored like the cents of a goal of this number more, and those
-# of a ratio's denominator of DENOMINATORS more. The sums of both are of PAIRS more: their squares tell the
-# sum of products, as (x + y)² = x² + 2xy + y². An experiment has fewer goals than PAIRS.
-PAIRS: Final = 64
-AMOUNTS: Final = 128
-DENOMINATORS: Final = 192
-# The number of a funnel's steps while visitors are counted: only sums have PAIRS.
-STEPS: Final = PAIRS
 
 
-def cents_columns(goal: int) -> tuple[str, ...]:
-    """Name the columns that add up to the cents of a goal, or to the amounts of the goal with this number."""
-    place = goal % PAIRS
-    amount, denominator = f"g{place}_amount", f"g{place}_denominator"
-    return ((f"g{place}_cents",), (amount, denominator), (amount,), (denominator,))[goal // PAIRS]
+def column_of(goal: int, column: Column) -> str:
+    """Name a column of a goal, by its position, in visitor rows."""
+    return f"g{goal}_{column}"
 
 
-def cents_column(goal: int) -> str:
-    """Name the only column of `cents_columns`."""
-    (column,) = cents_columns(goal)
-    return column
+def summed_columns(goal: int, name: str) -> dict[str, int]:
+    """Map the columns that a sum of a goal is made of to their factors."""
+    return {column_of(goal, column): factor for column, factor in SUMS[name].columns}
 
 
-def cents_of(goal: int) -> str:
-    """Build the SQL of the cents of a goal, or of the amounts with this number."""
-    return f"({' + '.join(cents_columns(goal))})"
-
-
-def steps_column(goal: int) -> str:
-    """Name the column with the number of steps that a visitor reached of a funnel."""
-    return f"g{goal}_steps"
+def summed_value(goal: int, name: str) -> str:
+    """Build the SQL of what a sum of a goal adds up of a visitor."""
+    terms = (f"{factor:+d} * {column}" for column, factor in summed_columns(goal, name).items())
+    return f"({' '.join(terms)})".replace("+1 * ", "+ ").replace("-1 * ", "- ")
 
 
 def day_column(goal: int) -> str:
-    """Name the column with the day of a goal's first conversion, for its cents and amounts alike."""
-    return f"g{goal % PAIRS}_day"
+    """Name the column with the day of a goal's first conversion."""
+    return f"g{goal}_day"
 
 
 def result_table(kind: str, experiment_id: str) -> str:
@@ -164,8 +158,7 @@ def read_in_parts(cursor: Cursor, experiment_id: str, *, rows: int) -> Iterator[
 
 def no_orders() -> pl.DataFrame:
     """Return rows of no orders."""
-    kinds = {"UBIGINT": pl.UInt64, "UTINYINT": pl.UInt8, "INTEGER": pl.Int32, "BIGINT": pl.Int64}
-    return pl.DataFrame(schema={name: kinds[kind] for name, kind in _ORDERS.items()})
+    return pl.DataFrame(schema={name: _POLARS_TYPES[kind] for name, kind in _ORDERS.items()})
 
 
 def segment_condition(cursor: Cursor, experiment_id: str, segment: Mapping[str, str]) -> str:
@@ -187,6 +180,11 @@ def read_columns(cursor: Cursor, experiment_id: str) -> list[str]:
 def count_goals(cursor: Cursor, experiment_id: str) -> int:
     """Count the goals that the experiment's visitors were counted for."""
     return sum(name.startswith("g") and name.endswith("_at") for name in read_columns(cursor, experiment_id))
+
+
+def has_ratios(cursor: Cursor, experiment_id: str) -> bool:
+    """Tell whether the experiment's visitors were counted for a ratio."""
+    return any(name.endswith("_denominator") for name in read_columns(cursor, experiment_id))
 
 
 def _codes(cursor: Cursor, experiment_id: str, dimension: str, value: str) -> list[int]:

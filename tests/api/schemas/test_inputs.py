@@ -18,7 +18,7 @@ from engine.design import drafting, project
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import StopConditions, UrlRule
 from engine.design.planning.calculator import SampleQuestion
-from engine.design.validation.record_fields import writable
+from engine.validation.record_fields import writable
 from pipeline.assignment.request import InitBody
 from pipeline.events.schema import CONVERSION_KINDS, EVENT_TYPES, ConvertEvent, TrackEvent
 

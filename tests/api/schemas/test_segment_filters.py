@@ -3,7 +3,7 @@
 import pytest
 
 from api.schemas.segment_filters import SegmentQuery
-from engine.design.vocabulary import SEGMENT_VALUES
+from engine.vocabulary import SEGMENT_VALUES
 from pipeline.results.filters import FILTERS, InvalidFilterError
 
 

@@ -324,7 +324,7 @@ def test_a_measure_needs_its_events_or_days(measure: str, field: str) -> None:
 @pytest.mark.parametrize("measure", ["converted", "count", "value"])
 def test_a_goal_may_be_measured_by_what_the_service_computes(measure: str) -> None:
     goal = {**GOAL, "config": {"event_name": "signup", "measure": measure}}
-    assert draft({"name": "Test", "goals": [goal]}).goals[0].measure == measure
+    assert draft({"name": "Test", "goals": [goal]}).goals[0].measure.word == measure
 
 
 def test_only_amounts_have_a_cap() -> None:

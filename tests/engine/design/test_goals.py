@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from engine.design.event_selection import REQUIRED_KEYS
 from engine.design.goals import CONFIG_KEYS
-from engine.design.vocabulary import GoalType, words
 from engine.errors import InvalidDesignError
+from engine.measures.event_selection import REQUIRED_KEYS
+from engine.vocabulary import GoalType, words
 from tests.builders import a_goal
 
 RETAINED = {"event_name": "x", "measure": "retained"}

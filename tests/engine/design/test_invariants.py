@@ -14,8 +14,8 @@ from engine.design.invariants import (
     start_requirements,
     weights_split_traffic,
 )
-from engine.design.vocabulary import Status, words
 from engine.errors import Problem
+from engine.vocabulary import Status, words
 
 
 def paths(problems: Iterable[Problem]) -> list[str]:

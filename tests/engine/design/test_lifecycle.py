@@ -8,8 +8,8 @@ import pytest
 
 from engine.design import lifecycle
 from engine.design.experiment import Experiment
-from engine.design.vocabulary import Status
 from engine.errors import TransitionError
+from engine.vocabulary import Status
 from tests.builders import NOW, STARTED, an_experiment
 
 STATUSES = ("draft", "scheduled", "running", "paused", "completed", "archived")

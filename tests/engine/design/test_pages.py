@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engine.design.experiment import UrlRule
 from engine.design.pages import covers_page, matching_urls, url_matches
-from engine.design.vocabulary import UrlMatchType, words
+from engine.vocabulary import UrlMatchType, words
 from tests.builders import an_experiment
 
 PAGE = "https://shop.example/checkout"

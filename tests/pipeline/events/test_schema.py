@@ -1,6 +1,6 @@
 import pytest
 
-from engine.design.vocabulary import GoalType, words
+from engine.vocabulary import GoalType, words
 from pipeline.events.rejections import CODES
 from pipeline.events.schema import (
     CONVERSION,

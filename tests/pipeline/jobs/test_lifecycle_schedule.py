@@ -8,7 +8,7 @@ import pytest
 
 from engine.design.experiment import Experiment, StopConditions
 from engine.design.project import Project
-from engine.design.vocabulary import Status
+from engine.vocabulary import Status
 from pipeline.jobs.lifecycle import VISITOR_LIMIT, complete_at, complete_ended, start_scheduled
 from tests.builders import NOW
 from tests.pipeline.working_store import WorkingStore, now_of

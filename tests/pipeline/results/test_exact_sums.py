@@ -17,10 +17,10 @@ def test_products_follow_from_the_squares_of_sums() -> None:
     rng = np.random.default_rng(2)
     x, y = rng.integers(-(10**9), 10**9, (2, 50))
     of_x, of_y, of_both = [
-        (pl.DataFrame({"cents": [int(v.sum())], "cents_squared": [sum(int(one) ** 2 for one in v)]}), FIRST)
+        (pl.DataFrame({"total": [int(v.sum())], "squared": [sum(int(one) ** 2 for one in v)]}), FIRST)
         for v in (x, y, x + y)
     ]
-    found = paired_moments(np.array([50]), of_x, of_y, of_both, "cents")
+    found = paired_moments(np.array([50]), of_x, of_y, of_both, cohort="")
     wanted = PairedMoments.of(x, y)
     for name in ("n", "mean_x", "mean_y", "m2_x", "m2_y", "co"):
         np.testing.assert_allclose(getattr(found, name)[0], getattr(wanted, name), rtol=1e-9)

@@ -200,11 +200,11 @@ def compare(observed: Evidence, wanted: Tally, experiment: Experiment, project: 
                 (g, v),
                 [[by_day[day, goal_id, variant] for day in days] for by_day in (amounts, denominators)],
             )
-            if experiment.goals[g].measure == "funnel":
+            if experiment.goals[g].measure.word == "funnel":
                 reached = [one.steps[goal_id] for one in wanted.people if one.variants == {variant}]
                 steps = observed.funnels[g].visitors[:, v].tolist()
                 assert steps == [sum(k > step for k in reached) for step in range(len(steps))]
-            if experiment.goals[g].measure == "retained":
+            if experiment.goals[g].measure.word == "retained":
                 assert observed.observed is not None
                 assert observed.observed[g, v] == known[goal_id, variant]
             assert observed.conversions[g, v] == observed.daily.conversions[:, g, v].sum()
@@ -218,7 +218,7 @@ def compare(observed: Evidence, wanted: Tally, experiment: Experiment, project: 
 def day_of_conversion(person: Person, goal: Goal, project: Project) -> date | None:
     """Return the day of the first conversion; of retained visitors whose days are over that of exposure."""
     converted = person.converted.get(goal.id)
-    if converted is None or goal.measure != "retained":
+    if converted is None or goal.measure.word != "retained":
         return None if converted is None else local_date(converted, project)
     first = local_date(datetime.fromtimestamp(person.first.occurred_at / 1e6, UTC), project)
     return first if first <= KNOWN_UNTIL else None
@@ -227,7 +227,9 @@ def day_of_conversion(person: Person, goal: Goal, project: Project) -> date | No
 def agree_by_day(observed: Evidence, goal: Goal, cell: tuple[int, int], wanted: list[list[float]]) -> None:
     """Compare the amounts of a goal by day, and the denominators of a ratio."""
     kept = [observed.daily.amounts, observed.daily.denominators]
-    for daily, values in zip(kept[: is_measured(goal) + (goal.measure == "ratio")], wanted, strict=False):
+    for daily, values in zip(
+        kept[: is_measured(goal) + (goal.measure.word == "ratio")], wanted, strict=False
+    ):
         assert daily is not None
         np.testing.assert_allclose(daily[:, *cell], values, rtol=1e-12)
 
@@ -244,7 +246,7 @@ def compare_values(
         assert not observed.values.before.n.any()
         return
     for g, goal in enumerate(experiment.goals):
-        if goal.measure == "retained":
+        if goal.measure.word == "retained":
             assert not observed.values.before.n[g].any()
             continue
         is_revenue = goal.goal_type == "revenue"
@@ -259,7 +261,7 @@ def compare_values(
             if is_revenue:
                 agree(observed.values.orders, (g, v), d, y)
                 agree(observed.values.before_orders, (g, v), z, d)
-            elif goal.measure == "ratio":
+            elif goal.measure.word == "ratio":
                 below = [below_of(one, goal) for one in them]
                 agree(observed.values.orders, (g, v), below, y)
                 agree(observed.values.before_orders, (g, v), z, below)
@@ -274,7 +276,7 @@ def compare_amounts(observed: Evidence, people: list[Person], experiment: Experi
         for v, variant in enumerate(experiment.variants):
             them = [one for one in people if one.variants == {variant.id}]
             done = [value_of(one, goal) for one in them]
-            if goal.measure == "ratio":
+            if goal.measure.word == "ratio":
                 agree(observed.values.orders, (g, v), [below_of(one, goal) for one in them], done)
             if is_measured(goal):
                 wanted = Moments.of(np.array(done, float))
@@ -284,7 +286,7 @@ def compare_amounts(observed: Evidence, people: list[Person], experiment: Experi
 
 
 def is_measured(goal: Goal) -> bool:
-    return goal.measure not in {"converted", "retained", "funnel"}
+    return goal.measure.word not in {"converted", "retained", "funnel"}
 
 
 def value_of(person: Person, goal: Goal) -> float:

@@ -74,7 +74,7 @@ def tally(
         found[visitor] = Person(first, set().union(*by_device.values()), by_device)
     clean = {visitor: person for visitor, person in found.items() if len(person.variants) == 1}
     for goal in experiment.goals:
-        count = {"ratio": _divide, "funnel": _step_by_step}.get(goal.measure, _convert)
+        count = {"ratio": _divide, "funnel": _step_by_step}.get(goal.measure.word, _convert)
         count(_Counting(goal, experiment, project), once, person_of, clean)
     several = [any(len(seen) > 1 for seen in found[one].by_device.values()) for one in found.keys() - clean]
     return Tally(list(clean.values()), sum(several), len(several) - sum(several), bots)
@@ -255,7 +255,7 @@ def _convert(
 
 def _is_in_time(goal: Goal, windows: list[int], since: float) -> bool:
     """Tell whether an event so many days after the exposure is in the goal's days, or in all windows."""
-    if goal.measure == "retained":
+    if goal.measure.word == "retained":
         return bool(goal.tracking["from_day"] <= since < goal.tracking["to_day"] + 1)
     return all(since <= days for days in windows)
 
@@ -278,7 +278,7 @@ def _remember(counting: _Counting, person: Person, row: EventRow, cents: int, ke
         _reach(counting, (key, True), row)
     if goal.goal_type == "revenue":
         person.before[goal.id] += -cents if row.is_refund else cents
-    elif goal.measure != "converted":
+    elif goal.measure.word != "converted":
         person.before[goal.id] += amount_of(goal, row, cents, counting.project)
     elif not row.is_refund:
         person.before[goal.id] = 1

@@ -14,7 +14,7 @@ def cents_of(goal: Goal, row: EventRow, project: Project) -> int | None:
     currency = config.get("currency", project.revenue_currency)
     if row.type == "conversion":
         cents = abs(row.revenue_cents or 0)
-    elif goal.goal_type == "revenue" or ("value_param" in config and goal.measure != "value"):
+    elif goal.goal_type == "revenue" or ("value_param" in config and goal.measure.word != "value"):
         value = row.value
         if config.get("value_param", "value") != "value":
             value = _number(json.loads(row.custom or "{}").get(config["value_param"]))
@@ -37,7 +37,7 @@ def cents_of(goal: Goal, row: EventRow, project: Project) -> int | None:
 
 def amount_of(goal: Goal, row: EventRow, cents: int, project: Project) -> float:
     """The amount that a count or a value takes of an event; money is a conversion's value."""
-    if goal.measure != "value":
+    if goal.measure.word != "value":
         return 0 if row.is_refund else 1
     if row.type != "conversion":
         parameter = goal.tracking.get("value_param", "value")

@@ -10,8 +10,8 @@ import pytest
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.design.project import Project
-from engine.design.vocabulary import AnalysisMethod
 from engine.frames.analyze import analyze_frame
+from engine.vocabulary import AnalysisMethod
 from pipeline.results.filters import SegmentFilters
 from pipeline.snapshots.manifest import UnreadableSnapshotError
 from pipeline.snapshots.reader import Snapshot, open_snapshot

@@ -1,20 +1,12 @@
 """Sentences on variants: their names, the comparison of two of them, and the harm that they do."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from engine.analysis.report.decision_context import DecisionContext
 from engine.analysis.report.goal_facts import amounts, uncapped_amounts
 from engine.analysis.results.formatting import figure, listed, money, share, signed, signed_figure
 from engine.analysis.results.report import Capped, VariantResult
-from engine.design.vocabulary import Measure
-
-# The visitors of a share, and their action.
-_SHARES: Mapping[Measure, tuple[str, str]] = {
-    "converted": ("visitors", "converted"),
-    "retained": ("visitors whose window is over", "were retained"),
-    "funnel": ("visitors", "completed all steps"),
-}
 
 
 def leader_and_control(context: DecisionContext) -> tuple[VariantResult, VariantResult]:
@@ -52,16 +44,14 @@ def comparison(context: DecisionContext, variant: VariantResult, control: Varian
 
 def _both(context: DecisionContext, variant: VariantResult, control: VariantResult) -> tuple[str, str]:
     """Describe the metric of the variant, and of the control."""
+    measure = context.goal.measure
     if context.goal.unit == "cents":
         result = f"{quoted(variant)} brought {_brought(context, variant)} per {_unit(variant)}"
         return result, f"{quoted(control)} {_brought(context, control)}"
     if context.goal.unit == "number":
-        averaged = "had a ratio of" if context.goal.measure == "ratio" else "averaged"
-        unit = "" if context.goal.measure == "ratio" else " per visitor"
-        result = f"{quoted(variant)} {averaged} {figure(variant.mean or 0.0)}{unit}"
+        result = f"{quoted(variant)} {measure.predicate} {figure(variant.mean or 0.0)}{measure.per}"
         return result, f"{quoted(control)} {figure(control.mean or 0.0)}"
-    kind, done = _SHARES[context.goal.measure]
-    result = f"{_share_of(variant)} {kind} {done} with {quoted(variant)}"
+    result = f"{_share_of(variant)} {measure.population} {measure.predicate} with {quoted(variant)}"
     return result, f"{_share_of(control)} with {quoted(control)}"
 
 

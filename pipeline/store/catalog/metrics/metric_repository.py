@@ -8,8 +8,8 @@ from sqlalchemy import Connection
 
 from engine.design.metrics.metric import Metric
 from engine.design.metrics.metric_goals import FOLLOWING, require_following, uses
-from engine.design.validation.values import shown
 from engine.errors import InvalidDesignError, Problem
+from engine.validation.values import shown
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.database import Database
 from pipeline.store.catalog.errors import MetricInUseError, NotFoundError

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, RowMapping, func, select
 
 from engine.design.experiment import Experiment
-from engine.design.vocabulary import Status
+from engine.vocabulary import Status
 from pipeline.clock import utc_now
 from pipeline.store.catalog.audit import changes_between, record
 from pipeline.store.catalog.ids import new_id

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.design.patterns.automaton import Automaton, compile_automaton
-from engine.design.validation.patterns import compile_pattern
+from engine.validation.patterns import compile_pattern
 
 ROOT = Path(__file__).parents[4]
 NODE = Path(sys.executable).with_name("node")

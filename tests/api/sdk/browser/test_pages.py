@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from engine.design.experiment import UrlRule
 from engine.design.pages import covers_page
-from engine.design.validation.patterns import url_pattern_problem
-from engine.design.vocabulary import UrlMatchType, words
+from engine.validation.patterns import url_pattern_problem
+from engine.vocabulary import UrlMatchType, words
 from pipeline.assignment.browser_config import browser_config
 from tests.api.sdk.browser.javascript import JavaScript, javascript
 from tests.builders import a_project, an_experiment

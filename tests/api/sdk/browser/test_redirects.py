@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.design.pages import redirect_url
-from engine.design.validation.values import is_web_address
 from engine.design.variants import Change, Variant
+from engine.validation.values import is_web_address
 from tests.api.sdk.browser.javascript import JavaScript, javascript
 from tests.builders import a_variant, an_experiment
 from tests.examples import examples

@@ -14,7 +14,7 @@ from engine.design.pages import covers_page
 from engine.design.targeting.evaluation import compile_targeting
 from engine.design.targeting.fields import TARGETING_FIELDS, VALUES_OF_OPERATOR
 from engine.design.targeting.rules import targeting_rules
-from engine.design.validation.patterns import url_pattern_problem
+from engine.validation.patterns import url_pattern_problem
 from pipeline.assignment.browser_config import browser_config, facts_of
 from pipeline.assignment.decide import AssignmentRequest, decide
 from pipeline.assignment.targeting_attributes import Visitor, targeting_attributes

@@ -13,10 +13,10 @@ from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.results.report import VariantResult
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
-from engine.design.vocabulary import SequentialMethod
 from engine.stats.contingency import Tables
 from engine.stats.frequentist.two_sample import compare_shares
 from engine.stats.moments import Moments
+from engine.vocabulary import SequentialMethod
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed
 

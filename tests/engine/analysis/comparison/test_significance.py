@@ -15,8 +15,8 @@ from engine.analysis.comparison.enough_data import (
 )
 from engine.analysis.comparison.significance import Significance, assess_significance
 from engine.design.analysis_settings import Statistics
-from engine.design.vocabulary import SequentialMethod
 from engine.stats.moments import Moments
+from engine.vocabulary import SequentialMethod
 from tests.builders import a_goal, an_experiment
 from tests.examples import trials
 from tests.observations import observed

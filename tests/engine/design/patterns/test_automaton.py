@@ -6,7 +6,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from engine.design.patterns.automaton import MAX_CELLS, MAX_STATES, Automaton, compile_automaton
-from engine.design.validation.patterns import compile_pattern, pattern_problem
+from engine.validation.patterns import compile_pattern, pattern_problem
 from tests.examples import examples
 
 # Characters on which engines differ: lines, spaces, emoji, halves of surrogate pairs.

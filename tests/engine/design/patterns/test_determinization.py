@@ -9,7 +9,7 @@ from engine.design.patterns.determinization import MATCHED, MAX_STATES, Determin
 from engine.design.patterns.nondeterministic import Nondeterministic
 from engine.design.patterns.syntax import parse
 from engine.design.patterns.work import MAX_STEPS, TooLargeError
-from engine.design.validation.patterns import pattern_problem
+from engine.validation.patterns import pattern_problem
 
 
 @pytest.mark.parametrize(

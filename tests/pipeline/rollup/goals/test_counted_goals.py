@@ -43,7 +43,7 @@ def test_conversions_by_id_are_of_a_denominator_of_the_same_events(
     found = denominator_of(goal)
     assert found is not None
     assert (found.id == goal.id) == is_same
-    assert found.measure == denominator.get("measure", "count")
+    assert found.measure.word == denominator.get("measure", "count")
     assert found.tracking["window"] == 3
 
 

@@ -3,9 +3,8 @@
 import polars as pl
 
 from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, CountingRules
-from pipeline.rollup.goals.visitor_events import GOALS, events_of_exposed
+from pipeline.rollup.goals.visitor_events import COUNTED, events_of_exposed, keys_of
 from pipeline.store.warehouse.events import SENDER_BITS
-from pipeline.store.warehouse.visitors import AMOUNTS, DENOMINATORS
 from tests.builders import a_project
 
 NO_FACTORS = CountingRules.of(a_project()).factors
@@ -58,11 +57,13 @@ def test_the_parts_of_a_ratio_add_up_apart_and_the_denominator_converts() -> Non
     goals = pl.DataFrame([NUMERATOR, DENOMINATOR])
     events = events_of_exposed(hits, exposed, goals, no_repeats, NO_FACTORS)
     found = {
-        place - 2: sums
-        for place, *sums in events.group_by(pl.col("place") % GOALS)
+        (row, goal, COUNTED[number]): sums
+        for row, goal, number, *sums in events.group_by(*keys_of(pl.col("place")))
         .agg(pl.col("cents", "before").sum(), pl.col("at").drop_nulls().implode())
         .iter_rows()
     }
-    assert found[0] == [300, 1, [6]]
-    assert found[AMOUNTS] == [30_000, 5_000, [6]]
-    assert found[DENOMINATORS] == [20_000, 0, [6]]
+    assert found == {
+        (0, 2, "cents"): [300, 1, [6]],
+        (0, 2, "amount"): [30_000, 5_000, [6]],
+        (0, 2, "denominator"): [20_000, 0, [6]],
+    }

@@ -31,6 +31,6 @@ def test_visitors_are_summed_by_the_epoch_of_their_first_exposure(store: Working
     starts = [(start, start), (start + 5 * minute, start + 15 * minute)]
     with store.warehouse.transaction() as cursor:
         sums = read_epochs(cursor, experiment.id, 1, starts, {}).sort("epoch")
-    columns = ("epoch", "visitors", "settled", "conversions", "cents", "cents_squared", "cents_cubed_low")
+    columns = ("epoch", "visitors", "settled", "conversions", "total", "squared", "cubed_low")
     assert sums.select(columns).rows() == [(0, 1, 1, 0, 0, 0, 0), (1, 2, 1, 1, 300, 90_000, 27_000_000)]
-    assert sums["cents_cubed_high"].to_list() == [0, 0]
+    assert sums["cubed_high"].to_list() == [0, 0]

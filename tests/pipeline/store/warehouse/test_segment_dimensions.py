@@ -1,6 +1,6 @@
 """Segment dimensions against the parts that must follow them."""
 
-from engine.design.vocabulary import SEGMENT_VALUES
+from engine.vocabulary import SEGMENT_VALUES
 from pipeline.results.filters import FILTERS
 from pipeline.store.warehouse.events import EVENT_SCHEMA
 from pipeline.store.warehouse.segment_dimensions import DIMENSIONS

@@ -31,9 +31,9 @@ def test_sums_of_visitor_rows_are_those_of_the_aggregates(store: WorkingStore) -
     with store.warehouse.transaction() as cursor:
         ahead = aggregates.read_value(cursor, experiment.id, "country", "DE")
         summed = read_segment(cursor, experiment.id, 1, {"country": "DE"})
-    sums = ("cohort_cents", "cohort_cents_squared", "cohort_cents_cubed_high", "cohort_cents_cubed_low")
-    columns = ("visitors", "conversions", "cents", *sums)
+    sums = ("cohort_total", "cohort_squared", "cohort_cubed_high", "cohort_cubed_low")
+    columns = ("visitors", "conversions", "total", *sums)
     assert [summed[name].sum() for name in columns] == [ahead[name].sum() for name in columns]
-    assert summed["cohort_cents"].sum() == 800 + 7 * 10**11
-    high, low = (int(summed[f"cohort_cents_cubed_{part}"].sum()) for part in ("high", "low"))
+    assert summed["cohort_total"].sum() == 800 + 7 * 10**11
+    high, low = (int(summed[f"cohort_cubed_{part}"].sum()) for part in ("high", "low"))
     assert high * CUBE_BASE + low == 800**3 + (7 * 10**11) ** 3

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from engine.design.analysis_settings import Statistics
-from engine.design.vocabulary import Correction
+from engine.vocabulary import Correction
 from tests.engine.analysis.report.situations import Situation
 
 

@@ -6,7 +6,8 @@ from typing import Annotated, Any, ClassVar
 
 import pytest
 
-from engine.design.validation.records import (
+from engine.errors import InvalidDesignError, Problem
+from engine.validation.records import (
     Record,
     RecordRule,
     keys_of,
@@ -15,8 +16,7 @@ from engine.design.validation.records import (
     unknown_keys,
     validate,
 )
-from engine.design.validation.values import text, whole
-from engine.errors import InvalidDesignError, Problem
+from engine.validation.values import text, whole
 
 
 def _low_below_high(record: Record) -> Iterator[Problem]:

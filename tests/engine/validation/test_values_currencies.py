@@ -3,7 +3,7 @@
 import pytest
 
 from engine.currencies import CURRENCIES
-from engine.design.validation.values import currency
+from engine.validation.values import currency
 
 
 def test_codes_are_three_capitals() -> None:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from engine.design.validation.check import Check, Schema, object_schema, or_null, reference
-from engine.design.validation.record_fields import defaults, input_definitions, input_schema, record_fields
-from engine.design.validation.values import at, shown
 from engine.errors import InvalidDesignError, Problem
+from engine.validation.check import Check, Schema, object_schema, or_null, reference
+from engine.validation.record_fields import defaults, input_definitions, input_schema, record_fields
+from engine.validation.values import at, shown
 
 Record = Mapping[str, Any]
 RecordRule = Callable[[Record], Iterable[Problem]]

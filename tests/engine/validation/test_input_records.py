@@ -3,10 +3,10 @@ from typing import Annotated, ClassVar
 
 import pytest
 
-from engine.design.validation.input_records import read_record
-from engine.design.validation.records import RecordRule
-from engine.design.validation.values import text, whole
 from engine.errors import InvalidDesignError
+from engine.validation.input_records import read_record
+from engine.validation.records import RecordRule
+from engine.validation.values import text, whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

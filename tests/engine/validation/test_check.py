@@ -1,6 +1,7 @@
 """Checks and the JSON schemas that describe them."""
 
-from engine.design.validation.check import (
+from engine.errors import Problem
+from engine.validation.check import (
     check_with,
     object_schema,
     or_null,
@@ -8,7 +9,6 @@ from engine.design.validation.check import (
     takes_null,
     unchecked,
 )
-from engine.errors import Problem
 
 
 @check_with(type="string", const="yes")

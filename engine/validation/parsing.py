@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from engine.design.validation.records import Record, unknown_keys
-from engine.design.validation.values import shown
 from engine.errors import InvalidDesignError, Problem
+from engine.validation.records import Record, unknown_keys
+from engine.validation.values import shown
 
 NewId = Callable[[str], str]
 

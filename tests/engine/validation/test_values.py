@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.design.validation.check import Check
-from engine.design.validation.values import (
+from engine.errors import Problem
+from engine.validation.check import Check
+from engine.validation.values import (
     at,
     in_turn,
     is_web_address,
@@ -18,7 +19,6 @@ from engine.design.validation.values import (
     text,
     whole,
 )
-from engine.errors import Problem
 
 
 def messages(check: Check, value: object) -> list[str]:

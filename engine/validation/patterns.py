@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import re2
 
-from engine.design.validation.values import is_web_address
+from engine.validation.values import is_web_address
 
 LONGEST = 500
 _MEMORY_BYTES = 1 << 20

@@ -2,11 +2,11 @@
 
 from typing import TypeVar
 
-from engine.design.validation.parsing import fields_of, unknown_fields
-from engine.design.validation.record_fields import writable
-from engine.design.validation.records import problems_in
 from engine.errors import InvalidDesignError
 from engine.typed_records import record_of
+from engine.validation.parsing import fields_of, unknown_fields
+from engine.validation.record_fields import writable
+from engine.validation.records import problems_in
 
 RecordT = TypeVar("RecordT")
 

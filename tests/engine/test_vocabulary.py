@@ -1,7 +1,7 @@
 """Closed vocabularies."""
 
 from engine.design.targeting.fields import TARGETING_FIELDS
-from engine.design.vocabulary import SEGMENT_VALUES, Direction, words
+from engine.vocabulary import SEGMENT_VALUES, Direction, words
 
 
 def test_words_are_in_order() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.design.validation.patterns import compile_pattern, pattern_problem
+from engine.validation.patterns import compile_pattern, pattern_problem
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ Correction = Literal["bonferroni", "holm", "dunnett"]
 Alternative = Literal["two_sided", "one_sided"]
 Prior = Literal["flat", "pre_period", "lift"]
 RevenuePer = Literal["visitor", "order"]
-Measure = Literal["converted", "count", "value", "ratio", "retained", "funnel"]
+MeasureWord = Literal["converted", "count", "value", "ratio", "retained", "funnel"]
 # What a ratio takes of the events of its numerator and denominator.
 Summed = Literal["count", "value"]
 MetricUnit = Literal["share", "cents", "number"]

@@ -10,7 +10,7 @@ import pytest
 from engine.design.experiment import Experiment
 from engine.design.planning.calculator import SampleQuestion
 from engine.design.project import Project
-from engine.design.validation.record_fields import (
+from engine.validation.record_fields import (
     ASSIGNED,
     INTERNAL,
     assigned,
@@ -19,8 +19,8 @@ from engine.design.validation.record_fields import (
     input_schema,
     writable,
 )
-from engine.design.validation.records import RecordRule, keys_of, problems_in, records_of, validate
-from engine.design.validation.values import choice, flag, list_of, optional, text, whole
+from engine.validation.records import RecordRule, keys_of, problems_in, records_of, validate
+from engine.validation.values import choice, flag, list_of, optional, text, whole
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,8 @@ from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
 from engine.currencies import CURRENCIES
-from engine.design.validation.check import Check, check_with, or_null
 from engine.errors import Problem
+from engine.validation.check import Check, check_with, or_null
 
 URL_LENGTH = 2048
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*", re.ASCII)

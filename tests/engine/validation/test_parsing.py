@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engine.design.validation.parsing import (
+from engine.validation.parsing import (
     first_marked,
     identified,
     merged,

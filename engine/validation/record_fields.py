@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from engine.design.validation.check import Check, Schema, object_schema, takes_null
+from engine.validation.check import Check, Schema, object_schema, takes_null
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Measures: what a goal takes of each visitor, with all that follows from it."""

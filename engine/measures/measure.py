@@ -1,0 +1,79 @@
+"""Measure: what is taken of each visitor, in which unit, by which sums, and the words for it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.errors import Problem
+from engine.measures.sums import MONEY, Column, Sum
+from engine.validation.check import Check
+from engine.vocabulary import GoalType, MeasureWord, MetricUnit, Summed
+
+Config = Mapping[str, Any]
+"""The config of a goal without nulls."""
+
+
+def _as_given(_: GoalType, config: Config) -> Config:
+    return config
+
+
+def _no_problems(_goal_type: GoalType, _config: Config) -> Iterable[Problem]:
+    return ()
+
+
+def _nothing(_: Config) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """A measure of visitors, with all that depends on it.
+
+    Words: `description` says what is measured. `label` names the metric in reports, and `heading` the column
+    of its numbers. A share reads "5% of 100 {population} {predicate}", and a number "{predicate} 1.5{per}".
+
+    Config: `keys` are those that only goals of this measure take, with their checks; `fill_in` adds their
+    defaults, `find_problems` checks what holds between keys, and `needed_of_events` has the key without which
+    no events can be counted, with the message. `takes_cap` holds for amounts.
+
+    Counting: `summed` is what the goal sums up of its events, and `divided_by` what its denominator does, by
+    the config; `columns` are those of a visitor's row besides the time, day and cents of the goal, and
+    `sums` those over visitors. A measure with `days` counts events of those days since the first exposure
+    only, by the config: the outcome is known when they are over.
+
+    Results: `has_days` where conversions or money by day say all, so that days can be drawn. `has_mean` where
+    results have a `mean`; others have the conversion rate or the revenue in its place.
+    """
+
+    word: MeasureWord
+    description: str = ""
+    label: str
+    unit: MetricUnit
+    heading: str = ""
+    population: str = "visitors"
+    predicate: str = ""
+    per: str = ""
+    keys: Mapping[str, Check] = field(default_factory=dict)
+    keys_are: str = ""
+    fill_in: Callable[[GoalType, Config], Config] = _as_given
+    find_problems: Callable[[GoalType, Config], Iterable[Problem]] = _no_problems
+    needed_of_events: tuple[str, str] | None = None
+    takes_cap: bool = False
+    takes_window: bool = True
+    summed: Callable[[Config], Summed | None] = _nothing
+    divided_by: Callable[[Config], Summed | None] = _nothing
+    columns: tuple[Column, ...] = ()
+    sums: tuple[Sum, ...] = (MONEY,)
+    days: Callable[[Config], tuple[int, int] | None] = _nothing
+    has_days: bool = False
+    has_mean: bool = True
+
+    @property
+    def is_known_at_once(self) -> bool:
+        """Tell whether a visitor's outcome is known from the first exposure on, though it may still grow."""
+        return self.days is _nothing
+
+    @property
+    def is_per_order(self) -> bool:
+        """Tell whether the metric is money per order, not per visitor."""
+        return "orders" in self.columns
