@@ -62,7 +62,14 @@ def decide_experiment(
     findings = at_any_look if at_plan is None else at_any_look.also(at_plan)
 
     def judge(established: Established) -> tuple[Situation, RuleRow]:
-        situation = _situation(data, significance, established, has_alarm, is_exploratory)
+        situation = _situation(
+            data,
+            significance,
+            statistics,
+            established,
+            has_alarm=has_alarm,
+            is_exploratory=is_exploratory,
+        )
         return situation, RULE[int(choose_row(situation))]
 
     situation, row = judge(findings)
@@ -140,12 +147,14 @@ def _boundary(data: AnalysisData) -> FloatArray | None:
     return np.asarray(spending_limit(data))
 
 
-def _situation(
+def _situation(  # noqa: PLR0913  # facts of the experiment and of this look
     data: AnalysisData,
     significance: Significance,
+    statistics: LookStatistics,
     established: Established,
-    has_alarm: bool,  # noqa: FBT001  # a fact among others
-    is_exploratory: bool,  # noqa: FBT001
+    *,
+    has_alarm: bool,
+    is_exploratory: bool,
 ) -> Situation:
     row, variants = data.plan.primary, len(data.plan.weights)
     compared = np.zeros(variants, bool)
@@ -155,6 +164,7 @@ def _situation(
     return situation_of(
         established,
         goal_roles(data),
+        look=statistics,
         is_compared=compared,
         gain=np.full(variants, np.nan) if row is None else significance.gain[row],
         has_alarm=np.asarray(has_alarm),
@@ -169,6 +179,7 @@ def situation_of(  # noqa: PLR0913  # the facts of a situation
     established: Established,
     roles: GoalRoles,
     *,
+    look: LookStatistics,
     is_compared: BoolArray,
     gain: FloatArray,
     has_alarm: BoolArray,
@@ -183,6 +194,13 @@ def situation_of(  # noqa: PLR0913  # the facts of a situation
     def of_primary(flags: BoolArray) -> BoolArray:
         return np.asarray(flags[..., primary, :].any(axis=-2))
 
+    def of_guardrails(flags: BoolArray) -> BoolArray:
+        return np.asarray((flags & ~established.broken)[..., roles.is_guardrail, :].any(axis=-2))
+
+    may_still_come = ~has_ended[..., None]
+    is_unjudged = of_guardrails(~look.is_judged & look.is_below_zero)
+    is_unknown = of_guardrails(~look.is_judged & ~look.is_below_zero)
+
     return Situation(
         is_compared=is_compared,
         wins=of_primary(established.wins),
@@ -190,6 +208,9 @@ def situation_of(  # noqa: PLR0913  # the facts of a situation
         is_equivalent=of_primary(established.equivalent),
         is_broken=np.asarray(established.broken.any(axis=-2)),
         is_harmed=np.asarray(established.loses[..., secondary, :].any(axis=-2)),
+        is_unknown=is_unknown & may_still_come,
+        is_unjudged=is_unjudged | (is_unknown & ~may_still_come),
+        is_beyond_margin=of_guardrails(look.is_judged & look.is_beyond_margin),
         gain=gain,
         has_alarm=has_alarm,
         has_data=has_data,

@@ -23,6 +23,8 @@ class LookStatistics(ArrayRecord):
     `margin_z` is negative where the variant is worse than the margin allows, and `log_p_margin` is the log p,
     valid at every look, of the exact test that judges instead where conversions are few; both are NaN for
     other goals, and `log_p_margin` where conversions are not few. NaN where there is no number.
+    `has_outcomes` flags pairs with visitors of known outcome, and `is_below_zero` those where the control's
+    mean is below 0, of which no percentage is a margin.
     """
 
     z: FloatArray
@@ -32,6 +34,21 @@ class LookStatistics(ArrayRecord):
     below: FloatArray
     margin_z: FloatArray
     log_p_margin: FloatArray
+    has_outcomes: BoolArray
+    is_below_zero: BoolArray
+
+    @property
+    def is_judged(self) -> BoolArray:
+        """Whether the margin can be judged: by few conversions, or by enough of them."""
+        few = ~np.isnan(self.log_p_margin)
+        by_z = self.is_monitored & ~np.isnan(self.margin_z) & ~self.is_below_zero
+        return np.asarray(np.where(few, self.has_outcomes, by_z))
+
+    @property
+    def is_beyond_margin(self) -> BoolArray:
+        """Whether the variant is worse than the margin allows at this look, however slightly."""
+        few = ~np.isnan(self.log_p_margin)
+        return np.asarray(np.where(few, self.log_p_margin < 0.0, ~(self.margin_z > 0.0)))
 
 
 def look_statistics(data: AnalysisData, significance: Significance) -> LookStatistics:
@@ -47,6 +64,8 @@ def look_statistics(data: AnalysisData, significance: Significance) -> LookStati
             below=nothing,
             margin_z=nothing,
             log_p_margin=nothing,
+            has_outcomes=nowhere,
+            is_below_zero=nowhere,
         )
     compared = np.arange(shape[1]) != control
     pairs, kept = data.pairs, 1.0 - data.plan.wanted * data.plan.margins[:, None]
@@ -69,6 +88,8 @@ def look_statistics(data: AnalysisData, significance: Significance) -> LookStati
         below=np.where(compared, bounds.below, np.nan),
         margin_z=np.where(compared, data.plan.wanted * margin_z, np.nan),
         log_p_margin=np.where(compared, log_p_margin, np.nan),
+        has_outcomes=(data.evidence.trials > 0) & (data.evidence.trials[:, [control]] > 0),
+        is_below_zero=data.is_mean[:, None] & (pairs.control.value < 0),
     )
 
 

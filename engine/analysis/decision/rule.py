@@ -19,8 +19,10 @@ class Situation(ArrayRecord):
 
     Of each variant: `is_compared` flags those with a control to compare with and traffic; `wins`, `loses`
     and `is_equivalent` are established on the primary goal, `is_broken` on any guardrail and `is_harmed` on
-    any other goal; `gain` orders winners. Of the experiment: a health check `has_alarm`, a comparison
-    `has_data`, its plan `is_reached`, it `has_ended`, or it is a segment only (`is_exploratory`).
+    any other goal; some guardrail is not known yet (`is_unknown`), can't be judged (`is_unjudged`), or is
+    worse at this look than its margin allows (`is_beyond_margin`); `gain` orders winners. Of the experiment:
+    a health check `has_alarm`, a comparison `has_data`, its plan `is_reached`, it `has_ended`, or it is a
+    segment only (`is_exploratory`).
     """
 
     is_compared: BoolArray
@@ -29,6 +31,9 @@ class Situation(ArrayRecord):
     is_equivalent: BoolArray
     is_broken: BoolArray
     is_harmed: BoolArray
+    is_unknown: BoolArray
+    is_unjudged: BoolArray
+    is_beyond_margin: BoolArray
     gain: FloatArray
     has_alarm: BoolArray
     has_data: BoolArray
@@ -45,6 +50,13 @@ class Situation(ArrayRecord):
     def clean_winners(self) -> BoolArray:
         """Winners that harm nothing."""
         return self.winners & ~self.is_broken & ~self.is_harmed
+
+    @property
+    def shippable(self) -> BoolArray:
+        """Clean winners of which every guardrail is judged, and before the plan within its margin."""
+        is_early = ~(self.is_reached | self.has_ended)[..., None]
+        judged = self.clean_winners & ~self.is_unknown & ~self.is_unjudged
+        return judged & ~(self.is_beyond_margin & is_early)
 
     @property
     def failures(self) -> BoolArray:
@@ -80,6 +92,11 @@ def _is_settled_segment(situation: Situation) -> BoolArray:
     return situation.is_exploratory & (settled | over)
 
 
+def _waits(situation: Situation) -> BoolArray:
+    """Tell whether a clean winner has a guardrail whose outcomes are still to come."""
+    return _any(situation.clean_winners & situation.is_unknown)
+
+
 def _all_fail(situation: Situation) -> BoolArray:
     return _all_compared(situation, situation.failures)
 
@@ -92,7 +109,12 @@ def _none_differs(situation: Situation) -> BoolArray:
 RULE: Final[tuple[RuleRow, ...]] = (
     RuleRow(lambda s: s.has_alarm, "fix_data"),
     RuleRow(_is_settled_segment, "review", "exploratory"),
-    RuleRow(lambda s: _any(s.clean_winners), "ship"),
+    RuleRow(lambda s: _any(s.shippable), "ship"),
+    RuleRow(lambda s: _any(s.clean_winners & s.is_unjudged), "review", "guardrail_unjudged"),
+    RuleRow(lambda s: _waits(s) & ~s.is_reached, "keep_running", "guardrail_unknown"),
+    RuleRow(_waits, "review", "guardrail_unknown"),
+    # Only before the plan: a winner whose guardrail is beyond its margin by now.
+    RuleRow(lambda s: _any(s.clean_winners), "keep_running"),
     RuleRow(lambda s: _any(s.winners & s.is_broken), "review", "guardrail_broken"),
     RuleRow(lambda s: _any(s.winners), "review", "goal_harmed"),
     RuleRow(_all_fail, "rollback"),
@@ -110,16 +132,17 @@ def choose_row(situation: Situation) -> IntArray:
 
 
 def choose_variant(situation: Situation) -> IntArray:
-    """Choose the variant that an action is about: the best clean winner, else the best of the others.
+    """Choose the variant that an action is about: the best to ship, else the best of the others.
 
-    The order is: clean winners, winners, variants that neither win nor fail, failures; by `gain` within
-    each. -1 where none is compared.
+    The order is: what can be shipped, clean winners, winners, variants that neither win nor fail, failures;
+    by `gain` within each. -1 where none is compared.
     """
     if not situation.is_compared.shape[-1]:
         return np.full(situation.is_compared.shape[:-1], -1)
     rank = np.where(situation.failures, 1, 2)
     rank = np.where(situation.winners, 3, rank)
     rank = np.where(situation.clean_winners, 4, rank)
+    rank = np.where(situation.shippable, 5, rank)
     rank = np.where(situation.is_compared, rank, 0)
     first = rank == rank.max(axis=-1, keepdims=True)
     best = np.where(first, np.nan_to_num(situation.gain, nan=-np.inf), -np.inf)

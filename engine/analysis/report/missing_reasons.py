@@ -98,6 +98,8 @@ def _first_reason(cell: _Comparison) -> str | None:
 def _too_few_visitors(cell: _Comparison) -> str | None:
     for column in (cell.control, cell.variant):
         count = int(cell.data.evidence.trials[cell.goal, column])
+        if count == 0 and cell.data.evidence.visitors[column]:
+            return f"no outcome of {cell.name(column)} is known yet"
         if count == 0:
             return f"{cell.name(column)} has no visitors yet"
         if count < MIN_VISITORS:

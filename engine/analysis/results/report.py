@@ -15,7 +15,14 @@ from engine.shown_result import ShownResult
 VariantStatus = Literal["control", "winner", "loser", "inconclusive", "insufficient_data"]
 Recommendation = Literal["ship", "rollback", "keep_running", "review", "insufficient_data", "fix_data"]
 Reason = Literal[
-    "no_difference", "undecided", "guardrail_broken", "goal_harmed", "ended_early", "exploratory"
+    "no_difference",
+    "undecided",
+    "guardrail_broken",
+    "guardrail_unknown",
+    "guardrail_unjudged",
+    "goal_harmed",
+    "ended_early",
+    "exploratory",
 ]
 Tone = Literal["positive", "negative", "neutral", "warning"]
 CheckStatus = Literal["ok", "warning", "alarm", "not_applicable"]

@@ -197,6 +197,7 @@ def _situation(
     return situation_of(
         established,
         roles,
+        look=look,
         is_compared=np.broadcast_to(is_variant, mean.shape),
         gain=np.where(is_variant, mean - mean[..., [0]], np.nan),
         has_alarm=no,

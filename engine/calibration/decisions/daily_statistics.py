@@ -46,6 +46,8 @@ def compare_days(days: SimulatedDays, *, equivalence_margin: npt.ArrayLike) -> L
         below=np.where(is_variant, bounds.below, np.nan),
         margin_z=np.where(is_variant, margin_z, np.nan),
         log_p_margin=np.where(is_variant, log_p_margin, np.nan),
+        has_outcomes=np.broadcast_to((days.visitors > 0)[:, None, :], hits.shape),
+        is_below_zero=np.zeros(hits.shape, bool),
     )
 
 

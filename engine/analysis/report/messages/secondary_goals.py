@@ -1,6 +1,7 @@
 """Headline and explanation of goals other than the primary one; the action is the experiment's."""
 
 from engine.analysis.report.decision_context import DecisionContext
+from engine.analysis.report.messages.open_guardrails import missing_guardrail
 from engine.analysis.report.messages.reviews import ruled_out
 from engine.analysis.report.messages.variant_sentences import (
     allowed_harm,
@@ -22,6 +23,11 @@ def describe_goal(context: DecisionContext) -> tuple[str, str]:
     """Return the headline and the explanation of a goal."""
     leader, control = context.leader, context.control
     is_guardrail = context.data.plan.margins[context.row] >= 0
+    missing = missing_guardrail(context) if is_guardrail and leader is not None else None
+    if missing is not None and not context.found(context.decision.findings.broken):
+        known = context.decision.statistics.is_below_zero[context.row].any() or context.has_ended
+        headline = f"The guardrail {context.goal.name} is not {'judged' if known else 'known yet'}"
+        return headline, f"{missing}{GUARDRAIL}"
     if leader is None or control is None or not _known(context):
         reason = next((one.reason for one in context.challengers if one.reason), None)
         because = reason or "there is nothing to compare with the control"

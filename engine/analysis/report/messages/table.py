@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from engine.analysis.report.decision_context import DecisionContext, Message
-from engine.analysis.report.messages import reviews, unfinished, verdicts
+from engine.analysis.report.messages import open_guardrails, reviews, unfinished, verdicts
 from engine.analysis.report.messages.plan_progress import beside_record
 from engine.analysis.results.report import Reason, Recommendation
 
@@ -15,10 +15,17 @@ MESSAGES: Final[Mapping[tuple[Recommendation, Reason | None], Callable[[Decision
     ("review", "no_difference"): reviews.no_difference,
     ("review", "undecided"): reviews.undecided,
     ("review", "guardrail_broken"): reviews.guardrail_broken,
+    ("review", "guardrail_unknown"): open_guardrails.guardrail_unknown,
+    ("review", "guardrail_unjudged"): open_guardrails.guardrail_unjudged,
+    ("keep_running", "guardrail_unknown"): open_guardrails.guardrail_unknown,
     ("review", "goal_harmed"): reviews.goal_harmed,
     ("review", "ended_early"): reviews.ended_early,
     ("review", "exploratory"): reviews.exploratory,
-    ("keep_running", None): unfinished.keep_running,
+    ("keep_running", None): lambda context: (
+        open_guardrails.guardrail_beyond(context)
+        if open_guardrails.is_held_back(context)
+        else unfinished.keep_running(context)
+    ),
     ("insufficient_data", None): unfinished.insufficient_data,
     ("fix_data", None): unfinished.fix_data,
 }

@@ -23,7 +23,8 @@ def look(**values: Any) -> LookStatistics:
     nothing, everywhere = np.full(shape, np.nan), np.ones(shape, bool)
     defaults: dict[str, Any] = {
         **dict.fromkeys(("z", "above", "below", "margin_z", "log_p_margin"), nothing),
-        **dict.fromkeys(("is_monitored", "is_enough"), everywhere),
+        **dict.fromkeys(("is_monitored", "is_enough", "has_outcomes"), everywhere),
+        "is_below_zero": np.zeros(shape, bool),
     }
     return LookStatistics(**{**defaults, **{name: np.asarray(value) for name, value in values.items()}})
 

@@ -8,7 +8,8 @@ import pytest
 
 from engine.analysis.decision.rule import RULE, Situation, choose_row, choose_variant
 
-# A letter a variant: Wins, Loses, Equivalent, open (.); then b for a broken guardrail, h for another harm.
+# A letter a variant: Wins, Loses, Equivalent, open (.); then b for a broken guardrail, u for one that is not
+# known yet, j for one that can't be judged, m for one beyond its margin by now; h for another harm.
 CONTROL = "-"
 
 
@@ -39,6 +40,16 @@ TABLE = {
     "a winner that breaks a guardrail": Row("Wb", "review guardrail_broken 1"),
     "a winner that harms a goal": Row("Wh", "review goal_harmed 1"),
     "a winner that does both": Row("Wbh", "review guardrail_broken 1"),
+    "a winner with an unknown guardrail": Row("Wu", "keep_running guardrail_unknown 1"),
+    "a winner with an unknown guardrail at the plan": Row("Wu", "review guardrail_unknown 1", "reached"),
+    "a winner with a guardrail that can't be judged": Row("Wj", "review guardrail_unjudged 1"),
+    "a winner with a guardrail beyond its margin": Row("Wm", "keep_running 1"),
+    "a winner with a guardrail beyond its margin at the plan": Row("Wm", "ship 1", "reached"),
+    "a winner with a guardrail beyond its margin, ended": Row("Wm", "ship 1", "ended"),
+    "two winners, the better with an unknown guardrail": Row("W Wu", "ship 1"),
+    "two winners, the better beyond a margin": Row("W Wm", "ship 1"),
+    "a loser with an unknown guardrail": Row("Lu", "rollback"),
+    "no difference, with an unknown guardrail": Row("Eu", "review no_difference"),
     "a loser": Row("L", "rollback"),
     "a loser without enough data for a single look": Row("L", "rollback", "no_data"),
     "a loser in wrong data": Row("L", "fix_data", "alarm"),
@@ -76,6 +87,9 @@ def situation(row: Row) -> Situation:
         is_equivalent=flags("E"),
         is_broken=flags("b"),
         is_harmed=flags("h"),
+        is_unknown=flags("u"),
+        is_unjudged=flags("j"),
+        is_beyond_margin=flags("m"),
         gain=np.array([np.nan, *range(1, len(variants))], np.float64),
         has_alarm=fact("alarm"),
         has_data=~fact("no_data"),

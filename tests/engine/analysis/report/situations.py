@@ -28,6 +28,25 @@ GUARDRAIL = a_goal(
 )
 SIGNUPS = a_goal(id="goal_2", name="Signups", is_primary=False, config={"event_name": "signup"})
 REVENUE = a_goal(goal_type="revenue", name="Revenue", config={})
+RETAINED = a_goal(
+    id="goal_2",
+    name="Back in week 4",
+    is_primary=False,
+    config={
+        "event_name": "visit",
+        "measure": "retained",
+        "from_day": 21,
+        "to_day": 27,
+        "guardrail_margin_percent": 5,
+    },
+)
+PROFIT = a_goal(
+    id="goal_2",
+    name="Profit",
+    is_primary=False,
+    goal_type="revenue",
+    config={"guardrail_margin_percent": 10},
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +54,8 @@ class Situation:
     """Counts by variant (the control first), goals first where there are several, and what else holds.
 
     `visitors` and `conversions` are at running day `day`; `plan` are those of an earlier look that is
-    recorded. `cents` are mean and standard deviation per visitor, by variant; `cap` caps them.
+    recorded. `known` are visitors of known outcome, goals by variants. `cents` are mean and standard
+    deviation per visitor, by variant; `cap` caps them.
     """
 
     visitors: Sequence[int]
@@ -50,6 +70,7 @@ class Situation:
     cents: Sequence[tuple[float, float]] | None = None
     uncapped: Sequence[tuple[float, float]] | None = None
     apart: int = 0
+    known: Sequence[Sequence[int]] | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
     def report(self) -> Report:
@@ -76,6 +97,8 @@ class Situation:
         """Build the evidence, spread over the days."""
         cents = None if self.cents is None else self._moments(self.uncapped or self.cents)
         overrides: dict[str, Any] = {"several_variants": self.apart}
+        if self.known is not None:
+            overrides["observed"] = np.array(self.known)
         if self.uncapped is not None and self.cents is not None:
             values = VisitorValues.of(self._moments(self.cents))
             capped = np.full(values.capped.shape, 9)
@@ -132,6 +155,38 @@ SITUATIONS: dict[str, Situation] = {
         visitors=[20_000] * 3,
         conversions=[[2_000, 2_300, 2_400], [400, 405, 560]],
         goals=(a_goal(), GUARDRAIL),
+    ),
+    "a winner before its guardrail is known": Situation(
+        visitors=[8_000] * 2,
+        conversions=[[800, 1_000], [0, 0]],
+        goals=(a_goal(), RETAINED),
+        known=[[8_000, 8_000], [0, 0]],
+        day=8,
+    ),
+    "a winner at the plan, before its guardrail is known": Situation(
+        visitors=[15_500] * 2,
+        conversions=[[1_550, 1_800], [0, 0]],
+        goals=(a_goal(), RETAINED),
+        known=[[15_500, 15_500], [0, 0]],
+    ),
+    "a winner that ended before its guardrail was known": Situation(
+        visitors=[15_500] * 2,
+        conversions=[[1_550, 1_800], [0, 0]],
+        goals=(a_goal(), RETAINED),
+        known=[[15_500, 15_500], [0, 0]],
+        status="completed",
+    ),
+    "a winner whose guardrail is below 0 with the control": Situation(
+        visitors=[15_500] * 2,
+        conversions=[[1_550, 1_800], [1_000, 1_000]],
+        goals=(a_goal(), PROFIT),
+        cents=[(-100, 900), (-900, 900)],
+    ),
+    "a winner before the plan, its guardrail beyond the margin": Situation(
+        visitors=[8_000] * 2,
+        conversions=[[800, 1_000], [400, 430]],
+        goals=(a_goal(), GUARDRAIL),
+        day=8,
     ),
     "a loser": Situation(visitors=[8_000] * 2, conversions=[800, 640], day=4),
     "losers only": Situation(visitors=[20_000] * 3, conversions=[2_000, 1_700, 1_720]),

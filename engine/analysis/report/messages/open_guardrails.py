@@ -1,0 +1,111 @@
+"""Messages of winners that wait for a guardrail: not known yet, not judgeable, or beyond its margin."""
+
+from datetime import timedelta
+
+import numpy as np
+
+from engine.analysis.report.decision_context import DecisionContext, Message
+from engine.analysis.report.messages.plan_progress import how_long, progress
+from engine.analysis.report.messages.variant_sentences import comparison, leader_and_control, losers, quoted
+from engine.analysis.report.messages.verdicts import winner_headline
+from engine.analysis.results.formatting import day, listed
+from engine.design.experiment import Goal
+from engine.stats.arrays import BoolArray
+
+
+def guardrail_unknown(context: DecisionContext) -> Message:
+    """Announce a winner of which a guardrail is not known yet: what to wait for, and until when."""
+    leader, _ = leader_and_control(context)
+    goals = _open_goals(context, ~context.decision.statistics.is_judged)
+    is_early = context.decision.recommendation == "keep_running"
+    wait = "Pause the experiment: nobody new enters, and outcomes are counted. Decide once they are known."
+    return Message(
+        label="Keep running" if is_early else "Review",
+        tone="neutral" if is_early else "warning",
+        headline=f"{winner_headline(context, leader)}, but {_named(goals)} not known yet",
+        explanation=_compared(context) + "".join(f" {_missing(context, goal)}" for goal in goals),
+        next_step=how_long(context) if is_early else wait,
+    )
+
+
+def guardrail_unjudged(context: DecisionContext) -> Message:
+    """Announce a winner of which a guardrail cannot be judged, and why."""
+    leader, _ = leader_and_control(context)
+    goals = _open_goals(context, ~context.decision.statistics.is_judged)
+    return Message(
+        label="Review",
+        tone="warning",
+        headline=f"{winner_headline(context, leader)}, but {_named(goals)} not judged",
+        explanation=_compared(context) + "".join(f" {_missing(context, goal)}" for goal in goals),
+        next_step=f"Compare {_listed_names(goals)} by hand before you ship {quoted(leader)}.",
+    )
+
+
+def guardrail_beyond(context: DecisionContext) -> Message:
+    """Announce a winner before its plan of which a guardrail is worse than its margin by now."""
+    leader, _ = leader_and_control(context)
+    goals = _open_goals(context, context.decision.statistics.is_beyond_margin)
+    worse = "are worse than their margins allow" if len(goals) > 1 else "is worse than its margin allows"
+    return Message(
+        label="Keep running",
+        tone="neutral",
+        headline=f"{winner_headline(context, leader)}, but {_listed_names(goals)} {worse}",
+        explanation=_compared(context)
+        + " Harm is not established; before the plan a winner ships only while every guardrail is within its"
+        + " margin."
+        + progress(context),
+        next_step=how_long(context),
+    )
+
+
+def is_held_back(context: DecisionContext) -> bool:
+    """Tell whether a winner would ship, but for a guardrail that is beyond its margin by now."""
+    situation = context.decision.situation
+    return bool((situation.clean_winners & situation.is_beyond_margin).any())
+
+
+def missing_guardrail(context: DecisionContext) -> str | None:
+    """Say why the guardrail of the context cannot be judged at this look; None where it is judged."""
+    statistics, compared = context.decision.statistics, context.decision.situation.is_compared
+    if (statistics.is_judged[context.row] | ~compared).all():
+        return None
+    return _missing(context, context.goal)
+
+
+def _open_goals(context: DecisionContext, flags: BoolArray) -> list[Goal]:
+    """List the guardrails that are flagged for the leader and not broken."""
+    leader, _ = leader_and_control(context)
+    column = context.variants.index(leader)
+    is_guardrail = ~np.isnan(context.data.plan.margins)
+    is_open = is_guardrail & flags[:, column] & ~context.decision.findings.broken[:, column]
+    return [goal for goal, is_in in zip(context.experiment.goals, is_open, strict=True) if is_in]
+
+
+def _listed_names(goals: list[Goal]) -> str:
+    return listed([goal.name for goal in goals])
+
+
+def _named(goals: list[Goal]) -> str:
+    names = _listed_names(goals)
+    return f"the guardrail {names} is" if len(goals) == 1 else f"the guardrails {names} are"
+
+
+def _compared(context: DecisionContext) -> str:
+    leader, control = leader_and_control(context)
+    return comparison(context, leader, control) + losers(context)
+
+
+def _missing(context: DecisionContext, goal: Goal) -> str:
+    """Say what a guardrail lacks, in a sentence."""
+    row = context.experiment.goals.index(goal)
+    statistics, control = context.decision.statistics, context.data.plan.control
+    if statistics.is_below_zero[row].any():
+        name = "" if control is None else f" of '{context.experiment.variants[control].name}'"
+        return f"{goal.name}{name} is below 0, of which no percentage is a margin."
+    own_days, started = goal.measure.days(goal.tracking), context.experiment.started_at
+    if own_days is not None and not context.data.evidence.trials[row].any():
+        if context.has_ended or started is None:
+            return f"No outcome of {goal.name} was known when the experiment ended."
+        first = day(started + timedelta(days=own_days[1] + 1))
+        return f"The first outcomes of {goal.name} are known on {first}."
+    return f"There is too little data on {goal.name} to judge its margin."
