@@ -43,6 +43,7 @@ $(NPM_STAMP): $(SNIPPET)/package.json $(SNIPPET)/package-lock.json | dev
 snippet-tools: $(NPM_STAMP) ## install what builds and checks the browser script
 
 snippet: snippet-tools ## build the browser script into api/sdk/browser/dist
+	@$(RUN)python -m api.sdk.known_attributes > $(SNIPPET)/known_attributes.js
 	@$(WITH_NODE) node $(SNIPPET)/build.mjs
 
 snippet-lint: snippet-tools ## check the types, format and lint rules of the browser script

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from pipeline.store.event_columns import DIMENSIONS
+
 _FILTER: Final = "Only visitors of this {}; all if absent."
 _VALUES: Final = "Values to filter results by: {}."
 # By the name of a field or parameter.
@@ -152,40 +154,9 @@ MEANINGS: Final[Mapping[str, str]] = {
     "exploratory": "Always true: ideas for further tests, and no basis of a decision.",
     "left_out": "Dimensions that are not analyzed, and why.",
     "adjusted_always_valid_p_value": "P-value that is valid at every look, adjusted for all segments.",
-    **{
-        name: _VALUES.format(meaning)
-        for name, meaning in {
-            "traffic_sources": "sources of the visit",
-            "device_types": "kinds of device",
-            "visitor_types": "new and returning",
-            "visitor_identities": "signed in or not",
-            "operating_systems": "operating systems",
-            "day_of_weeks": "days of the first exposure",
-            "countries": "countries, ISO 3166 codes",
-            "regions": "regions of a country",
-            "browsers": "browsers",
-            "utm_sources": "`utm_source` of the address",
-            "utm_mediums": "`utm_medium` of the address",
-            "utm_campaigns": "`utm_campaign` of the address",
-            "custom_dimensions": "your own dimensions",
-        }.items()
-    },
-    **{
-        name: _FILTER.format(meaning)
-        for name, meaning in {
-            "traffic_source": "source of the visit",
-            "device_type": "kind of device",
-            "visitor_type": "type, `new` or `returning`",
-            "visitor_identity": "identity, signed in or not",
-            "day_of_week": "day of the first exposure",
-            "region": "region",
-            "os": "operating system",
-            "browser": "browser",
-            "utm_source": "`utm_source`",
-            "utm_medium": "`utm_medium`",
-            "utm_campaign": "`utm_campaign`",
-        }.items()
-    },
+    "custom_dimensions": _VALUES.format("your own dimensions"),
+    **{one.plural: _VALUES.format(one.plural_label) for one in DIMENSIONS.values()},
+    **{name: _FILTER.format(one.label) for name, one in DIMENSIONS.items()},
     # Ended tests together.
     "metric": "What the goals measure.",
     "metrics": "Ended tests by what their primary goal measures.",

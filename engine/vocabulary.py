@@ -1,8 +1,6 @@
 """Closed vocabularies of experiments, projects and segments."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Final, Literal, get_args
+from typing import Literal, get_args
 
 ExperimentType = Literal["redirect", "visual", "personalization"]
 Status = Literal["draft", "scheduled", "running", "paused", "completed", "archived"]
@@ -58,14 +56,3 @@ Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "satur
 def words(vocabulary: object) -> tuple[str, ...]:
     """List the words of one of the literals above, in order."""
     return tuple(str(word) for word in get_args(vocabulary))
-
-
-SEGMENT_VALUES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "device_type": words(DeviceType),
-        "visitor_type": words(VisitorType),
-        "day_of_week": words(DayType),
-        "visitor_identity": words(VisitorIdentity),
-    }
-)
-"""Every value of each segment dimension whose values are fixed; all other dimensions take any text."""

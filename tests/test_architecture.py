@@ -115,7 +115,7 @@ TESTED_BY = {
     ),
     "truelift/client/service_connection.py": "tests/truelift/client/test_client.py",
     "truelift/client/visitor_calls.py": "tests/truelift/client/test_client.py",
-    "pipeline/store/header_fields.py": "tests/pipeline/events/test_attributes.py",
+    "pipeline/store/event_columns.py": "tests/pipeline/store/warehouse/test_segment_dimensions.py",
     "api/server/request_parser.py": "tests/api/server/test_protocol.py",
     "pipeline/results/nights.py": "tests/api/routes/test_results_as_of.py",
     "engine/frames/column_errors.py": "tests/engine/frames/lazy/test_lazy_tables.py",

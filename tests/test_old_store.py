@@ -6,9 +6,12 @@
 from copy import deepcopy
 from pathlib import Path
 
+import duckdb
 import pytest
 from fastapi.testclient import TestClient
 
+from pipeline.store.event_columns import ADDED_COLUMNS
+from pipeline.store.warehouse.events import EVENT_SCHEMA
 from tests import old_store, old_store_answers, stored_answers
 from tests.stored_answers import Answers
 
@@ -45,8 +48,6 @@ SENDER_CHECKS = {
     "revenue_concentration",
     "custom_dimension_keys",
 }
-# Columns that events did not have in version 0.1.
-NEW_COLUMNS = {"sender", "address_key", "not_counted", "header_fields"}
 
 
 def assert_same(name: str, now: Answers) -> None:
@@ -145,6 +146,11 @@ def test_a_new_snapshot_of_the_store_holds_the_same(tmp_path: Path) -> None:
     assert_equal(rows_of(then), rows_of(now))
 
 
+def without_added_columns(frame: Answers) -> Answers:
+    known = {name: value for name, value in frame["columns"].items() if name not in ADDED_COLUMNS}
+    return {**frame, "columns": known}
+
+
 def rows_of(answers: Answers) -> Answers:
     """Leave out verdicts, as each snapshot is judged at its own time, and sums that version 0.1 lacks."""
     rows: Answers = {}
@@ -152,11 +158,11 @@ def rows_of(answers: Answers) -> Answers:
         if isinstance(answer, dict) and "verdict" in answer:
             columns = answer["aggregates"]["columns"]
             known = {column: value for column, value in columns.items() if "_cubed_" not in column}
-            rows[name] = {**answer, "verdict": None, "aggregates": {**answer["aggregates"], "columns": known}}
+            aggregates = {**answer["aggregates"], "columns": known}
+            visitors = without_added_columns(answer["visitors"])
+            rows[name] = {**answer, "verdict": None, "visitors": visitors, "aggregates": aggregates}
         elif name == "events":
-            columns = answer["columns"]
-            known = {column: value for column, value in columns.items() if column not in NEW_COLUMNS}
-            rows[name] = {**answer, "columns": known}
+            rows[name] = without_added_columns(answer)
         else:
             rows[name] = answer
     assert len(rows) > 3
@@ -177,3 +183,10 @@ def test_a_difference_is_found(then: object, now: object) -> None:
 
 def test_floats_that_differ_in_their_last_digits_are_equal() -> None:
     assert not list(stored_answers.differences([0.1 + 0.2, 0.0], [0.3, 1e-17]))
+
+
+def test_the_columns_that_were_added_since_are_those_that_its_events_lack(tmp_path: Path) -> None:
+    with duckdb.connect(old_store.unpack(tmp_path) / "warehouse.duckdb", read_only=True) as store:
+        table = f"events_{old_store.facts()['project']}"
+        stored = {name for name, *_ in store.execute(f'DESCRIBE "{table}"').fetchall()}
+    assert {*EVENT_SCHEMA} - stored == ADDED_COLUMNS.keys()

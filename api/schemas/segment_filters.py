@@ -1,22 +1,18 @@
 """Query parameters that filter results by segment, and answers about the available values."""
 
 from datetime import date
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, create_model
 from pydantic.config import JsonDict
 
 from engine.errors import Problem
 from engine.local_days import read_day
 from engine.validation.values import shown
-from engine.vocabulary import SEGMENT_VALUES
 from pipeline.results.filters import InvalidFilterError, SegmentFilters
 from pipeline.results.nights import AS_OF
+from pipeline.store.event_columns import DIMENSIONS, Dimension
 from pipeline.store.warehouse.visitor_export import Form
-
-
-def _closed(name: str) -> JsonDict:
-    return {"enum": list(SEGMENT_VALUES[name])}
 
 
 def _refuse_night(value: str | None) -> None:
@@ -38,21 +34,21 @@ NoNight = Annotated[str | None, AfterValidator(_refuse_night)]
 _NO_NIGHT: Final = "Refused: segments and visitors are not kept of past nights."
 
 
-class SegmentQuery(BaseModel):
+def _filter(dimension: Dimension) -> tuple[Any, Any]:
+    closed: JsonDict | None = {"enum": [*dimension.values]} if dimension.values else None
+    return str | None, Field(None, json_schema_extra=closed)
+
+
+_FILTERS: Final[dict[str, Any]] = {name: _filter(dimension) for name, dimension in DIMENSIONS.items()}
+_VALUES: Final[dict[str, Any]] = {dimension.plural: (list[str], []) for dimension in DIMENSIONS.values()}
+# Fields that follow from the table of dimensions, which a type checker cannot know.
+_DimensionFilters: Any = create_model("DimensionFilters", **_FILTERS)
+_DimensionValues: Any = create_model("DimensionValues", **_VALUES)
+
+
+class SegmentQuery(_DimensionFilters, BaseModel):
     """Filters by visitors' attributes at first exposure; several combine with AND."""
 
-    traffic_source: str | None = None
-    device_type: str | None = Field(None, json_schema_extra=_closed("device_type"))
-    visitor_type: str | None = Field(None, json_schema_extra=_closed("visitor_type"))
-    day_of_week: str | None = Field(None, json_schema_extra=_closed("day_of_week"))
-    country: str | None = Field(None, description="Country code.")
-    region: str | None = None
-    os: str | None = None
-    browser: str | None = None
-    utm_source: str | None = None
-    utm_medium: str | None = None
-    utm_campaign: str | None = None
-    visitor_identity: str | None = Field(None, json_schema_extra=_closed("visitor_identity"))
     custom_dimension_key: str | None = Field(
         None, description="Name of a custom dimension; required with custom_dimension_value."
     )
@@ -113,19 +109,7 @@ class CustomDimension(BaseModel):
     values: list[str]
 
 
-class AvailableSegments(BaseModel):
+class AvailableSegments(_DimensionValues, BaseModel):
     """Values of the segment filters."""
 
-    traffic_sources: list[str] = []
-    device_types: list[str] = []
-    visitor_types: list[str] = []
-    operating_systems: list[str] = []
-    day_of_weeks: list[str] = []
-    countries: list[str] = []
-    regions: list[str] = []
-    browsers: list[str] = []
-    utm_sources: list[str] = []
-    utm_mediums: list[str] = []
-    utm_campaigns: list[str] = []
-    visitor_identities: list[str] = []
     custom_dimensions: list[CustomDimension] = []

@@ -23,7 +23,7 @@ from pipeline.clock import utc_now
 from pipeline.events.attributes import UNKNOWN_CLIENT, Client
 from pipeline.events.request_headers.consent import missing_consent
 from pipeline.store.catalog.errors import NotFoundError
-from pipeline.store.warehouse.events import Sender
+from pipeline.store.event_columns import Sender
 
 SCOPE: Final = "sdk:write"
 KEY_HEADER: Final = "x-sdk-key"
@@ -59,7 +59,6 @@ class SdkRequest(msgspec.Struct, Generic[BodyT], frozen=True):
     admission: Admission
     client: Client = UNKNOWN_CLIENT
     city: str | None = None
-    accept_language: str | None = None
     # The visitor's network address, and its keyed hash.
     address: str | None = None
     address_key: int | None = None
@@ -114,7 +113,6 @@ async def read_request(
         admission,
         Client.of_headers(request.headers, location),
         location.city,
-        request.headers.get("accept-language"),
         address,
         address_key,
         cached.excludes(address),

@@ -25,7 +25,6 @@ from pipeline.clock import utc_now, utc_now_us
 from pipeline.events.attributes import InvalidAttributesError
 from pipeline.events.body import InvalidBodyError
 from pipeline.events.hashing import hash64
-from pipeline.events.request_headers.language import preferred_language
 from pipeline.store.catalog.ids import new_id
 
 # Deciding on more experiments takes longer than handing them to a worker thread.
@@ -56,7 +55,6 @@ async def visit(
         attributes=body.attributes or {},
         client=received.client,
         city=received.city,
-        language=preferred_language(received.accept_language),
     )
     await _prepare(services, received.cached)
     experiments = [one for one in received.cached.experiments if only is None or one.test_key == only]

@@ -30,9 +30,10 @@ from pipeline.rollup.run import Rollup
 from pipeline.rollup.segment_values import as_categories, with_day_of_week
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
+from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.published import Published
-from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM
 
 Column = npt.NDArray[Any]
 EXPERIMENT = EXPERIMENTS[0]

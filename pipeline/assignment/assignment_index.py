@@ -11,7 +11,8 @@ import numpy as np
 
 from pipeline.assignment.link_index import LinkIndex
 from pipeline.assignment.pair_table import MAX_RECENT, PairTable
-from pipeline.store.warehouse.events import SENDER_BITS, TRUSTED_BITS, EventRow
+from pipeline.store.event_columns import EventRow
+from pipeline.store.warehouse.events import SENDER_BITS, TRUSTED_BITS
 from pipeline.store.warehouse.identities import BROWSERS_LATER
 from pipeline.store.warehouse.visitor_history import (
     ASSIGNING,

@@ -64,16 +64,8 @@ def browser_config(
 
 def facts_of(client: Client, city: str | None) -> dict[str, Any]:
     """Collect what a request says about its visitor; None where unknown."""
-    device = client.device
-    return {
-        "country": client.country,
-        "region": client.region,
-        "city": city,
-        "device_type": device.device_type,
-        "browser": device.browser,
-        "os": device.os,
-        "is_bot": device.is_bot,
-    }
+    facts = {name: city if name == "city" else client.by_name.get(name) for name in FACTS}
+    return {**facts, "is_bot": client.is_bot}
 
 
 def needs_facts(config: Mapping[str, Any]) -> bool:

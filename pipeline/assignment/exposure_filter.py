@@ -12,7 +12,7 @@ from pipeline.events.decode import DecodedEvents
 from pipeline.events.rejections import NOT_COUNTED, EventResult
 from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.event_columns import EventRow
 
 _PAUSED: Final = "paused"
 

@@ -15,10 +15,10 @@ from pipeline.assignment.link_index import UserClaim
 from pipeline.assignment.project_index import ProjectIndex
 from pipeline.ingest.ingest import Ingest
 from pipeline.settings import Settings
+from pipeline.store.event_columns import EventRow
 from pipeline.store.ownership.warehouse_id import read_id
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.erasure.person_ids import PersonIds
-from pipeline.store.warehouse.events import EventRow
 from pipeline.store.warehouse.visitor_history import AssignmentRule
 
 logger = logging.getLogger(__name__)

@@ -13,9 +13,9 @@ from pipeline.assignment.index_files import IndexFiles, IndexHeader, Tables
 from pipeline.assignment.sorted_pairs import Pairs
 from pipeline.ingest.ingest import Ingest
 from pipeline.store.catalog.ids import new_id
+from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
-from pipeline.store.warehouse.events import EventRow
 from pipeline.store.warehouse.identities import read_links
 from pipeline.store.warehouse.visitor_history import (
     AssignmentQuery,

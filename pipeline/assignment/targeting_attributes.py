@@ -6,16 +6,17 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
+from engine.design.targeting.fields import TARGETING_FIELDS
 from engine.time_zones import zone
 from engine.vocabulary import Weekday, words
-from pipeline.events.attributes import Client, custom_dimensions_of, identity_of, segments_of
+from pipeline.events.attributes import Client, custom_dimensions_of, segments_of
+from pipeline.store.event_columns import EVENT_DIMENSIONS
 
 # Keyed attributes, with the names under which senders give them.
 _KEYED_FIELDS: Final = {
     "query_param": ("query_param", "query_params"),
     "cookie": ("cookie", "cookies"),
 }
-_NO_TARGETING: Final = frozenset({"is_bot", "custom", "header_fields"})
 _WEEKDAYS: Final = words(Weekday)
 
 
@@ -30,7 +31,6 @@ class Visitor:
     client: Client
     # By the request, where a browser sends it.
     city: str | None = None
-    language: str | None = None
 
 
 def targeting_attributes(visitor: Visitor, *, timezone: str, now: datetime) -> dict[str, Any]:
@@ -40,14 +40,14 @@ def targeting_attributes(visitor: Visitor, *, timezone: str, now: datetime) -> d
     """
     given = visitor.attributes
     local = now.astimezone(zone(timezone))
-    segments = segments_of(given, visitor.url, visitor.client)
+    segments = segments_of(given, visitor.url, visitor.client, is_user=visitor.user_id is not None)
+    dimensions = zip(EVENT_DIMENSIONS, segments.values, strict=True)
     return {
-        **{name: segments.get(name) for name in segments if name not in _NO_TARGETING},
+        **{name: value for name, value in dimensions if name in TARGETING_FIELDS},
         "city": given.get("city") or visitor.city,
-        "language": given.get("language") or visitor.language,
+        "language": given.get("language") or visitor.client.by_name.get("language"),
         "referrer": given.get("referrer"),
         "url": visitor.url,
-        "visitor_identity": identity_of(given, visitor.user_id),
         "query_param": _in_query(visitor.url) | _keyed("query_param", given),
         "cookie": _keyed("cookie", given),
         "custom_dimension": custom_dimensions_of(given),

@@ -8,18 +8,16 @@ from typing import Final
 from pipeline.assignment.decide import VariantDecision
 from pipeline.assignment.first_assignments import KnownAssignments
 from pipeline.assignment.targeting_attributes import Visitor
-from pipeline.events.attributes import identity_of, segments_of
+from pipeline.events.attributes import segments_of
 from pipeline.events.hashing import hash64
-from pipeline.store.header_fields import HEADER_BITS
-from pipeline.store.warehouse.events import EventRow, Sender
-from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
+from pipeline.store.event_columns import HEADER_BITS, EventRow, Sender
+from pipeline.store.warehouse.event_reader import SEGMENT_COLUMNS
 
 ASSIGNMENT: Final = "assignment"
 # An `init` that assigned no variant, whose attributes may belong to a later exposure.
 INIT: Final = "init"
 # Beyond this many visitors, those whose last `init` is longest ago are forgotten, and stored once more.
 MAX_VISITORS: Final = 50_000
-_SEGMENTS: Final = (*(name for name in DIMENSIONS if name != "day_of_week"), CUSTOM)
 
 
 @dataclass(slots=True)
@@ -45,8 +43,9 @@ def visit_row(
     visitor: Visitor, received_us: int, sender: Sender, address_key: int | None = None
 ) -> EventRow | None:
     """Build the event of an `init`, with its attributes as segments; None for a bot."""
-    segments = segments_of(visitor.attributes, visitor.url, visitor.client)
-    if segments["is_bot"]:
+    is_user = visitor.user_id is not None
+    segments = segments_of(visitor.attributes, visitor.url, visitor.client, is_user=is_user)
+    if segments.is_bot:
         return None
     event_id = f"{INIT}:{visitor.visitor_id}:{received_us}"
     return EventRow(
@@ -62,8 +61,7 @@ def visit_row(
         url=visitor.url,
         sender=sender,
         address_key=address_key,
-        visitor_identity=identity_of(visitor.attributes, visitor.user_id),
-        **segments,
+        **segments.columns(),
     )
 
 
@@ -98,10 +96,10 @@ def has_news(visit: EventRow) -> bool:
     headers = visit.header_fields or 0
     return visit.visitor_identity == "identified" or any(
         getattr(visit, name) is not None
-        for name in _SEGMENTS
+        for name in SEGMENT_COLUMNS
         if name != "visitor_identity" and not headers & HEADER_BITS.get(name, 0)
     )
 
 
 def _digest(row: EventRow) -> int:
-    return hash((row.user_key, *(getattr(row, name) for name in _SEGMENTS)))
+    return hash((row.user_key, *(getattr(row, name) for name in SEGMENT_COLUMNS)))

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.snapshots.manifest import MANIFEST, read_manifest
+from pipeline.store.event_columns import ADDED_COLUMNS
 from pipeline.store.warehouse.events import EVENT_SCHEMA
 
 SCHEMA: Final = pl.Schema({"seq": pl.Int64(), **EVENT_SCHEMA})
@@ -21,7 +22,9 @@ class UnusableEventsError(Exception):
 
 
 def find_files(folder: Path, project_id: str) -> list[Path]:
-    """List the files of events in `folder`, all of which have SCHEMA; raises UnusableEventsError.
+    """List the files of events in `folder`, all of which have SCHEMA but for columns of later versions.
+
+    Raises UnusableEventsError for any other file.
 
     Of a snapshot these are the files that its manifest names, of any other folder all Parquet files in it.
     Raises UnreadableSnapshotError for a damaged manifest.
@@ -43,9 +46,12 @@ def find_files(folder: Path, project_id: str) -> list[Path]:
 
 
 def read_batches(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Read columns of a file with the types of SCHEMA, in batches."""
-    for batch in pq.ParquetFile(path).iter_batches(_AT_ONCE, columns=list(columns)):
-        yield typed(pl.DataFrame(pa.table(batch)), columns)
+    """Read columns of a file with the types of SCHEMA, in batches; those that it lacks are null."""
+    file = pq.ParquetFile(path)
+    stored = [name for name in columns if name in file.schema_arrow.names]
+    lacking = [pl.lit(None, SCHEMA[name]).alias(name) for name in columns if name not in stored]
+    for batch in file.iter_batches(_AT_ONCE, columns=stored):
+        yield typed(pl.DataFrame(pa.table(batch)).with_columns(lacking), columns)
 
 
 def typed(events: pl.DataFrame, columns: Collection[str]) -> pl.DataFrame:
@@ -63,10 +69,10 @@ def _check(path: Path) -> None:
         found = pl.DataFrame(pq.read_schema(path).empty_table()).schema
     except (OSError, pa.ArrowException) as error:
         raise UnusableEventsError(f"{path} is no Parquet file: {error}") from error
-    missing = [name for name in SCHEMA if name not in found]
+    missing = [name for name in SCHEMA if name not in found and name not in ADDED_COLUMNS]
     if missing:
         raise UnusableEventsError(f"{path} lacks the columns {', '.join(missing)}")
     for name, wanted in SCHEMA.items():
-        is_time = name in {"received_at", "occurred_at"} and isinstance(found[name], pl.Datetime)
-        if found[name] != wanted and not is_time:
+        is_time = name in {"received_at", "occurred_at"} and isinstance(found.get(name), pl.Datetime)
+        if name in found and found[name] != wanted and not is_time:
             raise UnusableEventsError(f"{path} has {found[name]} in the column {name}, which has {wanted}")

@@ -1,19 +1,19 @@
 """Segments of an event: from the sender's attributes, the URL and the request headers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import product
-from typing import Any, Final, TypedDict
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs
 
 import msgspec
 
-from engine.vocabulary import SEGMENT_VALUES, VisitorIdentity
+from engine.vocabulary import VisitorIdentity
+from pipeline.events.request_headers.language import language_tag, preferred_language
 from pipeline.events.request_headers.location import MAX_TEXT, Location, country_code, location_of_headers
 from pipeline.events.traffic_source import traffic_source
 from pipeline.events.user_agent import MAX_LENGTH, UNKNOWN_DEVICE, Device, device_of
-from pipeline.store.header_fields import HEADER_BITS
+from pipeline.store.event_columns import EVENT_DIMENSIONS
 
 MAX_CUSTOM_DIMENSIONS: Final = 50
 
@@ -25,13 +25,11 @@ _TARGETING_ONLY: Final = frozenset(
         "cookies",
         "day_of_week",
         "hour_of_day",
-        "language",
         "query_param",
         "query_params",
         "referrer",
         "url",
         "user_agent",
-        "visitor_identity",
     }
 )
 
@@ -40,141 +38,188 @@ class InvalidAttributesError(ValueError):
     """Attributes that are not a flat object of texts, numbers and booleans."""
 
 
-class Segments(TypedDict):
-    """Segment columns of an event; None where unknown. `header_fields` as in EventRow."""
+class Stated(NamedTuple):
+    """What the sender of an event says of its visitor; `device` is that of an attribute `user_agent`."""
+
+    given: Mapping[str, str]
+    url: str | None
+    utm: Mapping[str, str]
+    referrer: object
+    device: Device
+    is_user: bool
+
+    def closed(self, name: str) -> str | None:
+        """Return the attribute of a dimension with fixed values; None unless it is one of them."""
+        value = self.given.get(name, "").lower()
+        return value if value in EVENT_DIMENSIONS[name].values else None
+
+
+class Requested(NamedTuple):
+    """What the request of a browser says of its visitor; `headers` have lower-case names."""
+
+    headers: Mapping[str, str]
+    location: Location
+    device: Device
+
+
+class Reader(NamedTuple):
+    """How the value of a dimension is read: as the sender states it, else from the request's headers."""
+
+    stated: Callable[[Stated], str | None]
+    header: Callable[[Requested], str | None] | None = None
+
+
+def _traffic_source(said: Stated) -> str | None:
+    return said.given.get("traffic_source") or traffic_source(
+        said.url, said.utm.get("utm_medium"), said.referrer
+    )
+
+
+def _identity(said: Stated) -> VisitorIdentity:
+    is_identified = said.is_user or said.given.get("visitor_identity", "").lower() == "identified"
+    return "identified" if is_identified else "anonymous"
+
+
+# By dimension.
+READERS: Final[Mapping[str, Reader]] = {
+    "traffic_source": Reader(_traffic_source),
+    "device_type": Reader(
+        lambda said: said.closed("device_type") or said.device.device_type,
+        lambda request: request.device.device_type,
+    ),
+    "visitor_type": Reader(lambda said: said.closed("visitor_type")),
+    "os": Reader(lambda said: said.given.get("os") or said.device.os, lambda request: request.device.os),
+    "country": Reader(
+        lambda said: country_code(said.given.get("country")), lambda request: request.location.country
+    ),
+    "region": Reader(lambda said: said.given.get("region"), lambda request: request.location.region),
+    "browser": Reader(
+        lambda said: said.given.get("browser") or said.device.browser, lambda request: request.device.browser
+    ),
+    "language": Reader(
+        lambda said: language_tag(said.given.get("language")),
+        lambda request: preferred_language(request.headers.get("accept-language")),
+    ),
+    "utm_source": Reader(lambda said: said.utm.get("utm_source")),
+    "utm_medium": Reader(lambda said: said.utm.get("utm_medium")),
+    "utm_campaign": Reader(lambda said: said.utm.get("utm_campaign")),
+    "visitor_identity": Reader(_identity),
+}
+# In the order of the columns: the name, the readers, and the bit of a value that only headers gave.
+_IN_ORDER: Final = tuple(
+    (name, *READERS[name], dimension.header_bit) for name, dimension in EVENT_DIMENSIONS.items()
+)
+_OF_DEVICE: Final = ("device_type", "os", "browser")
+_HEADER_BITS: Final = sum(dimension.header_bit for dimension in EVENT_DIMENSIONS.values())
+_IDENTITIES: Final[Mapping[bool, VisitorIdentity]] = {True: "identified", False: "anonymous"}
+
+
+class Segments(NamedTuple):
+    """Segment columns of an event: `values` in the order of EVENT_DIMENSIONS, None where unknown.
+
+    `custom` and `header_fields` are as in EventRow.
+    """
 
     is_bot: bool
-    traffic_source: str | None
-    device_type: str | None
-    visitor_type: str | None
-    os: str | None
-    country: str | None
-    region: str | None
-    browser: str | None
-    utm_source: str | None
-    utm_medium: str | None
-    utm_campaign: str | None
+    values: tuple[str | None, ...]
     custom: str | None
     header_fields: int
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns by name."""
+        return {
+            "is_bot": self.is_bot,
+            **dict(zip(EVENT_DIMENSIONS, self.values, strict=True)),
+            "custom": self.custom,
+            "header_fields": self.header_fields,
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """The visitor's device and location by the request headers; unknown where a server sends the events."""
+    """What the request headers say of a visitor, by dimension; nothing where a server sends the events."""
 
-    device: Device = UNKNOWN_DEVICE
-    country: str | None = None
-    region: str | None = None
-    # Of an event that tells nothing of its visitor; shared by all of them.
-    segments: Segments = field(init=False, repr=False, compare=False)
+    is_bot: bool = False
+    known: tuple[tuple[str, str | None], ...] = ()
+    by_name: Mapping[str, str | None] = field(init=False, repr=False, compare=False)
+    # Of an event that tells nothing of its visitor, by whether a user is signed in; shared by all of them.
+    segments: Mapping[bool, Segments] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "segments", _segments_by_headers(self))
+        object.__setattr__(self, "by_name", dict(self.known))
+        segments = {
+            is_user: Segments(
+                self.is_bot,
+                tuple(
+                    _IDENTITIES[is_user] if name == "visitor_identity" else self.by_name.get(name)
+                    for name in EVENT_DIMENSIONS
+                ),
+                None,
+                _HEADER_BITS,
+            )
+            for is_user in _IDENTITIES
+        }
+        object.__setattr__(self, "segments", segments)
 
     @classmethod
     def of_headers(cls, headers: Mapping[str, str], location: Location | None = None) -> "Client":
-        """Read the device from request headers with lower-case names, and the location unless it is given."""
+        """Read request headers with lower-case names; the location is theirs unless it is given."""
         # Cut before it is kept, since a header may be long.
-        user_agent = headers.get("user-agent", "")[:MAX_LENGTH]
-        country, region, _ = location_of_headers(headers) if location is None else location
-        return _client(user_agent, country, region)
+        device = device_of(headers.get("user-agent", "")[:MAX_LENGTH])
+        request = Requested(headers, location_of_headers(headers) if location is None else location, device)
+        known = [(name, read(request)) for name, (_, read) in READERS.items() if read is not None]
+        return _client(device.is_bot, tuple(known))
 
 
 @lru_cache(maxsize=4_096)
-def _client(user_agent: str, country: str | None, region: str | None) -> Client:
-    return Client(device_of(user_agent), country, region)
-
-
-def _segments_by_headers(client: Client) -> Segments:
-    device = client.device
-    return Segments(
-        is_bot=device.is_bot,
-        traffic_source=None,
-        device_type=device.device_type,
-        visitor_type=None,
-        os=device.os,
-        country=client.country,
-        region=client.region,
-        browser=device.browser,
-        utm_source=None,
-        utm_medium=None,
-        utm_campaign=None,
-        custom=None,
-        header_fields=sum(HEADER_BITS.values()),
-    )
+def _client(is_bot: bool, known: tuple[tuple[str, str | None], ...]) -> Client:  # noqa: FBT001 # kept by it
+    return Client(is_bot, known)
 
 
 UNKNOWN_CLIENT: Final = Client()
-# The sum of HEADER_BITS of the fields that are not stated, by whether each is not, in the order of the bits.
-_HEADER_FIELDS: Final = {
-    missing: sum(bit for bit, is_missing in zip(HEADER_BITS.values(), missing, strict=True) if is_missing)
-    for missing in product((False, True), repeat=len(HEADER_BITS))
-}
 
 
-def segments_of(attributes: Mapping[str, Any] | None, url: str | None, client: Client) -> Segments:
+def segments_of(
+    attributes: Mapping[str, Any] | None, url: str | None, client: Client, *, is_user: bool
+) -> Segments:
     """Derive the segments of an event: from the attributes, else the URL, else the request headers.
 
-    Every attribute that is no known field is a custom dimension. Raises InvalidAttributesError.
+    Every attribute that is no known field is a custom dimension. `is_user` where the event names a user.
+    Raises InvalidAttributesError.
     """
     if not attributes and (url is None or "?" not in url):
-        return client.segments
+        return client.segments[is_user]
     attributes = attributes or {}
     given = _texts(attributes)
-    # An empty referrer is what a browser reports where the visitor typed the address.
-    referrer = attributes.get("referrer")
-    device = device_of(given["user_agent"]) if "user_agent" in given else client.device
-    utm = _utm(url, given)
-    stated = (
-        _closed("device_type", given),
-        given.get("os"),
-        country_code(given.get("country")),
-        given.get("region"),
-        given.get("browser"),
-    )
-    device_type, os, country, region, browser = stated
+    device, is_bot, by_headers = UNKNOWN_DEVICE, client.is_bot, client.by_name
     if "user_agent" in given:
-        stated = (
-            device_type or device.device_type,
-            os or device.os,
-            country,
-            region,
-            browser or device.browser,
-        )
-    return Segments(
-        is_bot=device.is_bot,
-        traffic_source=given.get("traffic_source") or traffic_source(url, utm.get("utm_medium"), referrer),
-        device_type=device_type or device.device_type,
-        visitor_type=_closed("visitor_type", given),
-        os=os or device.os,
-        country=country or client.country,
-        region=region or client.region,
-        browser=browser or device.browser,
-        utm_source=utm.get("utm_source"),
-        utm_medium=utm.get("utm_medium"),
-        utm_campaign=utm.get("utm_campaign"),
-        custom=_custom(attributes),
-        header_fields=_HEADER_FIELDS[tuple([value is None for value in stated])],
-    )
+        # A server may pass on that of its visitor, which then is the device, known or not.
+        device = device_of(given["user_agent"])
+        is_bot = device.is_bot
+        by_headers = {name: value for name, value in by_headers.items() if name not in _OF_DEVICE}
+    # An empty referrer is what a browser reports where the visitor typed the address.
+    said = Stated(given, url, _utm(url, given), attributes.get("referrer"), device, is_user)
+    values, header_fields = [], 0
+    for name, stated, _, bit in _IN_ORDER:
+        value = stated(said)
+        if bit and value is None:
+            header_fields += bit
+            value = by_headers.get(name)
+        values.append(value)
+    return Segments(is_bot, tuple(values), _custom(attributes), header_fields)
 
 
-def identity_of(attributes: Mapping[str, Any] | None, user_id: str | None) -> VisitorIdentity:
-    """Return whether the sender knows the visitor: by a user id, or an attribute that says so."""
-    if user_id is not None:
-        return "identified"
-    stated = attributes.get("visitor_identity") if attributes else None
-    return "identified" if isinstance(stated, str) and stated.strip().lower() == "identified" else "anonymous"
-
-
-_KNOWN: Final = frozenset(Segments.__annotations__) - {"is_bot", "custom", "header_fields"} | _TARGETING_ONLY
-_CUSTOM_OBJECTS: Final = ("custom_dimensions", "custom_dimension")
+# Attributes that are no custom dimensions.
+KNOWN_ATTRIBUTES: Final = frozenset(EVENT_DIMENSIONS) | _TARGETING_ONLY
+CUSTOM_OBJECTS: Final = ("custom_dimensions", "custom_dimension")
 
 
 def _texts(attributes: Mapping[str, Any]) -> dict[str, str]:
     return {
         name: text
         for name, value in attributes.items()
-        if name in _KNOWN and (text := _text(value, limit=None if name in _TARGETING_ONLY else MAX_TEXT))
+        if name in KNOWN_ATTRIBUTES
+        and (text := _text(value, limit=None if name in _TARGETING_ONLY else MAX_TEXT))
     }
 
 
@@ -184,11 +229,6 @@ def _text(value: object, limit: int | None = MAX_TEXT) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int | float) else None
-
-
-def _closed(field: str, given: Mapping[str, str]) -> str | None:
-    value = given.get(field, "").lower()
-    return value if value in SEGMENT_VALUES[field] else None
 
 
 def _utm(url: str | None, given: Mapping[str, str]) -> dict[str, str]:
@@ -209,9 +249,9 @@ def custom_dimensions_of(attributes: Mapping[str, Any]) -> dict[str, str]:
     dimensions = {
         key: value
         for key, value in attributes.items()
-        if key not in _KNOWN and key not in _CUSTOM_OBJECTS and value is not None
+        if key not in KNOWN_ATTRIBUTES and key not in CUSTOM_OBJECTS and value is not None
     }
-    for name in _CUSTOM_OBJECTS:
+    for name in CUSTOM_OBJECTS:
         nested = attributes.get(name)
         if nested is not None and not isinstance(nested, dict):
             raise InvalidAttributesError(f"{name} must be an object of key and value")

@@ -1,13 +1,12 @@
 """Decoding of events: from JSON to the rows to store and a result for each event."""
 
 from collections.abc import Callable, Iterable
-from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from engine.currencies import minor_units
-from pipeline.events.attributes import UNKNOWN_CLIENT, Client, identity_of, segments_of
+from pipeline.events.attributes import UNKNOWN_CLIENT, Client, segments_of
 from pipeline.events.body import EventBody
 from pipeline.events.browser_money import BrowserMoney
 from pipeline.events.field_checks import (
@@ -36,7 +35,7 @@ from pipeline.events.schema import (
 )
 from pipeline.events.timestamps import MAX_AGE_US, occurred_at
 from pipeline.events.unique_members import repeat_no_member, require_unique_in_event
-from pipeline.store.warehouse.events import EventRow, Sender
+from pipeline.store.event_columns import EventRow, Sender
 
 
 class RequestContext(msgspec.Struct, frozen=True):
@@ -93,10 +92,6 @@ class _Type(msgspec.Struct):
 _decode_tracked: Final = msgspec.json.Decoder(TrackEvent).decode
 _decode_type: Final = msgspec.json.Decoder(_Type).decode
 _parse_conversion: Final = msgspec.json.Decoder(ConvertEvent).decode
-# From `is_bot` to `utm_campaign`, as in EventRow.
-_segment_columns: Final = itemgetter(
-    *EventRow._fields[EventRow._fields.index("is_bot") : EventRow._fields.index("visitor_identity")]
-)
 
 
 def _decode_each(
@@ -190,7 +185,7 @@ def _tracked_row(event: TrackEvent, context: RequestContext, sent_us: int | None
         _check_exposure(event, context.project_ids)
     value, cents, currency = _value_of(event, context)
     url = checked_text("url", event.url, MAX_URL_LENGTH)
-    segments = segments_of(event.attributes, url, context.client)
+    segments = segments_of(event.attributes, url, context.client, is_user=user_id is not None)
     # By place, since so many names would take a fifth of the time of an event.
     return EventRow._make(
         (
@@ -215,13 +210,13 @@ def _tracked_row(event: TrackEvent, context: RequestContext, sent_us: int | None
             None,  # transaction_id
             None,  # transaction_key
             False,  # is_refund
-            *_segment_columns(segments),
-            identity_of(event.attributes, user_id),
-            segments["custom"],
+            segments.is_bot,
+            *segments.values,
+            segments.custom,
             context.sender,
             context.address_key,
             None,  # not_counted
-            segments["header_fields"],
+            segments.header_fields,
         )
     )
 
@@ -286,7 +281,7 @@ def _conversion_row(event: ConvertEvent, context: RequestContext, sent_us: int |
     currency = checked_currency(event.currency)
     if context.browser_money is not None:
         context.browser_money.check_order(cents, currency, is_refund=is_refund)
-    segments = segments_of(event.attributes, None, context.client)
+    segments = segments_of(event.attributes, None, context.client, is_user=user_id is not None)
     return EventRow._make(
         (
             context.received_us,
@@ -310,13 +305,13 @@ def _conversion_row(event: ConvertEvent, context: RequestContext, sent_us: int |
             transaction_id,
             None if transaction_id is None else hash64(transaction_id),
             is_refund,
-            *_segment_columns(segments),
-            identity_of(event.attributes, user_id),
-            segments["custom"],
+            segments.is_bot,
+            *segments.values,
+            segments.custom,
             context.sender,
             context.address_key,
             None,  # not_counted
-            segments["header_fields"],
+            segments.header_fields,
         )
     )
 

@@ -6,17 +6,15 @@ from typing import Any, Final
 
 import polars as pl
 
-from pipeline.events.attributes import UNKNOWN_CLIENT, InvalidAttributesError, identity_of, segments_of
+from pipeline.events.attributes import UNKNOWN_CLIENT, InvalidAttributesError, segments_of
 from pipeline.imports.event_contents import CLAIMED_AT, HAS_ID
 from pipeline.sources.tables import LINE
+from pipeline.store.event_columns import EVENT_DIMENSIONS
 from pipeline.store.warehouse.events import EVENT_SCHEMA
 
 # Builds the attributes of a row that has only these columns.
 AttributesOf = Callable[[dict[str, Any]], Mapping[str, Any] | None]
-_DERIVED: Final = (
-    *("is_bot", "traffic_source", "device_type", "visitor_type", "os", "country", "region", "browser"),
-    *("utm_source", "utm_medium", "utm_campaign", "visitor_identity", "custom", "header_fields"),
-)
+_DERIVED: Final = ("is_bot", *EVENT_DIMENSIONS, "custom", "header_fields")
 
 
 def with_derived(rows: pl.DataFrame, cells: Mapping[str, str], attributes_of: AttributesOf) -> pl.DataFrame:
@@ -43,10 +41,8 @@ def with_derived(rows: pl.DataFrame, cells: Mapping[str, str], attributes_of: At
         # The decoder of single rows refuses them in a sentence.
         with suppress(InvalidAttributesError, RecursionError):
             given = attributes_of(dict(zip(cells.values(), values, strict=True)))
-            segments = segments_of(given, url, UNKNOWN_CLIENT)
-            identity = identity_of(given, "known" if is_user else None)
-            known = {**segments, "visitor_identity": identity}
-            found.append((*(known[name] for name in _DERIVED), places))
+            segments = segments_of(given, url, UNKNOWN_CLIENT, is_user=is_user)
+            found.append((segments.is_bot, *segments.values, segments.custom, segments.header_fields, places))
     kinds = {name: EVENT_SCHEMA[name] for name in _DERIVED}
     derived = pl.DataFrame(found, schema={**kinds, "row": pl.List(pl.UInt32)}, orient="row")
     places = derived.select("row").with_row_index("group").explode("row", empty_as_null=False).sort("row")

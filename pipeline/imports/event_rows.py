@@ -22,7 +22,8 @@ from pipeline.imports.event_contents import CLAIMED_AT, HAS_ID
 from pipeline.imports.plain_events import WITHOUT_ID, decode_plain
 from pipeline.sources.tables import LINE, BadRow, Chunk
 from pipeline.sources.times import is_in_calendar
-from pipeline.store.warehouse.events import EVENT_SCHEMA, EventRow, to_batch
+from pipeline.store.event_columns import EventRow
+from pipeline.store.warehouse.events import EVENT_SCHEMA, to_batch
 
 _TRACK_FIELDS: Final = frozenset(TrackEvent.__struct_fields__)
 _CONVERT_FIELDS: Final = frozenset(ConvertEvent.__struct_fields__)
@@ -76,7 +77,7 @@ def _within_calendar(chunk: Chunk) -> Chunk:
 
 def _decode_rows(chunk: Chunk, context: RequestContext) -> tuple[pl.DataFrame, list[BadRow]]:
     """Decode rows one by one, as the API does: EVENT_SCHEMA with LINE, `CLAIMED_AT` and `HAS_ID`."""
-    found: list[EventRow] = []
+    found = list[EventRow]()
     lines: list[int] = []
     claimed: list[int | None] = []
     has_id: list[bool] = []

@@ -10,8 +10,8 @@ from engine.design.experiment import Experiment
 from pipeline.events.field_checks import JUNK_IDS
 from pipeline.sources.tables import LINE, BadRow, Chunk, Table
 from pipeline.sources.times import EXAMPLE, utc_microseconds
+from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse.events import EVENT_SCHEMA
-from pipeline.store.warehouse.segment_dimensions import DIMENSIONS
 
 # Column names that are segments of their own; every other segment column becomes a custom dimension.
 SEGMENT_COLUMNS = frozenset(DIMENSIONS) & frozenset(EVENT_SCHEMA)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline.ingest.spooled_events import EventGroup, decode_groups
+from pipeline.store.event_columns import EventRow
 from pipeline.store.spool.spool import Place, read_place
-from pipeline.store.warehouse.events import EventRow
 
 _NOT_KEPT: Final[Sequence[EventGroup]] = ()
 

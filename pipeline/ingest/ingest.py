@@ -17,6 +17,7 @@ from pipeline.ingest.spool_writer import Listener, SpoolWriter
 from pipeline.ingest.spooled_events import ROW_BYTES, EncodedRows, decode_groups
 from pipeline.ingest.submissions import Submission
 from pipeline.settings import Settings
+from pipeline.store.event_columns import EventRow
 from pipeline.store.ownership.commit_mark import CommitMark
 from pipeline.store.ownership.warehouse_id import read_id
 from pipeline.store.spool import loaded_events
@@ -25,7 +26,6 @@ from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 from pipeline.store.warehouse.erasure.person_ids import PersonIds
-from pipeline.store.warehouse.events import EventRow
 
 logger = logging.getLogger(__name__)
 

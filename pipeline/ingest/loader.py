@@ -14,11 +14,11 @@ from pipeline.ingest.refused_events import write_refused
 from pipeline.ingest.sequence_numbers import SequenceNumbers
 from pipeline.ingest.spooled_events import ROW_BYTES, EventGroup, to_tables
 from pipeline.settings import Settings
+from pipeline.store.event_columns import EventRow
 from pipeline.store.spool.spool import Place, Spool
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.connections.errors import is_of_values
-from pipeline.store.warehouse.events import EventRow
 
 logger = logging.getLogger(__name__)
 

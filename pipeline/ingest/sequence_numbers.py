@@ -3,8 +3,8 @@
 import threading
 from collections.abc import Mapping, Sequence
 
+from pipeline.store.event_columns import EventRow
 from pipeline.store.ownership.commit_mark import CommitMark
-from pipeline.store.warehouse.events import EventRow
 
 
 class SequenceNumbers:

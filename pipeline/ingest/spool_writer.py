@@ -16,9 +16,9 @@ from pipeline.ingest.sequence_numbers import SequenceNumbers, have_users
 from pipeline.ingest.spooled_events import EncodedRows, EventGroup, encode_groups, encode_rows
 from pipeline.ingest.submissions import Submission, resolve
 from pipeline.settings import Settings
+from pipeline.store.event_columns import EventRow
 from pipeline.store.spool.spool import Place, Spool
 from pipeline.store.warehouse.connection import Warehouse
-from pipeline.store.warehouse.events import EventRow
 
 logger = logging.getLogger(__name__)
 

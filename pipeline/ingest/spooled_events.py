@@ -8,7 +8,8 @@ from typing import Any, Final, TypeAlias
 import msgspec
 import polars as pl
 
-from pipeline.store.warehouse.events import EVENT_SCHEMA, EventRow, to_batch
+from pipeline.store.event_columns import EventRow
+from pipeline.store.warehouse.events import EVENT_SCHEMA, to_batch
 
 logger = logging.getLogger(__name__)
 

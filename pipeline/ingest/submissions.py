@@ -7,7 +7,7 @@ from contextlib import suppress
 import msgspec
 
 from pipeline.ingest.spooled_events import EncodedRows
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.event_columns import EventRow
 
 
 class Submission(msgspec.Struct, frozen=True, eq=False):

@@ -6,8 +6,8 @@ from typing import Final, Self
 
 from engine.errors import Problem
 from engine.validation.values import shown
-from engine.vocabulary import SEGMENT_VALUES
-from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX, DIMENSIONS
+from pipeline.store.event_columns import DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX
 
 CUSTOM_KEY: Final = "custom_dimension_key"
 CUSTOM_VALUE: Final = "custom_dimension_value"
@@ -63,8 +63,8 @@ def validate_dimension(name: str | None) -> None:
 def _unknown_values(given: Mapping[str, str]) -> tuple[Problem, ...]:
     return tuple(
         Problem(name, f"{shown(given[name])} is none of {', '.join(values)}")
-        for name, values in SEGMENT_VALUES.items()
-        if name in given and given[name] not in values
+        for name, values in ((name, DIMENSIONS[name].values) for name in DIMENSIONS)
+        if values and name in given and given[name] not in values
     )
 
 

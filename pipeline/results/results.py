@@ -34,22 +34,16 @@ from pipeline.rollup.segment_values import segment_choices
 from pipeline.settings import Settings
 from pipeline.sources.watermarks import missing_sources
 from pipeline.store.catalog.recorded_looks import RecordedLooks
+from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.published import Published
-from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX, DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM_PREFIX
 from pipeline.store.warehouse.visitor_totals import CountedExperiment, Totals, read_totals
 
 __all__ = ["FILTERS", "InvalidFilterError", "Results", "SegmentFilters"]
 
-# Names of the values of each dimension in the API.
-_PLURALS: Final = {
-    name: {"os": "operating_systems", "country": "countries", "visitor_identity": "visitor_identities"}.get(
-        name, f"{name}s"
-    )
-    for name in DIMENSIONS
-}
 # The window of recent visitors in totals.
 RECENTLY: Final = timedelta(days=30)
 _NO_FILTERS: Final = SegmentFilters()
@@ -172,7 +166,7 @@ class Results:
             published = published_rollups.find(cursor, experiment.id)
             choices = segment_choices(cursor, experiment, published) if published else {}
         return {
-            **{plural: choices.get(name, []) for name, plural in _PLURALS.items()},
+            **{one.plural: choices.get(name, []) for name, one in DIMENSIONS.items()},
             "custom_dimensions": [
                 {"key": key, "label": _label(key), "values": values}
                 for name, values in sorted(choices.items())

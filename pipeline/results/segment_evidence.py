@@ -14,6 +14,7 @@ from engine.measures.sums import AMOUNT, MONEY
 from engine.stats.arrays import IntArray
 from pipeline.results.exact_sums import moments_of
 from pipeline.results.goal_amounts import cells_of, ratios_from, with_amounts
+from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse.aggregates import EVERYONE
 
 
@@ -49,7 +50,8 @@ def segment_visitors_of(experiment: Experiment, cells: pl.DataFrame) -> SegmentV
     counted = cells.filter(pl.col("variant") < len(experiment.variants))
     names = _segments(counted)
     visitors = _visitors(counted.join(names, on=["dimension", "value"]), names.height, experiment)
-    return SegmentVisitors(_named(names), visitors)
+    fixed = frozenset(name for name, dimension in DIMENSIONS.items() if dimension.is_fixed)
+    return SegmentVisitors(_named(names), visitors, fixed)
 
 
 def _segments(cells: pl.DataFrame) -> pl.DataFrame:

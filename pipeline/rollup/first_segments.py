@@ -7,7 +7,7 @@ import polars as pl
 
 from engine.vocabulary import VisitorIdentity, VisitorType
 from pipeline.rollup.goals.visitor_events import VISITOR
-from pipeline.store.header_fields import HEADER_BITS
+from pipeline.store.event_columns import HEADER_BITS
 from pipeline.store.warehouse.event_reader import SEGMENT_COLUMNS
 from pipeline.store.warehouse.events import SENDER_BITS
 from pipeline.store.warehouse.segment_dimensions import CUSTOM

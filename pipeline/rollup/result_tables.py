@@ -13,11 +13,12 @@ from pipeline.rollup.counting_rules import extra_columns
 from pipeline.rollup.due import Due
 from pipeline.rollup.read_events import CountedVisitors
 from pipeline.rollup.segment_codes import SegmentCodes
+from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse import aggregates, visitors
 from pipeline.store.warehouse import published as published_rollups
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.published import Published
-from pipeline.store.warehouse.segment_dimensions import DIMENSIONS, read_custom_keys
+from pipeline.store.warehouse.segment_dimensions import read_custom_keys
 
 # Sums with more rows than this are written anew, with one row a cell.
 _MOST_ROWS: Final = 100_000

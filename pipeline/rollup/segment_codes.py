@@ -6,7 +6,8 @@ from typing import Final
 import polars as pl
 
 from pipeline.events.custom_keys import members_of
-from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, DIMENSIONS
+from pipeline.store.event_columns import DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX
 
 # A dimension with more values than this is not in the aggregates.
 MOST_VALUES: Final = 200

@@ -14,10 +14,11 @@ from engine.design.experiment import Experiment
 from engine.local_days import are_weekends
 from pipeline.events.custom_keys import members_of
 from pipeline.rollup.segment_codes import MOST_CUSTOM_KEYS, MOST_VALUES
+from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse import aggregates, visitors
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.published import Published
-from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, DIMENSIONS, read_custom_keys
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, read_custom_keys
 
 _SCHEMA: Final = pl.Schema({"value": pl.String, "code": pl.UInt32})
 

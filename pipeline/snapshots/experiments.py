@@ -23,6 +23,7 @@ from pipeline.snapshots.manifest import (
     SnapshotGoal,
     SnapshotVariant,
 )
+from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse import parquet
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.published import Published
@@ -104,7 +105,7 @@ def write_experiment(  # noqa: PLR0913  # everything that an entry consists of
 
 def _content(published: Published, variants: tuple[SnapshotVariant, ...]) -> str:
     """Hash all that the files of an experiment depend on, for their names."""
-    inputs = (SCHEMA_VERSION, list(published), [variant.name for variant in variants])
+    inputs = (SCHEMA_VERSION, list(DIMENSIONS), list(published), [variant.name for variant in variants])
     return hashlib.sha256(msgspec.json.encode(inputs)).hexdigest()[:16]
 
 

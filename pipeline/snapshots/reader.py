@@ -22,7 +22,7 @@ from pipeline.snapshots.manifest import (
     UnreadableSnapshotError,
     read_manifest,
 )
-from pipeline.store.warehouse.segment_dimensions import DIMENSIONS
+from pipeline.store.event_columns import DIMENSIONS
 
 # Columns of a visitor besides those of goals, before the segments.
 _VISITOR_COLUMNS: Final = ("visitor_key", "visitor_id", "variant", "variant_id", "first_exposed_at")

@@ -12,7 +12,7 @@ from engine.analysis.results.report import Report
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.jobs.jobs import JOBS
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.event_columns import EventRow
 from tests.builders import STARTED
 from tests.pipeline.working_store import WorkingStore, a_working_store
 

@@ -10,7 +10,7 @@ from engine.analysis.evidence.evidence import Evidence
 from engine.design.experiment import Experiment, Goal
 from engine.local_days import epoch_microseconds
 from engine.stats.moments import Moments
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.event_columns import EventRow
 from tests.builders import STARTED, a_goal
 from tests.observations import observed
 from tests.pipeline.working_store import a_purchase, an_exposure

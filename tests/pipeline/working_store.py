@@ -18,8 +18,8 @@ from pipeline.results.filters import SegmentFilters
 from pipeline.services import PipelineServices, open_pipeline
 from pipeline.settings import Settings
 from pipeline.store.catalog.ids import new_id
+from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse import events
-from pipeline.store.warehouse.events import EventRow
 from tests.builders import NOW, STARTED, a_project, an_experiment
 
 _numbers = count(1)

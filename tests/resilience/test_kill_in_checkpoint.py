@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from pipeline.settings import Settings
 from pipeline.store.warehouse import events
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse.connection import Warehouse
 warehouse = Warehouse.open(Settings(data_dir=Path(sys.argv[1])))
 seq = events.last_seq(warehouse)

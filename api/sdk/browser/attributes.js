@@ -1,18 +1,12 @@
 // Targeting attributes of a visitor, as the server derives them: from the page, the visit and the clock.
 
+import { KNOWN_ATTRIBUTES } from "./known_attributes.js";
 import { trafficSource } from "./traffic_source.js";
 
 const LONGEST = 256;
 const VISITOR_TYPES = ["new", "returning"];
 const DEVICE_TYPES = ["desktop", "mobile", "tablet"];
-// What is no custom dimension.
-const KNOWN = new Set(
-  (
-    "traffic_source device_type visitor_type os country region browser utm_source utm_medium utm_campaign " +
-    "city cookie cookies day_of_week hour_of_day language query_param query_params referrer url " +
-    "user_agent visitor_identity custom_dimensions custom_dimension"
-  ).split(" "),
-);
+const KNOWN = new Set(KNOWN_ATTRIBUTES.split(" "));
 // White space of Unicode, which differs from that of \s by these characters.
 const SPACE = "(?:[^\\S\ufeff]|[\x1c-\x1f\x85])+";
 const SPACE_AROUND = new RegExp(`^${SPACE}|${SPACE}$`, "g");

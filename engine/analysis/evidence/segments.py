@@ -84,10 +84,15 @@ class Counts(ArrayRecord):
 
 @dataclass(frozen=True, slots=True)
 class SegmentVisitors:
-    """Visitors of S segments by V variants, (S, V)."""
+    """Visitors of S segments by V variants, (S, V).
+
+    `fixed` are dimensions known before any variant can act, so that only a fault can make them differ. The
+    others come from the page or its sender, and a variant that redirects or acts early may change them.
+    """
 
     segments: tuple[Segment, ...]
     visitors: IntArray
+    fixed: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.visitors.shape[0] != len(self.segments) or (self.visitors < 0).any():

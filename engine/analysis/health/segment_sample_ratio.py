@@ -17,9 +17,6 @@ from engine.stats.sequential.sample_ratio import check_split
 # Segments are smaller than the whole, and what breaks one of them breaks it badly: one medium concentration
 # finds that with few visitors.
 CONCENTRATION = 1_000.0
-# Dimensions known before any variant can act, so that only a fault can make them differ. The others come
-# from the page or its sender, and a variant that redirects or acts early may change them.
-BEFORE_ANY_VARIANT = frozenset({"device_type", "os", "browser", "country", "region", "day_of_week"})
 MOST_NAMED, MOST_LISTED = 3, 20
 _FAULT = (
     "Check what loses or adds visitors of a variant there, such as a page that fails in one browser. If the"
@@ -107,7 +104,7 @@ def _mismatch(
     check_input: CheckInput, counted: SegmentVisitors, worst: list[int], details: dict[str, Any]
 ) -> CheckResult:
     """Report the segments in rows `worst`, the worst first."""
-    faults = [row for row in worst if counted.segments[row].dimension in BEFORE_ANY_VARIANT]
+    faults = [row for row in worst if counted.segments[row].dimension in counted.fixed]
     named = [_describe(check_input, counted, row) for row in (faults or worst)[:MOST_NAMED]]
     more = f"; and {len(worst) - len(named)} more" if len(worst) > len(named) else ""
     message = f"Sample ratio mismatch in some segments: {'; '.join(named)}{more}. "

@@ -7,14 +7,15 @@ from typing import Final, NamedTuple, Self
 
 import polars as pl
 
+from pipeline.store.event_columns import EVENT_DIMENSIONS
 from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame, registered
 from pipeline.store.warehouse.events import IS_TRUSTED, SENDER_BIT, has_table, table_name
 from pipeline.store.warehouse.identities import Identities, Persons
 from pipeline.store.warehouse.incremental.touched_events import SAME_IDS, TABLE, TouchedEvents
-from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS, normalized
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, normalized
 
 # Segment columns of an event; the day of the week follows from its time.
-SEGMENT_COLUMNS: Final = (*(name for name in DIMENSIONS if name != "day_of_week"), CUSTOM)
+SEGMENT_COLUMNS: Final = (*EVENT_DIMENSIONS, CUSTOM)
 _KEYS: Final = 2**64
 
 

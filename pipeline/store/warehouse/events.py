@@ -3,11 +3,12 @@
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final
 
 import duckdb
 import polars as pl
 
+from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse.arrow_streams import FrameStream
 from pipeline.store.warehouse.connection import Warehouse
 
@@ -19,8 +20,6 @@ _SAFE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 # through the log first, which takes nearly twice the time.
 ROW_GROUP_ROWS: Final = 122_880
 
-# A public key is public: anybody can send a browser's events, only the team those of servers and files.
-Sender = Literal["browser", "server", "import"]
 # One bit a kind, so that the kinds of several events add up to one small number.
 SENDER_BITS: Final[Mapping[str, int]] = {"browser": 1, "server": 2, "import": 4, "unknown": 8}
 TRUSTED_BITS: Final = SENDER_BITS["server"] | SENDER_BITS["import"]
@@ -28,55 +27,6 @@ TRUSTED_BITS: Final = SENDER_BITS["server"] | SENDER_BITS["import"]
 IS_TRUSTED: Final = "(e.sender IN ('server', 'import')) IS TRUE"
 _CASES: Final = " ".join(f"WHEN '{name}' THEN {bit}" for name, bit in SENDER_BITS.items())
 SENDER_BIT: Final = f"CASE e.sender {_CASES} ELSE {SENDER_BITS['unknown']} END::UTINYINT"
-
-
-class EventRow(NamedTuple):
-    """One event without its `seq`, in the order of the table's columns.
-
-    Times are microseconds since 1970 in UTC; keys are `hash64` of the text column of the same stem, except
-    `address_key`, a keyed hash of the browser's network address. `not_counted` is the reason why an exposure
-    does not count, None where it does. `sender` is None for events stored before senders were.
-    `header_fields` are the HEADER_BITS of the segments that the request headers gave, and no attribute.
-    """
-
-    received_at: int
-    occurred_at: int
-    event_id: str
-    event_key: int
-    type: str
-    visitor_id: str | None
-    visitor_key: int
-    user_id: str | None = None
-    user_key: int | None = None
-    experiment_id: str | None = None
-    variant_id: str | None = None
-    goal_id: str | None = None
-    url: str | None = None
-    selector: str | None = None
-    event_name: str | None = None
-    value: float | None = None
-    revenue_cents: int | None = None
-    currency: str | None = None
-    transaction_id: str | None = None
-    transaction_key: int | None = None
-    is_refund: bool = False
-    is_bot: bool = False
-    traffic_source: str | None = None
-    device_type: str | None = None
-    visitor_type: str | None = None
-    os: str | None = None
-    country: str | None = None
-    region: str | None = None
-    browser: str | None = None
-    utm_source: str | None = None
-    utm_medium: str | None = None
-    utm_campaign: str | None = None
-    visitor_identity: str | None = None
-    custom: str | None = None
-    sender: Sender | None = None
-    address_key: int | None = None
-    not_counted: str | None = None
-    header_fields: int | None = None
 
 
 _NUMBERS: Final = {

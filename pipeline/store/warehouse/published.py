@@ -96,6 +96,15 @@ def publish(cursor: Cursor, published: Sequence[Published]) -> None:
     cursor.execute(f"INSERT INTO {_ROLLUPS} BY NAME SELECT * FROM records")
 
 
+def add_dimensions(cursor: Cursor, experiment_id: str, names: Collection[str]) -> None:
+    """Note that the sums of an experiment have these dimensions, too."""
+    cursor.execute(
+        f"UPDATE {_ROLLUPS} SET dimensions = list_sort(list_concat(dimensions, $names)) "
+        "WHERE experiment_id = $id",
+        {"names": list(names), "id": experiment_id},
+    )
+
+
 def require_recount(cursor: Cursor, experiment_ids: Collection[str]) -> None:
     """Have the next run count experiments from the first event on; until then their results stay."""
     cursor.execute(

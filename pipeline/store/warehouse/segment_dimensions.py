@@ -3,23 +3,9 @@
 from collections.abc import Iterable
 from typing import Final
 
+from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse.connection import Cursor
 
-# Each has a column of value codes in the table of visitors.
-DIMENSIONS: Final = (
-    "traffic_source",
-    "device_type",
-    "visitor_type",
-    "os",
-    "day_of_week",
-    "country",
-    "region",
-    "browser",
-    "utm_source",
-    "utm_medium",
-    "utm_campaign",
-    "visitor_identity",
-)
 # The column of custom dimensions: the code of a JSON object.
 CUSTOM: Final = "custom"
 CUSTOM_PREFIX: Final = "custom:"
@@ -27,11 +13,9 @@ _COUNTRY: Final = "country"
 
 
 def equals(dimension: str, value: str) -> str:
-    """Build the SQL condition that the column or expression `value` is the bound value of a dimension.
-
-    Country codes (ISO 3166) compare without case.
-    """
-    return f"upper({value}) = upper(?)" if dimension == _COUNTRY else f"{value} = ?"
+    """Build the SQL condition that the column or expression `value` is the bound value of a dimension."""
+    known = DIMENSIONS.get(dimension)
+    return f"upper({value}) = upper(?)" if known is not None and known.ignores_case else f"{value} = ?"
 
 
 def normalized(dimension: str, column: str) -> str:

@@ -8,9 +8,10 @@ from typing import Final, Literal
 import polars as pl
 
 from engine.measures.sums import AMOUNT, DENOMINATOR
+from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse.connection import Cursor, copy_to_file, registered
 from pipeline.store.warehouse.events import has_table, table_name
-from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM
 from pipeline.store.warehouse.visitors import (
     column_of,
     count_goals,

@@ -8,16 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pipeline.store.header_fields import HEADER_BITS
+from pipeline.store.event_columns import EVENT_DIMENSIONS, HEADER_BITS
 from pipeline.store.warehouse.connection import Warehouse, fetch_frame, registered
 from pipeline.store.warehouse.event_reader import Bucket, Chunk, EventReader
 from pipeline.store.warehouse.events import has_table, table_name
-from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS, normalized
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, normalized
 
 # Segments of an `init` that are taken as they are; the last one that is known counts.
-_PLAIN: Final = tuple(
-    name for name in DIMENSIONS if name not in {*HEADER_BITS, "day_of_week", "visitor_identity"}
-)
+_PLAIN: Final = tuple(name for name in EVENT_DIMENSIONS if name not in {*HEADER_BITS, "visitor_identity"})
 _VISIT_COLUMNS: Final = (*_PLAIN, *HEADER_BITS, "visitor_identity")
 
 

@@ -7,17 +7,14 @@ from typing import Final
 import polars as pl
 
 from engine.measures.sums import SUMS, Column
+from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse.arrow_streams import FrameStream
 from pipeline.store.warehouse.connection import Cursor, fetch_frame, registered
-from pipeline.store.warehouse.segment_dimensions import (
-    CUSTOM,
-    CUSTOM_PREFIX,
-    DIMENSIONS,
-    equals,
-    json_pointer,
-)
+from pipeline.store.warehouse.segment_dimensions import CUSTOM, CUSTOM_PREFIX, equals, json_pointer
 
 _SAFE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+# Columns of value codes.
+_SEGMENTS: Final = (*DIMENSIONS, CUSTOM)
 # Result tables of an experiment, by the prefix of their names.
 TABLES: Final = ("visitors", "orders", "segment_values", "aggregates")
 # Revenue and amounts on other days than that of the visitor's first conversion; all others are on that day.
@@ -84,7 +81,7 @@ def recreate(cursor: Cursor, experiment_id: str, *, goals: int, extra_columns: S
             "exposure_sender UTINYINT NOT NULL DEFAULT 0",
             "address_key UBIGINT",
             "money_senders UTINYINT NOT NULL DEFAULT 0",
-            *(f"{name} UINTEGER" for name in (*DIMENSIONS, CUSTOM)),
+            *(f"{name} UINTEGER" for name in _SEGMENTS),
             *(
                 f"g{goal}_at BIGINT, g{goal}_day INTEGER, g{goal}_cents BIGINT NOT NULL"
                 for goal in range(goals)
@@ -220,7 +217,7 @@ def read_counted_values(
         SELECT s.* FROM {values} s WHERE s.dimension = '{name}'
           AND s.code IN (SELECT {name} FROM {table} WHERE variant < {variants:d})
         """
-        for name in sorted(columns & {*DIMENSIONS, CUSTOM})
+        for name in sorted(columns.intersection(_SEGMENTS))
     )
     return fetch_frame(cursor, " UNION ALL ".join(parts))
 
@@ -239,7 +236,7 @@ def digest(cursor: Cursor, experiment_id: str) -> tuple[int, ...]:
     """Hash all visitors and orders, but for segments, whose codes depend on the order of counting."""
     visitors, orders = (result_table(kind, experiment_id) for kind in ("visitors", "orders"))
     columns = read_columns(cursor, experiment_id)
-    hashed = ", ".join(name for name in columns if name not in {*DIMENSIONS, CUSTOM})
+    hashed = ", ".join(name for name in columns if name not in _SEGMENTS)
     rows = cursor.execute(
         f"""
         SELECT count(*), coalesce(bit_xor(hash({hashed})), 0) FROM {visitors}

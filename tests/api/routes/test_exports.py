@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from api.services import Services
-from pipeline.store.warehouse.segment_dimensions import DIMENSIONS
+from pipeline.store.event_columns import DIMENSIONS
 from tests.api.customers import Customer
 from tests.api.request_bodies import CONTROL, PURCHASE, TREATMENT, error_of, fields_of
 from tests.api.shops import Shop

@@ -9,7 +9,8 @@ from pipeline.assignment.first_assignments import FirstAssignments
 from pipeline.assignment.project_cache import ProjectCache
 from pipeline.events.decode import DecodedEvents
 from pipeline.events.rejections import EventResult
-from pipeline.store.warehouse.events import EventRow, table_name
+from pipeline.store.event_columns import EventRow
+from pipeline.store.warehouse.events import table_name
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_exposure
 
 

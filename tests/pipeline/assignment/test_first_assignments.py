@@ -10,7 +10,8 @@ from engine.design.project import Project
 from pipeline.assignment import pair_table
 from pipeline.assignment.first_assignments import FirstAssignments
 from pipeline.assignment.project_cache import rule_of
-from pipeline.store.warehouse.events import EventRow, table_name
+from pipeline.store.event_columns import EventRow
+from pipeline.store.warehouse.events import table_name
 from pipeline.store.warehouse.visitor_history import AssignmentRule
 from tests.builders import STARTED, an_experiment
 from tests.pipeline.working_store import WorkingStore, a_working_store

@@ -16,8 +16,8 @@ from pipeline.assignment import pair_table, project_index
 from pipeline.assignment.first_assignments import FirstAssignments
 from pipeline.assignment.link_index import UserClaim
 from pipeline.events.hashing import hash64
+from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse import events
-from pipeline.store.warehouse.events import EventRow
 from pipeline.store.warehouse.visitor_history import AssignmentRule
 from tests.builders import STARTED
 from tests.examples import examples

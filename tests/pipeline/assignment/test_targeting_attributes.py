@@ -17,7 +17,6 @@ def attributes(given: dict[str, Any] | None = None, **visitor: Any) -> dict[str,
         attributes=given or {},
         client=visitor.get("client", Client()),
         city=visitor.get("city"),
-        language=visitor.get("language"),
     )
     return targeting_attributes(somebody, timezone="America/New_York", now=NOW)
 
@@ -57,7 +56,7 @@ def test_a_broken_address_tells_nothing() -> None:
 
 
 def test_what_the_sender_says_of_city_and_language_wins_over_the_request() -> None:
-    told = {"city": "Munich", "language": "de-AT"}
+    told = {"city": "Munich", "client": Client.of_headers({"accept-language": "de-AT,en;q=0.5"})}
     known = attributes({}, **told)
     assert (known["city"], known["language"]) == ("Munich", "de-AT")
     known = attributes({"city": "Linz", "language": "en"}, **told)

@@ -8,7 +8,7 @@ from pipeline.assignment.targeting_attributes import Visitor
 from pipeline.assignment.visits import StoredVisits, assignment_rows, has_news, visit_row
 from pipeline.events.attributes import UNKNOWN_CLIENT, Client
 from pipeline.events.hashing import hash64
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.event_columns import EventRow
 from tests.builders import an_experiment, targeting_of
 
 BROWSER = Client.of_headers({"user-agent": "Mozilla/5.0 (Macintosh) Firefox/140.0", "cf-ipcountry": "DE"})

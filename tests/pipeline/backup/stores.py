@@ -7,7 +7,7 @@ from typing import Any
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.settings import Settings
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.event_columns import EventRow
 from tests.builders import NOW
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
 

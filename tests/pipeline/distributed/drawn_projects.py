@@ -14,8 +14,9 @@ from engine.design.project import Project
 from pipeline.distributed.event_files import SCHEMA, typed
 from pipeline.rollup.run import ResultDigest
 from pipeline.snapshots.manifest import Manifest
+from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse.connection import fetch_frame
-from pipeline.store.warehouse.events import EventRow, table_name
+from pipeline.store.warehouse.events import table_name
 from tests.builders import STARTED
 from tests.pipeline.working_store import WorkingStore, an_event
 

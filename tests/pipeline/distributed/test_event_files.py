@@ -13,7 +13,7 @@ EVENTS = SCHEMA.to_frame()
 @pytest.mark.parametrize(
     ("events", "said"),
     [
-        (EVENTS.drop("visitor_key", "sender"), "a.parquet lacks the columns visitor_key, sender"),
+        (EVENTS.drop("visitor_key", "sender"), "a.parquet lacks the columns visitor_key"),
         (EVENTS.cast({"event_key": pl.String}), "String in the column event_key, which has UInt64"),
         (EVENTS.cast({"seq": pl.Datetime("us", "UTC")}), "in the column seq, which has Int64"),
     ],
@@ -41,3 +41,11 @@ def test_times_are_read_as_microseconds(tmp_path: Path) -> None:
     events.write_parquet(tmp_path / "a.parquet")
     (read,) = read_batches(tmp_path / "a.parquet", ["received_at", "seq"])
     assert read.rows() == [(1_700_000_000_123_456, 7)]
+
+
+def test_a_column_that_a_later_version_added_is_null(tmp_path: Path) -> None:
+    one = pl.DataFrame([{"seq": 7, "country": "DE"}], schema_overrides=SCHEMA, schema=SCHEMA)
+    one.drop("language").write_parquet(tmp_path / "a.parquet")
+    (path,) = find_files(tmp_path, "prj")
+    (read,) = read_batches(path, ["seq", "language", "country"])
+    assert read.rows() == [(7, None, "DE")]

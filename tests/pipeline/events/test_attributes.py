@@ -6,11 +6,9 @@ from pipeline.events.attributes import (
     UNKNOWN_CLIENT,
     Client,
     InvalidAttributesError,
-    Segments,
-    identity_of,
     segments_of,
 )
-from pipeline.store.header_fields import HEADER_BITS
+from pipeline.store.event_columns import HEADER_BITS
 
 PHONE = (
     "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) "
@@ -18,28 +16,39 @@ PHONE = (
 )
 
 
-def segments(attributes: dict[str, Any] | None, url: str | None = None) -> Segments:
-    return segments_of(attributes, url, UNKNOWN_CLIENT)
+def segments(
+    attributes: dict[str, Any] | None, url: str | None = None, client: Client = UNKNOWN_CLIENT
+) -> dict[str, Any]:
+    return segments_of(attributes, url, client, is_user=False).columns()
 
 
 def test_nothing_given_is_nothing_known() -> None:
     found = segments(None, "https://shop.example/")
     assert not found["is_bot"]
-    assert {value for name, value in found.items() if name not in {"is_bot", "header_fields"}} == {None}
+    derived = {"is_bot", "header_fields", "visitor_identity"}
+    assert {value for name, value in found.items() if name not in derived} == {None}
 
 
 def test_the_request_tells_device_and_place() -> None:
     client = Client.of_headers({"user-agent": PHONE, "cf-ipcountry": "ca", "cf-region-code": "QC"})
-    found = segments_of(None, None, client)
+    found = segments(None, None, client)
     assert (found["device_type"], found["os"], found["browser"]) == ("mobile", "iOS", "Mobile Safari")
     assert (found["country"], found["region"]) == ("CA", "QC")
 
 
 def test_what_the_sender_says_wins_over_the_request() -> None:
     client = Client.of_headers({"user-agent": PHONE, "cf-ipcountry": "CA"})
-    found = segments_of({"device_type": "Desktop", "country": "us", "browser": "Kiosk"}, None, client)
+    found = segments({"device_type": "Desktop", "country": "us", "browser": "Kiosk"}, None, client)
     assert (found["device_type"], found["country"], found["browser"]) == ("desktop", "US", "Kiosk")
     assert found["os"] == "iOS"
+
+
+def test_the_language_is_that_of_the_sender_or_else_the_one_that_the_browser_prefers() -> None:
+    client = Client.of_headers({"accept-language": "en;q=0.5, de-at"})
+    assert segments(None, None, client)["language"] == "de-AT"
+    assert segments({"language": "PT-br"}, None, client)["language"] == "pt-BR"
+    assert segments({"language": " Suomi "})["language"] == "Suomi"
+    assert segments({"language": 7, "plan": "pro"})["custom"] == '{"plan":"pro"}'
 
 
 def test_a_server_may_pass_on_its_visitors_user_agent() -> None:
@@ -48,7 +57,7 @@ def test_a_server_may_pass_on_its_visitors_user_agent() -> None:
 
 
 def test_a_network_that_does_not_know_the_country_says_nothing() -> None:
-    assert Client.of_headers({"cf-ipcountry": "XX"}).country is None
+    assert Client.of_headers({"cf-ipcountry": "XX"}).by_name["country"] is None
 
 
 def test_utm_parameters_come_from_the_url_unless_given() -> None:
@@ -96,15 +105,17 @@ def test_what_is_no_flat_object_of_few_values_is_refused(attributes: dict[str, A
 
 def test_segments_that_only_headers_give_are_marked() -> None:
     client = Client.of_headers({"user-agent": PHONE, "cf-ipcountry": "CA"})
-    bits = {name: HEADER_BITS[name] for name in ("device_type", "os", "country", "region", "browser")}
+    # Stored events hold them.
+    bits = {"device_type": 1, "os": 2, "country": 4, "region": 8, "browser": 16, "language": 32}
+    assert bits == HEADER_BITS
     for name, bit in bits.items():
-        alone = segments_of({name: "desktop"}, None, client)
+        alone = segments({name: "desktop"}, None, client)
         assert alone["header_fields"] == sum(bits.values()) - bit
-    assert segments_of(None, None, client)["header_fields"] == sum(bits.values())
-    stated = segments_of({"device_type": "desktop", "country": "us"}, None, client)["header_fields"]
-    assert stated == bits["os"] + bits["region"] + bits["browser"]
-    by_agent = segments_of({"user_agent": PHONE}, None, UNKNOWN_CLIENT)["header_fields"]
-    assert by_agent == bits["country"] + bits["region"]
+    assert segments(None, None, client)["header_fields"] == sum(bits.values())
+    stated = segments({"device_type": "desktop", "country": "us"}, None, client)["header_fields"]
+    assert stated == bits["os"] + bits["region"] + bits["browser"] + bits["language"]
+    by_agent = segments({"user_agent": PHONE})["header_fields"]
+    assert by_agent == bits["country"] + bits["region"] + bits["language"]
 
 
 @pytest.mark.parametrize(
@@ -120,4 +131,5 @@ def test_segments_that_only_headers_give_are_marked() -> None:
 def test_a_user_id_or_an_attribute_identifies(
     attributes: dict[str, Any] | None, user_id: str | None, identity: str
 ) -> None:
-    assert identity_of(attributes, user_id) == identity
+    found = segments_of(attributes, None, UNKNOWN_CLIENT, is_user=user_id is not None)
+    assert found.columns()["visitor_identity"] == identity

@@ -8,8 +8,8 @@ import pytest
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.events.custom_keys import MOST_KEYS
+from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse import events, segment_dimensions
-from pipeline.store.warehouse.events import EventRow
 from tests.builders import NOW
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_exposure
 

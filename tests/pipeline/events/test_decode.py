@@ -15,7 +15,7 @@ from pipeline.events.field_checks import JUNK_IDS
 from pipeline.events.hashing import hash64
 from pipeline.events.project_ids import ProjectIds
 from pipeline.events.rejections import CODES
-from pipeline.store.warehouse.events import Sender
+from pipeline.store.event_columns import Sender
 from tests.builders import a_goal, a_project, an_experiment
 
 # 2026-03-01T09:30:00Z.

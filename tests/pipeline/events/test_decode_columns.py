@@ -18,6 +18,7 @@ ATTRIBUTES = {
     "country": "US",
     "region": "CA",
     "browser": "Safari",
+    "language": "en-US",
     "utm_source": "news",
     "utm_medium": "mail",
     "utm_campaign": "spring",

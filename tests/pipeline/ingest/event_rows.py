@@ -1,8 +1,8 @@
 """Rows of events, and what is stored of them."""
 
 from pipeline.ingest.ingest import Ingest
+from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse.connection import Warehouse
-from pipeline.store.warehouse.events import EventRow
 
 
 def a_row(event_id: str = "e1", visitor_key: int = 1) -> EventRow:

@@ -11,9 +11,9 @@ import pytest
 
 from pipeline.ingest.ingest import Ingest
 from pipeline.settings import Settings
+from pipeline.store.event_columns import EventRow
 from pipeline.store.spool.spool import Place, Spool
 from pipeline.store.warehouse.connection import Warehouse
-from pipeline.store.warehouse.events import EventRow
 
 
 @contextmanager

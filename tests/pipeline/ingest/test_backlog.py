@@ -2,8 +2,8 @@ from pathlib import Path
 
 from pipeline.ingest.backlog import Backlog
 from pipeline.ingest.spooled_events import EventGroup, encode_groups, encode_rows
+from pipeline.store.event_columns import EventRow
 from pipeline.store.spool.spool import Spool
-from pipeline.store.warehouse.events import EventRow
 from tests.pipeline.ingest.event_rows import a_row
 
 

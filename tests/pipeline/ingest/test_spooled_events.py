@@ -5,7 +5,8 @@ from polars.testing import assert_frame_equal
 
 from pipeline.ingest import spooled_events
 from pipeline.ingest.spooled_events import EventGroup, decode_groups, encode_groups, encode_rows, to_tables
-from pipeline.store.warehouse.events import EventRow, number_events, to_batch
+from pipeline.store.event_columns import EventRow
+from pipeline.store.warehouse.events import number_events, to_batch
 from tests.pipeline.ingest.event_rows import a_row
 
 keys = st.integers(0, 2**64 - 1)

@@ -17,7 +17,7 @@ from pipeline.jobs.lifecycle import (
     complete_with_winner,
     start_scheduled,
 )
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.event_columns import EventRow
 from tests.builders import NOW, STARTED, a_goal
 from tests.pipeline.working_store import WorkingStore, a_purchase, an_event, an_exposure, now_of
 

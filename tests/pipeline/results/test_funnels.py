@@ -17,7 +17,7 @@ from engine.frames.kinds import Funnel
 from engine.frames.segments import analyze_frame_segments
 from pipeline.results.filters import SegmentFilters
 from pipeline.snapshots.reader import open_snapshot
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse.visitors import result_table
 from tests.builders import NOW, STARTED
 from tests.pipeline.results.test_goal_amounts import alike

@@ -15,7 +15,7 @@ from engine.frames.analyze import analyze_frame
 from engine.frames.kinds import Ratio
 from engine.frames.segments import analyze_frame_segments
 from pipeline.snapshots.reader import open_snapshot
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.event_columns import EventRow
 from tests.builders import NOW, STARTED
 from tests.pipeline.results.test_goal_amounts import alike
 from tests.pipeline.working_store import WorkingStore, a_purchase, an_event, an_exposure

@@ -158,6 +158,7 @@ def test_available_segments_of_an_experiment_without_results_are_empty_lists(
         "browsers": [],
         "utm_sources": [],
         "utm_mediums": [],
+        "languages": [],
         "utm_campaigns": [],
         "visitor_identities": [],
         "custom_dimensions": [],

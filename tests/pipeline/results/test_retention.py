@@ -14,7 +14,7 @@ from engine.design.experiment import Experiment, Goal
 from engine.design.weight_epochs import WeightEpoch
 from engine.frames.analyze import analyze_frame
 from pipeline.snapshots.reader import open_snapshot
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.event_columns import EventRow
 from tests.builders import STARTED
 from tests.pipeline.results.test_goal_amounts import alike
 from tests.pipeline.working_store import WorkingStore, an_event, an_exposure

@@ -14,7 +14,7 @@ from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from engine.frames.analyze import analyze_frame
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.event_columns import EventRow
 from tests.builders import NOW
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
 

@@ -11,7 +11,7 @@ from engine.analysis.evidence.evidence import Evidence
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from engine.stats.moments import Moments, PairedMoments
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.event_columns import EventRow
 from tests.builders import STARTED
 from tests.pipeline.rollup.naive_counting import Person, Tally, local_date, tally
 from tests.pipeline.working_store import WorkingStore, an_event

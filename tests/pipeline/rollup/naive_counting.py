@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
+from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse import identities
-from pipeline.store.warehouse.events import EventRow
 from tests.pipeline.rollup.naive_money import amount_of, cents_of
 from tests.pipeline.rollup.naive_segments import complete_first
 

@@ -5,7 +5,7 @@ import json
 from engine.currencies import minor_units
 from engine.design.experiment import Goal
 from engine.design.project import Project
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.event_columns import EventRow
 
 
 def cents_of(goal: Goal, row: EventRow, project: Project) -> int | None:

@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pipeline.store.header_fields import HEADER_BITS
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.event_columns import HEADER_BITS, EventRow
 
 HALF_AN_HOUR_US = 30 * 60 * 1_000_000
 PLAIN = ("traffic_source", "visitor_type", "utm_source", "utm_medium", "utm_campaign")

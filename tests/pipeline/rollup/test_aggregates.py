@@ -10,8 +10,9 @@ from engine.local_days import EARLIEST, LATEST, epoch_microseconds, local_days
 from pipeline.rollup.aggregates import CELL, add_up, negate, sum_visitors
 from pipeline.rollup.segment_codes import SegmentCodes
 from pipeline.rollup.segment_values import as_categories, with_day_of_week
+from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse.cubes import CUBE_BASE
-from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM
 
 VISITOR = st.fixed_dictionaries(
     {

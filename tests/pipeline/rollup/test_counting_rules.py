@@ -9,7 +9,7 @@ import pytest
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from engine.local_days import epoch_microseconds
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.event_columns import EventRow
 from tests.builders import STARTED, a_goal
 from tests.pipeline.working_store import (
     WorkingStore,

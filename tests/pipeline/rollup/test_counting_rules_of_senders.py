@@ -7,7 +7,7 @@ import pytest
 
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.event_columns import EventRow
 from tests.pipeline.working_store import WorkingStore, a_purchase, an_event, an_exposure
 
 REVENUE = Goal(id="goal_r", name="Revenue", goal_type="revenue", is_primary=True)

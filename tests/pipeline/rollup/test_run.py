@@ -9,8 +9,8 @@ from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from engine.local_days import epoch_microseconds
 from pipeline.rollup.result_tables import ResultTables
+from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse import aggregates
-from pipeline.store.warehouse.events import EventRow
 from tests.builders import NOW, STARTED, a_goal
 from tests.pipeline.working_store import (
     WorkingStore,

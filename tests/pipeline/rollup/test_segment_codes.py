@@ -1,7 +1,8 @@
 import polars as pl
 
 from pipeline.rollup.segment_codes import MOST_CUSTOM_KEYS, MOST_VALUES, SegmentCodes
-from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
+from pipeline.store.event_columns import DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM
 
 
 def rows(experiments: list[int], **columns: list[str | None]) -> pl.DataFrame:

@@ -5,12 +5,13 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse import aggregates, visitors
 from pipeline.store.warehouse.connection import Cursor, fetch_frame, registered
 from pipeline.store.warehouse.erasure.person_ids import PersonIds
 from pipeline.store.warehouse.events import retire_seq, table_name
 from pipeline.store.warehouse.incremental.identity_links import links_table
-from pipeline.store.warehouse.segment_dimensions import CUSTOM, DIMENSIONS
+from pipeline.store.warehouse.segment_dimensions import CUSTOM
 from pipeline.store.warehouse.visitors import result_table
 
 # An event without a visitor id has the key of its user in the place of the visitor's.

@@ -16,7 +16,8 @@ def found(segments: dict[tuple[str, str], list[int]] | None, **experiment: Any) 
     known = None
     if segments is not None:
         names = tuple(Segment(*name) for name in segments)
-        known = SegmentVisitors(names, np.array(list(segments.values()), np.int64).reshape(-1, 2))
+        visitors = np.array(list(segments.values()), np.int64).reshape(-1, 2)
+        known = SegmentVisitors(names, visitors, frozenset({"os", "browser"}))
     evidence = observed([9_000, 9_000], [10, 10], segments=known)
     return sample_ratio_by_segment(check_input(an_experiment(**experiment), evidence))
 

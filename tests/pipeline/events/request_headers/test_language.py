@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.events.request_headers.language import preferred_language
+from pipeline.events.request_headers.language import language_tag, preferred_language
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,15 @@ from pipeline.events.request_headers.language import preferred_language
         ("en;q=nan", None),
         ("a" * 100_000 + ",fr", "fr"),
         ("<script>,zh-Hant-TW;q=0.1", "zh-Hant-TW"),
+        ("ZH-hant-tw", "zh-Hant-TW"),
     ],
 )
 def test_language_is_the_one_that_the_browser_prefers(header: str | None, language: str | None) -> None:
     assert preferred_language(header) == language
+
+
+@pytest.mark.parametrize(
+    ("stated", "stored"), [(None, None), ("EN-us", "en-US"), ("sl-rozaj", "sl-rozaj"), ("Suomi!", "Suomi!")]
+)
+def test_what_a_sender_states_is_stored_in_the_case_of_tags(stated: str | None, stored: str | None) -> None:
+    assert language_tag(stated) == stored

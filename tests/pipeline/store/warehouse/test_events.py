@@ -5,9 +5,10 @@ import polars as pl
 import pytest
 
 from pipeline.settings import Settings
+from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
-from pipeline.store.warehouse.events import EVENT_SCHEMA, EventRow
+from pipeline.store.warehouse.events import EVENT_SCHEMA
 
 AWKWARD = "nul \x00, control \x1b[31m, quote ', emoji 🛒, replacement \ufffd"
 

@@ -10,8 +10,8 @@ import pytest
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from pipeline.store.event_columns import EventRow, Sender
 from pipeline.store.warehouse import identities
-from pipeline.store.warehouse.events import EventRow, Sender
 from pipeline.store.warehouse.visitor_export import VisitorExport, write_visitors
 from tests.builders import STARTED
 from tests.examples import trials

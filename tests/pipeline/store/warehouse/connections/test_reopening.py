@@ -10,10 +10,10 @@ import pytest
 
 from pipeline.ingest.ingest import Ingest
 from pipeline.settings import Settings
+from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.connections.errors import REOPENING, WarehouseUnavailableError
-from pipeline.store.warehouse.events import EventRow
 from tests.pipeline.full_disk import no_file_larger_than
 from tests.waiting import wait_until
 

@@ -4,7 +4,7 @@ import polars as pl
 
 from engine.design.experiment import Experiment
 from pipeline.events.hashing import hash64
-from pipeline.store.warehouse.events import EventRow
+from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse.imports.stored_rows import (
     ImportedInto,
     StoredRowKinds,

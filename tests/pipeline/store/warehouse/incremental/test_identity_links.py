@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.design.project import Project
+from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse import events, identities
 from pipeline.store.warehouse.connection import Cursor
-from pipeline.store.warehouse.events import EventRow
 from pipeline.store.warehouse.identities import Identities
 from pipeline.store.warehouse.incremental import identity_links
 from tests.examples import examples

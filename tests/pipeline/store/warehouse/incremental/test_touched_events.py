@@ -4,8 +4,9 @@ import pytest
 
 from engine.design.project import Project
 from pipeline.events.hashing import hash64
+from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse.connection import Cursor
-from pipeline.store.warehouse.events import EventRow, table_name
+from pipeline.store.warehouse.events import table_name
 from pipeline.store.warehouse.incremental.touched_events import SAME_IDS, TABLE, TouchedEvents
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event
 
