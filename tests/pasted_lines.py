@@ -14,7 +14,12 @@ _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 def blocks(document: Path) -> list[tuple[str, str]]:
     """Every fenced block of a document, in order: its language and its lines."""
-    found: list[tuple[str, str]] = _BLOCK.findall(document.read_text())
+    return blocks_in(document.read_text())
+
+
+def blocks_in(text: str) -> list[tuple[str, str]]:
+    """Every fenced block of a part of a document, as `blocks` has them."""
+    found: list[tuple[str, str]] = _BLOCK.findall(text)
     assert found
     return found
 

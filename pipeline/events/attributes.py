@@ -50,23 +50,29 @@ class Stated(NamedTuple):
 
     def closed(self, name: str) -> str | None:
         """Return the attribute of a dimension with fixed values; None unless it is one of them."""
-        value = self.given.get(name, "").lower()
-        return value if value in EVENT_DIMENSIONS[name].values else None
+        if (value := self.given.get(name)) is None:
+            return None
+        return word if (word := value.lower()) in EVENT_DIMENSIONS[name].values else None
 
 
 class Requested(NamedTuple):
-    """What the request of a browser says of its visitor; `headers` have lower-case names."""
+    """What the request of a browser says of its visitor; `headers` are those that readers name."""
 
-    headers: Mapping[str, str]
-    location: Location
+    country: str | None
+    region: str | None
     device: Device
+    headers: Mapping[str, str]
 
 
 class Reader(NamedTuple):
-    """How the value of a dimension is read: as the sender states it, else from the request's headers."""
+    """How the value of a dimension is read: as the sender states it, else from the request.
+
+    `headers` are the names, in lower case, of those that `header` reads beside the location and the device.
+    """
 
     stated: Callable[[Stated], str | None]
     header: Callable[[Requested], str | None] | None = None
+    headers: tuple[str, ...] = ()
 
 
 def _traffic_source(said: Stated) -> str | None:
@@ -89,26 +95,30 @@ READERS: Final[Mapping[str, Reader]] = {
     ),
     "visitor_type": Reader(lambda said: said.closed("visitor_type")),
     "os": Reader(lambda said: said.given.get("os") or said.device.os, lambda request: request.device.os),
-    "country": Reader(
-        lambda said: country_code(said.given.get("country")), lambda request: request.location.country
-    ),
-    "region": Reader(lambda said: said.given.get("region"), lambda request: request.location.region),
+    "country": Reader(lambda said: country_code(said.given.get("country")), lambda request: request.country),
+    "region": Reader(lambda said: said.given.get("region"), lambda request: request.region),
     "browser": Reader(
         lambda said: said.given.get("browser") or said.device.browser, lambda request: request.device.browser
     ),
     "language": Reader(
         lambda said: language_tag(said.given.get("language")),
-        lambda request: preferred_language(request.headers.get("accept-language")),
+        lambda request: preferred_language(request.headers["accept-language"]),
+        headers=("accept-language",),
     ),
     "utm_source": Reader(lambda said: said.utm.get("utm_source")),
     "utm_medium": Reader(lambda said: said.utm.get("utm_medium")),
     "utm_campaign": Reader(lambda said: said.utm.get("utm_campaign")),
     "visitor_identity": Reader(_identity),
 }
-# In the order of the columns: the name, the readers, and the bit of a value that only headers gave.
-_IN_ORDER: Final = tuple(
-    (name, *READERS[name], dimension.header_bit) for name, dimension in EVENT_DIMENSIONS.items()
+# In the order of the columns.
+_STATED: Final = tuple(READERS[name].stated for name in EVENT_DIMENSIONS)
+# The place among these, the name, and the bit of a value that only headers gave.
+_BY_HEADERS: Final = tuple(
+    (place, name, dimension.header_bit)
+    for place, (name, dimension) in enumerate(EVENT_DIMENSIONS.items())
+    if dimension.header_bit
 )
+_HEADERS: Final = tuple(name for reader in READERS.values() for name in reader.headers)
 _OF_DEVICE: Final = ("device_type", "os", "browser")
 _HEADER_BITS: Final = sum(dimension.header_bit for dimension in EVENT_DIMENSIONS.values())
 _IDENTITIES: Final[Mapping[bool, VisitorIdentity]] = {True: "identified", False: "anonymous"}
@@ -164,16 +174,18 @@ class Client:
     @classmethod
     def of_headers(cls, headers: Mapping[str, str], location: Location | None = None) -> "Client":
         """Read request headers with lower-case names; the location is theirs unless it is given."""
-        # Cut before it is kept, since a header may be long.
-        device = device_of(headers.get("user-agent", "")[:MAX_LENGTH])
-        request = Requested(headers, location_of_headers(headers) if location is None else location, device)
-        known = [(name, read(request)) for name, (_, read) in READERS.items() if read is not None]
-        return _client(device.is_bot, tuple(known))
+        country, region, _ = location_of_headers(headers) if location is None else location
+        # Cut before they are kept, since headers may be long.
+        texts = tuple([headers.get(name, "")[:MAX_LENGTH] for name in _HEADERS])
+        return _client(headers.get("user-agent", "")[:MAX_LENGTH], country, region, texts)
 
 
 @lru_cache(maxsize=4_096)
-def _client(is_bot: bool, known: tuple[tuple[str, str | None], ...]) -> Client:  # noqa: FBT001 # kept by it
-    return Client(is_bot, known)
+def _client(user_agent: str, country: str | None, region: str | None, texts: tuple[str, ...]) -> Client:
+    device = device_of(user_agent)
+    request = Requested(country, region, device, dict(zip(_HEADERS, texts, strict=True)))
+    known = [(name, read(request)) for name, (_, read, _) in READERS.items() if read is not None]
+    return Client(device.is_bot, tuple(known))
 
 
 UNKNOWN_CLIENT: Final = Client()
@@ -199,13 +211,11 @@ def segments_of(
         by_headers = {name: value for name, value in by_headers.items() if name not in _OF_DEVICE}
     # An empty referrer is what a browser reports where the visitor typed the address.
     said = Stated(given, url, _utm(url, given), attributes.get("referrer"), device, is_user)
-    values, header_fields = [], 0
-    for name, stated, _, bit in _IN_ORDER:
-        value = stated(said)
-        if bit and value is None:
+    values, header_fields = [stated(said) for stated in _STATED], 0
+    for place, name, bit in _BY_HEADERS:
+        if values[place] is None:
             header_fields += bit
-            value = by_headers.get(name)
-        values.append(value)
+            values[place] = by_headers.get(name)
     return Segments(is_bot, tuple(values), _custom(attributes), header_fields)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from pipeline.events.request_headers.location import MAX_TEXT
@@ -25,6 +26,7 @@ def preferred_language(accept_language: str | None) -> str | None:
     return language_tag(best[1]) if best else None
 
 
+@lru_cache(maxsize=4_096)
 def language_tag(value: str | None) -> str | None:
     """Return a language as it is stored: a tag in the case of RFC 5646 (2.1.1), such as `de-AT`."""
     first, *rest = (value or "").lower().split("-")
