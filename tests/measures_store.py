@@ -1,5 +1,7 @@
 """The store with a goal of each measure that the version before named sums wrote, and its answers."""
 
+import csv
+import io
 import json
 import tarfile
 from pathlib import Path
@@ -39,5 +41,11 @@ def answers(folder: Path) -> dict[str, Any]:
             for read in READS:
                 answer = client.get(path + read, headers=headers)
                 answer.raise_for_status()
-                found[key + read] = answer.text if "export" in read else answer.json()
+                found[key + read] = columns(answer.text) if "export" in read else answer.json()
     return found
+
+
+def columns(table: str) -> dict[str, list[str]]:
+    """Lay a CSV table out by columns."""
+    names, *rows = csv.reader(io.StringIO(table))
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
