@@ -1,6 +1,7 @@
 """The public Python API: analysis, planning, charts, snapshots and the client, loaded on first use."""
 
 from importlib import import_module
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
         SamplingError,
     )
     from engine.frames.analyze import analyze_frame as analyze
-    from engine.frames.kinds import Funnel, Ratio
+    from engine.frames.kinds import Converted, Count, Funnel, Mean, Ratio, Retained, Revenue, Value
     from engine.frames.quantiles import QuantileResult
     from engine.frames.quantiles import analyze_frame_quantiles as analyze_quantiles
     from engine.frames.segments import analyze_frame_segments as analyze_segments
@@ -64,6 +65,8 @@ __all__ = [
     "AsyncClient",
     "Change",
     "Client",
+    "Converted",
+    "Count",
     "DayResult",
     "Decision",
     "DecisionSummary",
@@ -79,11 +82,14 @@ __all__ = [
     "InvalidAttributesError",
     "InvalidDesignError",
     "InvalidEvidenceError",
+    "Mean",
     "MissingSamplerError",
     "NotConvergedError",
     "QuantileResult",
     "Ratio",
     "Report",
+    "Retained",
+    "Revenue",
     "SampleAnswer",
     "Sampling",
     "SamplingError",
@@ -96,6 +102,7 @@ __all__ = [
     "TrueliftProvider",
     "Unadjusted",
     "UnreadableSnapshotError",
+    "Value",
     "VariantResult",
     "VisitorCookie",
     "analyze",
@@ -121,6 +128,8 @@ _SOURCES = {
     "AsyncClient": ("truelift.client.async_client", "AsyncClient"),
     "Change": ("truelift.client.visitor_calls", "Change"),
     "Client": ("truelift.client.client", "Client"),
+    "Converted": ("engine.frames.kinds", "Converted"),
+    "Count": ("engine.frames.kinds", "Count"),
     "DayResult": ("engine.analysis.results.report", "DayResult"),
     "Decision": ("truelift.client.visitor_calls", "Decision"),
     "DecisionSummary": ("engine.analysis.results.report", "DecisionSummary"),
@@ -136,11 +145,14 @@ _SOURCES = {
     "InvalidAttributesError": ("pipeline.events.attributes", "InvalidAttributesError"),
     "InvalidDesignError": ("engine.errors", "InvalidDesignError"),
     "InvalidEvidenceError": ("engine.errors", "InvalidEvidenceError"),
+    "Mean": ("engine.frames.kinds", "Mean"),
     "MissingSamplerError": ("engine.errors", "MissingSamplerError"),
     "NotConvergedError": ("engine.errors", "NotConvergedError"),
     "QuantileResult": ("engine.frames.quantiles", "QuantileResult"),
     "Ratio": ("engine.frames.kinds", "Ratio"),
     "Report": ("engine.analysis.results.report", "Report"),
+    "Retained": ("engine.frames.kinds", "Retained"),
+    "Revenue": ("engine.frames.kinds", "Revenue"),
     "SampleAnswer": ("engine.design.planning.calculator", "SampleAnswer"),
     "Sampling": ("engine.stats.bayesian.sampling", "Sampling"),
     "SamplingError": ("engine.errors", "SamplingError"),
@@ -153,6 +165,7 @@ _SOURCES = {
     "TrueliftProvider": ("truelift.client.openfeature", "TrueliftProvider"),
     "Unadjusted": ("engine.analysis.results.report", "Unadjusted"),
     "UnreadableSnapshotError": ("pipeline.snapshots.manifest", "UnreadableSnapshotError"),
+    "Value": ("engine.frames.kinds", "Value"),
     "VariantResult": ("engine.analysis.results.report", "VariantResult"),
     "VisitorCookie": ("truelift.client.visitor_cookie", "VisitorCookie"),
     "analyze": ("engine.frames.analyze", "analyze_frame"),
@@ -180,6 +193,9 @@ if not TYPE_CHECKING:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         module, attribute = _SOURCES[name]
         value = getattr(import_module(module), attribute)
+        if isinstance(value, FunctionType):
+            # Help and messages name a function as its users do.
+            value.__module__, value.__qualname__, value.__name__ = __name__, name, name
         globals()[name] = value
         return value
 

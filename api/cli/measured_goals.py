@@ -1,11 +1,12 @@
-"""Goals of a file on the command line: columns with their kinds, ratios and funnels."""
+"""Goals of a file on the command line: columns with their kinds and options, ratios and funnels."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from engine.frames.kinds import GoalMeasure
+    from engine.frames.kinds import FrameGoal, GoalMeasure
 
 MeasuredGoalOption = Annotated[
     list[str] | None,
@@ -16,15 +17,44 @@ MeasuredGoalOption = Annotated[
         " `checkout:funnel=cart,paid`.",
     ),
 ]
+CovariateOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--covariate",
+        help="`spend=spend_before`: column with the value before the experiment, or a category such as a"
+        " country, for CUPED. Again for further columns of the goal.",
+    ),
+]
+OrdersOption = Annotated[
+    list[str] | None,
+    typer.Option("--orders", help="`spend=orders`: analyze revenue per order; the column counts the orders."),
+]
+CapOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cap", help="`spend=99`: cap amounts, counts or values at this percentile of those above 0."
+    ),
+]
+LessIsBetterOption = Annotated[
+    list[str] | None,
+    typer.Option("--less-is-better", help="Goal to be lowered, such as errors; may be repeated."),
+]
+GuardrailOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--guardrail",
+        help="`returns=2`: goal, not the first, that may lose no more than this percent of the control.",
+    ),
+]
 _EXAMPLES = "`spend:revenue`, `aov:ratio=spend/orders` or `checkout:funnel=cart,paid`"
 
 
-def measured_goals(options: list[str] | None) -> "dict[str, GoalMeasure]":
-    """Parse `["bought", "pages:count", "aov:ratio=spend/orders"]` into name → kind; BadParameter."""
+def measured_goals(options: list[str] | None) -> "dict[str, FrameGoal]":
+    """Parse `["bought", "pages:count", "aov:ratio=spend/orders"]` into name → goal; BadParameter."""
     from engine.errors import InvalidEvidenceError
-    from engine.frames.kinds import kinds_of
+    from engine.frames.kinds import goals_of
 
-    goals: dict[str, GoalMeasure] = {}
+    goals: dict[str, FrameGoal] = {}
     for option in options or ():
         name, _, kind = option.partition(":")
         if not name:
@@ -32,7 +62,7 @@ def measured_goals(options: list[str] | None) -> "dict[str, GoalMeasure]":
                 f"{option!r}: write a column, or a name and its kind, such as {_EXAMPLES}"
             )
         try:
-            goals |= kinds_of({name: _measure(option, kind)})
+            goals |= goals_of({name: _measure(option, kind)})
         except InvalidEvidenceError as unknown:
             raise typer.BadParameter(f"{unknown}; write it as in {_EXAMPLES}") from unknown
     if not goals:
@@ -40,8 +70,37 @@ def measured_goals(options: list[str] | None) -> "dict[str, GoalMeasure]":
     return goals
 
 
+def with_options(
+    goals: "dict[str, FrameGoal]",
+    *,
+    covariate: list[str] | None,
+    orders: list[str] | None,
+    cap: list[str] | None,
+    guardrail: list[str] | None,
+    less_is_better: list[str] | None,
+) -> "dict[str, FrameGoal]":
+    """Return the goals with the options of the command line; BadParameter for those that do not fit."""
+    from engine.errors import InvalidEvidenceError
+
+    options: dict[str, dict[str, Any]] = {name: {} for name in goals}
+    for goal, column in _pairs("--covariate", covariate, "spend=spend_before", goals):
+        options[goal].setdefault("covariates", []).append(column)
+    for goal, column in _pairs("--orders", orders, "spend=orders", goals):
+        options[goal]["orders"] = column
+    for goal, text in _pairs("--cap", cap, "spend=99", goals):
+        options[goal]["cap_percentile"] = _number(text, "a percentile", "--cap spend=99")
+    for goal, text in _pairs("--guardrail", guardrail, "returns=2", goals):
+        options[goal]["guardrail"] = _number(text, "a margin in percent", "--guardrail returns=2")
+    for goal in less_is_better or ():
+        options[_known(goal, "--less-is-better", goals)]["less_is_better"] = True
+    try:
+        return {name: goal.with_options(**options[name]) for name, goal in goals.items()}
+    except InvalidEvidenceError as refused:
+        raise typer.BadParameter(str(refused)) from refused
+
+
 def _measure(option: str, kind: str) -> "GoalMeasure":
-    """Parse the kind of a goal; a plain word is checked by `kinds_of`."""
+    """Parse the kind of a goal; a plain word is checked by `goals_of`."""
     from engine.frames.kinds import Funnel, Ratio
 
     word, equals, columns = kind.partition("=")
@@ -53,3 +112,30 @@ def _measure(option: str, kind: str) -> "GoalMeasure":
     if word == "funnel" and equals:
         return Funnel(*(step for step in columns.split(",") if step))
     return "converted" if kind in {"", "conversion"} else kind  # type: ignore[return-value]  # checked by caller
+
+
+def _pairs(
+    option: str, given: list[str] | None, example: str, goals: Iterable[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the goal and value of `GOAL=VALUE` texts; BadParameter."""
+    for text in given or ():
+        goal, equals, value = text.partition("=")
+        if not (goal and equals and value):
+            raise typer.BadParameter(
+                f"{text!r} is not a goal with a value; write it as in {option} {example}"
+            )
+        yield _known(goal, option, goals), value
+
+
+def _known(goal: str, option: str, goals: Iterable[str]) -> str:
+    if goal not in goals:
+        names = ", ".join(map(repr, goals))
+        raise typer.BadParameter(f"{option} names no goal: {goal!r}; the goals are {names}")
+    return goal
+
+
+def _number(text: str, what: str, example: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not {what}; write it as in {example}") from None

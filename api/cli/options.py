@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -22,6 +22,12 @@ GoalOption = Annotated[
 ]
 VisitorOption = Annotated[str | None, typer.Option("--visitor", help="Column with the visitor's id.")]
 TimestampOption = Annotated[str | None, typer.Option("--timestamp", help="Column with the time, in UTC.")]
+MethodOption = Annotated[
+    Literal["frequentist", "bayesian"], typer.Option("--method", help="Statistical method.")
+]
+ConfidenceOption = Annotated[
+    int, typer.Option("--confidence", min=50, max=99, help="Confidence level in percent.")
+]
 _LOCATIONS_HELP: Final = (
     "CSV or Parquet files, patterns such as 'orders/*.parquet', folders, .duckdb files, "
     "postgresql:// and s3:// addresses, Delta and Iceberg tables; read as one."
@@ -50,6 +56,13 @@ def goal_columns(options: list[str] | None) -> "dict[str, GoalKind]":
     if not goals:
         raise typer.BadParameter("name at least one goal, such as --goal converted")
     return goals
+
+
+def required_variant(variant: str | None) -> str:
+    """Return the column with the variant; BadParameter where it is missing."""
+    if variant is None:
+        raise typer.BadParameter("name the column with the variant, such as --variant group")
+    return variant
 
 
 def required_control(control: str | None) -> str:

@@ -1,7 +1,7 @@
 """Command `report`: a file or an experiment as one HTML page, Markdown, JSON or a picture."""
 
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -9,9 +9,11 @@ from api.cli.console import CommandError, out, print_json
 from api.cli.measured_goals import MeasuredGoalOption, measured_goals
 from api.cli.options import (
     AsJson,
+    ConfidenceOption,
     ControlOption,
     DataDir,
     LocationsArgument,
+    MethodOption,
     RunningOption,
     SqlOption,
     TableOption,
@@ -21,6 +23,7 @@ from api.cli.options import (
     name_of,
     query_of,
     required_control,
+    required_variant,
 )
 from api.report_formats import Format
 
@@ -35,12 +38,8 @@ def report(
     goal: MeasuredGoalOption = None,
     visitor: VisitorOption = None,
     timestamp: TimestampOption = None,
-    method: Annotated[
-        Literal["frequentist", "bayesian"], typer.Option("--method", help="Statistical method.")
-    ] = "frequentist",
-    confidence: Annotated[
-        int, typer.Option("--confidence", min=50, max=99, help="Confidence level in percent.")
-    ] = 95,
+    method: MethodOption = "frequentist",
+    confidence: ConfidenceOption = 95,
     running: RunningOption = False,
     table: TableOption = None,
     sql: SqlOption = None,
@@ -65,16 +64,15 @@ def report(
     from pipeline.sources.locations import find_tables
     from pipeline.sources.whole_tables import read_whole
 
-    if variant is None:
-        raise typer.BadParameter("name the column with the variant, such as --variant group")
-    goals = measured_goals(goal)
-    named_control = required_control(control)
+    asked: dict[str, Any] = {
+        "variant": required_variant(variant),
+        "control": required_control(control),
+        "goals": measured_goals(goal),
+    }
     tables = find_tables(files, query=query_of(table, sql))
     analyzed = analyze_frame(
         read_whole(tables, times=[timestamp] if timestamp else []),
-        variant=variant,
-        control=named_control,
-        goals=goals,
+        **asked,
         visitor=visitor,
         timestamp=timestamp,
         analysis_method=method,

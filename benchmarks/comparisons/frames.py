@@ -20,11 +20,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.comparisons.comparing import Row
 from engine.analysis.results.report import Report
 from engine.frames.analyze import analyze_frame
-from engine.frames.kinds import GoalKind
+from engine.frames.kinds import Converted, Revenue
 
 VISITORS = 1_000_000
 ROUNDS = 15
-GOALS: dict[str, GoalKind] = {"bought": "custom_event", "revenue": "revenue"}
 
 # Seconds of the processor, all threads together, and on the clock.
 Seconds = tuple[float, float]
@@ -52,20 +51,20 @@ def a_shop(seed: int = 21) -> pl.DataFrame:
 
 
 def _row(what: str, frame: pl.DataFrame, covariate: str | None) -> Row:
-    covariates = {} if covariate is None else {"revenue": covariate}
+    goals = {"bought": Converted(), "revenue": Revenue(covariates=covariate)}
     experiment = tt.Experiment(
         bought=tt.Proportion("bought", method="norm", correction=False),
         revenue=tt.Mean("revenue", covariate, equal_var=False),
     )
 
     def judge() -> Report:
-        return analyze_frame(frame, control="old", goals=GOALS, covariates=covariates)
+        return analyze_frame(frame, control="old", goals=goals)
 
     def ask() -> Any:  # noqa: ANN401  # tea-tasting's result
         return experiment.analyze(frame, control="old")
 
     theirs = ask()
-    for goal, report in zip(GOALS, judge().goals, strict=True):
+    for goal, report in zip(goals, judge().goals, strict=True):
         # Their slope is that over both arms together, ours that within arms.
         np.testing.assert_allclose(np.array(report.variants[1].p_value), theirs[goal].pvalue, rtol=1e-4)
     both = [(_seconds(judge), _seconds(ask)) for _ in range(ROUNDS)]

@@ -225,7 +225,7 @@ def cuped() -> Any:  # noqa: ANN401  # same
         # Visitors spend much like before.
         frame = visitors.with_columns(spend=(pl.col("revenue") + pl.col("revenue_before")) * factor)
         report = truelift.analyze(
-            frame, control="control", goals={"spend": "revenue"}, covariates={"spend": "revenue_before"}
+            frame, control="control", goals={"spend": truelift.Revenue(covariates="revenue_before")}
         )
         result = report.goals[0].variants[1]
         plain = result.unadjusted

@@ -10,8 +10,7 @@ import polars as pl
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.frames.funnels import funnels_of
-from engine.frames.kinds import GoalMeasure, is_share
-from engine.frames.rows import NO_VALUE_COLUMNS, ValueColumns
+from engine.frames.kinds import FrameGoal, Retained, Revenue
 from engine.frames.values import values_of
 from engine.frames.visitors import as_visitors, by_visitor, of_one_variant, with_codes
 from engine.local_days import from_epoch_days, from_epoch_microseconds
@@ -19,16 +18,15 @@ from engine.stats.arrays import IntArray
 from engine.stats.moments import Moments
 
 
-def count(  # noqa: PLR0913  # keyword arguments of a notebook function
+def count(
     rows: pl.DataFrame,
     *,
     variants: Sequence[str],
-    goals: Mapping[str, GoalMeasure],
+    goals: Mapping[str, FrameGoal],
     timezone: str,
-    extra: ValueColumns = NO_VALUE_COLUMNS,
     is_distinct: bool = False,
 ) -> Evidence:
-    """Count the rows of `read_rows` by variant and goal; `extra` are covariates, orders and caps.
+    """Count the rows of `read_rows` by variant and goal.
 
     A visitor converts if any row says so, on the day of the first one that does; revenue adds up.
     Visitors seen in several variants are excluded. Without times there are no days. `is_distinct` where
@@ -48,7 +46,7 @@ def count(  # noqa: PLR0913  # keyword arguments of a notebook function
         arms = [each.filter(pl.col("variant") == code) for code in range(len(variants))]
         daily, several = _daily(counted, each, kinds, len(variants)), everyone.height - each.height
         # Whether a visitor is retained is known after a window, not from the first day on.
-        is_known_at_once = kinds[0] != "retained"
+        is_known_at_once = not isinstance(kinds[0], Retained)
         follow_up = _follow_up(each, coded["day"].max(), len(variants)) if is_known_at_once else None
     visitors = np.array([arm.height for arm in arms], np.int64)
     conversions = np.array([[arm[f"done_{goal}"].sum() for arm in arms] for goal in range(len(kinds))])
@@ -67,20 +65,20 @@ def count(  # noqa: PLR0913  # keyword arguments of a notebook function
         largest_cents=_largest_cents(arms, kinds),
         observed=observed,
         funnels=funnels_of(arms, goals),
-        values=values_of(arms, goals, extra, _plain(arms, kinds, revenue, shares)),
+        values=values_of(arms, goals, _plain(arms, kinds, revenue, shares)),
     )
 
 
 def _plain(
-    arms: Sequence[pl.DataFrame], kinds: Sequence[GoalMeasure], revenue: Moments, shares: Moments
+    arms: Sequence[pl.DataFrame], kinds: Sequence[FrameGoal], revenue: Moments, shares: Moments
 ) -> Moments:
     """Moments of each goal's plain metric, goals by variants; of a ratio those of its numerator."""
     return Moments.concatenate(
         [
             shares[place : place + 1]
-            if is_share(kind)
+            if kind.is_share
             else revenue[place : place + 1]
-            if kind == "revenue"
+            if isinstance(kind, Revenue)
             else Moments.stack([Moments.of(arm[f"sum_{place}"].drop_nulls().to_numpy()) for arm in arms])[
                 None
             ]
@@ -89,13 +87,13 @@ def _plain(
     )
 
 
-def _observed(arms: Sequence[pl.DataFrame], kinds: Sequence[GoalMeasure]) -> IntArray | None:
+def _observed(arms: Sequence[pl.DataFrame], kinds: Sequence[FrameGoal]) -> IntArray | None:
     """Count the visitors whose outcome is known; None where every visitor has one."""
-    if not {"mean", "retained"} & {kind for kind in kinds if isinstance(kind, str)}:
+    if not any(kind.may_be_unknown for kind in kinds):
         return None
     return np.array(
         [
-            [arm[f"sum_{place}"].count() if kind in {"mean", "retained"} else arm.height for arm in arms]
+            [arm[f"sum_{place}"].count() if kind.may_be_unknown else arm.height for arm in arms]
             for place, kind in enumerate(kinds)
         ],
         np.int64,
@@ -107,19 +105,19 @@ def moment(at: object) -> datetime | None:
     return from_epoch_microseconds(at) if isinstance(at, int) else None
 
 
-def _revenue(arms: Sequence[pl.DataFrame], goal: int, kind: GoalMeasure) -> Moments:
+def _revenue(arms: Sequence[pl.DataFrame], goal: int, kind: FrameGoal) -> Moments:
     """Moments of cents per visitor, a column per variant; zeros for a goal without revenue."""
-    if kind == "revenue":
+    if isinstance(kind, Revenue):
         return Moments.stack([Moments.of(arm[f"sum_{goal}"].to_numpy()) for arm in arms])[None]
     n = np.array([[float(arm.height) for arm in arms]])
     return Moments(n, np.zeros(n.shape), np.zeros(n.shape))
 
 
-def _largest_cents(arms: Sequence[pl.DataFrame], kinds: Sequence[GoalMeasure]) -> IntArray:
+def _largest_cents(arms: Sequence[pl.DataFrame], kinds: Sequence[FrameGoal]) -> IntArray:
     """Find the largest cents of one visitor, goals by variants; 0 for a goal without revenue."""
     return np.array(
         [
-            [(arm[f"sum_{goal}"].max() or 0) if kind == "revenue" else 0 for arm in arms]
+            [(arm[f"sum_{goal}"].max() or 0) if isinstance(kind, Revenue) else 0 for arm in arms]
             for goal, kind in enumerate(kinds)
         ],
         np.int64,
@@ -127,7 +125,7 @@ def _largest_cents(arms: Sequence[pl.DataFrame], kinds: Sequence[GoalMeasure]) -
 
 
 def _daily(
-    counted: pl.DataFrame, visitors: pl.DataFrame, kinds: Sequence[GoalMeasure], variants: int
+    counted: pl.DataFrame, visitors: pl.DataFrame, kinds: Sequence[FrameGoal], variants: int
 ) -> DailyEvidence:
     """Count visitors and conversions by their first day, and cents by the day of the row."""
     first, last = counted["day"].min(), counted["day"].max()
@@ -137,7 +135,7 @@ def _daily(
     for goal, kind in enumerate(kinds):
         done = visitors.filter(pl.col(f"day_{goal}").is_not_null())
         conversions[:, goal] = spread(done[f"day_{goal}"], done["variant"], days, variants)
-        if kind == "revenue":
+        if isinstance(kind, Revenue):
             cents[:, goal] = spread(
                 counted["day"], counted["variant"], days, variants, counted[f"goal_{goal}"]
             )

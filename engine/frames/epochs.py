@@ -11,12 +11,30 @@ from engine.analysis.comparison.metrics import metric_moments
 from engine.analysis.evidence.epochs import SETTLING, EpochEvidence
 from engine.analysis.evidence.evidence import Evidence
 from engine.errors import InvalidEvidenceError
+from engine.frames.kinds import (
+    Converted,
+    Count,
+    FrameGoal,
+    Funnel,
+    Ratio,
+    Revenue,
+    Value,
+    require_kinds,
+    require_unadjusted,
+)
 from engine.local_days import epoch_microseconds
 from engine.stats.moments import Moments
 
 # Start of each weight epoch, with its weights by variant.
 WeightEpochs = Sequence[tuple[datetime, Mapping[str, float]]]
 _MICROSECOND = timedelta(microseconds=1)
+
+
+def require_goals_of_epochs(goals: Mapping[str, FrameGoal]) -> None:
+    """Raise InvalidEvidenceError for goals that are not compared epoch by epoch."""
+    kinds = (Converted, Funnel, Revenue, Count, Value, Ratio)
+    require_kinds(goals, "an analysis with changed weights", *kinds)
+    require_unadjusted(goals, "where weights changed there can be no covariates, orders or caps")
 
 
 def with_epochs(

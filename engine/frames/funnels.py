@@ -7,7 +7,7 @@ import polars as pl
 
 from engine.analysis.evidence.funnels import FunnelEvidence
 from engine.errors import InvalidEvidenceError
-from engine.frames.kinds import Funnel, GoalMeasure
+from engine.frames.kinds import FrameGoal, Funnel
 
 
 def check_steps(frame: pl.DataFrame, rows: pl.DataFrame, place: int, funnel: Funnel) -> None:
@@ -53,7 +53,7 @@ def with_funnel(rows: pl.DataFrame, place: int, funnel: Funnel, *, is_timed: boo
     ).drop(*times, *reached)
 
 
-def funnels_of(arms: Sequence[pl.DataFrame], kinds: Mapping[str, GoalMeasure]) -> dict[int, FunnelEvidence]:
+def funnels_of(arms: Sequence[pl.DataFrame], kinds: Mapping[str, FrameGoal]) -> dict[int, FunnelEvidence]:
     """Count the visitors at each step of every funnel; one frame per variant, one row per visitor."""
     return {
         place: FunnelEvidence(

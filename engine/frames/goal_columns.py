@@ -8,11 +8,11 @@ import polars as pl
 from engine.currencies import minor_units
 from engine.frames import column_errors
 from engine.frames.column_errors import MOST_NUMBER, MOST_TOGETHER, MOST_WHOLE
-from engine.frames.kinds import Funnel, GoalMeasure, Ratio
+from engine.frames.kinds import Count, FrameGoal, Funnel, Mean, Ratio, Retained, Revenue, Value
 
 
 def goal_columns(
-    frame: pl.DataFrame, place: int, name: str, kind: GoalMeasure, *, currency: str
+    frame: pl.DataFrame, place: int, name: str, kind: FrameGoal, *, currency: str
 ) -> Iterator[pl.Expr]:
     """Yield the columns of the goal at a place: `goal_<i>`, and what its kind needs besides.
 
@@ -29,15 +29,15 @@ def goal_columns(
         yield _of_one_column(frame, name, kind, currency).alias(f"goal_{place}")
 
 
-def _of_one_column(frame: pl.DataFrame, name: str, kind: str, currency: str) -> pl.Expr:
-    if kind == "revenue":
+def _of_one_column(frame: pl.DataFrame, name: str, kind: FrameGoal, currency: str) -> pl.Expr:
+    if isinstance(kind, Revenue):
         return _cents(frame, name, currency)
-    if kind == "count":
+    if isinstance(kind, Count):
         return _count(frame, name)
-    if kind in {"value", "mean"}:
+    if isinstance(kind, Value | Mean):
         values = number(frame, name)
-        return values if kind == "mean" else values.fill_null(0.0)
-    return flag(frame, name, unknown=None if kind == "retained" else 0)
+        return values if kind.may_be_unknown else values.fill_null(0.0)
+    return flag(frame, name, unknown=None if isinstance(kind, Retained) else 0)
 
 
 def number(frame: pl.DataFrame, name: str) -> pl.Expr:

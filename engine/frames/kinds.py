@@ -1,119 +1,376 @@
-"""Kinds of goals in a DataFrame: conversions, amounts, counts, values, ratios, retention and funnels."""
+"""Goals of a DataFrame: a class for each kind, with the options that a goal of this kind can have."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Final, Literal, Self
 
+from engine.currencies import CURRENCIES
+from engine.design.experiment import Goal
 from engine.errors import InvalidEvidenceError
 from engine.vocabulary import GoalType, MeasureWord
 
 GoalKind = Literal["custom_event", "revenue"]
 ColumnKind = Literal["custom_event", "converted", "revenue", "count", "value", "mean", "retained"]
 
+# Texts of help(), by option.
+OPTIONS: Final[Mapping[str, str]] = {
+    "covariates": "column of the visitor's value from before the experiment (null where unknown) for CUPED,"
+    "\n            or a list of several; text is a category at the first exposure, such as a country",
+    "guardrail": "acceptable loss in percent of the control (0 to 99): a test that loses more is rolled back"
+    "\n            or reviewed; not for the primary goal",
+    "minimum_effect": "smallest relevant lift in percent of the control (0.1 to 1000); by default that of"
+    "\n            the analysis' `statistics`",
+    "less_is_better": "whether the goal is to be lowered",
+    "cap_percentile": "percentile (50 to 100) of the values above 0, at which visitors' values are capped",
+    "orders": "column that counts the orders in a row: the goal is compared as revenue per order",
+    "currency": "ISO 4217 code of the amounts; by default that of the analysis",
+}
+# Limits in percent, as the API takes them.
+_MARGINS: Final = (0, 99)
+_EFFECTS: Final = (0.1, 1000)
+_PERCENTILES: Final = (50, 100)
+# Options that only some kinds have, with what is said of the others.
+_OF_SOME_KINDS: Final = {
+    "cap_percentile": "a cap is for amounts, counts and values (Revenue, Count, Value and Mean)",
+    "orders": "only Revenue is compared per order; make it a ratio, such as Ratio('clicks', 'views')",
+    "currency": "only Revenue is money",
+}
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FrameGoal:
+    """A goal of a DataFrame, with the options of every kind; `OPTIONS` says what they are."""
+
+    goal_type: ClassVar[GoalType] = "custom_event"
+    measure: ClassVar[MeasureWord] = "converted"
+    # Whether the goal is judged on a share of visitors.
+    is_share: ClassVar[bool] = False
+    # Whether a visitor may have no outcome, and is left out then.
+    may_be_unknown: ClassVar[bool] = False
+
+    covariates: str | Sequence[str] | None = None
+    guardrail: float | None = None
+    minimum_effect: float | None = None
+    less_is_better: bool = False
+
+    def __new__(cls, *_: object, **options: object) -> Self:
+        """Raise InvalidEvidenceError for an option of other kinds; others are refused as by any function."""
+        own = {field.name for field in fields(cls)}
+        for option, reason in _OF_SOME_KINDS.items():
+            if option in options and option not in own:
+                raise InvalidEvidenceError(f"{cls.__name__} has no {option}: {reason}")
+        return object.__new__(cls)
+
+    def __post_init__(self) -> None:
+        """Raise InvalidEvidenceError for a value that an option cannot have."""
+        if self.covariates is not None:
+            given = self.covariates if isinstance(self.covariates, str) else tuple(self.covariates)
+            if not given or not all(isinstance(name, str) for name in given):
+                raise InvalidEvidenceError(
+                    f"covariates of {self._name} are columns, one or a list of them, not {self.covariates!r}"
+                )
+            object.__setattr__(self, "covariates", given)
+        if not isinstance(self.less_is_better, bool):
+            raise InvalidEvidenceError(
+                f"less_is_better of {self._name} is true or false, not {self.less_is_better!r}"
+            )
+        self._require_percent("guardrail", _MARGINS)
+        self._require_percent("minimum_effect", _EFFECTS)
+
+    def __repr__(self) -> str:
+        """Write the goal as it was built, without the options that it does not set."""
+        options = (f"{name}={value!r}" for name, value in self.options.items())
+        return f"{self._name}({', '.join([*map(repr, self.parts), *options])})"
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The columns that a goal of several columns names; none where the goal is named like its column."""
+        return ()
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that are set."""
+        given = ((field, getattr(self, field.name)) for field in fields(self) if field.kw_only)
+        return {field.name: value for field, value in given if value != field.default}
+
+    @property
+    def covariate_columns(self) -> tuple[str, ...]:
+        """The columns of covariates, each once."""
+        given = self.covariates or ()
+        return (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
+
+    @property
+    def percentile(self) -> float | None:
+        """The percentile at which values are capped."""
+        return None
+
+    @property
+    def order_column(self) -> str | None:
+        """The column of orders, where the goal is compared per order."""
+        return None
+
+    @property
+    def own_currency(self) -> str | None:
+        """The currency of the goal's amounts, where it names one."""
+        return None
+
+    @property
+    def is_adjusted(self) -> bool:
+        """Whether covariates, orders or a cap change what is compared."""
+        return bool(self.covariates or self.order_column or self.percentile is not None)
+
+    def with_options(self, **options: Any) -> Self:  # noqa: ANN401  # of any option
+        """Return the goal with further options; InvalidEvidenceError for those that it cannot have."""
+        return type(self)(*self.parts, **{**self.options, **options})
+
+    def columns(self, name: str) -> tuple[str, ...]:
+        """List the columns of a goal of that name, without its options'."""
+        return self.parts or (name,)
+
+    def in_experiment(self, name: str, place: int) -> Goal:
+        """Build the goal of an experiment; the first is the primary one."""
+        config = {
+            "event_name": name,
+            "direction": "decrease" if self.less_is_better else "increase",
+            "measure": None if self.measure == "converted" else self.measure,
+            "cap_percentile": self.percentile if self.goal_type == "revenue" else None,
+            "per": "order" if self.order_column else None,
+            "currency": self.own_currency,
+            "guardrail_margin_percent": self.guardrail,
+            "minimum_effect_percent": self.minimum_effect,
+        }
+        return Goal(
+            id=f"goal_{place}",
+            name=name,
+            goal_type=self.goal_type,
+            is_primary=place == 0,
+            config={key: value for key, value in config.items() if value is not None},
+        )
+
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+    def _require_percent(self, option: str, limits: tuple[float, float]) -> None:
+        value, (low, high) = getattr(self, option), limits
+        try:
+            is_within = value is None or low <= value <= high
+        except TypeError:
+            is_within = False
+        if not is_within:
+            raise InvalidEvidenceError(
+                f"{option} of {self._name} is from {low:g} to {high:g} percent, not {value!r}"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class _CappedGoal(FrameGoal):
+    cap_percentile: float | None = None
+
+    def __post_init__(self) -> None:
+        FrameGoal.__post_init__(self)
+        self._require_percent("cap_percentile", _PERCENTILES)
+
+    @property
+    def percentile(self) -> float | None:
+        """The percentile at which values are capped."""
+        return self.cap_percentile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Converted(FrameGoal):
+    """Conversions: 1 or 0, true or false; a visitor converts with a 1 in any row."""
+
+    is_share: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Revenue(_CappedGoal):
+    """Amounts of money in major units, such as dollars, added up by visitor."""
+
+    goal_type: ClassVar[GoalType] = "revenue"
+
+    orders: str | None = None
+    currency: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise InvalidEvidenceError for a value that an option cannot have."""
+        _CappedGoal.__post_init__(self)
+        if self.orders is not None and not (isinstance(self.orders, str) and self.orders):
+            raise InvalidEvidenceError(f"orders of Revenue is a column, not {self.orders!r}")
+        if self.currency is not None and self.currency not in CURRENCIES:
+            raise InvalidEvidenceError(
+                f"currency of Revenue is an ISO 4217 code such as 'EUR', not {self.currency!r}"
+            )
+
+    @property
+    def order_column(self) -> str | None:
+        """The column of orders, where the goal is compared per order."""
+        return self.orders
+
+    @property
+    def own_currency(self) -> str | None:
+        """The currency of the goal's amounts, where it names one."""
+        return self.currency
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Count(_CappedGoal):
+    """Whole numbers from 0 on, added up by visitor."""
+
+    measure: ClassVar[MeasureWord] = "count"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Value(_CappedGoal):
+    """Any numbers in a unit of their own, added up by visitor."""
+
+    measure: ClassVar[MeasureWord] = "value"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Mean(_CappedGoal):
+    """Any numbers, of which a visitor has the mean of its rows; visitors without a number are left out."""
+
+    measure: ClassVar[MeasureWord] = "value"
+    may_be_unknown: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Retained(FrameGoal):
+    """Retention: 1 or 0, and null while it is not known yet; such visitors are left out."""
+
+    measure: ClassVar[MeasureWord] = "retained"
+    is_share: ClassVar[bool] = True
+    may_be_unknown: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Ratio(FrameGoal):
     """A ratio of two columns: the sum of `numerator` over the sum of `denominator`, in every variant.
 
     Such as revenue per order, or clicks per page view. Its error is the delta method's, by visitor.
     """
 
+    measure: ClassVar[MeasureWord] = "ratio"
+
     numerator: str
     denominator: str
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The columns above and below the line."""
+        return self.numerator, self.denominator
 
-@dataclass(frozen=True, slots=True, init=False)
-class Funnel:
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Funnel(FrameGoal):
     """Ordered steps, each a column: a visitor is at a step once all steps before it are done, in order.
 
     The columns are all true or false (or 1 and 0), in the order of the rows' times where there are any, or
     all times of the step, null where it was not done. The goal is the last step.
     """
 
+    measure: ClassVar[MeasureWord] = "funnel"
+    is_share: ClassVar[bool] = True
+
     steps: tuple[str, ...]
 
-    def __init__(self, *steps: str) -> None:
+    def __init__(
+        self,
+        *steps: str,
+        covariates: str | Sequence[str] | None = None,
+        guardrail: float | None = None,
+        minimum_effect: float | None = None,
+        less_is_better: bool = False,
+    ) -> None:
         """Raise InvalidEvidenceError for less than two steps, or one that is named twice."""
         if len(steps) < 2 or len(set(steps)) < len(steps):
             raise InvalidEvidenceError(
                 "a funnel has two steps or more, each a column of its own, such as Funnel('cart', 'paid')"
             )
+        FrameGoal.__init__(
+            self,
+            covariates=covariates,
+            guardrail=guardrail,
+            minimum_effect=minimum_effect,
+            less_is_better=less_is_better,
+        )
         object.__setattr__(self, "steps", steps)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The columns of the steps."""
+        return self.steps
 
 
 # A goal of one column is named like it; others have a name of their own.
-GoalMeasure = ColumnKind | Ratio | Funnel
+GoalMeasure = ColumnKind | FrameGoal
 Goals = Mapping[str, GoalMeasure] | Sequence[str]
 
-_MEASURES: Mapping[str, MeasureWord] = {
-    "count": "count",
-    "value": "value",
-    "mean": "value",
-    "retained": "retained",
+KINDS: Final[Mapping[str, type[FrameGoal]]] = {
+    "custom_event": Converted,
+    "converted": Converted,
+    "revenue": Revenue,
+    "count": Count,
+    "value": Value,
+    "mean": Mean,
+    "retained": Retained,
 }
-# Kinds that are a share of visitors whose outcome each of them has.
-_SHARES = ("custom_event", "retained")
+
+for _kind in {*KINDS.values(), Ratio, Funnel}:
+    _lines = (f"\n        {field.name}: {OPTIONS[field.name]}" for field in fields(_kind) if field.kw_only)
+    _kind.__doc__ = f"{_kind.__doc__}\n\n    Options:{''.join(_lines)}"
 
 
-def kinds_of(goals: Goals) -> Mapping[str, GoalMeasure]:
-    """Map goals to their kinds; a plain list of goals is of conversions, and `converted` is `custom_event`.
+def goals_of(goals: Goals) -> dict[str, FrameGoal]:
+    """Map the names of goals to goals; a plain list is of conversions, and a word is a kind without options.
 
-    Raises InvalidEvidenceError for a kind that does not exist.
+    Raises InvalidEvidenceError for a kind that does not exist, a primary goal that is a guardrail, and a
+    covariate that is a column of its goal.
     """
     if isinstance(goals, str):
         raise InvalidEvidenceError(f"goals is text; give a list of columns, such as [{goals!r}]")
-    kinds: Mapping[str, Any] = goals if isinstance(goals, Mapping) else dict.fromkeys(goals, "custom_event")
-    return {name: _checked(name, kind) for name, kind in kinds.items()}
+    kinds: Mapping[str, Any] = goals if isinstance(goals, Mapping) else dict.fromkeys(goals, "converted")
+    found = {name: _goal(name, kind) for name, kind in kinds.items()}
+    for place, (name, goal) in enumerate(found.items()):
+        if place == 0 and goal.guardrail is not None:
+            raise InvalidEvidenceError(
+                f"{name!r} is the primary goal, which is to win: it can be no guardrail; put another first"
+            )
+        for column in {*goal.columns(name), goal.order_column}.intersection(goal.covariate_columns):
+            raise InvalidEvidenceError(
+                f"{column!r} is a covariate of {name!r} and what it is counted from; a covariate is known "
+                "before the first exposure, such as the same number of the weeks before"
+            )
+    return found
 
 
-def _checked(name: object, kind: object) -> GoalMeasure:
+def _goal(name: object, kind: object) -> FrameGoal:
     if not isinstance(name, str):
         raise InvalidEvidenceError(f"the goal {name!r} is no text; columns and goals are named by text")
-    if isinstance(kind, Ratio | Funnel):
+    if isinstance(kind, FrameGoal):
         return kind
-    words = get_args(ColumnKind)
-    found = next((word for word in words if word == kind), None)
-    if found is None:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise InvalidEvidenceError(
-            f"the goal {name!r} has the kind {kind!r}; kinds are {', '.join(words)}, Ratio and Funnel"
+            f"the goal {name!r} has the kind {kind!r}; kinds are {', '.join(KINDS)}, and those with options, "
+            "such as Revenue(cap_percentile=99), Ratio('clicks', 'views') or Funnel('cart', 'paid')"
         )
-    return "custom_event" if found == "converted" else found
+    return KINDS[kind]()
 
 
-def columns_of(name: str, kind: GoalMeasure) -> tuple[str, ...]:
-    """List the columns of a goal."""
-    if isinstance(kind, Ratio):
-        return kind.numerator, kind.denominator
-    return kind.steps if isinstance(kind, Funnel) else (name,)
-
-
-def is_share(kind: GoalMeasure) -> bool:
-    """Tell whether the goal is judged on a share of visitors."""
-    return isinstance(kind, Funnel) or kind in _SHARES
-
-
-def goal_type_of(kind: GoalMeasure) -> GoalType:
-    """Return the type of the goal of an experiment."""
-    return "revenue" if kind == "revenue" else "custom_event"
-
-
-def measure_of(kind: GoalMeasure) -> MeasureWord:
-    """Return the measure of the goal of an experiment."""
-    if isinstance(kind, Ratio | Funnel):
-        return "ratio" if isinstance(kind, Ratio) else "funnel"
-    return _MEASURES.get(kind, "converted")
-
-
-def require_plain(kinds: Mapping[str, GoalMeasure], purpose: str, *, besides: Sequence[str] = ()) -> None:
-    """Raise InvalidEvidenceError unless all goals are conversions, funnels or revenue, or `besides`.
-
-    Those are words of kinds, and "ratios".
-    """
-    plain = (Funnel, Ratio) if "ratios" in besides else Funnel
-    for name, kind in kinds.items():
-        if not (kind in {*get_args(GoalKind), *besides} or isinstance(kind, plain)):
-            more = "".join(f", {each}" for each in besides)
+def require_kinds(goals: Mapping[str, FrameGoal], purpose: str, *kinds: type[FrameGoal]) -> None:
+    """Raise InvalidEvidenceError unless all goals are of the kinds."""
+    for name, goal in goals.items():
+        if not isinstance(goal, kinds):
+            words = ", ".join(kind.__name__ for kind in kinds)
             raise InvalidEvidenceError(
-                f"{purpose} takes conversions, funnels and revenue{more}: leave out {name!r}, which is of the"
-                f" kind {kind if isinstance(kind, str) else 'ratio'}"
+                f"{purpose} takes only goals of {words}: leave out {name!r}, which is {type(goal).__name__}"
             )
+
+
+def require_unadjusted(goals: Mapping[str, FrameGoal], reason: str) -> None:
+    """Raise InvalidEvidenceError with the reason where a goal has covariates, orders or a cap."""
+    for name, goal in goals.items():
+        if goal.is_adjusted:
+            raise InvalidEvidenceError(f"{reason}; leave them out of {name!r}")

@@ -10,12 +10,12 @@ import narwhals as nw
 from engine.analysis.evidence.evidence import Evidence
 from engine.errors import InvalidEvidenceError
 from engine.frames.counts import count, moment
-from engine.frames.epochs import WeightEpochs, with_epochs
-from engine.frames.kinds import Funnel
+from engine.frames.epochs import WeightEpochs, require_goals_of_epochs, with_epochs
+from engine.frames.kinds import FrameGoal, Funnel
 from engine.frames.lazy.engine_queries import Table, is_engine_table
 from engine.frames.lazy.lazy_counts import count_lazy
 from engine.frames.lazy.lazy_rows import lazy_rows
-from engine.frames.rows import Columns, ValueColumns, read_rows, table_of
+from engine.frames.rows import Columns, read_rows, table_of
 from engine.frames.seen import Seen, seen_in
 from engine.frames.sums.sum_table import SumTable
 
@@ -38,9 +38,11 @@ def observe(
     """Read rows; those of a database or a cluster are left there and counted by its engine.
 
     The named columns of such a table are fetched where these sums do not suffice: for several covariates and
-    categories, covariates of orders, caps, funnels and weight epochs, and for times that are text. Raises
-    InvalidEvidenceError as `read_rows` does.
+    categories, covariates of orders, caps, funnels and weight epochs, and for times that are text.
+    Raises InvalidEvidenceError as `read_rows` does.
     """
+    if len(weight_epochs):
+        require_goals_of_epochs(columns.goals)
     table = table_of(df)
     if is_engine_table(table) and not len(weight_epochs) and _are_sums_enough(table, columns):
         return _observe_lazy(table, columns, timezone)
@@ -54,7 +56,7 @@ def observe(
             timezone=timezone,
             is_distinct=columns.visitor is None,
         )
-        observed = count_rows(rows, extra=columns.extra)
+        observed = count_rows(rows)
         return with_epochs(observed, rows, weight_epochs, variants=variants, count=count_rows)
 
     return Observations(seen=seen_in(rows), count=count_by)
@@ -66,10 +68,12 @@ def observe_sums(sums: Any, columns: Columns, *, timezone: str) -> Observations:
     return Observations(seen=table.seen, count=lambda variants: table.count(variants).evidence())
 
 
-def require_one_source(df: object, sums: object) -> None:
-    """Raise InvalidEvidenceError unless one of a data frame and a table of sums is given."""
+def require_one_source(df: object, sums: object, weight_epochs: WeightEpochs) -> None:
+    """Raise InvalidEvidenceError unless one of a data frame and a table of sums is given, that one whole."""
     if (df is None) == (sums is None):
         raise InvalidEvidenceError("give either a data frame of rows or a table of sums")
+    if sums is not None and len(weight_epochs):
+        raise InvalidEvidenceError("sums have no times of visitors: leave out weight_epochs")
 
 
 def _observe_lazy(table: Table, columns: Columns, timezone: str) -> Observations:
@@ -83,17 +87,17 @@ def _observe_lazy(table: Table, columns: Columns, timezone: str) -> Observations
 def _are_sums_enough(table: Table, columns: Columns) -> bool:
     """Tell whether sums of the table say all that the columns are needed for."""
     schema = table.collect_schema()
-    if any(isinstance(kind, Funnel) for kind in columns.goals.values()):
-        return False
     if columns.timestamp is not None and schema.get(columns.timestamp) == nw.String:
         return False
-    extra = columns.extra
-    return not extra.caps and all(_is_one_number(schema, extra, goal) for goal in extra.covariates)
+    return all(_is_summed(goal, schema) for goal in columns.goals.values())
 
 
-def _is_one_number(schema: nw.Schema, extra: ValueColumns, goal: str) -> bool:
-    """Tell whether a goal has one numeric covariate, and no orders that it would adjust too."""
-    names = extra.covariates_of(goal)
-    return (
-        len(names) == 1 and goal not in extra.orders and names[0] in schema and schema[names[0]].is_numeric()
-    )
+def _is_summed(goal: FrameGoal, schema: nw.Schema) -> bool:
+    """Tell whether sums say all of a goal; of covariates those those of one number without orders."""
+    if isinstance(goal, Funnel) or goal.percentile is not None:
+        return False
+    covariates = goal.covariate_columns
+    if not covariates:
+        return True
+    is_number = covariates[0] in schema and schema[covariates[0]].is_numeric()
+    return len(covariates) == 1 and is_number and goal.order_column is None

@@ -1,118 +1,52 @@
 """Columns of a DataFrame of any kind, and the validation of its rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
 import polars as pl
 
+from engine.currencies import USUAL_CURRENCY
 from engine.errors import InvalidEvidenceError
 from engine.frames import column_errors
-from engine.frames.currency import Currency, currency_of
 from engine.frames.funnels import check_steps, with_funnel
 from engine.frames.goal_columns import goal_columns, microseconds, number
-from engine.frames.kinds import Funnel, GoalMeasure, columns_of
-
-# Kinds of goals whose values can be capped.
-_CAPPED = ("revenue", "count", "value", "mean")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValueColumns:
-    """Additional columns of goals, by the goal's column; `caps` maps it to a percentile.
-
-    `covariates` hold the visitor's value before the first exposure, in any unit, or categories at the first
-    exposure; several of them are in a list. `orders` the number of
-    orders in the row.
-    """
-
-    covariates: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
-    orders: Mapping[str, str] = field(default_factory=dict)
-    caps: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def goals(self) -> set[str]:
-        """Goals with additional columns or a cap."""
-        return {*self.covariates, *self.orders, *self.caps}
-
-    @property
-    def named(self) -> list[str]:
-        """Every additional column."""
-        return [
-            *(name for goal in self.covariates for name in self.covariates_of(goal)),
-            *self.orders.values(),
-        ]
-
-    def covariates_of(self, goal: str) -> tuple[str, ...]:
-        """List the columns with the covariates of a goal."""
-        given = self.covariates[goal]
-        return (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
-
-    def validate(self, kinds: Mapping[str, GoalMeasure]) -> None:
-        """Raise InvalidEvidenceError for a column that is no goal, or a goal of the wrong kind."""
-        for name in sorted(self.goals):
-            if name not in kinds:
-                raise InvalidEvidenceError(f"{name!r} has a covariate, orders or a cap, but is no goal")
-            if name in self.covariates and not self.covariates_of(name):
-                raise InvalidEvidenceError(f"the covariates of {name!r} are an empty list; name a column")
-            self._require_other_columns(name, kinds[name])
-            if kinds[name] != "revenue" and name in self.orders:
-                raise InvalidEvidenceError(
-                    f"{name!r} is no revenue goal, so it has no orders; make the ratio a goal of its own,"
-                    " such as Ratio('clicks', 'views')"
-                )
-            if kinds[name] not in _CAPPED and name in self.caps:
-                raise InvalidEvidenceError(
-                    f"{name!r} is no goal of amounts, counts or values, so it has neither orders nor a cap"
-                )
-            if not 50 <= self.caps.get(name, 100) <= 100:
-                raise InvalidEvidenceError(
-                    f"cap_percentile of {name!r} is {self.caps[name]:g}; it is from 50 to 100, such as 99"
-                )
-
-    def _require_other_columns(self, goal: str, kind: GoalMeasure) -> None:
-        """Raise InvalidEvidenceError for a covariate that is a column of its goal."""
-        own = {*columns_of(goal, kind), *filter(None, [self.orders.get(goal)])}
-        for column in self.covariates_of(goal) if goal in self.covariates else ():
-            if column in own:
-                raise InvalidEvidenceError(
-                    f"{column!r} is a covariate of {goal!r} and what it is counted from; a covariate is "
-                    "known before the first exposure, such as the same number of the weeks before"
-                )
-
-
-NO_VALUE_COLUMNS = ValueColumns()
+from engine.frames.kinds import FrameGoal, Funnel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
     """Roles of the columns of a DataFrame.
 
-    `goals` maps a column, or the name of a ratio or funnel, to its kind (see `kinds.GoalMeasure`). Without
-    `visitor` each row is a visitor. `timestamp` is the time of the row, in UTC unless it has a zone of its
-    own. `segments` are dimensions. `currency` is the ISO 4217 code of the amounts, or
-    those by goal.
+    `goals` are by their column, or the name of a ratio or funnel. Without `visitor` each row is a visitor.
+    `timestamp` is the time of the row, in UTC unless it has a zone of its own. `segments` are dimensions.
+    `currency` is the ISO 4217 code of amounts whose goal names none.
     """
 
     variant: str
-    goals: Mapping[str, GoalMeasure]
+    goals: Mapping[str, FrameGoal]
     visitor: str | None = None
     timestamp: str | None = None
     segments: Sequence[str] = ()
-    extra: ValueColumns = NO_VALUE_COLUMNS
-    currency: Currency = "USD"
+    currency: str = USUAL_CURRENCY
 
     def currency_of(self, goal: str) -> str:
         """Return the currency of a goal's amounts."""
-        return currency_of(goal, self.currency)
+        return self.goals[goal].own_currency or self.currency
 
     @property
     def named(self) -> list[str]:
         """Every column that is used, once."""
-        optional = [name for name in (self.visitor, self.timestamp) if name is not None]
-        goals = (column for name, kind in self.goals.items() for column in columns_of(name, kind))
-        return list(dict.fromkeys([self.variant, *optional, *goals, *self.segments, *self.extra.named]))
+        goals = self.goals.items()
+        names = [
+            *(self.variant, self.visitor, self.timestamp),
+            *(column for name, goal in goals for column in goal.columns(name)),
+            *self.segments,
+            *(column for _, goal in goals for column in goal.covariate_columns),
+            *(goal.order_column for _, goal in goals),
+        ]
+        return list(dict.fromkeys(name for name in names if name is not None))
 
 
 def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any frame that narwhals supports
@@ -137,33 +71,32 @@ def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any
         _times(frame, columns.timestamp).alias("at"),
         *(
             column
-            for i, (name, kind) in enumerate(columns.goals.items())
-            for column in goal_columns(frame, i, name, kind, currency=columns.currency_of(name))
+            for i, (name, goal) in enumerate(columns.goals.items())
+            for column in goal_columns(frame, i, name, goal, currency=columns.currency_of(name))
         ),
         *(_text(frame, name).alias(f"segment_{i}") for i, name in enumerate(columns.segments)),
         *(
             covariate
-            for i, name in enumerate(columns.goals)
-            if name in columns.extra.covariates
-            for covariate in _covariates(frame, i, columns.extra.covariates_of(name), columns.variant)
+            for i, goal in enumerate(columns.goals.values())
+            for covariate in _covariates(frame, i, goal.covariate_columns, columns.variant)
         ),
         *(
-            number(frame, columns.extra.orders[name]).fill_null(0.0).alias(f"orders_{i}")
-            for i, name in enumerate(columns.goals)
-            if name in columns.extra.orders
+            number(frame, goal.order_column).fill_null(0.0).alias(f"orders_{i}")
+            for i, goal in enumerate(columns.goals.values())
+            if goal.order_column is not None
         ),
     )
     needed = {"variant": columns.variant, "visitor": columns.visitor, "at": columns.timestamp}
     for column, name in needed.items():
         if name is not None and (missing := rows[column].null_count()):
             raise column_errors.missing_values(name, missing)
-    for place, kind in enumerate(columns.goals.values()):
-        if isinstance(kind, Funnel):
-            check_steps(frame, rows, place, kind)
+    for place, goal in enumerate(columns.goals.values()):
+        if isinstance(goal, Funnel):
+            check_steps(frame, rows, place, goal)
             is_timed = not (
-                frame.schema[kind.steps[0]].is_numeric() or frame.schema[kind.steps[0]] == pl.Boolean
+                frame.schema[goal.steps[0]].is_numeric() or frame.schema[goal.steps[0]] == pl.Boolean
             )
-            rows = with_funnel(rows, place, kind, is_timed=is_timed)
+            rows = with_funnel(rows, place, goal, is_timed=is_timed)
     return rows
 
 

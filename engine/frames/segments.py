@@ -1,9 +1,9 @@
 """Segment analysis of an experiment in a DataFrame, with the same report as the service."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -12,17 +12,30 @@ from engine.analysis.evidence.segments import Counts, Segment, SegmentEvidence
 from engine.analysis.evidence.visitor_values import no_pairs
 from engine.analysis.results.segment_report import SegmentReport
 from engine.analysis.segments.analyze import analyze_segments
+from engine.currencies import USUAL_CURRENCY
 from engine.design.experiment import Experiment
 from engine.design.weight_epochs import WeightEpoch
 from engine.errors import InvalidEvidenceError
-from engine.frames.analyze import experiment_of
 from engine.frames.counts import moment
-from engine.frames.currency import Currency
 from engine.frames.epochs import WeightEpochs
-from engine.frames.kinds import GoalMeasure, Goals, Ratio, is_share, kinds_of, require_plain
+from engine.frames.former_arguments import refuse_former_arguments
+from engine.frames.frame_experiment import FrameExperiment
+from engine.frames.kinds import (
+    Converted,
+    Count,
+    FrameGoal,
+    Funnel,
+    Goals,
+    Ratio,
+    Revenue,
+    Value,
+    goals_of,
+    require_kinds,
+    require_unadjusted,
+)
 from engine.frames.observations import require_one_source
 from engine.frames.rows import Columns, read_rows
-from engine.frames.seen import seen_in
+from engine.frames.seen import Seen, seen_in
 from engine.frames.sums.sum_segments import count_segments
 from engine.frames.sums.sum_table import SumTable
 from engine.frames.visitors import by_visitor, of_one_variant, with_codes
@@ -34,7 +47,11 @@ from engine.vocabulary import TrafficStrategy
 
 __all__ = ["analyze_frame_segments"]
 
+# Counts the segments of variants in a given order.
+_Count: TypeAlias = Callable[[Sequence[str]], SegmentEvidence]
 
+
+@refuse_former_arguments
 def analyze_frame_segments(  # noqa: PLR0913  # as `analyze_frame`
     df: Any = None,  # noqa: ANN401  # any frame that narwhals supports
     *,
@@ -48,61 +65,67 @@ def analyze_frame_segments(  # noqa: PLR0913  # as `analyze_frame`
     weights: Mapping[str, float] | None = None,
     weight_epochs: WeightEpochs = (),
     traffic_strategy: TrafficStrategy = "fixed",
-    less_is_better: Collection[str] = (),
     confidence_level: int = 95,
     sampling: Sampling | None = None,
-    currency: Currency = "USD",
+    currency: str = USUAL_CURRENCY,
     name: str = "Data frame",
 ) -> SegmentReport:
     """Analyze every value of the columns `segments`, on every goal and variant, as one family.
 
     A visitor with several rows has the segments of the earliest one, or of the first in the frame without
-    times; a null is in no segment of that column. Goals are conversions, funnels,
-    revenue, counts and values; everything else is as in `analyze_frame`. With `sampling`
+    times; a null is in no segment of that column. Goals are conversions, funnels, revenue, counts, values and
+    ratios, without covariates, orders and caps; `guardrail` and `minimum_effect` are of the decision on all
+    visitors, and change nothing here. Everything else is as in `truelift.analyze`. With `sampling`
     the effects are pooled by a sampled hierarchical model (PyMC, from the extra `bayes`) instead of in
-    closed form. `sums` instead of `df` is a table of sums as in `analyze_frame`, with the segments of each
-    row. Raises InvalidEvidenceError and InvalidDesignError as `analyze_frame` does, and
+    closed form. `sums` instead of `df` is a table of sums as there, with the segments of each row, and
+    without ratios. Raises InvalidEvidenceError and InvalidDesignError as `truelift.analyze` does, and
     NotConvergedError, MissingSamplerError and SamplingError where sampling fails.
     """
     if not segments:
         raise InvalidEvidenceError("name at least one column as a segment")
-    require_one_source(df, sums)
-    if sums is not None and len(weight_epochs):
-        raise InvalidEvidenceError("sums have no times of visitors: leave out weight_epochs")
-    kinds = kinds_of(goals)
-    if sums is None:
-        require_plain(kinds, "an analysis by segment", besides=("count", "value", "ratios"))
-    else:
-        require_plain(kinds, "an analysis of sums by segment", besides=("count", "value"))
+    require_one_source(df, sums, weight_epochs)
     columns = Columns(
         variant=variant,
-        goals=kinds,
+        goals=_goals_of_segments(goals, has_rows=sums is None),
         visitor=visitor,
         timestamp=timestamp,
         segments=tuple(dict.fromkeys(segments)),
         currency=currency,
     )
-    if sums is None:
-        rows = read_rows(df, columns)
-        seen, count = seen_in(rows), partial(_count, rows, columns)
-    else:
-        table = SumTable.of(sums, columns)
-        seen, count = table.seen, partial(_count_sums, table)
-    experiment = experiment_of(
-        seen,
+    seen, count = _counted_rows(df, columns) if sums is None else _counted_sums(sums, columns)
+    settings = FrameExperiment(
+        name=name,
         control=str(control),
-        kinds=kinds,
         weights=weights,
-        less_is_better=less_is_better,
-        analysis_method="frequentist",
         confidence_level=confidence_level,
         traffic_strategy=traffic_strategy,
-        name=name,
     )
+    experiment = settings.of(seen, columns.goals)
     experiment = replace(experiment, weight_epochs=tuple(_epochs(experiment, weight_epochs)))
     arms = [one.name for one in experiment.variants]
     pool = in_closed_form if sampling is None else by_sampling(sampling)
     return analyze_segments(experiment, count(arms), pool=pool)
+
+
+def _goals_of_segments(goals: Goals, *, has_rows: bool) -> dict[str, FrameGoal]:
+    """Return the goals; InvalidEvidenceError for those that are not compared by segment."""
+    found, kinds = goals_of(goals), (Converted, Funnel, Revenue, Count, Value)
+    if has_rows:
+        require_kinds(found, "an analysis by segment", *kinds, Ratio)
+    else:
+        require_kinds(found, "an analysis of sums by segment", *kinds)
+    require_unadjusted(found, "an analysis by segment takes no covariates, orders or caps")
+    return found
+
+
+def _counted_rows(df: Any, columns: Columns) -> tuple[Seen, _Count]:  # noqa: ANN401  # any frame
+    rows = read_rows(df, columns)
+    return seen_in(rows), partial(_count, rows, columns)
+
+
+def _counted_sums(sums: Any, columns: Columns) -> tuple[Seen, _Count]:  # noqa: ANN401  # any frame
+    table = SumTable.of(sums, columns)
+    return table.seen, lambda arms: count_segments(table.rows, table.count(arms), columns.segments)
 
 
 def _epochs(experiment: Experiment, epochs: WeightEpochs) -> Iterator[WeightEpoch]:
@@ -110,10 +133,6 @@ def _epochs(experiment: Experiment, epochs: WeightEpochs) -> Iterator[WeightEpoc
     for started_at, weights in epochs:
         by_id = {arm.id: weights[arm.name] for arm in experiment.variants if arm.name in weights}
         yield WeightEpoch(started_at=started_at, weights=by_id)
-
-
-def _count_sums(table: SumTable, arms: Sequence[str]) -> SegmentEvidence:
-    return count_segments(table.rows, table.count(arms), table.columns.segments)
 
 
 def _count(rows: pl.DataFrame, columns: Columns, arms: Sequence[str]) -> SegmentEvidence:
@@ -135,7 +154,7 @@ def _count(rows: pl.DataFrame, columns: Columns, arms: Sequence[str]) -> Segment
 
 
 def _by_column(
-    visitors: pl.DataFrame, columns: Columns, variants: int, kinds: Sequence[GoalMeasure]
+    visitors: pl.DataFrame, columns: Columns, variants: int, kinds: Sequence[FrameGoal]
 ) -> Iterator[tuple[list[Segment], Counts]]:
     """Count each value of each column; columns and values in order of their names."""
     for place in np.argsort(np.array(columns.segments), kind="stable").tolist():
@@ -147,7 +166,7 @@ def _by_column(
 
 
 def _counts(
-    visitors: pl.DataFrame, codes: IntArray, values: int, variants: int, kinds: Sequence[GoalMeasure]
+    visitors: pl.DataFrame, codes: IntArray, values: int, variants: int, kinds: Sequence[FrameGoal]
 ) -> Counts:
     """Count visitors by value, variant and goal; `codes` has the number of each visitor's value."""
     cells, size = codes * variants + visitors["variant"].to_numpy(), values * variants
@@ -156,11 +175,11 @@ def _counts(
     ]
     nothing = np.zeros(visitors.height)
     amounts = [
-        nothing if is_share(kind) else visitors[f"sum_{goal}"].to_numpy() for goal, kind in enumerate(kinds)
+        nothing if kind.is_share else visitors[f"sum_{goal}"].to_numpy() for goal, kind in enumerate(kinds)
     ]
     metrics = [Moments.of_groups(each, cells, size) for each in amounts]
     none = Moments.of_groups(nothing, cells, size)
-    revenue = [one if kind == "revenue" else none for one, kind in zip(metrics, kinds, strict=True)]
+    revenue = [one if isinstance(kind, Revenue) else none for one, kind in zip(metrics, kinds, strict=True)]
     shape = (len(kinds), values, variants)
 
     def arranged(part: AnyArray) -> AnyArray:
@@ -177,7 +196,7 @@ def _counts(
     )
 
 
-def _pairs(visitors: pl.DataFrame, goal: int, kind: GoalMeasure, cells: IntArray, size: int) -> PairedMoments:
+def _pairs(visitors: pl.DataFrame, goal: int, kind: FrameGoal, cells: IntArray, size: int) -> PairedMoments:
     """Pair the denominator of a ratio with its numerator, by cell; other goals have no pairs."""
     if not isinstance(kind, Ratio):
         return no_pairs((size,))

@@ -1,9 +1,7 @@
 """Service record: facts of an experiment in a service that its rows do not contain."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from engine.analysis.evidence.evidence import Evidence
 from engine.design.experiment import Experiment
@@ -15,8 +13,7 @@ from engine.vocabulary import Status
 class ServiceRecord:
     """Facts of an experiment that a service ran; it is judged as at `now`.
 
-    Running days are those from `started_at` to `completed_at` or `now`, without `pauses`. By goal column:
-    `minimum_effects` that differ from the experiment's, and the margins of `guardrails` (both in percent).
+    Running days are those from `started_at` to `completed_at` or `now`, without `pauses`.
     `several_variants`, `identity_conflicts` and `bots` are the visitors excluded, who have no row.
     """
 
@@ -25,14 +22,12 @@ class ServiceRecord:
     started_at: datetime
     completed_at: datetime | None = None
     pauses: tuple[Pause, ...] = ()
-    minimum_effects: Mapping[str, float] = field(default_factory=dict)
-    guardrails: Mapping[str, float] = field(default_factory=dict)
     several_variants: int = 0
     identity_conflicts: int = 0
     bots: int = 0
 
     def complete_experiment(self, experiment: Experiment) -> Experiment:
-        """Set the status, the times and the goals' settings of an experiment built from rows."""
+        """Set the status and the times of an experiment built from rows."""
         return replace(
             experiment,
             created_at=self.started_at,
@@ -41,10 +36,6 @@ class ServiceRecord:
             started_at=self.started_at,
             completed_at=self.completed_at,
             pauses=self.pauses,
-            goals=tuple(
-                replace(goal, config={**goal.config, **self._settings(goal.name)})
-                for goal in experiment.goals
-            ),
         )
 
     def complete_evidence(self, evidence: Evidence) -> Evidence:
@@ -56,10 +47,3 @@ class ServiceRecord:
             identity_conflicts=self.identity_conflicts,
             bots=self.bots,
         )
-
-    def _settings(self, goal: str) -> dict[str, Any]:
-        settings = {
-            "minimum_effect_percent": self.minimum_effects.get(goal),
-            "guardrail_margin_percent": self.guardrails.get(goal),
-        }
-        return {name: value for name, value in settings.items() if value is not None}

@@ -1,22 +1,21 @@
 """Values per visitor from a DataFrame: caps, orders and covariates."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.frames.covariates import design_matrix, index_pairs
-from engine.frames.kinds import GoalMeasure, Ratio, is_share
-from engine.frames.rows import ValueColumns
+from engine.frames.kinds import FrameGoal, Ratio, Revenue
 from engine.stats.arrays import FloatArray
 from engine.stats.moments import Moments, PairedMoments
 from engine.stats.winsorizing import cap_of
 
 
 def values_of(
-    arms: Sequence[pl.DataFrame], kinds: Mapping[str, GoalMeasure], columns: ValueColumns, plain: Moments
+    arms: Sequence[pl.DataFrame], goals: Mapping[str, FrameGoal], plain: Moments
 ) -> VisitorValues | None:
     """Take the moments of values per visitor, one frame per variant.
 
@@ -26,35 +25,24 @@ def values_of(
     unknown), or `before_i_k` of several covariates, and `orders_i`.
     `plain` are the moments of the plain values, goals by variants.
     """
-    measured = {name for name, kind in kinds.items() if not is_share(kind) and kind != "revenue"}
-    if not columns.goals and not measured:
+    if all((goal.is_share or isinstance(goal, Revenue)) and not goal.is_adjusted for goal in goals.values()):
         return None
-    ratios = {name for name, kind in kinds.items() if isinstance(kind, Ratio)}
     return VisitorValues.concatenate(
         [
-            _values_of_goal(
-                arms,
-                _Goal(number, kind, columns.caps.get(name)),
-                VisitorValues.of(plain[number : number + 1]),
-            )
-            if name in columns.goals | ratios
-            else VisitorValues.of(plain[number : number + 1])
-            for number, (name, kind) in enumerate(kinds.items())
+            _values_of_goal(arms, place, goal, VisitorValues.of(plain[place : place + 1]))
+            if goal.is_adjusted or isinstance(goal, Ratio)
+            else VisitorValues.of(plain[place : place + 1])
+            for place, goal in enumerate(goals.values())
         ]
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Goal:
-    number: int
-    kind: GoalMeasure
-    percentile: float | None
-
-
-def _values_of_goal(arms: Sequence[pl.DataFrame], goal: _Goal, found: VisitorValues) -> VisitorValues:
-    column = f"done_{goal.number}" if is_share(goal.kind) else f"sum_{goal.number}"
-    if goal.kind in {"mean", "retained"}:
-        arms = [arm.filter(pl.col(f"sum_{goal.number}").is_not_null()) for arm in arms]
+def _values_of_goal(
+    arms: Sequence[pl.DataFrame], place: int, goal: FrameGoal, found: VisitorValues
+) -> VisitorValues:
+    column = f"done_{place}" if goal.is_share else f"sum_{place}"
+    if goal.may_be_unknown:
+        arms = [arm.filter(pl.col(f"sum_{place}").is_not_null()) for arm in arms]
     amounts = _numbers(arms, column)
     cap = None if goal.percentile is None else cap_of(np.concatenate(amounts), goal.percentile)
     values = amounts
@@ -66,10 +54,10 @@ def _values_of_goal(arms: Sequence[pl.DataFrame], goal: _Goal, found: VisitorVal
             caps=np.array([cap]),
             capped=np.array([[(amount > cap).sum() for amount in amounts]], np.int64),
         )
-    past, orders = _numbers(arms, f"before_{goal.number}"), _numbers(arms, f"orders_{goal.number}")
+    past, orders = _numbers(arms, f"before_{place}"), _numbers(arms, f"orders_{place}")
     if orders:
         found = replace(found, orders=_pairs(orders, values))
-    if several := design_matrix(arms, goal.number):
+    if several := design_matrix(arms, place):
         before, before_orders, slopes = index_pairs(several, values, orders)
         found = replace(found, before=before[None], index_slopes=np.array([float(slopes)]))
         return found if before_orders is None else replace(found, before_orders=before_orders[None])

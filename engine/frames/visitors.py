@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from engine.frames.kinds import GoalMeasure, Ratio, is_share
+from engine.frames.kinds import FrameGoal, Mean, Ratio, Retained, Value
 from engine.local_days import local_days
 
 # Columns of a goal besides its own.
@@ -26,7 +26,7 @@ def _days(at: pl.Series, timezone: str) -> pl.Series:
     return pl.Series("day", local_days(at.to_numpy(), timezone))
 
 
-def by_visitor(coded: pl.DataFrame, kinds: Sequence[GoalMeasure]) -> pl.DataFrame:
+def by_visitor(coded: pl.DataFrame, kinds: Sequence[FrameGoal]) -> pl.DataFrame:
     """Group rows by visitor: lowest and highest variant, first day, conversions and values.
 
     `done_<i>` tells a conversion, which is any value other than 0, `sum_<i>` is the visitor's value (null
@@ -50,7 +50,7 @@ def by_visitor(coded: pl.DataFrame, kinds: Sequence[GoalMeasure]) -> pl.DataFram
     )
 
 
-def as_visitors(rows: pl.DataFrame, arm: str, kinds: Sequence[GoalMeasure]) -> pl.DataFrame:
+def as_visitors(rows: pl.DataFrame, arm: str, kinds: Sequence[FrameGoal]) -> pl.DataFrame:
     """Select the rows of a variant, one per visitor, in the form of `by_visitor`."""
     kept = (name for name in rows.columns if name.startswith(_EXTRA))
     return (
@@ -61,7 +61,7 @@ def as_visitors(rows: pl.DataFrame, arm: str, kinds: Sequence[GoalMeasure]) -> p
             *(
                 pl.col(f"goal_{goal}").alias(f"sum_{goal}")
                 for goal, kind in enumerate(kinds)
-                if kind == "retained" or not is_share(kind)
+                if kind.may_be_unknown or not kind.is_share
             ),
             *kept,
         )
@@ -74,22 +74,22 @@ def of_one_variant(everyone: pl.DataFrame) -> pl.DataFrame:
     return everyone.filter(pl.col("variant") == pl.col("last_variant"))
 
 
-def _is_done(goal: int, kind: GoalMeasure) -> pl.Expr:
+def _is_done(goal: int, kind: FrameGoal) -> pl.Expr:
     """Tell whether a row counts as a conversion: a ratio by its denominator, values by any number but 0."""
     if isinstance(kind, Ratio):
         return pl.col(f"orders_{goal}") != 0
-    if kind in {"value", "mean"}:
+    if isinstance(kind, Value | Mean):
         return (pl.col(f"goal_{goal}") != 0).fill_null(value=False)
     is_positive = pl.col(f"goal_{goal}") > 0
-    return is_positive.fill_null(value=False) if kind == "retained" else is_positive
+    return is_positive.fill_null(value=False) if isinstance(kind, Retained) else is_positive
 
 
-def _value(goal: int, kind: GoalMeasure) -> pl.Expr:
+def _value(goal: int, kind: FrameGoal) -> pl.Expr:
     """Bring the values of a visitor's rows together."""
     column = pl.col(f"goal_{goal}")
-    if kind == "mean":
+    if isinstance(kind, Mean):
         return column.mean()
-    return column.max() if kind == "retained" else column.sum()
+    return column.max() if isinstance(kind, Retained) else column.sum()
 
 
 def _together(name: str, dtype: pl.DataType) -> pl.Expr:

@@ -7,14 +7,18 @@ from typing import Any
 from engine.analysis.evidence.recorded_looks import with_ids
 from engine.design.analysis_settings import Statistics
 from engine.design.lifecycle import OPEN
+from engine.frames.kinds import FrameGoal
 from engine.frames.service_record import ServiceRecord
 from pipeline.snapshots.manifest import Manifest, SnapshotExperiment, SnapshotVariant
 
 
 def analysis_arguments(
-    entry: SnapshotExperiment, manifest: Manifest, columns: Mapping[str, str]
+    entry: SnapshotExperiment,
+    manifest: Manifest,
+    columns: Mapping[str, str],
+    goals: Mapping[str, FrameGoal],
 ) -> dict[str, Any]:
-    """Build the arguments of `analyze_frame` besides rows and goals; `columns` are by goal id.
+    """Build the arguments of `analyze_frame` besides rows; `columns` are by goal id, `goals` by column.
 
     Raises ValueError for an experiment without goals, or without visitors in the control.
     """
@@ -27,6 +31,7 @@ def analysis_arguments(
         "name": entry.name,
         "variant": "variant",
         "control": control,
+        "goals": goals if entry.weight_epochs else _capped(goals, entry, columns),
         "timestamp": "first_exposed_at",
         "timezone": manifest.timezone,
         "weights": {variant.name: variant.weight for variant in exposed},
@@ -35,12 +40,9 @@ def analysis_arguments(
             for epoch in entry.weight_epochs
         ],
         "traffic_strategy": entry.traffic_strategy,
-        "caps": {} if entry.weight_epochs else _caps(entry, columns),
         "statistics": _without_pre_period(entry.statistics),
-        "less_is_better": [columns[goal.id] for goal in entry.goals if goal.less_is_better],
         "analysis_method": entry.analysis_method,
         "confidence_level": entry.confidence_level,
-        "currency": {columns[goal.id]: goal.currency for goal in entry.goals},
         **_course(entry, manifest, columns, exposed),
     }
 
@@ -62,16 +64,6 @@ def _course(
             started_at=entry.started_at,
             completed_at=entry.completed_at,
             pauses=entry.pauses,
-            minimum_effects={
-                columns[goal.id]: goal.minimum_effect_percent
-                for goal in entry.goals
-                if goal.minimum_effect_percent is not None
-            },
-            guardrails={
-                columns[goal.id]: goal.guardrail_margin_percent
-                for goal in entry.goals
-                if goal.guardrail_margin_percent is not None
-            },
             several_variants=entry.several_variants,
             identity_conflicts=entry.identity_conflicts,
             bots=entry.bots,
@@ -79,13 +71,16 @@ def _course(
     }
 
 
-def _caps(entry: SnapshotExperiment, columns: Mapping[str, str]) -> dict[str, float]:
-    """Map the columns of revenue per visitor to their cap percentiles."""
-    return {
-        columns[goal.id]: goal.cap_percentile
+def _capped(
+    goals: Mapping[str, FrameGoal], entry: SnapshotExperiment, columns: Mapping[str, str]
+) -> dict[str, FrameGoal]:
+    """Set the caps of goals, but for revenue per order, whose orders no row has."""
+    caps = {
+        columns[goal.id]: {"cap_percentile": goal.cap_percentile}
         for goal in entry.goals
         if goal.cap_percentile is not None and goal.per == "visitor"
     }
+    return {name: goal.with_options(**caps.get(name, {})) for name, goal in goals.items()}
 
 
 def _without_pre_period(statistics: Statistics) -> Statistics:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import polars as pl
 
 from engine.currencies import minor_unit_digits, minor_units
-from engine.frames.kinds import ColumnKind, Funnel, GoalMeasure, Ratio
+from engine.frames.kinds import Converted, Count, FrameGoal, Funnel, Ratio, Retained, Revenue, Value
 from pipeline.snapshots.analysis_arguments import analysis_arguments
 from pipeline.snapshots.files import digest_of
 from pipeline.snapshots.manifest import (
@@ -28,8 +28,8 @@ from pipeline.store.event_columns import DIMENSIONS
 _VISITOR_COLUMNS: Final = ("visitor_key", "visitor_id", "variant", "variant_id", "first_exposed_at")
 # Further columns of a goal, named after it.
 _FURTHER: Final = ("revenue", "converted", "at", "numerator", "denominator")
-# Kinds of the columns with amounts, by the measure of their goal.
-_KINDS: Final[Mapping[str, ColumnKind]] = {"count": "count", "value": "value"}
+# Kinds of goals with amounts, by their measure.
+_AMOUNTS: Final[Mapping[str, type[FrameGoal]]] = {"count": Count, "value": Value}
 
 
 def open_snapshot(folder: str | Path, project: str | None = None) -> "Snapshot":
@@ -139,12 +139,15 @@ class Snapshot:
         ]
         return counted.rename({"variant_name": "variant"}).select(*_VISITOR_COLUMNS, *of_goals, *segments)
 
-    def goal_columns(self, experiment: str) -> dict[str, GoalMeasure]:
-        """Map the goals, named like their columns of `visitors`, to their kinds, the primary goal first."""
+    def goal_columns(self, experiment: str) -> dict[str, FrameGoal]:
+        """Map the goals' names, which are those of columns of `visitors`, to goals, the primary one first.
+
+        They have their options, but for caps.
+        """
         goals = self.experiment(experiment).goals
         names = _goal_names(goals)
         in_order = sorted(goals, key=lambda goal: not goal.is_primary)
-        return {names[goal.id]: _kind(goal, names[goal.id]) for goal in in_order}
+        return {names[goal.id]: _goal_of(goal, names[goal.id]) for goal in in_order}
 
     def analysis(self, experiment: str) -> dict[str, Any]:
         """Build the arguments of `analyze_frame` besides `visitors`, as the service judged at the snapshot.
@@ -155,10 +158,9 @@ class Snapshot:
         Raises ValueError for an experiment without goals, or without visitors in the control.
         """
         entry = self.experiment(experiment)
-        return {
-            **analysis_arguments(entry, self.manifest, _goal_names(entry.goals)),
-            "goals": self.goal_columns(experiment),
-        }
+        return analysis_arguments(
+            entry, self.manifest, _goal_names(entry.goals), self.goal_columns(experiment)
+        )
 
     def events(self) -> pl.LazyFrame:
         """Scan every raw event, in order of `seq`; an empty frame without events."""
@@ -198,14 +200,21 @@ class Snapshot:
         return pl.scan_parquet(paths) if paths else pl.LazyFrame()
 
 
-def _kind(goal: SnapshotGoal, name: str) -> GoalMeasure:
+def _goal_of(goal: SnapshotGoal, name: str) -> FrameGoal:
+    options: dict[str, Any] = {
+        "less_is_better": goal.less_is_better,
+        "guardrail": goal.guardrail_margin_percent,
+        "minimum_effect": goal.minimum_effect_percent,
+    }
     if goal.measure == "retained":
-        return "retained"
+        return Retained(**options)
     if goal.measure == "ratio":
-        return Ratio(f"{name}: numerator", f"{name}: denominator")
+        return Ratio(f"{name}: numerator", f"{name}: denominator", **options)
     if goal.steps:
-        return Funnel(*_step_columns(goal, name))
-    return _KINDS.get(goal.measure) or ("revenue" if goal.type == "revenue" else "custom_event")
+        return Funnel(*_step_columns(goal, name), **options)
+    if goal.measure in _AMOUNTS:
+        return _AMOUNTS[goal.measure](**options)
+    return Revenue(**options, currency=goal.currency) if goal.type == "revenue" else Converted(**options)
 
 
 def _step_columns(goal: SnapshotGoal, name: str) -> list[str]:
@@ -231,19 +240,19 @@ def _names_under(goal: SnapshotGoal, name: str) -> set[str]:
 
 def _columns_of(goal: SnapshotGoal, name: str) -> Iterable[pl.Expr]:
     at, cents = pl.col(f"{goal.id}_converted_at"), pl.col(f"{goal.id}_revenue_cents")
-    kind = _kind(goal, name)
+    measured = _goal_of(goal, name)
     converted = at.is_not_null()
-    if kind == "retained":
+    if isinstance(measured, Retained):
         yield pl.when(pl.col(f"{goal.id}_observed")).then(converted).alias(name)
-    yield converted.alias(name if kind == "custom_event" else f"{name}: converted")
+    yield converted.alias(name if isinstance(measured, Converted) else f"{name}: converted")
     amount = (cents / float(minor_units(goal.currency))).round(minor_unit_digits(goal.currency))
-    yield amount.alias(name if kind == "revenue" else f"{name}: revenue")
-    if goal.measure in _KINDS:
+    yield amount.alias(name if isinstance(measured, Revenue) else f"{name}: revenue")
+    if goal.measure in _AMOUNTS:
         yield pl.col(f"{goal.id}_amount").alias(name)
-    if isinstance(kind, Funnel):
+    if isinstance(measured, Funnel):
         reached = pl.col(f"{goal.id}_steps")
-        yield from (reached.ge(place).alias(step) for place, step in enumerate(kind.steps, 1))
-    if isinstance(kind, Ratio):
-        yield pl.col(f"{goal.id}_amount").alias(kind.numerator)
-        yield pl.col(f"{goal.id}_denominator").alias(kind.denominator)
+        yield from (reached.ge(place).alias(step) for place, step in enumerate(measured.steps, 1))
+    if isinstance(measured, Ratio):
+        yield pl.col(f"{goal.id}_amount").alias(measured.numerator)
+        yield pl.col(f"{goal.id}_denominator").alias(measured.denominator)
     yield at.alias(f"{name}: at")

@@ -41,10 +41,9 @@ def test_the_sample_has_a_winner_whose_interval_holds_the_true_lift() -> None:
     report = truelift.analyze(
         pl.read_csv(VISITORS, try_parse_dates=True),
         control="control",
-        goals={"converted": "custom_event", "revenue": "revenue"},
+        goals={"converted": "converted", "revenue": truelift.Revenue(covariates="revenue_before")},
         visitor="visitor_id",
         timestamp="first_seen",
-        covariates={"revenue": "revenue_before"},
     )
     assert report.primary is not None
     treatment = report.primary.variants[1]

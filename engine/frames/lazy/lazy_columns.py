@@ -11,7 +11,7 @@ from engine.currencies import minor_units
 from engine.errors import InvalidEvidenceError
 from engine.frames import column_errors
 from engine.frames.column_errors import MOST_NUMBER, MOST_TOGETHER, MOST_WHOLE
-from engine.frames.kinds import GoalMeasure, Ratio
+from engine.frames.kinds import Count, FrameGoal, Mean, Ratio, Retained, Revenue, Value
 from engine.frames.lazy.engine_queries import flag
 from engine.local_days import EPOCH
 
@@ -37,22 +37,22 @@ class LazyColumn:
 
 
 def columns_of_goal(
-    schema: nw.Schema, place: int, name: str, kind: GoalMeasure, *, currency: str
+    schema: nw.Schema, place: int, name: str, kind: FrameGoal, *, currency: str
 ) -> Iterator[LazyColumn]:
     """Yield the columns of the goal at a place, as `goal_columns` does for a DataFrame, as doubles."""
     if isinstance(kind, Ratio):
         for column, part in (("goal", kind.numerator), ("orders", kind.denominator)):
             found = number_column(schema, part, f"{column}_{place}")
             yield replace(found, values=found.values.fill_null(0.0))
-    elif kind == "revenue":
+    elif isinstance(kind, Revenue):
         yield _cents(schema, name, f"goal_{place}", currency)
-    elif kind == "count":
+    elif isinstance(kind, Count):
         yield _count(schema, name, f"goal_{place}")
-    elif kind in {"value", "mean"}:
+    elif isinstance(kind, Value | Mean):
         found = number_column(schema, name, f"goal_{place}")
-        yield found if kind == "mean" else replace(found, values=found.values.fill_null(0.0))
+        yield found if kind.may_be_unknown else replace(found, values=found.values.fill_null(0.0))
     else:
-        yield _flag(schema, name, f"goal_{place}", keeps_unknown=kind == "retained")
+        yield _flag(schema, name, f"goal_{place}", keeps_unknown=isinstance(kind, Retained))
 
 
 def number_column(schema: nw.Schema, name: str, alias: str) -> LazyColumn:

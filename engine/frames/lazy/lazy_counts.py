@@ -8,7 +8,7 @@ import polars as pl
 
 from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.frames.counts import moment
-from engine.frames.kinds import GoalMeasure
+from engine.frames.kinds import FrameGoal, Retained, Revenue
 from engine.frames.lazy.engine_queries import Table, fetch
 from engine.frames.lazy.lazy_days import LazyDays
 from engine.frames.lazy.lazy_rows import LazyRows
@@ -17,12 +17,9 @@ from engine.frames.lazy.lazy_visitors import by_visitor, of_one_variant, with_ar
 from engine.stats.arrays import IntArray
 from engine.stats.moments import Moments
 
-# Goals of which a visitor may have no outcome yet.
-_UNKNOWN_AT_FIRST = ("mean", "retained")
-
 
 def count_lazy(
-    rows: LazyRows, *, variants: Sequence[str], goals: Mapping[str, GoalMeasure], timezone: str
+    rows: LazyRows, *, variants: Sequence[str], goals: Mapping[str, FrameGoal], timezone: str
 ) -> Evidence:
     """Count the rows of `lazy_rows` by variant and goal, as `count` does for those of a DataFrame.
 
@@ -46,7 +43,7 @@ def count_lazy(
         as_of=moment(rows.last_us),
         last_exposure_at=None if days is None else days.last_at,
         # Whether a visitor is retained is known after a window, not from the first day on.
-        follow_up=None if days is None or kinds[0] == "retained" else days.follow_up(),
+        follow_up=None if days is None or isinstance(kinds[0], Retained) else days.follow_up(),
         largest_cents=totals.largest_cents,
         observed=observed,
         values=moments.visitor_values(kinds, shares),
@@ -60,7 +57,7 @@ def _count(table: Table) -> int:
 class _Totals:
     """Totals by variant, and by goal and variant, in one query."""
 
-    def __init__(self, visitors: Table, kinds: Sequence[GoalMeasure], arms: int) -> None:
+    def __init__(self, visitors: Table, kinds: Sequence[FrameGoal], arms: int) -> None:
         goals = range(len(kinds))
         found = fetch(
             visitors.group_by("arm").agg(
@@ -88,13 +85,13 @@ class _Totals:
 
     @property
     def largest_cents(self) -> IntArray:
-        is_revenue = np.array([[kind == "revenue"] for kind in self._kinds])
+        is_revenue = np.array([[isinstance(kind, Revenue)] for kind in self._kinds])
         return np.where(is_revenue, self._stacked("largest"), 0)
 
     @property
     def observed(self) -> IntArray | None:
         """Visitors whose outcome is known; None where every visitor has one."""
-        may_lack = np.array([kind in _UNKNOWN_AT_FIRST for kind in self._kinds])
+        may_lack = np.array([kind.may_be_unknown for kind in self._kinds])
         if not may_lack.any():
             return None
         return np.where(may_lack[:, None], self._stacked("known"), self.visitors)

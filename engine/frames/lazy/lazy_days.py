@@ -12,7 +12,7 @@ import polars as pl
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.evidence import DailyEvidence
 from engine.frames.counts import moment, spread
-from engine.frames.kinds import GoalMeasure
+from engine.frames.kinds import FrameGoal, Revenue
 from engine.frames.lazy.engine_queries import Table, fetch
 from engine.frames.lazy.lazy_rows import LazyRows, microseconds_of
 from engine.local_days import from_epoch_days
@@ -56,12 +56,12 @@ class LazyDays:
             last_at=moment(microseconds_of(facts["at"])),
         )
 
-    def daily(self, kinds: Sequence[GoalMeasure]) -> DailyEvidence:
+    def daily(self, kinds: Sequence[FrameGoal]) -> DailyEvidence:
         """Count visitors and conversions by their first day, and cents by the day of the row."""
         conversions = [self._count(f"day_{goal}") for goal in range(len(kinds))]
         nothing = np.zeros((len(self.span), self.arms), np.int64)
         cents = [
-            self._spread(self._sum_cents(goal)) if kind == "revenue" else nothing
+            self._spread(self._sum_cents(goal)) if isinstance(kind, Revenue) else nothing
             for goal, kind in enumerate(kinds)
         ]
         return DailyEvidence(

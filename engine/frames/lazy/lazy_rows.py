@@ -85,13 +85,12 @@ def lazy_rows(frame: Table, columns: Columns) -> LazyRows:
 
 
 def _columns(schema: nw.Schema, columns: Columns) -> Iterator[LazyColumn]:
-    for place, (name, kind) in enumerate(columns.goals.items()):
-        yield from columns_of_goal(schema, place, name, kind, currency=columns.currency_of(name))
-        if name in columns.extra.covariates:
-            (covariate,) = columns.extra.covariates_of(name)
+    for place, (name, goal) in enumerate(columns.goals.items()):
+        yield from columns_of_goal(schema, place, name, goal, currency=columns.currency_of(name))
+        for covariate in goal.covariate_columns:
             yield number_column(schema, covariate, f"before_{place}")
-        if name in columns.extra.orders:
-            orders = number_column(schema, columns.extra.orders[name], f"orders_{place}")
+        if goal.order_column is not None:
+            orders = number_column(schema, goal.order_column, f"orders_{place}")
             yield replace(orders, values=orders.values.fill_null(0.0))
 
 

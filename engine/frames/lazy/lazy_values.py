@@ -8,7 +8,7 @@ import narwhals as nw
 import numpy as np
 
 from engine.analysis.evidence.visitor_values import VisitorValues
-from engine.frames.kinds import GoalMeasure, is_share
+from engine.frames.kinds import FrameGoal, Revenue
 from engine.frames.lazy.engine_queries import Table
 from engine.frames.lazy.lazy_moments import Pair, moments_by_arm
 from engine.stats.moments import Moments, PairedMoments
@@ -28,10 +28,10 @@ class GoalMoments:
     without: dict[int, Moments]
 
     @classmethod
-    def fetch(cls, visitors: Table, kinds: Sequence[GoalMeasure], arms: int) -> Self:
+    def fetch(cls, visitors: Table, kinds: Sequence[FrameGoal], arms: int) -> Self:
         """Let the engine take the moments, all of them in two queries."""
         known = visitors.collect_schema().names()
-        values = [goal for goal, kind in enumerate(kinds) if not is_share(kind)]
+        values = [goal for goal, kind in enumerate(kinds) if not kind.is_share]
         ratios = [goal for goal in values if f"orders_{goal}" in known]
         covariates = [goal for goal in range(len(kinds)) if f"before_{goal}" in known]
         pairs = [
@@ -48,17 +48,17 @@ class GoalMoments:
             without={goal: next(found).y for goal in covariates},
         )
 
-    def revenue(self, kinds: Sequence[GoalMeasure], visitors: Sequence[int]) -> Moments:
+    def revenue(self, kinds: Sequence[FrameGoal], visitors: Sequence[int]) -> Moments:
         """Stack the moments of cents, goals by variants; zeros for a goal without revenue."""
         n = np.array(visitors, np.float64)
         nothing = Moments(n, np.zeros(n.shape), np.zeros(n.shape))
         return Moments.stack(
-            [self.values[goal] if kind == "revenue" else nothing for goal, kind in enumerate(kinds)]
+            [self.values[goal] if isinstance(kind, Revenue) else nothing for goal, kind in enumerate(kinds)]
         )
 
-    def visitor_values(self, kinds: Sequence[GoalMeasure], shares: Moments) -> VisitorValues | None:
+    def visitor_values(self, kinds: Sequence[FrameGoal], shares: Moments) -> VisitorValues | None:
         """Build the values per visitor; None where counts and revenue tell all."""
-        has_others = any(not is_share(kind) and kind != "revenue" for kind in kinds)
+        has_others = any(not kind.is_share and not isinstance(kind, Revenue) for kind in kinds)
         if not self.ratios and not self.covariates and not has_others:
             return None
         return VisitorValues.concatenate([self._values_of(goal, shares) for goal in range(len(kinds))])
@@ -74,13 +74,13 @@ class GoalMoments:
         return found
 
 
-def _value(goal: int, kind: GoalMeasure) -> nw.Expr:
+def _value(goal: int, kind: FrameGoal) -> nw.Expr:
     """Build the value that a visitor is judged on; null where it is not known yet."""
-    if not is_share(kind):
+    if not kind.is_share:
         return nw.col(f"sum_{goal}")
     done = nw.col(f"done_{goal}").cast(nw.Float64)
-    return nw.when(~nw.col(f"sum_{goal}").is_null()).then(done) if kind == "retained" else done
+    return nw.when(~nw.col(f"sum_{goal}").is_null()).then(done) if kind.may_be_unknown else done
 
 
-def _value_without(goal: int, kind: GoalMeasure) -> nw.Expr:
+def _value_without(goal: int, kind: FrameGoal) -> nw.Expr:
     return nw.when(nw.col(f"before_{goal}").is_null()).then(_value(goal, kind))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import narwhals as nw
 
-from engine.frames.kinds import GoalMeasure, Ratio
+from engine.frames.kinds import FrameGoal, Mean, Ratio, Retained, Value
 from engine.frames.lazy.engine_queries import Table, by_case, flag
 from engine.frames.lazy.lazy_rows import LazyRows
 
@@ -16,7 +16,7 @@ def with_arms(rows: LazyRows, variants: Sequence[str], timezone: str) -> Table:
     return rows.table.with_columns(arm.alias("arm"), *([] if day is None else [day.alias("day")]))
 
 
-def by_visitor(table: Table, kinds: Sequence[GoalMeasure], *, is_distinct: bool) -> Table:
+def by_visitor(table: Table, kinds: Sequence[FrameGoal], *, is_distinct: bool) -> Table:
     """Make one row per visitor of the rows of `with_arms`, in the form of `by_visitor` of a DataFrame.
 
     `arm` and `last_arm` are the lowest and the highest, and `done_<i>` is 1 or 0.
@@ -37,7 +37,7 @@ def of_one_variant(visitors: Table) -> Table:
     return visitors.filter(nw.col("arm") == nw.col("last_arm"))
 
 
-def _of_rows(kinds: Sequence[GoalMeasure], *, has_days: bool) -> Iterator[nw.Expr]:
+def _of_rows(kinds: Sequence[FrameGoal], *, has_days: bool) -> Iterator[nw.Expr]:
     for goal, kind in enumerate(kinds):
         done = _is_done(goal, kind)
         yield flag(done).alias(f"done_{goal}")
@@ -46,7 +46,7 @@ def _of_rows(kinds: Sequence[GoalMeasure], *, has_days: bool) -> Iterator[nw.Exp
             yield nw.when(done).then(nw.col("day")).alias(f"day_{goal}")
 
 
-def _of_groups(table: Table, kinds: Sequence[GoalMeasure], *, has_days: bool) -> Iterator[nw.Expr]:
+def _of_groups(table: Table, kinds: Sequence[FrameGoal], *, has_days: bool) -> Iterator[nw.Expr]:
     for goal, kind in enumerate(kinds):
         done = _is_done(goal, kind)
         yield flag(done).max().alias(f"done_{goal}")
@@ -61,17 +61,17 @@ def _of_groups(table: Table, kinds: Sequence[GoalMeasure], *, has_days: bool) ->
             yield nw.when(column.count() > 0).then(column.sum()).alias(name)
 
 
-def _is_done(goal: int, kind: GoalMeasure) -> nw.Expr:
+def _is_done(goal: int, kind: FrameGoal) -> nw.Expr:
     """Tell whether a row counts as a conversion: a ratio by its denominator, values by any number but 0."""
     if isinstance(kind, Ratio):
         return nw.col(f"orders_{goal}") != 0.0
     column = nw.col(f"goal_{goal}")
-    return column != 0.0 if kind in {"value", "mean"} else column > 0.0
+    return column != 0.0 if isinstance(kind, Value | Mean) else column > 0.0
 
 
-def _value(goal: int, kind: GoalMeasure) -> nw.Expr:
+def _value(goal: int, kind: FrameGoal) -> nw.Expr:
     """Bring the values of a visitor's rows together."""
     column = nw.col(f"goal_{goal}")
-    if kind == "mean":
+    if isinstance(kind, Mean):
         return column.mean()
-    return column.max() if kind == "retained" else column.sum()
+    return column.max() if isinstance(kind, Retained) else column.sum()

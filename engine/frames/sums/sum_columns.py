@@ -7,11 +7,11 @@ import polars as pl
 
 from engine.errors import InvalidEvidenceError
 from engine.frames import column_errors
-from engine.frames.kinds import GoalMeasure
+from engine.frames.kinds import Converted, FrameGoal, Retained, Revenue
 
 VISITORS: Final = "visitors"
 # Kinds whose number of conversions follows from nothing else.
-_COUNTED: Final = ("custom_event", "revenue", "retained")
+_COUNTED: Final = (Converted, Revenue, Retained)
 
 
 def counts(table: pl.DataFrame, name: str) -> list[int]:
@@ -45,9 +45,9 @@ def _numeric(
     return column
 
 
-def conversions_of(table: pl.DataFrame, name: str, kind: GoalMeasure) -> list[int]:
+def conversions_of(table: pl.DataFrame, name: str, kind: FrameGoal) -> list[int]:
     """Read the visitors who converted; those of a mean that is given without them are all with a value."""
-    if name in table.columns or kind in _COUNTED:
+    if name in table.columns or isinstance(kind, _COUNTED):
         return counts(table, name)
     return known_of(table, name) or counts(table, VISITORS)
 

@@ -11,7 +11,7 @@ from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.analysis.evidence.segments import Counts
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.frames.counts import spread
-from engine.frames.kinds import GoalMeasure, is_share
+from engine.frames.kinds import FrameGoal, Revenue
 from engine.frames.sums.sum_columns import VISITORS, counts
 from engine.frames.sums.sum_days import SumDays
 from engine.frames.sums.sum_goals import SumGoal
@@ -38,7 +38,7 @@ class SumCounts:
         table: pl.DataFrame,
         *,
         variants: Sequence[str],
-        goals: Mapping[str, GoalMeasure],
+        goals: Mapping[str, FrameGoal],
         units: Mapping[str, int],
         days: SumDays | None = None,
     ) -> Self:
@@ -97,7 +97,7 @@ class SumCounts:
 
     @staticmethod
     def _is_revenue(goal: SumGoal) -> bool:
-        return goal.kind == "revenue"
+        return isinstance(goal.kind, Revenue)
 
     def _moments(self, visitors: IntArray, cells: IntArray, is_chosen: Callable[[SumGoal], bool]) -> Moments:
         """Moments of the values of chosen goals, by cells of so many visitors; zeros for the other goals."""
@@ -112,7 +112,7 @@ class SumCounts:
 
     def _values(self, shares: Moments) -> VisitorValues | None:
         """Values per visitor; None where counts and revenue tell all."""
-        if all(is_share(goal.kind) or goal.kind == "revenue" for goal in self.goals):
+        if all(goal.kind.is_share or isinstance(goal.kind, Revenue) for goal in self.goals):
             return None
         found = list[VisitorValues]()
         for place, goal in enumerate(self.goals):
@@ -135,7 +135,7 @@ class SumCounts:
         cents = [
             (
                 goal.values.total.round()
-                if goal.kind == "revenue" and goal.values is not None
+                if isinstance(goal.kind, Revenue) and goal.values is not None
                 else goal.known * 0
             )
             for goal in self.goals

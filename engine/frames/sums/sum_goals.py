@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from engine.errors import InvalidEvidenceError
-from engine.frames.kinds import GoalMeasure, Ratio, is_share
+from engine.frames.kinds import FrameGoal, Ratio, Revenue
 from engine.frames.sums.sum_columns import VISITORS, conversions_of, counts, known_of
 from engine.frames.sums.sum_moments import SummedValue, pairs_of
 from engine.stats.arrays import IntArray
@@ -22,14 +22,14 @@ class SumGoal:
     a ratio those of its numerator), and `ratio` those of a ratio, whose x is the denominator.
     """
 
-    kind: GoalMeasure
+    kind: FrameGoal
     conversions: IntArray
     known: IntArray
     values: Moments | None = None
     ratio: PairedMoments | None = None
 
     @classmethod
-    def of(cls, table: pl.DataFrame, name: str, kind: GoalMeasure, *, units: int) -> Self:
+    def of(cls, table: pl.DataFrame, name: str, kind: FrameGoal, *, units: int) -> Self:
         """Read a goal's columns; `units` are the minor units of money. Raises InvalidEvidenceError."""
         known = known_of(table, name) or counts(table, VISITORS)
         conversions = conversions_of(table, name, kind)
@@ -43,8 +43,8 @@ class SumGoal:
         if isinstance(kind, Ratio):
             above, below = (SummedValue(table, part, known) for part in (kind.numerator, kind.denominator))
             values, ratio = above.moments(), pairs_of(below, above)
-        elif not is_share(kind):
-            values = SummedValue(table, name, known, units if kind == "revenue" else None).moments()
+        elif not kind.is_share:
+            values = SummedValue(table, name, known, units if isinstance(kind, Revenue) else None).moments()
         return cls(
             kind=kind,
             conversions=np.array(conversions, np.int64),

@@ -9,7 +9,7 @@ import polars as pl
 from engine.currencies import minor_units
 from engine.errors import InvalidEvidenceError
 from engine.frames import column_errors
-from engine.frames.kinds import Funnel
+from engine.frames.kinds import Funnel, require_unadjusted
 from engine.frames.rows import Columns, collected, table_of
 from engine.frames.seen import Seen
 from engine.frames.sums.sum_columns import VISITORS
@@ -73,8 +73,7 @@ class SumTable:
 def _require_summed(columns: Columns) -> None:
     if columns.visitor is not None:
         raise InvalidEvidenceError("sums have no visitors: leave out visitor")
-    if columns.extra.goals:
-        raise InvalidEvidenceError("sums take no covariates, orders or caps: those are of visitors' rows")
+    require_unadjusted(columns.goals, "sums take no covariates, orders or caps")
     for name, kind in columns.goals.items():
         if isinstance(kind, Funnel):
             raise InvalidEvidenceError(

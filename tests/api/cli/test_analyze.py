@@ -106,7 +106,7 @@ def test_a_goal_to_be_lowered_is_judged_so(run: Run, file: Path) -> None:
     named = ("analyze", file, "--variant", "page", "--control", "A", "--goal", "spend:revenue")
     higher, lower = run(*named), run(*named, "--less-is-better", "spend")
     assert ("better" in higher.out, "worse" in lower.out) == (True, True)
-    assert "less_is_better names no goals: 'spent'" in run(*named, "--less-is-better", "spent").err
+    assert "--less-is-better names no goal: 'spent'" in run(*named, "--less-is-better", "spent").err
 
 
 def test_a_mean_is_headed_as_one(run: Run, file: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_table_with_lost_rows_gets_no_advice_about_pages(run: Run, tmp_path: P
         (("--fail-on", "fix_data,loser"), "'loser' is no recommendation"),
         (("--fail-on", ""), "is no recommendation"),
         (("--orders", "spend=order"), "did you mean 'orders'"),
-        (("--covariate", "sold=before"), "is no goal"),
+        (("--covariate", "sold=before"), "--covariate names no goal: 'sold'"),
     ],
 )
 def test_what_makes_no_sense_is_said_in_a_sentence(

@@ -3,16 +3,16 @@
 import pytest
 import typer
 
-from api.cli.measured_goals import measured_goals
-from engine.frames.kinds import Funnel, Ratio
+from api.cli.measured_goals import measured_goals, with_options
+from engine.frames.kinds import Converted, Count, Funnel, Ratio, Revenue
 
 
 def test_a_goal_is_a_column_with_its_kind_or_a_name_with_its_columns() -> None:
     options = ["bought", "spend:revenue", "pages:count", "aov:ratio=spend/orders", "buy:funnel=cart,paid"]
     assert measured_goals(options) == {
-        "bought": "custom_event",
-        "spend": "revenue",
-        "pages": "count",
+        "bought": Converted(),
+        "spend": Revenue(),
+        "pages": Count(),
         "aov": Ratio("spend", "orders"),
         "buy": Funnel("cart", "paid"),
     }
@@ -33,3 +33,37 @@ def test_a_goal_that_cannot_be_read_is_refused_with_an_example(option: str, mess
 def test_at_least_one_goal_is_named() -> None:
     with pytest.raises(typer.BadParameter, match="at least one goal"):
         measured_goals(None)
+
+
+NO_OPTIONS: dict[str, list[str] | None] = dict.fromkeys(
+    ("covariate", "orders", "cap", "guardrail", "less_is_better")
+)
+
+
+def test_options_are_those_of_the_goals() -> None:
+    goals = measured_goals(["bought", "spend:revenue", "aov:ratio=spend/orders"])
+    given: dict[str, list[str] | None] = {
+        "covariate": ["spend=before", "spend=country", "aov=before"],
+        "orders": ["spend=orders"],
+        "cap": ["spend=99.5"],
+        "guardrail": ["aov=2"],
+        "less_is_better": ["bought"],
+    }
+    assert with_options(goals, **given) == {
+        "bought": Converted(less_is_better=True),
+        "spend": Revenue(covariates=["before", "country"], orders="orders", cap_percentile=99.5),
+        "aov": Ratio("spend", "orders", covariates=["before"], guardrail=2),
+    }
+    assert with_options(goals, **NO_OPTIONS) == goals
+
+
+@pytest.mark.parametrize(("option", "text", "message"), [
+    ("cap", "bought=99", "Converted has no cap_percentile"),
+    ("cap", "spent=99", "--cap names no goal: 'spent'; the goals are 'bought'"),
+    ("less_is_better", "spent", "--less-is-better names no goal: 'spent'"),
+    ("guardrail", "bought=100", "guardrail of Converted is from 0 to 99 percent, not 100"),
+    ("covariate", "bought", "'bought' is not a goal with a value; write it as in --covariate"),
+])  # fmt: skip
+def test_an_option_that_does_not_fit_is_refused(option: str, text: str, message: str) -> None:
+    with pytest.raises(typer.BadParameter, match=message):
+        with_options(measured_goals(["bought"]), **{**NO_OPTIONS, option: [text]})

@@ -13,6 +13,7 @@ import pytest
 from engine.analysis.results.report import Report, VariantResult
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame
+from engine.frames.kinds import Converted
 from tests.hall import hall_p
 from tests.public_data import EmailChallenge, LandingPage
 
@@ -143,7 +144,7 @@ def test_weights_and_directions_are_taken_over() -> None:
     )
     even = analyze_frame(frame, control="A", goals=["returned"])
     uneven = analyze_frame(
-        frame, control="A", goals=["returned"], weights={"A": 9, "B": 1}, less_is_better=["returned"]
+        frame, control="A", goals={"returned": Converted(less_is_better=True)}, weights={"A": 9, "B": 1}
     )
     assert even.goals[0].decision.recommendation == "fix_data"
     assert uneven.goals[0].decision.recommendation == "ship"
@@ -160,7 +161,6 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "text that is no time": ({"timestamp": "variant"}, "'variant' says nothing in 7 rows"),
     "missing values as visitors": ({"visitor": "bought"}, "'bought' says nothing in 1 rows"),
     "weights of other variants": ({"weights": {"A": 1}}, "weights must be of the variants seen"),
-    "a direction of no goal": ({"less_is_better": ["nothing"]}, "less_is_better names no goals: 'nothing'"),
 }
 
 

@@ -5,7 +5,7 @@ from datetime import date
 import polars as pl
 
 from engine.frames.counts import count
-from engine.frames.kinds import GoalKind
+from engine.frames.kinds import Converted, Revenue
 from engine.frames.rows import Columns, read_rows
 
 FRAME = pl.DataFrame(
@@ -17,7 +17,7 @@ FRAME = pl.DataFrame(
         "at": ["2026-03-01", "2026-03-03", "2026-03-02", "2026-03-01", "2026-03-02", "2026-03-03"],
     }
 )
-GOALS: dict[str, GoalKind] = {"bought": "custom_event", "spent": "revenue"}
+GOALS = {"bought": Converted(), "spent": Revenue()}
 
 
 def test_visitors_of_several_variants_are_excluded_and_counted_apart() -> None:

@@ -10,7 +10,7 @@ import statsmodels.api as sm
 from engine.analysis.results.report import Unadjusted, VariantResult
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame
-from engine.frames.kinds import Ratio
+from engine.frames.kinds import FrameGoal, Ratio, Value
 
 
 def shoppers(n: int = 3_000, *, seed: int = 4) -> pl.DataFrame:
@@ -34,10 +34,9 @@ def shoppers(n: int = 3_000, *, seed: int = 4) -> pl.DataFrame:
     ).with_columns(known=pl.when(~pl.col("newcomer")).then("spend_before"))
 
 
-def compared(df: pl.DataFrame, covariates: Any, goals: Any = None) -> VariantResult:
-    goals = goals or {"spend": "value"}
-    more = {next(iter(goals)): covariates}
-    return analyze_frame(df, control="old", goals=goals, covariates=more).goals[0].variants[1]
+def compared(df: pl.DataFrame, covariates: Any, goal: FrameGoal | None = None) -> VariantResult:
+    spend = (goal or Value()).with_options(covariates=covariates)
+    return analyze_frame(df, control="old", goals={"spend": spend}).goals[0].variants[1]
 
 
 def unadjusted(found: VariantResult) -> Unadjusted:
@@ -117,7 +116,7 @@ def test_rare_categories_share_one() -> None:
 
 def test_a_ratio_is_adjusted_by_the_index_of_its_linearized_values() -> None:
     df = shoppers()
-    found = compared(df, ["spend_before", "country"], {"aov": Ratio("spend", "orders")})
+    found = compared(df, ["spend_before", "country"], Ratio("spend", "orders"))
     linear = np.zeros(df.height)
     for arm in ("old", "new"):
         rows = (df["variant"] == arm).to_numpy()
@@ -131,29 +130,31 @@ def test_a_ratio_is_adjusted_by_the_index_of_its_linearized_values() -> None:
 def test_rows_of_a_visitor_have_the_category_of_the_first() -> None:
     df = shoppers(400).with_row_index("who").with_columns(at=pl.lit("2026-03-01"))
     later = df.with_columns(country=pl.lit("US"), at=pl.lit("2026-03-02"), spend=pl.lit(0.0))
-    more: dict[str, Any] = {"visitor": "who", "timestamp": "at", "covariates": {"spend": "country"}}
+    more: dict[str, Any] = {
+        "visitor": "who",
+        "timestamp": "at",
+        "goals": {"spend": Value(covariates="country")},
+    }
     once, twice = (
-        analyze_frame(frame, control="old", goals={"spend": "value"}, **more).goals[0].variants[1]
+        analyze_frame(frame, control="old", **more).goals[0].variants[1]
         for frame in (df, pl.concat([later, df]))
     )
     assert twice.absolute_difference == pytest.approx(once.absolute_difference, rel=1e-12)
 
 
 def test_the_words_name_covariates() -> None:
-    report = analyze_frame(
-        shoppers(), control="old", goals={"spend": "value"}, covariates={"spend": ["known", "country"]}
-    )
+    report = analyze_frame(shoppers(), control="old", goals={"spend": Value(covariates=["known", "country"])})
     assert "; adjusted for covariates)" in report.goals[0].decision.explanation
 
 
 def test_one_category_of_two_is_a_covariate_too() -> None:
     two = shoppers().filter(pl.col("country") != "FR")
-    report = analyze_frame(two, control="old", goals={"spend": "value"}, covariates={"spend": "country"})
+    report = analyze_frame(two, control="old", goals={"spend": Value(covariates="country")})
     assert "; adjusted for covariates)" in report.goals[0].decision.explanation
 
 
 @pytest.mark.parametrize(("covariates", "message"), [
-    ([], "are an empty list"),
+    ([], "are columns, one or a list of them, not"),
     (["country", "variant"], "'variant' is the variant"),
     (["countr"], "did you mean 'country'"),
 ])  # fmt: skip

@@ -14,7 +14,7 @@ from engine.analysis.results.report import VariantResult
 from engine.design.analysis_settings import Statistics
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame
-from engine.frames.kinds import Funnel, Ratio
+from engine.frames.kinds import KINDS, Count, Funnel, Ratio, Value
 from tests.hall import hall_p
 
 WEIGHTS = {"old": 0.6, "new": 0.4}
@@ -150,7 +150,7 @@ def test_retention_is_judged_for_visitors_whose_window_is_over() -> None:
 ])  # fmt: skip
 def test_cuped_of_counts_and_values_is_an_analysis_of_covariance(goals: Any, outcome: str) -> None:
     df = readers()
-    _, variant = compared(df, goals, covariates={outcome: "habit"})
+    _, variant = compared(df, {outcome: KINDS[goals[outcome]](covariates="habit")})
     treated = (df["variant"] == "new").to_numpy().astype(float)
     x = sm.add_constant(np.column_stack([treated, df["habit"].to_numpy()]))
     fit = sm.OLS(df[outcome].cast(pl.Float64).to_numpy(), x).fit()
@@ -161,15 +161,18 @@ def test_cuped_of_counts_and_values_is_an_analysis_of_covariance(goals: Any, out
 
 
 def test_cuped_of_a_ratio_keeps_its_unadjusted_result() -> None:
-    df, goals = readers(), {"ctr": Ratio("clicks", "pages")}
-    adjusted, plain = compared(df, goals, covariates={"ctr": "habit"})[1], compared(df, goals)[1]
+    df = readers()
+    adjusted, plain = (
+        compared(df, {"ctr": Ratio("clicks", "pages", covariates=covariates)})[1]
+        for covariates in ("habit", None)
+    )
     assert adjusted.unadjusted is not None
     assert adjusted.unadjusted.p_value == plain.p_value
 
 
 def test_counts_are_capped_at_a_percentile_of_those_above_0() -> None:
     df = readers()
-    _, variant = compared(df, {"pages": "count"}, caps={"pages": 90})
+    _, variant = compared(df, {"pages": Count(cap_percentile=90)})
     new, old = arms(df, "pages")
     both = np.concatenate([new, old])
     cap = np.percentile(both[both > 0], 90, method="inverted_cdf")
@@ -217,15 +220,13 @@ def test_a_running_test_of_any_measure_is_judged_by_its_plan_and_at_every_look(k
 
 def test_fewer_of_a_count_can_be_wanted() -> None:
     df = readers().with_columns(errors=pl.col("pages"))
-    report = analyze_frame(
-        df, control="old", goals={"errors": "count"}, less_is_better=["errors"], weights=WEIGHTS
-    )
+    report = analyze_frame(df, control="old", goals={"errors": Count(less_is_better=True)}, weights=WEIGHTS)
     assert report.goals[0].variants[1].status == "loser"
     assert report.goals[0].decision.recommendation == "rollback"
 
 
 @pytest.mark.parametrize(("goals", "message"), [
-    ({"pages": "counts"}, "kinds are custom_event, converted, revenue, count, value, mean, retained, Ratio"),
+    ({"pages": "counts"}, "kinds are custom_event, converted, revenue, count, value, mean, retained, and"),
     ({"score": "count"}, "holds numbers that are no counts"),
     ({"habit": "retained"}, "other numbers than 0 and 1"),
     ({"variant": "value"}, "not numbers"),
@@ -237,16 +238,13 @@ def test_goals_that_do_not_fit_their_columns_are_refused(goals: Any, message: st
         compared(readers(50), goals)
 
 
-@pytest.mark.parametrize(("more", "message"), [
-    ({"caps": {"ctr": 95}}, "so it has neither orders nor a cap"),
-    ({"caps": {"pages": 10}}, "from 50 to 100"),
-    ({"orders": {"pages": "clicks"}}, "make the ratio a goal of its own"),
-])  # fmt: skip
-def test_settings_that_do_not_fit_a_measure_are_refused(more: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidEvidenceError, match=message):
-        compared(readers(50), {"pages": "count", "ctr": Ratio("clicks", "pages")}, **more)
-
-
 def test_changed_weights_and_means_are_refused() -> None:
-    with pytest.raises(InvalidEvidenceError, match="leave out 'load', which is of the kind mean"):
+    with pytest.raises(InvalidEvidenceError, match="leave out 'load', which is Mean"):
         compared(readers(50), {"load": "mean"}, weight_epochs=[(None, {})])
+
+
+def test_changed_weights_and_covariates_are_refused() -> None:
+    with pytest.raises(
+        InvalidEvidenceError, match="no covariates, orders or caps; leave them out of 'score'"
+    ):
+        compared(readers(50), {"score": Value(cap_percentile=99)}, weight_epochs=[(None, {})])

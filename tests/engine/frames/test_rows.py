@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 from engine.errors import InvalidEvidenceError
-from engine.frames.rows import Columns, ValueColumns, read_rows
+from engine.frames.kinds import Converted, Mean, Revenue, Value
+from engine.frames.rows import Columns, read_rows
 
 FRAME = pl.DataFrame(
     {
@@ -20,17 +21,17 @@ FRAME = pl.DataFrame(
 
 
 def columns(**more: Any) -> Columns:
-    return Columns(**{"variant": "variant", "goals": {"bought": "custom_event"}, **more})
+    return Columns(**{"variant": "variant", "goals": {"bought": Converted()}, **more})
 
 
 def test_missing_conversions_and_amounts_are_zero() -> None:
-    rows = read_rows(FRAME, columns(goals={"bought": "custom_event", "spent": "revenue"}))
+    rows = read_rows(FRAME, columns(goals={"bought": Converted(), "spent": Revenue()}))
     assert rows["goal_0"].to_list() == [1, 0, 0]
     assert rows["goal_1"].to_list() == [1999, 0, -50]
     assert rows["visitor"].n_unique() == 3
 
 
-@pytest.mark.parametrize(("kind", "values"), [("value", [1.0, 0.0, 0.0]), ("mean", [1.0, None, None])])
+@pytest.mark.parametrize(("kind", "values"), [(Value(), [1.0, 0.0, 0.0]), (Mean(), [1.0, None, None])])
 def test_null_and_nan_add_nothing_and_are_left_out_of_means(kind: Any, values: list[float | None]) -> None:
     frame = FRAME.with_columns(bought=pl.Series([1.0, float("nan"), None]))
     assert read_rows(frame, columns(goals={"bought": kind}))["goal_0"].to_list() == values
@@ -44,9 +45,9 @@ def test_empty_text_is_in_no_segment() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"goals": {"spent": "custom_event"}}, "'spent' holds other numbers than 0 and 1"),
-        ({"goals": {"plan": "revenue"}}, "'plan' holds String; revenue is a number"),
-        ({"goals": {"bougth": "custom_event"}}, "there is no column 'bougth'; did you mean 'bought'"),
+        ({"goals": {"spent": Converted()}}, "'spent' holds other numbers than 0 and 1"),
+        ({"goals": {"plan": Revenue()}}, "'plan' holds String; revenue is a number"),
+        ({"goals": {"bougth": Converted()}}, "there is no column 'bougth'; did you mean 'bought'"),
         ({"timestamp": "spent"}, "'spent' holds Float64, not times"),
     ],
 )
@@ -55,15 +56,10 @@ def test_a_column_that_does_not_fit_its_role_is_refused(wrong: dict[str, Any], m
         read_rows(FRAME, columns(**wrong))
 
 
-def test_a_cap_on_what_is_no_goal_is_refused() -> None:
-    with pytest.raises(InvalidEvidenceError):
-        ValueColumns(caps={"spent": 99.0}).validate({"bought": "custom_event"})
-
-
 def test_cents_beyond_64_bits_are_refused() -> None:
     # Each amount is countable, and 1,025 of them are more than 2^63 cents.
     frame = pl.DataFrame({"variant": ["A"] * 1_025, "revenue": [90_000_000_000_000.0] * 1_025})
-    columns = Columns(variant="variant", goals={"revenue": "revenue"})
+    columns = Columns(variant="variant", goals={"revenue": Revenue()})
     with pytest.raises(InvalidEvidenceError, match="'revenue' adds up to more cents than 64 bits"):
         read_rows(frame, columns)
     assert read_rows(frame.head(1_000), columns).height == 1_000
@@ -73,4 +69,4 @@ def test_refunds_count_towards_the_limit_of_cents() -> None:
     amounts = [90_000_000_000_000.0, -90_000_000_000_000.0] * 513
     frame = pl.DataFrame({"variant": ["A"] * len(amounts), "revenue": amounts})
     with pytest.raises(InvalidEvidenceError, match="64 bits"):
-        read_rows(frame, Columns(variant="variant", goals={"revenue": "revenue"}))
+        read_rows(frame, Columns(variant="variant", goals={"revenue": Revenue()}))

@@ -9,7 +9,9 @@ import pytest
 from engine.analysis.results.segment_report import SegmentReport
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame
+from engine.frames.kinds import Revenue
 from engine.frames.segments import analyze_frame_segments
+from tests.engine.frames.same_reports import differences
 
 
 def drawn(visitors: int = 8_000) -> pl.DataFrame:
@@ -167,6 +169,22 @@ def test_few_values_say_how_many_are_required() -> None:
 def test_goals_that_not_every_visitor_has_are_refused(kind: str) -> None:
     goals: dict[str, Any] = {"bought": kind}
     with pytest.raises(
-        InvalidEvidenceError, match="takes conversions, funnels and revenue, count, value, ratios: leave"
+        InvalidEvidenceError, match="only goals of Converted, Funnel, Revenue, Count, Value, Ratio: leave out"
     ):
         analyze_frame_segments(drawn(200), segments=["plan"], control="old", goals=goals)
+
+
+@pytest.mark.parametrize("goal", [Revenue(covariates="spent"), Revenue(cap_percentile=99)])
+def test_covariates_and_caps_are_refused_and_guardrails_change_nothing(goal: Revenue) -> None:
+    asked: dict[str, Any] = {"segments": ["device"], "control": "old"}
+    with pytest.raises(InvalidEvidenceError, match="no covariates, orders or caps; leave them out of 'paid'"):
+        analyze_frame_segments(
+            drawn(200).rename({"spent": "paid"}), **asked, goals={"bought": "converted", "paid": goal}
+        )
+    guarded, plain = (
+        analyze_frame_segments(drawn(200), **asked, goals={"bought": "converted", "spent": one})
+        for one in (Revenue(guardrail=2, minimum_effect=30), "revenue")
+    )
+    assert (
+        differences([goal.segments for goal in guarded.goals], [goal.segments for goal in plain.goals]) == []
+    )

@@ -8,6 +8,7 @@ from engine.analysis.results.report import Report
 from engine.design.pauses import Pause
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame
+from engine.frames.kinds import Converted
 from engine.frames.service_record import ServiceRecord
 
 STARTED = datetime(2026, 3, 1, tzinfo=UTC)
@@ -26,9 +27,7 @@ def analyzed(**arguments: object) -> Report:
     return analyze_frame(
         frame,
         control="A",
-        goals=["bought", "returned"],
-        timestamp="at",
-        **arguments,  # type: ignore[arg-type]  # any arguments of analyze_frame
+        **{"goals": ["bought", "returned"], "timestamp": "at", **arguments},  # type: ignore[arg-type]
     )
 
 
@@ -46,14 +45,8 @@ def test_running_days_are_those_of_the_service() -> None:
 
 
 def test_goals_have_their_margins_and_minimum_effects() -> None:
-    record = ServiceRecord(
-        now=STARTED + 10 * DAY,
-        status="running",
-        started_at=STARTED,
-        minimum_effects={"bought": 40.0},
-        guardrails={"returned": 5.0},
-    )
-    report = analyzed(service=record)
+    goals = {"bought": Converted(minimum_effect=40), "returned": Converted(guardrail=5)}
+    report = analyzed(service=RECORD, goals=goals)
     assert report.plan.minimum_effect == 0.4
     assert [goal.goal.config.get("guardrail_margin_percent") for goal in report.goals] == [None, 5.0]
     # A plan for 40% is reached, and one for 10% is not.

@@ -13,6 +13,7 @@ from engine.analysis.results.report import VariantResult
 from engine.design.analysis_settings import Statistics
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame
+from engine.frames.kinds import KINDS, Converted, FrameGoal, Ratio, Revenue, Value
 from tests.hall import hall_p
 from tests.public_data import EmailChallenge
 
@@ -67,7 +68,7 @@ def test_adjusted_difference_and_p_are_those_of_an_analysis_of_covariance(
     outcome: str, kind: str, covariate: str, unit: float
 ) -> None:
     df = shoppers(seed=6)
-    found = variant_of(df, {outcome: kind}, covariates={outcome: covariate})
+    found = variant_of(df, {outcome: KINDS[kind](covariates=covariate)})
     fit = covariance_analysis(df, outcome, covariate)
     assert found.absolute_difference == pytest.approx(unit * fit.params[1], rel=1e-9)
     # Robust errors differ from ours by the degrees of freedom only.
@@ -76,7 +77,7 @@ def test_adjusted_difference_and_p_are_those_of_an_analysis_of_covariance(
 
 def test_unadjusted_result_stands_beside_the_adjusted_one() -> None:
     df = shoppers()
-    adjusted = variant_of(df, {"spent": "revenue"}, covariates={"spent": "before"})
+    adjusted = variant_of(df, {"spent": Revenue(covariates="before")})
     plain = variant_of(df, {"spent": "revenue"})
     beside = adjusted.unadjusted
     assert beside is not None
@@ -105,7 +106,7 @@ def test_a_covariate_that_says_half_halves_the_variance() -> None:
             "before": x,
         }
     )
-    found = variant_of(df, {"spent": "revenue"}, covariates={"spent": "before"}).unadjusted
+    found = variant_of(df, {"spent": Revenue(covariates="before")}).unadjusted
     assert found is not None
     assert found.variance_reduction == pytest.approx(0.5, abs=0.01)
 
@@ -113,10 +114,10 @@ def test_a_covariate_that_says_half_halves_the_variance() -> None:
 def test_visitors_without_a_past_stay_as_they_are() -> None:
     df = shoppers().with_row_index("i")
     unknown = df.with_columns(before=pl.when(pl.col("i") % 3 > 0).then("before"))
-    some = variant_of(unknown, {"spent": "revenue"}, covariates={"spent": "before"})
-    whole = variant_of(df, {"spent": "revenue"}, covariates={"spent": "before"})
+    some = variant_of(unknown, {"spent": Revenue(covariates="before")})
+    whole = variant_of(df, {"spent": Revenue(covariates="before")})
     none = unknown.with_columns(before=pl.lit(None, pl.Float64))
-    assert variant_of(none, {"spent": "revenue"}, covariates={"spent": "before"}).unadjusted is None
+    assert variant_of(none, {"spent": Revenue(covariates="before")}).unadjusted is None
     assert some.unadjusted is not None
     assert whole.unadjusted is not None
     gain = some.unadjusted.variance_reduction / whole.unadjusted.variance_reduction
@@ -125,14 +126,14 @@ def test_visitors_without_a_past_stay_as_they_are() -> None:
 
 def test_few_conversions_are_judged_exactly_and_not_adjusted() -> None:
     df = shoppers(400).with_row_index("i").with_columns(bought=pl.col("i") % 60 == 0)
-    found = variant_of(df, ["bought"], covariates={"bought": "bought_before"})
+    found = variant_of(df, {"bought": Converted(covariates="bought_before")})
     plain = variant_of(df, ["bought"])
     assert (found.unadjusted, found.p_value) == (None, plain.p_value)
 
 
 def test_capped_revenue_is_that_of_capped_values() -> None:
     df = shoppers()
-    found = variant_of(df, {"spent": "revenue"}, caps={"spent": 95})
+    found = variant_of(df, {"spent": Revenue(cap_percentile=95)})
     cap = np.percentile(df.filter(pl.col("spent") > 0)["spent"] * 100, 95, method="inverted_cdf")
     new, old = (np.minimum(np.round(cents(df, name)), cap) for name in ("new", "old"))
     assert found.capped is not None
@@ -146,7 +147,7 @@ def test_capped_revenue_is_that_of_capped_values() -> None:
 
 def test_revenue_per_order_is_a_ratio_of_sums_with_the_error_of_the_delta_method() -> None:
     df = shoppers()
-    found = variant_of(df, {"spent": "revenue"}, orders={"spent": "orders"})
+    found = variant_of(df, {"spent": Revenue(orders="orders")})
     ratios, variances = [], []
     for name in ("old", "new"):
         part = df.filter(pl.col("variant") == name)
@@ -163,10 +164,8 @@ def test_revenue_per_order_is_a_ratio_of_sums_with_the_error_of_the_delta_method
 
 def test_adjusting_a_ratio_by_what_goes_with_it_makes_it_surer() -> None:
     df = shoppers(20_000)
-    plain = variant_of(df, {"spent": "revenue"}, orders={"spent": "orders"})
-    adjusted = variant_of(
-        df, {"spent": "revenue"}, orders={"spent": "orders"}, covariates={"spent": "before"}
-    )
+    plain = variant_of(df, {"spent": Revenue(orders="orders")})
+    adjusted = variant_of(df, {"spent": Revenue(orders="orders", covariates="before")})
     assert adjusted.unadjusted is not None
     assert adjusted.unadjusted.p_value == plain.p_value
     assert adjusted.unadjusted.variance_reduction > 0.3
@@ -181,49 +180,41 @@ def test_rows_of_one_visitor_come_together_before_anything_is_cut_or_counted() -
     halves = pl.concat(
         [df.with_columns(pl.col("spent") / 2, pl.col("orders") * 0), df.with_columns(pl.col("spent") / 2)]
     )
-    more: dict[str, Any] = {
-        "orders": {"spent": "orders"},
-        "covariates": {"spent": "before"},
-        "caps": {"spent": 90},
-    }
-    once = variant_of(df.with_columns((pl.col("spent") / 2).round(2) * 2), {"spent": "revenue"}, **more)
-    twice = variant_of(
-        halves.with_columns(pl.col("spent").round(2)), {"spent": "revenue"}, visitor="who", **more
-    )
+    goals = {"spent": Revenue(orders="orders", covariates="before", cap_percentile=90)}
+    once = variant_of(df.with_columns((pl.col("spent") / 2).round(2) * 2), goals)
+    twice = variant_of(halves.with_columns(pl.col("spent").round(2)), goals, visitor="who")
     assert twice.log_p_value == pytest.approx(once.log_p_value, rel=1e-9)
 
 
-@pytest.mark.parametrize(("more", "message"), [
-    ({"covariates": {"spent": "befor"}}, "did you mean 'before'"),
-    ({"covariates": {"sold": "before"}}, "is no goal"),
-    ({"covariates": {"spent": "variant"}}, "is the variant"),
-    ({"covariates": {"spent": "spent"}}, "'spent' is a covariate of 'spent' and what it is counted from"),
-    ({"covariates": {"spent": ["before", "spent"]}}, "what it is counted from"),
-    ({"covariates": {"spent": "orders"}, "orders": {"spent": "orders"}}, "what it is counted from"),
-    ({"caps": {"spent": 95}, "goals": {"spent": "custom_event"}}, "neither orders nor a cap"),
+@pytest.mark.parametrize(("goal", "message"), [
+    (Revenue(covariates="befor"), "did you mean 'before'"),
+    (Revenue(covariates="variant"), "is the variant"),
+    (Revenue(covariates="spent"), "'spent' is a covariate of 'spent' and what it is counted from"),
+    (Revenue(covariates=["before", "spent"]), "what it is counted from"),
+    (Revenue(covariates="orders", orders="orders"), "what it is counted from"),
+    (Ratio("orders", "spent", covariates="orders"), "what it is counted from"),
 ])  # fmt: skip
-def test_what_makes_no_sense_is_refused(more: dict[str, Any], message: str) -> None:
-    goals = more.pop("goals", {"spent": "revenue"})
+def test_what_makes_no_sense_is_refused(goal: FrameGoal, message: str) -> None:
     with pytest.raises(InvalidEvidenceError, match=message):
-        variant_of(shoppers(100), goals, **more)
+        variant_of(shoppers(100), {"spent": goal})
 
 
 @pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize("kind", ["revenue", "value"])
+@pytest.mark.parametrize("kind", [Revenue, Value])
 def test_a_copy_of_the_goal_is_no_covariate(several: bool, kind: Any) -> None:  # noqa: FBT001
     """Whatever its unit is, and in a table that its engine counts too."""
     df = shoppers(400).with_columns(copy=3 - pl.col("spent").round(2) / 7)
-    asked: dict[str, Any] = {"covariates": {"spent": ["copy", "before"] if several else "copy"}}
+    goals = {"spent": kind(covariates=["copy", "before"] if several else "copy")}
     with duckdb.connect() as connection:
         for frame in (df, connection.from_arrow(df.to_arrow())):
             with pytest.raises(InvalidEvidenceError, match="'spent' explain it to the last digit"):
-                analyze_frame(frame, control="old", goals={"spent": kind}, **asked)
+                analyze_frame(frame, control="old", goals=goals)
 
 
 def test_a_covariate_that_matches_hardly_any_visitor_by_accident_is_taken() -> None:
     df = shoppers(400).with_columns(sold=pl.int_range(pl.len()) < 3)
     df = df.with_columns(sold_before=pl.col("sold").cast(pl.Float64))
-    report = analyze_frame(df, control="old", goals=["sold"], covariates={"sold": "sold_before"})
+    report = analyze_frame(df, control="old", goals={"sold": Converted(covariates="sold_before")})
     assert report.goals[0].variants[1].p_value is not None
 
 
@@ -235,34 +226,30 @@ def test_numbers_beyond_sums_of_squares_are_refused_by_name(column: str) -> None
     with duckdb.connect() as connection:
         for frame in (df, connection.from_arrow(df.to_arrow())):
             with pytest.raises(InvalidEvidenceError, match=f"'{column}' holds numbers beyond 1e"):
-                analyze_frame(frame, control="old", goals={"spent": "value"}, covariates={"spent": "before"})
+                analyze_frame(frame, control="old", goals={"spent": Value(covariates="before")})
 
 
 def test_numbers_of_any_size_that_is_taken_have_the_same_p_value() -> None:
     df = shoppers(400)
     largest = df.select(pl.max_horizontal("spent", "before").max()).item()
     large = df.with_columns(pl.col("spent", "before") * (1e50 / largest))
-    one, other = (
-        variant_of(frame, {"spent": "value"}, covariates={"spent": "before"}) for frame in (df, large)
-    )
+    one, other = (variant_of(frame, {"spent": Value(covariates="before")}) for frame in (df, large))
     assert other.p_value == pytest.approx(one.p_value, rel=1e-9)
 
 
 def test_infinite_covariates_are_refused() -> None:
     df = shoppers(100).with_columns(before=pl.lit(np.inf))
     with pytest.raises(InvalidEvidenceError, match="infinite"):
-        variant_of(df, {"spent": "revenue"}, covariates={"spent": "before"})
+        variant_of(df, {"spent": Revenue(covariates="before")})
 
 
 def test_a_covariate_that_differed_between_the_arms_beforehand_gives_the_alarm() -> None:
     df = shoppers().with_columns(before=pl.col("before") + 20 * (pl.col("variant") == "new"))
-    report = analyze_frame(df, control="old", goals={"spent": "revenue"}, covariates={"spent": "before"})
+    report = analyze_frame(df, control="old", goals={"spent": Revenue(covariates="before")})
     check = next(check for check in report.health if check.check == "alike_before")
     assert check.status == "alarm"
     assert report.goals[0].decision.recommendation == "fix_data"
-    sound = analyze_frame(
-        shoppers(), control="old", goals={"spent": "revenue"}, covariates={"spent": "before"}
-    )
+    sound = analyze_frame(shoppers(), control="old", goals={"spent": Revenue(covariates="before")})
     assert {check.check: check.status for check in sound.health}["alike_before"] == "ok"
 
 
@@ -284,8 +271,7 @@ def test_history_makes_the_email_experiment_surer(email_challenge: EmailChalleng
         df,
         control="No E-Mail",
         variant="segment",
-        goals={"spend": "revenue", "visit": "custom_event"},
-        covariates={"spend": "history", "visit": "history"},
+        goals={"spend": Revenue(covariates="history"), "visit": Converted(covariates="history")},
     )
     for goal in report.goals:
         for found in goal.variants[1:]:
@@ -297,10 +283,10 @@ def test_history_makes_the_email_experiment_surer(email_challenge: EmailChalleng
 
 def test_the_words_say_what_was_done_to_the_values() -> None:
     df = shoppers()
-    more: dict[str, Any] = {"covariates": {"spent": "before"}, "caps": {"spent": 95}}
-    report = analyze_frame(df, control="old", goals={"spent": "revenue"}, **more)
+    goals = {"spent": Revenue(covariates="before", cap_percentile=95)}
+    report = analyze_frame(df, control="old", goals=goals)
     said = report.goals[0].decision.explanation
     assert "; adjusted for pre-period activity; amounts capped at" in said
     assert "per visitor" in said
-    per_order = analyze_frame(df, control="old", goals={"spent": "revenue"}, orders={"spent": "orders"})
+    per_order = analyze_frame(df, control="old", goals={"spent": Revenue(orders="orders")})
     assert "per order, and 'old'" in per_order.goals[0].decision.explanation

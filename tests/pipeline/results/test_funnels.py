@@ -13,7 +13,7 @@ from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
 from engine.design.weight_epochs import WeightEpoch
 from engine.frames.analyze import analyze_frame
-from engine.frames.kinds import Funnel
+from engine.frames.kinds import Converted, Funnel
 from engine.frames.segments import analyze_frame_segments
 from pipeline.results.filters import SegmentFilters
 from pipeline.snapshots.reader import open_snapshot
@@ -155,9 +155,9 @@ def test_cuped_adjusts_a_funnel_by_the_one_before(store: WorkingStore, done: pl.
     experiment = store.add_experiment(project, goals=(GOAL,), statistics=statistics)
     store.write(project, *events(done, experiment))
     report = store.results.report(experiment, project, now=NOW, is_finished=True)
-    covariates = {"bought": "bought_before"}
+    goals = {name: goal.with_options(covariates="bought_before") for name, goal in FRAME["goals"].items()}
     frame = done.with_columns(pl.col("bought_before").cast(pl.Int64))
-    alike(report, analyze_frame(frame, **FRAME, visitor="who", timestamp="at", covariates=covariates))
+    alike(report, analyze_frame(frame, **{**FRAME, "goals": goals}, visitor="who", timestamp="at"))
     assert report.goals[0].variants[1].unadjusted is not None
 
 
@@ -232,4 +232,4 @@ def test_steps_are_of_the_filtered_visitors_and_absent_where_they_were_not_count
     assert [one.steps for one in before] == [None, None]
     store.snapshots.write(project.id)
     snapshot = open_snapshot(store.snapshots.folder / project.id)
-    assert snapshot.goal_columns(experiment.id) == {"bought": "custom_event"}
+    assert snapshot.goal_columns(experiment.id) == {"bought": Converted()}

@@ -15,7 +15,7 @@ from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from engine.design.weight_epochs import WeightEpoch
 from engine.frames.analyze import analyze_frame
-from engine.frames.kinds import ColumnKind
+from engine.frames.kinds import Converted, Count, FrameGoal, Revenue, Value
 from engine.frames.segments import analyze_frame_segments
 from pipeline.snapshots.reader import open_snapshot
 from pipeline.store.event_columns import EventRow
@@ -25,7 +25,7 @@ from tests.pipeline.working_store import WorkingStore, a_purchase, an_event, an_
 HOUR = 60
 DAY = 24 * HOUR
 VISITORS = 600
-KINDS: dict[str, ColumnKind] = {"views": "count", "score": "value"}
+KINDS: dict[str, FrameGoal] = {"views": Count(), "score": Value(less_is_better=True)}
 # What depends on the test alone, and not on days or on sums of money.
 COMPARED = (
     *("mean", "improvement", "log_p_value", "confidence", "score_value", "absolute_difference"),
@@ -116,24 +116,29 @@ def bounds(result: VariantResult, name: str) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("fields", "more"),
+    ("fields", "options"),
     [
         ({}, {}),
-        ({"analysis_method": "bayesian"}, {"analysis_method": "bayesian"}),
-        ({"goals": goals(cap_percentile=90)}, {"caps": {"score": 90}}),
+        ({"analysis_method": "bayesian"}, {}),
+        ({"goals": goals(cap_percentile=90)}, {"score": {"cap_percentile": 90}}),
         (
             {"statistics": Statistics(cuped=True)},
-            {"covariates": {"views": "views_before", "score": "score_before"}},
+            {"views": {"covariates": "views_before"}, "score": {"covariates": "score_before"}},
         ),
     ],
     ids=["plain", "bayesian", "capped", "cuped"],
 )
 def test_counts_and_values_are_those_of_a_data_frame(
-    store: WorkingStore, readers: pl.DataFrame, fields: dict[str, Any], more: dict[str, Any]
+    store: WorkingStore, readers: pl.DataFrame, fields: dict[str, Any], options: dict[str, Any]
 ) -> None:
     project, experiment = served(store, readers, **fields)
     report = store.results.report(experiment, project, now=NOW, is_finished=True)
-    frame = analyze_frame(readers, control="Control", goals=KINDS, less_is_better=["score"], **more)
+    frame = analyze_frame(
+        readers,
+        control="Control",
+        goals={name: goal.with_options(**options.get(name, {})) for name, goal in KINDS.items()},
+        analysis_method=fields.get("analysis_method", "frequentist"),
+    )
     alike(report, frame)
     (views, _) = report.goals
     assert views.variants[1].mean == readers.filter(variant="Treatment")["views"].mean()
@@ -160,7 +165,7 @@ def test_amounts_where_weights_changed_and_in_segments_are_those_of_a_data_frame
     timed = readers.with_columns(at=pl.lit(STARTED) + pl.duration(hours="hour"))
     names = ("Control", "Treatment")
     changes = [(start, dict(zip(names, weights, strict=True))) for start, weights in epochs]
-    frame: dict[str, Any] = {"control": "Control", "goals": KINDS, "less_is_better": ["score"]}
+    frame: dict[str, Any] = {"control": "Control", "goals": KINDS}
     alike(report, analyze_frame(timed, **frame, timestamp="at", weight_epochs=changes))
     found = store.results.segments(experiment, project, now=NOW, dimension="country")
     wanted = analyze_frame_segments(
@@ -226,7 +231,7 @@ def test_events_after_the_window_of_a_goal_are_not_in_a_data_frame_either(store:
     frame = everyone.with_columns(
         variant=pl.when(pl.col("who") % 2 == 0).then(pl.lit("Control")).otherwise(pl.lit("Treatment"))
     )
-    kinds: dict[str, ColumnKind] = {**KINDS, "done": "converted", "spent": "revenue"}
+    kinds = {"views": Count(), "score": Value(), "done": Converted(), "spent": Revenue()}
     wanted = analyze_frame(frame, control="Control", goals={name: kinds[name] for name in windows})
     alike(store.results.report(experiment, project, now=NOW, is_finished=True), wanted)
     found = store.results.segments(experiment, project, now=NOW, dimension="country")

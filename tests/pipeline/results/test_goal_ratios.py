@@ -25,8 +25,7 @@ DAY = 24 * HOUR
 BUYERS = 600
 FRAME: dict[str, Any] = {
     "control": "Control",
-    "goals": {"order": Ratio("spent", "orders"), "clicks": Ratio("clicks", "views")},
-    "less_is_better": ["clicks"],
+    "goals": {"order": Ratio("spent", "orders"), "clicks": Ratio("clicks", "views", less_is_better=True)},
 }
 ORDER = {"event_name": "buy", "measure": "ratio", "numerator": "value", "denominator": {"event_name": "buy"}}
 VIEWS = {"goal_type": "pageview", "url": "https://shop.example/"}
@@ -132,8 +131,7 @@ def test_cuped_adjusts_a_ratio_by_its_numerator_before(store: WorkingStore, buye
     frame = analyze_frame(
         buyers,
         control="Control",
-        goals={"order": FRAME["goals"]["order"]},
-        covariates={"order": "spent_before"},
+        goals={"order": Ratio("spent", "orders", covariates="spent_before")},
     )
     alike(report, frame)
     assert report.goals[0].variants[1].unadjusted is not None

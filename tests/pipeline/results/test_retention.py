@@ -13,6 +13,7 @@ from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
 from engine.design.weight_epochs import WeightEpoch
 from engine.frames.analyze import analyze_frame
+from engine.frames.kinds import Retained
 from pipeline.snapshots.reader import open_snapshot
 from pipeline.store.event_columns import EventRow
 from tests.builders import STARTED
@@ -168,7 +169,7 @@ def test_a_snapshot_has_null_where_the_outcome_is_not_known(
     store.rollup.refresh(project.id)
     store.snapshots.write(project.id)
     snapshot = open_snapshot(store.snapshots.folder / project.id)
-    assert snapshot.goal_columns(experiment.id) == {"back": "retained"}
+    assert snapshot.goal_columns(experiment.id) == {"back": Retained()}
     visitors = snapshot.visitors(experiment.id).collect()
     as_of = snapshot.experiment(experiment.id).as_of
     wanted = known(readers, as_of).drop_nulls("back")

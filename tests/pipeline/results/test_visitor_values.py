@@ -15,6 +15,7 @@ from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from engine.frames.analyze import analyze_frame
 from pipeline.store.event_columns import EventRow
+from engine.frames.kinds import Revenue
 from tests.builders import NOW
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
 
@@ -94,16 +95,12 @@ def alike(served: VariantResult, analysed: VariantResult) -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "statistics", "more"),
+    ("config", "statistics", "goal"),
     [
-        ({"cap_percentile": 90}, Statistics(), {"caps": {"spent": 90}}),
-        ({"per": "order"}, Statistics(), {"orders": {"spent": "orders"}}),
-        ({}, Statistics(cuped=True), {"covariates": {"spent": "before"}}),
-        (
-            {"per": "order"},
-            Statistics(cuped=True),
-            {"orders": {"spent": "orders"}, "covariates": {"spent": "before"}},
-        ),
+        ({"cap_percentile": 90}, Statistics(), Revenue(cap_percentile=90)),
+        ({"per": "order"}, Statistics(), Revenue(orders="orders")),
+        ({}, Statistics(cuped=True), Revenue(covariates="before")),
+        ({"per": "order"}, Statistics(cuped=True), Revenue(orders="orders", covariates="before")),
     ],
 )
 def test_the_service_and_a_data_frame_agree(
@@ -111,11 +108,11 @@ def test_the_service_and_a_data_frame_agree(
     shoppers: pl.DataFrame,
     config: dict[str, Any],
     statistics: Statistics,
-    more: dict[str, Any],
+    goal: Revenue,
 ) -> None:
     project, experiment = served(store, shoppers, goals=revenue(**config), statistics=statistics)
     report = store.results.report(experiment, project, now=NOW)
-    analysed = analyze_frame(shoppers, control="Control", goals={"spent": "revenue"}, **more)
+    analysed = analyze_frame(shoppers, control="Control", goals={"spent": goal})
     alike(treatment(report), treatment(analysed))
     checks = {check.check: check.status for check in report.health}
     assert checks["alike_before"] == ("ok" if statistics.cuped else "not_applicable")

@@ -10,6 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from engine.frames.counts import count
+from engine.frames.kinds import Revenue
 from engine.frames.rows import Columns, read_rows
 from engine.measures.sums import SUMS
 from pipeline.rollup.earlier_sums import complete_earlier_sums
@@ -132,9 +133,9 @@ def test_moments_of_the_store_are_those_of_a_data_frame(tmp_path: Path) -> None:
         found = store.observe(experiment, project).revenue[:1]
     arms = [int(number in {0, 3, 6}) for number in range(len(CENTS))]
     frame = pl.DataFrame({"arm": [f"arm {arm}" for arm in arms], "cents": CENTS})
-    columns = Columns(variant="arm", goals={"spent": "revenue"})
+    columns = Columns(variant="arm", goals={"spent": Revenue()})
     rows = read_rows(frame.with_columns(spent=pl.col("cents") / 100), columns)
-    counted = count(rows, variants=["arm 0", "arm 1"], goals={"spent": "revenue"}, timezone="UTC").revenue
+    counted = count(rows, variants=["arm 0", "arm 1"], goals=columns.goals, timezone="UTC").revenue
     for name in ("n", "mean", "m2", "m3"):
         np.testing.assert_allclose(getattr(found, name), getattr(counted, name), rtol=1e-12)
     assert (found.m3 != 0).all()

@@ -11,6 +11,7 @@ from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.frames.analyze import analyze_frame
+from engine.frames.kinds import Converted, Revenue
 from engine.vocabulary import AnalysisMethod
 from pipeline.results.filters import SegmentFilters
 from pipeline.snapshots.manifest import UnreadableSnapshotError
@@ -130,12 +131,11 @@ def test_analysis_is_as_the_service_does_it(store: WorkingStore) -> None:
     )
     store.rollup.refresh(project.id)
     settings = opened(store, project).analysis(experiment.id)
-    assert list(settings["goals"].items()) == [("Revenue", "revenue"), ("Purchase", "custom_event")]
-    assert (settings["less_is_better"], settings["currency"], settings["control"]) == (
-        ["Revenue"],
-        {"Revenue": "EUR", "Purchase": "USD"},
-        "Control",
-    )
+    assert list(settings["goals"].items()) == [
+        ("Revenue", Revenue(currency="EUR", less_is_better=True)),
+        ("Purchase", Converted()),
+    ]
+    assert settings["control"] == "Control"
     assert settings["weights"] == {"Control": 1.0, "Treatment 1": 1.0}
 
 

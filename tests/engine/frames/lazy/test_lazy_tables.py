@@ -13,7 +13,7 @@ import pytest
 
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame
-from engine.frames.kinds import Ratio
+from engine.frames.kinds import Ratio, Revenue, goals_of
 from engine.frames.lazy.engine_queries import is_engine_table
 from tests.engine.frames.lazy.shop import GOALS, shop_rows
 from tests.engine.frames.same_reports import differences
@@ -104,7 +104,7 @@ def test_a_table_gives_the_report_of_its_rows_and_no_row_of_a_visitor_leaves_the
 def test_orders_are_paired_with_revenue_by_the_engine(
     rows: pl.DataFrame, table: Any, fetched: list[tuple[int, list[str]]]
 ) -> None:
-    asked: dict[str, Any] = {"control": "A", "goals": {"spent": "revenue"}, "orders": {"spent": "views"}}
+    asked: dict[str, Any] = {"control": "A", "goals": {"spent": Revenue(orders="views")}}
     report = analyze_frame(table, visitor="visitor", **asked)
     assert max(height for height, _ in fetched) <= 3
     assert differences(report, analyze_frame(rows, visitor="visitor", **asked)) == []
@@ -115,8 +115,11 @@ def test_a_covariate_is_paired_with_the_goals_by_the_engine(
     rows: pl.DataFrame, table: Any, fetched: list[tuple[int, list[str]]], covariate: str
 ) -> None:
     """A rating is not known of every visitor, and the number of views is."""
-    covariates = {goal: covariate for goal in GOALS if goal not in {covariate, "score per view"}}
-    asked: dict[str, Any] = {"control": "A", "goals": GOALS, "covariates": covariates}
+    goals = {
+        name: goal if name in {covariate, "score per view"} else goal.with_options(covariates=covariate)
+        for name, goal in goals_of(GOALS).items()
+    }
+    asked: dict[str, Any] = {"control": "A", "goals": goals}
     report = analyze_frame(table, visitor="visitor", **asked)
     assert max(height for height, _ in fetched) <= 3
     assert differences(report, analyze_frame(rows, visitor="visitor", **asked)) == []
@@ -125,8 +128,9 @@ def test_a_covariate_is_paired_with_the_goals_by_the_engine(
 @pytest.mark.parametrize(
     "asked",
     [
-        {"goals": {"spent": "revenue"}, "caps": {"spent": 99}},
-        {"goals": {"spent": "revenue"}, "covariates": {"spent": ["rating", "views"]}},
+        {"goals": {"spent": Revenue(cap_percentile=99)}},
+        {"goals": {"spent": Revenue(covariates=["rating", "views"])}},
+        {"goals": {"spent": Revenue(covariates="rating", orders="views")}},
     ],
 )
 def test_what_sums_do_not_tell_is_read_as_rows(rows: pl.DataFrame, table: Any, asked: dict[str, Any]) -> None:
@@ -240,7 +244,7 @@ def test_rows_without_a_number_of_orders_have_none() -> None:
             "orders": [1, None, 2, 3, 1, None],
         }
     )
-    asked: dict[str, Any] = {"control": "A", "goals": {"spent": "revenue"}, "orders": {"spent": "orders"}}
+    asked: dict[str, Any] = {"control": "A", "goals": {"spent": Revenue(orders="orders")}}
     with duckdb.connect() as connection:
         report = analyze_frame(connection.from_arrow(frame.to_arrow()), **asked)
     assert differences(report, analyze_frame(frame, **asked)) == []

@@ -11,7 +11,7 @@ from scipy.stats import ttest_ind_from_stats
 
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame
-from engine.frames.kinds import Ratio
+from engine.frames.kinds import Ratio, Revenue
 from engine.frames.segments import analyze_frame_segments
 from tests.engine.frames.lazy.shop import shop_rows
 from tests.engine.frames.same_reports import differences
@@ -225,7 +225,7 @@ def test_an_impossible_table_is_refused(changed: dict[str, Any], goals: dict[str
         ({"df": pl.DataFrame(GOOD)}, "give either a data frame of rows or a table of sums"),
         ({"sums": None}, "give either a data frame of rows or a table of sums"),
         ({"visitor": "variant"}, "sums have no visitors"),
-        ({"goals": {"spent": "revenue"}, "caps": {"spent": 99}}, "sums take no covariates, orders or caps"),
+        ({"goals": {"spent": Revenue(cap_percentile=99)}}, "sums take no covariates, orders or caps"),
         ({"sums": 5}, "int is not a data frame"),
         ({"timestamp": "visitors"}, "'visitors' holds Int64, not times"),
     ],
