@@ -131,6 +131,7 @@ def test_a_covariate_is_paired_with_the_goals_by_the_engine(
         {"goals": {"spent": Revenue(cap_percentile=99)}},
         {"goals": {"spent": Revenue(covariates=["rating", "views"])}},
         {"goals": {"spent": Revenue(covariates="rating", orders="views")}},
+        {"goals": {"score per view": Ratio("score", "views", covariates="rating")}},
     ],
 )
 def test_what_sums_do_not_tell_is_read_as_rows(rows: pl.DataFrame, table: Any, asked: dict[str, Any]) -> None:
