@@ -139,6 +139,41 @@ def test_what_sums_do_not_tell_is_read_as_rows(rows: pl.DataFrame, table: Any, a
     assert differences(report, analyze_frame(rows, control="A", visitor="visitor", **asked)) == []
 
 
+OPTIONS: dict[str, Any] = {
+    "covariates": ["habit", ["habit"], ["habit", "town"], "town"],
+    "guardrail": [5],
+    "minimum_effect": [40],
+    "less_is_better": [True],
+    "cap_percentile": [90],
+    "orders": ["views"],
+    "currency": ["KWD"],
+}
+
+
+@pytest.mark.parametrize(("option", "value"), [(name, one) for name, all_ in OPTIONS.items() for one in all_])
+def test_every_option_of_every_kind_gives_the_report_of_rows(
+    rows: pl.DataFrame, option: str, value: object
+) -> None:
+    shop = rows.with_columns(
+        habit=pl.col("visitor") % 7 + pl.col("views") / 9,
+        town=pl.when(pl.col("visitor") % 3 == 0).then(pl.lit("Bern")).otherwise(pl.lit("Ulm")),
+    )
+    goals = {name: goal for name, goal in goals_of(GOALS).items() if hasattr(goal, option)}
+    assert goals
+    asked: dict[str, Any] = {
+        "control": "A",
+        "visitor": "visitor",
+        # The primary goal can be no guardrail.
+        "goals": {"first": Ratio("views", "score")}
+        | {name: goal.with_options(**{option: value}) for name, goal in goals.items()},
+    }
+    with duckdb.connect() as connection:
+        report = analyze_frame(connection.from_arrow(shop.to_arrow()), **asked)
+    assert differences(report, analyze_frame(shop, **asked)) == []
+    plain = analyze_frame(shop, **{**asked, "goals": {"first": Ratio("views", "score"), **goals}})
+    assert all(differences(one, other) for one, other in zip(report.goals[1:], plain.goals[1:], strict=True))
+
+
 ROW: dict[str, Any] = {"variant": "B", "visitor": 1, "at": datetime(2026, 3, 1), "bought": 1, "spent": 1.0}  # noqa: DTZ001
 
 

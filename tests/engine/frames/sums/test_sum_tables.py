@@ -11,7 +11,7 @@ from scipy.stats import ttest_ind_from_stats
 
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame
-from engine.frames.kinds import Ratio, Revenue
+from engine.frames.kinds import Converted, Ratio, Revenue, goals_of
 from engine.frames.segments import analyze_frame_segments
 from tests.engine.frames.lazy.shop import shop_rows
 from tests.engine.frames.same_reports import differences
@@ -69,6 +69,16 @@ def test_sums_by_variant_give_the_report_of_their_rows(rows: pl.DataFrame) -> No
     checks = tuple(check for check in expected.health if check in report.health)
     assert len(checks) >= len(expected.health) - 1
     assert differences(replace(report, health=()), replace(expected, health=())) == []
+
+
+def test_options_of_goals_that_sums_take_give_the_report_of_their_rows(rows: pl.DataFrame) -> None:
+    options: dict[str, Any] = {"guardrail": 5, "minimum_effect": 30, "less_is_better": True}
+    goals = {name: goal.with_options(**options) for name, goal in goals_of(GOALS).items()}
+    goals |= {"bought": Converted(minimum_effect=30), "spent": Revenue(**options, currency="EUR")}
+    report = analyze_frame(sums=with_ratio_and_score(summed(rows), rows), control="A", goals=goals)
+    expected = analyze_frame(rows, control="A", goals=goals)
+    assert differences(replace(report, health=()), replace(expected, health=())) == []
+    assert report.plan.detectable_harm.keys() == {f"goal_{place}" for place in range(1, len(GOALS))}
 
 
 def test_days_and_segments_of_a_table_add_up(rows: pl.DataFrame) -> None:
