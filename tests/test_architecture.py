@@ -118,6 +118,7 @@ TESTED_BY = {
     "pipeline/store/event_columns.py": "tests/pipeline/store/warehouse/test_segment_dimensions.py",
     "api/server/request_parser.py": "tests/api/server/test_protocol.py",
     "pipeline/results/nights.py": "tests/api/routes/test_results_as_of.py",
+    "engine/frames/frame_goal.py": "tests/engine/frames/test_kinds.py",
     "engine/frames/frame_experiment.py": "tests/engine/frames/test_analyze.py",
     "engine/frames/column_errors.py": "tests/engine/frames/lazy/test_lazy_tables.py",
     "engine/frames/observations.py": "tests/engine/frames/lazy/test_lazy_tables.py",

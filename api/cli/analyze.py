@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from engine.analysis.results.report import Report
     from engine.analysis.results.segment_report import SegmentReport
-    from engine.frames.kinds import FrameGoal
+    from engine.frames.frame_goal import FrameGoal
 
 AlternativeOption = Annotated[
     Literal["two_sided", "one_sided"],

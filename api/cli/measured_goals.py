@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from engine.frames.kinds import FrameGoal, GoalMeasure
+    from engine.frames.frame_goal import FrameGoal
+    from engine.frames.kinds import GoalMeasure
 
 MeasuredGoalOption = Annotated[
     list[str] | None,

@@ -9,8 +9,9 @@ import polars as pl
 
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.evidence import DailyEvidence, Evidence
+from engine.frames.frame_goal import FrameGoal
 from engine.frames.funnels import funnels_of
-from engine.frames.kinds import FrameGoal, Retained, Revenue
+from engine.frames.kinds import Retained, Revenue
 from engine.frames.values import values_of
 from engine.frames.visitors import as_visitors, by_visitor, of_one_variant, with_codes
 from engine.local_days import from_epoch_days, from_epoch_microseconds

@@ -11,10 +11,10 @@ from engine.analysis.comparison.metrics import metric_moments
 from engine.analysis.evidence.epochs import SETTLING, EpochEvidence
 from engine.analysis.evidence.evidence import Evidence
 from engine.errors import InvalidEvidenceError
+from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import (
     Converted,
     Count,
-    FrameGoal,
     Funnel,
     Ratio,
     Revenue,

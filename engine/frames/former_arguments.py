@@ -5,7 +5,8 @@ from functools import wraps
 from typing import Any, Final, ParamSpec, TypeVar
 
 from engine.errors import InvalidEvidenceError
-from engine.frames.kinds import FrameGoal, Revenue, goals_of
+from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import Revenue, goals_of
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")

@@ -7,7 +7,7 @@ from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.design.variants import Variant
 from engine.errors import InvalidEvidenceError
-from engine.frames.kinds import FrameGoal
+from engine.frames.frame_goal import FrameGoal
 from engine.frames.seen import Seen
 from engine.local_days import EPOCH
 from engine.vocabulary import AnalysisMethod, TrafficStrategy

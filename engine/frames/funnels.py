@@ -7,7 +7,8 @@ import polars as pl
 
 from engine.analysis.evidence.funnels import FunnelEvidence
 from engine.errors import InvalidEvidenceError
-from engine.frames.kinds import FrameGoal, Funnel
+from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import Funnel
 
 
 def check_steps(frame: pl.DataFrame, rows: pl.DataFrame, place: int, funnel: Funnel) -> None:

@@ -8,7 +8,8 @@ import polars as pl
 from engine.currencies import minor_units
 from engine.frames import column_errors
 from engine.frames.column_errors import MOST_NUMBER, MOST_TOGETHER, MOST_WHOLE
-from engine.frames.kinds import Count, FrameGoal, Funnel, Mean, Ratio, Retained, Revenue, Value
+from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import Count, Funnel, Mean, Ratio, Retained, Revenue, Value
 
 
 def goal_columns(

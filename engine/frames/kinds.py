@@ -1,12 +1,12 @@
-"""Goals of a DataFrame: a class for each kind, with the options that a goal of this kind can have."""
+"""Kinds of goals in a DataFrame: conversions, amounts, counts, values, ratios, retention and funnels."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Final, Literal, Self
+from typing import Any, ClassVar, Final, Literal
 
 from engine.currencies import CURRENCIES
-from engine.design.experiment import Goal
 from engine.errors import InvalidEvidenceError
+from engine.frames.frame_goal import FrameGoal
 from engine.vocabulary import GoalType, MeasureWord
 
 GoalKind = Literal["custom_event", "revenue"]
@@ -25,156 +25,11 @@ OPTIONS: Final[Mapping[str, str]] = {
     "orders": "column that counts the orders in a row: the goal is compared as revenue per order",
     "currency": "ISO 4217 code of the amounts; by default that of the analysis",
 }
-# Limits in percent, as the API takes them.
-_MARGINS: Final = (0, 99)
-_EFFECTS: Final = (0.1, 1000)
-_PERCENTILES: Final = (50, 100)
-# Options that only some kinds have, with what is said of the others.
-_OF_SOME_KINDS: Final = {
-    "cap_percentile": "a cap is for amounts, counts and values (Revenue, Count, Value and Mean)",
-    "orders": "only Revenue is compared per order; make it a ratio, such as Ratio('clicks', 'views')",
-    "currency": "only Revenue is money",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class FrameGoal:
-    """A goal of a DataFrame, with the options of every kind; `OPTIONS` says what they are."""
-
-    goal_type: ClassVar[GoalType] = "custom_event"
-    measure: ClassVar[MeasureWord] = "converted"
-    # Whether the goal is judged on a share of visitors.
-    is_share: ClassVar[bool] = False
-    # Whether a visitor may have no outcome, and is left out then.
-    may_be_unknown: ClassVar[bool] = False
-
-    covariates: str | Sequence[str] | None = None
-    guardrail: float | None = None
-    minimum_effect: float | None = None
-    less_is_better: bool = False
-
-    def __new__(cls, *_: object, **options: object) -> Self:
-        """Raise InvalidEvidenceError for an option of other kinds; others are refused as by any function."""
-        own = {field.name for field in fields(cls)}
-        for option, reason in _OF_SOME_KINDS.items():
-            if option in options and option not in own:
-                raise InvalidEvidenceError(f"{cls.__name__} has no {option}: {reason}")
-        return object.__new__(cls)
-
-    def __post_init__(self) -> None:
-        """Raise InvalidEvidenceError for a value that an option cannot have."""
-        if self.covariates is not None:
-            given = self.covariates if isinstance(self.covariates, str) else tuple(self.covariates)
-            if not given or not all(isinstance(name, str) for name in given):
-                raise InvalidEvidenceError(
-                    f"covariates of {self._name} are columns, one or a list of them, not {self.covariates!r}"
-                )
-            object.__setattr__(self, "covariates", given)
-        if not isinstance(self.less_is_better, bool):
-            raise InvalidEvidenceError(
-                f"less_is_better of {self._name} is true or false, not {self.less_is_better!r}"
-            )
-        self._require_percent("guardrail", _MARGINS)
-        self._require_percent("minimum_effect", _EFFECTS)
-
-    def __repr__(self) -> str:
-        """Write the goal as it was built, without the options that it does not set."""
-        options = (f"{name}={value!r}" for name, value in self.options.items())
-        return f"{self._name}({', '.join([*map(repr, self.parts), *options])})"
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The columns that a goal of several columns names; none where the goal is named like its column."""
-        return ()
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options that are set."""
-        given = ((field, getattr(self, field.name)) for field in fields(self) if field.kw_only)
-        return {field.name: value for field, value in given if value != field.default}
-
-    @property
-    def covariate_columns(self) -> tuple[str, ...]:
-        """The columns of covariates, each once."""
-        given = self.covariates or ()
-        return (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
-
-    @property
-    def percentile(self) -> float | None:
-        """The percentile at which values are capped."""
-        return None
-
-    @property
-    def order_column(self) -> str | None:
-        """The column of orders, where the goal is compared per order."""
-        return None
-
-    @property
-    def own_currency(self) -> str | None:
-        """The currency of the goal's amounts, where it names one."""
-        return None
-
-    @property
-    def is_adjusted(self) -> bool:
-        """Whether covariates, orders or a cap change what is compared."""
-        return bool(self.covariates or self.order_column or self.percentile is not None)
-
-    def with_options(self, **options: Any) -> Self:  # noqa: ANN401  # of any option
-        """Return the goal with further options; InvalidEvidenceError for those that it cannot have."""
-        return type(self)(*self.parts, **{**self.options, **options})
-
-    def columns(self, name: str) -> tuple[str, ...]:
-        """List the columns of a goal of that name, without its options'."""
-        return self.parts or (name,)
-
-    def in_experiment(self, name: str, place: int) -> Goal:
-        """Build the goal of an experiment; the first is the primary one."""
-        config = {
-            "event_name": name,
-            "direction": "decrease" if self.less_is_better else "increase",
-            "measure": None if self.measure == "converted" else self.measure,
-            "cap_percentile": self.percentile if self.goal_type == "revenue" else None,
-            "per": "order" if self.order_column else None,
-            "currency": self.own_currency,
-            "guardrail_margin_percent": self.guardrail,
-            "minimum_effect_percent": self.minimum_effect,
-        }
-        return Goal(
-            id=f"goal_{place}",
-            name=name,
-            goal_type=self.goal_type,
-            is_primary=place == 0,
-            config={key: value for key, value in config.items() if value is not None},
-        )
-
-    @property
-    def _name(self) -> str:
-        return type(self).__name__
-
-    def _require_percent(self, option: str, limits: tuple[float, float]) -> None:
-        value, (low, high) = getattr(self, option), limits
-        try:
-            is_within = value is None or low <= value <= high
-        except TypeError:
-            is_within = False
-        if not is_within:
-            raise InvalidEvidenceError(
-                f"{option} of {self._name} is from {low:g} to {high:g} percent, not {value!r}"
-            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class _CappedGoal(FrameGoal):
     cap_percentile: float | None = None
-
-    def __post_init__(self) -> None:
-        FrameGoal.__post_init__(self)
-        self._require_percent("cap_percentile", _PERCENTILES)
-
-    @property
-    def percentile(self) -> float | None:
-        """The percentile at which values are capped."""
-        return self.cap_percentile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -195,23 +50,13 @@ class Revenue(_CappedGoal):
 
     def __post_init__(self) -> None:
         """Raise InvalidEvidenceError for a value that an option cannot have."""
-        _CappedGoal.__post_init__(self)
+        FrameGoal.__post_init__(self)
         if self.orders is not None and not (isinstance(self.orders, str) and self.orders):
             raise InvalidEvidenceError(f"orders of Revenue is a column, not {self.orders!r}")
         if self.currency is not None and self.currency not in CURRENCIES:
             raise InvalidEvidenceError(
                 f"currency of Revenue is an ISO 4217 code such as 'EUR', not {self.currency!r}"
             )
-
-    @property
-    def order_column(self) -> str | None:
-        """The column of orders, where the goal is compared per order."""
-        return self.orders
-
-    @property
-    def own_currency(self) -> str | None:
-        """The currency of the goal's amounts, where it names one."""
-        return self.currency
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -11,7 +11,8 @@ from engine.analysis.evidence.evidence import Evidence
 from engine.errors import InvalidEvidenceError
 from engine.frames.counts import count, moment
 from engine.frames.epochs import WeightEpochs, require_goals_of_epochs, with_epochs
-from engine.frames.kinds import FrameGoal, Funnel, Ratio
+from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import Funnel, Ratio
 from engine.frames.lazy.engine_queries import Table, is_engine_table
 from engine.frames.lazy.lazy_counts import count_lazy
 from engine.frames.lazy.lazy_rows import lazy_rows

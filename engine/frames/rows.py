@@ -10,9 +10,10 @@ import polars as pl
 from engine.currencies import USUAL_CURRENCY
 from engine.errors import InvalidEvidenceError
 from engine.frames import column_errors
+from engine.frames.frame_goal import FrameGoal
 from engine.frames.funnels import check_steps, with_funnel
 from engine.frames.goal_columns import goal_columns, microseconds, number
-from engine.frames.kinds import FrameGoal, Funnel
+from engine.frames.kinds import Funnel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

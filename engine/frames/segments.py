@@ -20,10 +20,10 @@ from engine.frames.counts import moment
 from engine.frames.epochs import WeightEpochs
 from engine.frames.former_arguments import refuse_former_arguments
 from engine.frames.frame_experiment import FrameExperiment
+from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import (
     Converted,
     Count,
-    FrameGoal,
     Funnel,
     Goals,
     Ratio,

@@ -8,7 +8,8 @@ import polars as pl
 
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.frames.covariates import design_matrix, index_pairs
-from engine.frames.kinds import FrameGoal, Ratio, Revenue
+from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import Ratio, Revenue
 from engine.stats.arrays import FloatArray
 from engine.stats.moments import Moments, PairedMoments
 from engine.stats.winsorizing import cap_of

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from engine.frames.kinds import FrameGoal, Mean, Ratio, Retained, Value
+from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import Mean, Ratio, Retained, Value
 from engine.local_days import local_days
 
 # Columns of a goal besides its own.

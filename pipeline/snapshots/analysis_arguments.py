@@ -7,7 +7,7 @@ from typing import Any
 from engine.analysis.evidence.recorded_looks import with_ids
 from engine.design.analysis_settings import Statistics
 from engine.design.lifecycle import OPEN
-from engine.frames.kinds import FrameGoal
+from engine.frames.frame_goal import FrameGoal
 from engine.frames.service_record import ServiceRecord
 from pipeline.snapshots.manifest import Manifest, SnapshotExperiment, SnapshotVariant
 

@@ -10,7 +10,8 @@ from typing import Any, Final
 import polars as pl
 
 from engine.currencies import minor_unit_digits, minor_units
-from engine.frames.kinds import Converted, Count, FrameGoal, Funnel, Ratio, Retained, Revenue, Value
+from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import Converted, Count, Funnel, Ratio, Retained, Revenue, Value
 from pipeline.snapshots.analysis_arguments import analysis_arguments
 from pipeline.snapshots.files import digest_of
 from pipeline.snapshots.manifest import (

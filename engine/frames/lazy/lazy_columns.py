@@ -11,7 +11,8 @@ from engine.currencies import minor_units
 from engine.errors import InvalidEvidenceError
 from engine.frames import column_errors
 from engine.frames.column_errors import MOST_NUMBER, MOST_TOGETHER, MOST_WHOLE
-from engine.frames.kinds import Count, FrameGoal, Mean, Ratio, Retained, Revenue, Value
+from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import Count, Mean, Ratio, Retained, Revenue, Value
 from engine.frames.lazy.engine_queries import flag
 from engine.local_days import EPOCH
 

@@ -8,7 +8,8 @@ import polars as pl
 
 from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.frames.counts import moment
-from engine.frames.kinds import FrameGoal, Retained, Revenue
+from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import Retained, Revenue
 from engine.frames.lazy.engine_queries import Table, fetch
 from engine.frames.lazy.lazy_days import LazyDays
 from engine.frames.lazy.lazy_rows import LazyRows

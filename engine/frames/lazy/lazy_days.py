@@ -12,7 +12,8 @@ import polars as pl
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.evidence import DailyEvidence
 from engine.frames.counts import moment, spread
-from engine.frames.kinds import FrameGoal, Revenue
+from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import Revenue
 from engine.frames.lazy.engine_queries import Table, fetch
 from engine.frames.lazy.lazy_rows import LazyRows, microseconds_of
 from engine.local_days import from_epoch_days

@@ -8,7 +8,8 @@ import narwhals as nw
 import numpy as np
 
 from engine.analysis.evidence.visitor_values import VisitorValues
-from engine.frames.kinds import FrameGoal, Revenue
+from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import Revenue
 from engine.frames.lazy.engine_queries import Table
 from engine.frames.lazy.lazy_moments import Pair, moments_by_arm
 from engine.stats.moments import Moments, PairedMoments

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import narwhals as nw
 
-from engine.frames.kinds import FrameGoal, Mean, Ratio, Retained, Value
+from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import Mean, Ratio, Retained, Value
 from engine.frames.lazy.engine_queries import Table, by_case, flag
 from engine.frames.lazy.lazy_rows import LazyRows
 

@@ -7,7 +7,8 @@ import polars as pl
 
 from engine.errors import InvalidEvidenceError
 from engine.frames import column_errors
-from engine.frames.kinds import Converted, FrameGoal, Retained, Revenue
+from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import Converted, Retained, Revenue
 
 VISITORS: Final = "visitors"
 # Kinds whose number of conversions follows from nothing else.

@@ -11,7 +11,8 @@ from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.analysis.evidence.segments import Counts
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.frames.counts import spread
-from engine.frames.kinds import FrameGoal, Revenue
+from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import Revenue
 from engine.frames.sums.sum_columns import VISITORS, counts
 from engine.frames.sums.sum_days import SumDays
 from engine.frames.sums.sum_goals import SumGoal

@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 
 from engine.errors import InvalidEvidenceError
-from engine.frames.kinds import FrameGoal, Ratio, Revenue
+from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import Ratio, Revenue
 from engine.frames.sums.sum_columns import VISITORS, conversions_of, counts, known_of
 from engine.frames.sums.sum_moments import SummedValue, pairs_of
 from engine.stats.arrays import IntArray

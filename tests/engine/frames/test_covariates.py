@@ -10,7 +10,8 @@ import statsmodels.api as sm
 from engine.analysis.results.report import Unadjusted, VariantResult
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame
-from engine.frames.kinds import FrameGoal, Ratio, Value
+from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import Ratio, Value
 
 
 def shoppers(n: int = 3_000, *, seed: int = 4) -> pl.DataFrame:

@@ -10,12 +10,12 @@ import pytest
 from engine.analysis.results.report import Report
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame
+from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import (
     KINDS,
     OPTIONS,
     Converted,
     Count,
-    FrameGoal,
     Funnel,
     Mean,
     Ratio,

@@ -13,7 +13,8 @@ from engine.analysis.results.report import VariantResult
 from engine.design.analysis_settings import Statistics
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame
-from engine.frames.kinds import KINDS, Converted, FrameGoal, Ratio, Revenue, Value
+from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import KINDS, Converted, Ratio, Revenue, Value
 from tests.hall import hall_p
 from tests.public_data import EmailChallenge
 

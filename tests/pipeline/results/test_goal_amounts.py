@@ -15,7 +15,8 @@ from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from engine.design.weight_epochs import WeightEpoch
 from engine.frames.analyze import analyze_frame
-from engine.frames.kinds import Converted, Count, FrameGoal, Revenue, Value
+from engine.frames.frame_goal import FrameGoal
+from engine.frames.kinds import Converted, Count, Revenue, Value
 from engine.frames.segments import analyze_frame_segments
 from pipeline.snapshots.reader import open_snapshot
 from pipeline.store.event_columns import EventRow
