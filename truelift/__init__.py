@@ -195,7 +195,8 @@ if not TYPE_CHECKING:
         value = getattr(import_module(module), attribute)
         if isinstance(value, FunctionType):
             # Help and messages name a function as its users do.
-            value.__module__, value.__qualname__, value.__name__ = __name__, name, name
+            for function in (value, getattr(value, "__wrapped__", value)):
+                function.__module__, function.__qualname__, function.__name__ = __name__, name, name
         globals()[name] = value
         return value
 

@@ -42,6 +42,8 @@ def test_every_public_function_is_named_as_it_is_called() -> None:
     assert len(functions) > 10
     for name, function in functions.items():
         assert f"{function.__module__}.{function.__qualname__}" == f"truelift.{name}"
+        with pytest.raises(TypeError, match=rf"^{name}\(\) got an unexpected keyword argument 'goal'"):
+            function(goal="bought")
         assert pickle.loads(pickle.dumps(function)) is function  # noqa: S301
 
 
