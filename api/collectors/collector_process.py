@@ -1,7 +1,6 @@
 """Process of a collector: started by the owner of the store, and ended with it."""
 
 import asyncio
-import logging
 import os
 import socket
 import sys
@@ -24,8 +23,6 @@ NO_OWNER_STATUS: Final = 3
 # To the catalog, of which a collector reads keys and projects, and marks snippets as verified; a server of
 # it has a limit for all.
 CATALOG_CONNECTIONS: Final = 8
-
-logger = logging.getLogger(__name__)
 
 
 class CollectorServer(uvicorn.Server):

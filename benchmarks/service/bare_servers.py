@@ -17,7 +17,7 @@ import uvicorn
 
 from pipeline.clock import utc_now_us
 from pipeline.events.attributes import Client
-from pipeline.events.body import read_body
+from pipeline.events.body import EventBody, read_in_slices
 from pipeline.events.decode import RequestContext, decode_tracked
 from pipeline.events.project_ids import ProjectIds
 from pipeline.events.rejections import EventResult
@@ -102,10 +102,20 @@ def serve_decoder(port: int, experiment_id: str, variant_ids: tuple[str, ...]) -
         context = RequestContext(
             received_us=utc_now_us(), project_ids=ids, sender="browser", client=Client.of_headers(headers)
         )
-        events = decode_tracked(read_body(body), context)
+        events = decode_tracked(_split(body), context)
         await _answer(send, encode(_Answer(len(events.rows), events.rejected, events.results)))
 
     _serve(app, port)
+
+
+def _split(body: bytes) -> EventBody:
+    steps = read_in_slices(body)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            split: EventBody = end.value
+            return split
 
 
 async def _body(scope: dict[str, Any], receive: Receive) -> bytes | None:

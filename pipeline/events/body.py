@@ -74,17 +74,6 @@ _decode_envelope: Final = msgspec.json.Decoder(_Envelope).decode
 _decode_raw: Final = msgspec.json.Decoder(msgspec.Raw).decode
 
 
-def read_body(body: bytes, *, single: bool = False) -> EventBody:
-    """Split a body into its events in one go; raises what `read_in_slices` raises."""
-    steps = read_in_slices(body, single=single)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            read: EventBody = end.value
-            return read
-
-
 def read_in_slices(body: bytes, *, single: bool = False) -> Generator[None, None, EventBody]:
     """Split a body into its events, pausing where other requests may be served.
 

@@ -46,10 +46,6 @@ class ProjectTurns:
             if is_free:
                 self._end(project_id)
 
-    def is_waited_for(self, project_id: str) -> bool:
-        """Tell whether a thread waits for the project's turn."""
-        return self._waiting[project_id] > 0
-
     def _end(self, project_id: str) -> None:
         with self._changed:
             self._taken.discard(project_id)

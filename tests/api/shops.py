@@ -6,8 +6,9 @@ from typing import Any
 
 import httpx2
 
-from pipeline.store.warehouse.events import count_by_type, table_name
+from pipeline.store.warehouse.events import table_name
 from tests.api.customers import Customer
+from tests.pipeline.event_counts import count_by_type
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import pytest
 from pipeline.settings import Settings
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
+from tests.pipeline.event_counts import count_by_type
 
 # Commits and checkpoints in turn, and prints the last sequence number after each commit.
 WRITER = """
@@ -39,7 +40,7 @@ def test_what_was_committed_survives_a_kill_in_a_checkpoint(tmp_path: Path, kill
         warehouse = Warehouse.open(Settings(data_dir=tmp_path))
         # One more commit may have ended before the kill came.
         assert events.last_seq(warehouse) in {committed, committed + 500}
-        assert events.count_by_type(warehouse, "prj_1") == {"exposure": events.last_seq(warehouse)}
+        assert count_by_type(warehouse, "prj_1") == {"exposure": events.last_seq(warehouse)}
         warehouse.close()
 
 

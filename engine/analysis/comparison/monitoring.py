@@ -15,8 +15,7 @@ from engine.analysis.evidence.recorded_looks import visitors_at_looks
 from engine.design.planning.required_sample import FIRST_DAY
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.sequential import confidence_sequence_boundary
-from engine.stats.sequential.group_sequential import obrien_fleming
-from engine.stats.sequential.repeated_intervals import taken
+from engine.stats.sequential.group_sequential import information_fractions, obrien_fleming
 
 # With fewer expected conversions per arm, the normal approximation behind a sequence is unreliable.
 FEWEST_CONVERSIONS: Final = 25
@@ -84,7 +83,7 @@ def limit_at_last(looks: Sequence[int], planned: float, alpha: float, *, running
     so far, and not all at once on the day that completes it.
     """
     end = max(planned, looks[-1] * FIRST_DAY / running_days) if running_days else planned
-    return _last_limit(tuple(taken(looks, end).tolist() or [1.0]), alpha)
+    return _last_limit(tuple(information_fractions(looks, end).tolist() or [1.0]), alpha)
 
 
 @lru_cache(maxsize=1024)

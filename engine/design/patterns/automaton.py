@@ -78,11 +78,6 @@ def compile_pattern(pattern: str) -> Compiled:
         return Compiled(None, work.steps)
 
 
-def compile_automaton(pattern: str) -> Automaton | None:
-    """Compile a valid pattern; None where it is too large for a browser, or cannot be read."""
-    return compile_pattern(pattern).automaton
-
-
 def _minimized(machine: Machine, work: Work) -> Automaton:
     """Merge states that behave alike, and classes that no state tells apart; TooLargeError.
 

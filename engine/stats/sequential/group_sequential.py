@@ -36,6 +36,20 @@ def spent(fraction: npt.ArrayLike, alpha: float) -> FloatArray:
     return np.asarray(4.0 * scipy.special.ndtr(scipy.special.ndtri(alpha / 4.0) / np.sqrt(t)))
 
 
+def information_fractions(visitors: npt.ArrayLike, planned: float) -> FloatArray:
+    """Convert visitor counts of looks to information fractions, in order.
+
+    The first count at or beyond the plan ends it: all of alpha is spent there, and its decision stands.
+    Looks without new visitors do not count. Empty without visitors.
+    """
+    fractions = np.minimum(np.asarray(visitors, np.float64) / planned, 1.0)
+    kept: list[float] = []
+    for fraction in fractions:
+        if fraction - (kept[-1] if kept else 0.0) >= CLOSEST_LOOKS:
+            kept.append(float(fraction))
+    return np.array(kept)
+
+
 def obrien_fleming(fractions: npt.ArrayLike, alpha: float) -> FloatArray:
     """Compute the critical |z| at each look, so that all looks together err with probability `alpha` at most.
 

@@ -195,17 +195,6 @@ def count_and_digest(cursor: duckdb.DuckDBPyConnection, project_id: str, *, unti
     return int(count), int(digest)
 
 
-def count_by_type(warehouse: Warehouse, project_id: str) -> dict[str, int]:
-    """Count a project's events by type, repeats of an event id included."""
-    with warehouse.cursor() as cursor:
-        if not has_table(cursor, project_id):
-            return {}
-        rows = cursor.execute(
-            f'SELECT type, count(*) FROM "{table_name(project_id)}" GROUP BY type ORDER BY type'
-        ).fetchall()
-    return dict(rows)
-
-
 def count_custom_texts(cursor: duckdb.DuckDBPyConnection, project_id: str) -> dict[str, int]:
     """Count the events with each text of custom dimensions, in the order of its first event."""
     if not has_table(cursor, project_id):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engine.design.assignment import bucket_variant, visitor_hash
 from engine.design.experiment import Experiment, UrlRule
-from engine.design.patterns.automaton import compile_automaton
+from engine.design.patterns.automaton import compile_pattern
 from engine.design.variants import Change
 from engine.typed_records import record_of
 from pipeline.assignment.browser_config import (
@@ -115,7 +115,7 @@ def test_regular_expressions_are_automata_each_once() -> None:
         a_live(id="exp_2", targeting_rules=targeted("url", "regex", "x$", "(a+)+$")),
     ]
     config = browser_config(PROJECT, experiments, sdk_key="pk")
-    expected = [compile_automaton(pattern) for pattern in ("a+", "(a+)+$", "x$")]
+    expected = [compile_pattern(pattern).automaton for pattern in ("a+", "(a+)+$", "x$")]
     assert config["automata"] == [automaton.as_json() for automaton in expected if automaton]
     first, second = config["experiments"]
     assert first["pages"] == {

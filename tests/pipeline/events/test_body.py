@@ -15,10 +15,10 @@ from pipeline.events.body import (
     InvalidBodyError,
     MalformedBodyError,
     divided,
-    read_body,
     read_in_slices,
 )
 from pipeline.events.json_structure import SLICE_BYTES
+from tests.pipeline.events.event_bodies import read_body
 
 
 def test_a_batch_is_split_into_its_events() -> None:

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from engine.design.experiment import Goal
-from pipeline.events.body import read_body
 from pipeline.events.browser_money import BrowserMoney
 from pipeline.events.decode import RequestContext, decode_conversions, decode_tracked
 from pipeline.events.project_ids import ProjectIds
 from tests.builders import a_project, an_experiment
+from tests.pipeline.events.event_bodies import read_body
 
 RECEIVED = 1_772_357_400_000_000
 REVENUE = Goal(id="goal_r", name="Revenue", goal_type="revenue", is_primary=True)

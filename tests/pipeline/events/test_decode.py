@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from pipeline.events.attributes import Client
-from pipeline.events.body import read_body
 from pipeline.events.browser_money import BrowserMoney
 from pipeline.events.decode import DecodedEvents, RequestContext, decode_conversions, decode_tracked
 from pipeline.events.field_checks import JUNK_IDS
@@ -17,6 +16,7 @@ from pipeline.events.project_ids import ProjectIds
 from pipeline.events.rejections import CODES
 from pipeline.store.event_columns import Sender
 from tests.builders import a_goal, a_project, an_experiment
+from tests.pipeline.events.event_bodies import read_body
 
 # 2026-03-01T09:30:00Z.
 RECEIVED = 1_772_357_400_000_000

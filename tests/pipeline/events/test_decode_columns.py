@@ -2,11 +2,11 @@
 
 import json
 
-from pipeline.events.body import read_body
 from pipeline.events.decode import RequestContext, decode_conversions, decode_tracked
 from pipeline.events.hashing import hash64
 from pipeline.events.project_ids import ProjectIds
 from tests.builders import a_project, an_experiment
+from tests.pipeline.events.event_bodies import read_body
 
 # 2026-03-01T09:30:00Z.
 RECEIVED = 1_772_357_400_000_000

@@ -11,6 +11,7 @@ from pipeline.imports.event_import import Stage, import_events
 from pipeline.sources import tables
 from pipeline.sources.locations import find_tables
 from pipeline.store.warehouse import events
+from tests.pipeline.event_counts import count_by_type
 from tests.pipeline.working_store import WorkingStore
 
 HEADER = "event_id,type,visitor_id,url,timestamp\n"
@@ -46,7 +47,7 @@ def test_an_event_with_an_id_counts_once_however_often_it_comes(
 ) -> None:
     assert imported(store, project, a_file(tmp_path, f"e1,{PAGE}", f"e2,{PAGE}", f"e1,{PAGE}")) == (2, 1)
     assert imported(store, project, a_file(tmp_path, f"e3,{PAGE}", f"e2,{PAGE}")) == (1, 1)
-    assert events.count_by_type(store.warehouse, project.id) == {"pageview": 3}
+    assert count_by_type(store.warehouse, project.id) == {"pageview": 3}
 
 
 def test_equal_events_without_ids_count_within_a_command_and_are_repeats_in_a_later_one(

@@ -12,7 +12,7 @@ from engine.design.project import Project
 from pipeline.clock import utc_now
 from pipeline.imports.imported_experiment import ImportRefusedError, run_from_first_to_last_visitor
 from pipeline.sources.tables import UnreadableSourceError
-from pipeline.store.warehouse import events
+from tests.pipeline.event_counts import count_by_type
 from tests.pipeline.imports.visitor_files import Row, import_files, report_of, write_rows
 from tests.pipeline.working_store import WorkingStore
 
@@ -38,7 +38,7 @@ def test_a_file_of_some_variants_goes_into_the_experiment_that_has_them(
     import_files(store, project, write_rows(tmp_path / "both.csv", LATE))
     import_files(store, project, write_rows(tmp_path / "one.csv", EARLY[1:]))
     assert len(store.catalog.experiments.of_project(project.id)) == 1
-    assert events.count_by_type(store.warehouse, project.id)["exposure"] == 3
+    assert count_by_type(store.warehouse, project.id)["exposure"] == 3
     with pytest.raises(ImportRefusedError, match="has the control 'A'; give --control A"):
         import_files(store, project, tmp_path / "both.csv", control="B")
 
@@ -57,7 +57,7 @@ def test_a_file_of_the_control_alone_drafts_nothing(
     with pytest.raises(ImportRefusedError, match="all rows of 'arm' are the control 'A'; import them once"):
         import_files(store, project, write_rows(tmp_path / "one.csv", LATE[:1]))
     assert store.catalog.experiments.of_project(project.id) == []
-    assert events.count_by_type(store.warehouse, project.id) == {}
+    assert count_by_type(store.warehouse, project.id) == {}
 
 
 def test_an_earlier_row_does_not_move_the_start_of_a_completed_experiment(

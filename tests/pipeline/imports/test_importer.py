@@ -8,7 +8,7 @@ from pipeline.imports.importer import import_visitors
 from pipeline.imports.visitor_rows import VisitorColumns, VisitorTables
 from pipeline.sources.locations import find_tables
 from pipeline.sources.tables import UnreadableSourceError
-from pipeline.store.warehouse import events
+from tests.pipeline.event_counts import count_by_type
 from tests.pipeline.working_store import WorkingStore
 
 CSV = "visitor,arm,bought\nv1,A,1\nv2,B,0\nv3,B,maybe\n"
@@ -30,7 +30,7 @@ def test_visitors_become_a_running_experiment_with_events(
     assert (imported.experiment.status, imported.experiment.variants[0].name) == ("running", "A")
     assert (imported.rows, imported.events) == (2, 3)
     assert [(bad.line, bad.reason) for bad in imported.bad_rows] == [(4, "'bought' is neither 1 nor 0")]
-    assert events.count_by_type(store.warehouse, project.id) == {"conversion": 1, "exposure": 2}
+    assert count_by_type(store.warehouse, project.id) == {"conversion": 1, "exposure": 2}
 
 
 def test_a_repeated_import_finds_the_experiment_again(

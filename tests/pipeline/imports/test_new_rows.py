@@ -17,6 +17,7 @@ from pipeline.events.hashing import hash64
 from pipeline.sources import tables
 from pipeline.store.warehouse import events
 from tests.builders import STARTED
+from tests.pipeline.event_counts import count_by_type
 from tests.pipeline.imports.visitor_files import Row, import_files, totals, write_rows
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_event, an_exposure
 
@@ -79,7 +80,7 @@ def test_rows_without_a_time_are_known_on_another_day(
     for _ in range(2):
         import_files(store, project, path, timestamp=None)
     assert visitors(store, project) == len(ROWS)
-    assert sum(events.count_by_type(store.warehouse, project.id).values()) == len(ROWS) * 2 + 14
+    assert sum(count_by_type(store.warehouse, project.id).values()) == len(ROWS) * 2 + 14
 
 
 KILLED = """
@@ -118,7 +119,7 @@ def test_an_import_that_was_killed_goes_on_without_loss_or_repeat(tmp_path: Path
     ran = subprocess.run(command, cwd=ROOT, check=False)
     assert ran.returncode == -signal.SIGKILL
     with a_working_store(tmp_path / "store") as store:
-        assert events.count_by_type(store.warehouse, project.id)["exposure"] == 20
+        assert count_by_type(store.warehouse, project.id)["exposure"] == 20
         result = import_files(store, project, path, visitor=visitor or None)
         assert (result.rows, result.known_rows) == (20, 20)
         assert visitors(store, project) == len(ROWS)

@@ -20,7 +20,7 @@ from pipeline.sources import disk_files
 from pipeline.sources.definition_files import read_definition
 from pipeline.sources.tables import UnreadableSourceError
 from pipeline.sources.watermarks import read_watermarks
-from pipeline.store.warehouse import events
+from tests.pipeline.event_counts import count_by_type
 from tests.pipeline.imports.described_sources import EXPOSURES, ORDERS, describe, import_described, shop_rows
 from tests.pipeline.imports.visitor_files import totals
 from tests.pipeline.working_store import WorkingStore
@@ -50,7 +50,7 @@ def test_late_rows_are_added_repeats_are_not_and_order_changes_nothing(
     first = import_described(store, whole, exposures, orders)
     assert [one.imported.rows for one in first] == [len(EXPOSED), len(ORDERED)]
     assert totals(store, parts) == totals(store, whole)
-    assert sum(events.count_by_type(store.warehouse, parts.id).values()) == len(EXPOSED) + len(ORDERED)
+    assert sum(count_by_type(store.warehouse, parts.id).values()) == len(EXPOSED) + len(ORDERED)
     again = import_described(store, whole, orders, exposures)
     assert [one.imported.rows for one in again] == [0, 0]
     marks = read_watermarks(store.settings.data_dir, whole.id)
@@ -161,7 +161,7 @@ def test_nothing_is_stored_of_a_bad_source_of_exposures(  # noqa: PLR0917 - case
 
 def assert_nothing_is_stored(store: WorkingStore, project: Project) -> None:
     assert store.catalog.experiments.of_project(project.id) == []
-    assert events.count_by_type(store.warehouse, project.id) == {}
+    assert count_by_type(store.warehouse, project.id) == {}
     assert read_watermarks(store.settings.data_dir, project.id) == {}
     assert list(store.settings.staged_imports_path.iterdir()) == []
 
@@ -262,7 +262,7 @@ def test_a_draft_that_lacks_a_part_is_refused_before_its_rows_are_stored(
     write(tmp_path / "exposures.parquet", EXPOSED)
     with pytest.raises(ImportRefusedError, match=r"'Checkout' is not ready to start, .* at least 1 goal"):
         import_described(store, project, describe(tmp_path, "exposures", EXPOSURES))
-    assert events.count_by_type(store.warehouse, project.id) == {}
+    assert count_by_type(store.warehouse, project.id) == {}
 
 
 def test_new_rows_of_a_completed_experiment_are_left_out_and_others_are_imported(
@@ -291,7 +291,7 @@ goals = [{ name = "Order", goal_type = "custom_event", config = { event_name = "
     assert numbers["left_out"] == sum(row["test"] == "Checkout" for row in rows[:50])
     assert numbers["already_there"] == len(rows) - 50
     assert [one.status for one in again.experiments] == ["running", "completed"]
-    assert events.count_by_type(store.warehouse, project.id) == {"exposure": len(rows) - numbers["left_out"]}
+    assert count_by_type(store.warehouse, project.id) == {"exposure": len(rows) - numbers["left_out"]}
     assert banner.id in {one.id for one in again.experiments}
 
 

@@ -7,8 +7,8 @@ import pytest
 from pipeline.ingest.errors import NotStoredError
 from pipeline.ingest.ingest import Ingest
 from pipeline.store.spool import spool as spools
-from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
+from tests.pipeline.event_counts import count_by_type
 from tests.pipeline.full_disk import no_file_larger_than
 from tests.pipeline.ingest.event_rows import a_row, stored
 from tests.pipeline.ingest.running_ingest import a_held_writer, queued
@@ -36,7 +36,7 @@ def test_one_projects_broken_row_loses_nothing_of_the_others(
     assert [type(answer) for answer in answers] == [type(None), NotStoredError, type(None)]
     assert stored(ingest, warehouse, "prj_1")[0][1] == "a"
     assert stored(ingest, warehouse, "prj_3")[0][1] == "b"
-    assert events.count_by_type(warehouse, "prj_2") == {}
+    assert count_by_type(warehouse, "prj_2") == {}
 
 
 def test_a_disk_whose_space_cannot_be_read_refuses_events_until_it_can(

@@ -17,6 +17,7 @@ from pipeline.settings import Settings
 from pipeline.store.spool.segments import segment_paths
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
+from tests.pipeline.event_counts import count_by_type
 from tests.pipeline.ingest.event_rows import a_row, stored
 from tests.waiting import wait_until
 
@@ -68,7 +69,7 @@ def test_what_a_killed_process_acknowledged_is_loaded_before_anything_is_read(
 ) -> None:
     folder = killed_copy(tmp_path, monkeypatch, "a", "b", "c")
     with an_ingest(folder) as (ingest, warehouse):
-        assert events.count_by_type(warehouse, "prj_1") == {"exposure": 4}
+        assert count_by_type(warehouse, "prj_1") == {"exposure": 4}
         assert ingest.last_seq_of("prj_1") == ingest.last_loaded_seq_of("prj_1") == 4
         send(ingest, "d")
         assert [seq for seq, _ in stored(ingest, warehouse)] == [1, 2, 3, 4, 5]
@@ -151,7 +152,7 @@ def test_a_batch_comes_after_what_was_acknowledged_before_it(
         send(ingest, "a")
         ingest.write_now("prj_1", events.to_batch([a_row("b"), a_row("c")]))
         # Nothing is in the warehouse that has a larger number than what is not.
-        assert events.count_by_type(warehouse, "prj_1") == {"exposure": 3}
+        assert count_by_type(warehouse, "prj_1") == {"exposure": 3}
         send(ingest, "d")
         assert stored(ingest, warehouse) == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
 

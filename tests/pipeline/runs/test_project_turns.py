@@ -55,7 +55,7 @@ def test_a_turn_that_is_waited_for_comes_before_further_attempts() -> None:
     with turns.attempt("one"):
         thread = threading.Thread(target=take)
         thread.start()
-        wait_until(lambda: turns.is_waited_for("one"))
+        wait_until(lambda: turns._waiting["one"] > 0)  # noqa: SLF001  # else unseen
     with turns.attempt("one") as is_free:
         assert not is_free
     may_end.set()

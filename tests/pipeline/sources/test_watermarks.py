@@ -16,7 +16,7 @@ from pipeline.sources.watermarks import (
     read_watermarks,
     write_watermark,
 )
-from pipeline.store.warehouse import events
+from tests.pipeline.event_counts import count_by_type
 from tests.pipeline.imports.described_sources import ORDERS, describe, import_described
 from tests.pipeline.working_store import WorkingStore
 
@@ -77,7 +77,7 @@ def test_a_lookback_reads_what_is_new_and_what_is_late_by_less(
             (imported.watermark.rows, imported.watermark.new_rows, (NOON - imported.watermark.newest_at).days)
         )
     assert found == [(2, 2, 5), (2, 1, 4), (2, 0, 4), (4, 2, 1), (3, 1, 1), (3, 0, 1)]
-    assert events.count_by_type(store.warehouse, project.id) == {"conversion": 6}
+    assert count_by_type(store.warehouse, project.id) == {"conversion": 6}
 
 
 def test_an_empty_read_keeps_how_far_the_source_came(

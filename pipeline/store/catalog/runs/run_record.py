@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final, Literal, get_args
+from typing import Any, Literal
 
 from pipeline.store.catalog.ids import new_id
 
 Kind = Literal["rollup", "rebuild", "snapshot", "import"]
 Trigger = Literal["schedule", "api", "command_line"]
 Status = Literal["queued", "running", "done", "drift", "failed", "interrupted"]
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

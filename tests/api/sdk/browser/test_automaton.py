@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.design.patterns.automaton import Automaton, compile_automaton
+from engine.design.patterns.automaton import Automaton
+from engine.design.patterns.automaton import compile_pattern as compile_automaton
 from engine.validation.patterns import compile_pattern
 
 ROOT = Path(__file__).parents[4]
@@ -52,7 +53,7 @@ def run(script: str, given: object) -> object:
 
 
 def automata(patterns: Sequence[str]) -> list[Automaton]:
-    found = [compile_automaton(pattern) for pattern in patterns]
+    found = [compile_automaton(pattern).automaton for pattern in patterns]
     assert None not in found
     return [one for one in found if one is not None]
 

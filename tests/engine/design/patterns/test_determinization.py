@@ -4,7 +4,7 @@ import string
 
 import pytest
 
-from engine.design.patterns.automaton import compile_automaton
+from engine.design.patterns.automaton import compile_pattern
 from engine.design.patterns.determinization import MATCHED, MAX_STATES, Determinization
 from engine.design.patterns.nondeterministic import Nondeterministic
 from engine.design.patterns.syntax import parse
@@ -18,7 +18,7 @@ from engine.validation.patterns import pattern_problem
 )
 def test_a_large_automaton_is_given_up_after_bounded_work(pattern: str) -> None:
     assert pattern_problem(pattern) is None
-    assert compile_automaton(pattern) is None
+    assert compile_pattern(pattern).automaton is None
     determinization = Determinization(Nondeterministic.of(parse(pattern)))
     with pytest.raises(TooLargeError):
         determinization.run()

@@ -1,6 +1,6 @@
 """Numbered automata: each pattern once, and bounded in number and size together."""
 
-from engine.design.patterns.automaton import compile_automaton, compile_pattern
+from engine.design.patterns.automaton import compile_pattern
 from engine.design.patterns.numbered_automata import NumberedAutomata
 
 LARGE = "(a|b)*a(a|b){20}"
@@ -11,7 +11,7 @@ def test_patterns_are_numbered_as_they_are_added_each_once() -> None:
     assert numbered.add(["a", "b", "a"])
     assert numbered.add(["c", "a"])
     assert [numbered.number_of(pattern) for pattern in "abc"] == [0, 1, 2]
-    assert numbered.automata == [compile_automaton(pattern) for pattern in "abc"]
+    assert numbered.automata == [compile_pattern(pattern).automaton for pattern in "abc"]
 
 
 def test_all_patterns_are_added_or_none() -> None:
@@ -23,7 +23,7 @@ def test_all_patterns_are_added_or_none() -> None:
 
 
 def test_what_exceeds_the_size_together_is_not_added() -> None:
-    one = compile_automaton("^a$")
+    one = compile_pattern("^a$").automaton
     assert one is not None
     numbered = NumberedAutomata(max_total_cells=2 * (len(one.table) + len(one.starts)))
     assert numbered.add(["^a$"])

@@ -2,9 +2,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from engine.stats.arrays import FloatArray
 from engine.stats.sequential.group_sequential import (
     crossing_probability,
     drift_for_power,
+    information_fractions,
     obrien_fleming,
     spent,
 )
@@ -88,3 +90,29 @@ def test_drifts_of_any_shape_are_answered_at_once() -> None:
 def test_looks_out_of_order_are_refused(looks: list[float]) -> None:
     with pytest.raises(ValueError, match="looks must rise"):
         obrien_fleming(looks, 0.05)
+
+
+def test_daily_looks_at_an_a_a_test_stay_at_the_level_and_lose_little_power() -> None:
+    days, simulations, per_day = np.arange(1, 29), 4_000, 1_000
+    critical = obrien_fleming(information_fractions(days * per_day, 28 * per_day), 0.05)[:, None]
+    assert critical[0] > 10
+    assert 1.96 < critical[-1] < 2.2
+    # Monte-Carlo error of 4,000 simulations: 0.0034 at the level.
+    rng = np.random.default_rng(1)
+    n = days[:, None] * per_day
+    control, same, better = (
+        rng.binomial(per_day, rate, (28, simulations)).cumsum(axis=0) / n for rate in (0.1, 0.1, 0.1075)
+    )
+
+    def z(variant: FloatArray) -> FloatArray:
+        variance = (variant * (1 - variant) + control * (1 - control)) / n
+        return np.asarray((variant - control) / np.sqrt(variance))
+
+    assert (np.abs(z(same)) > critical).any(axis=0).mean() == pytest.approx(0.05, abs=0.01)
+    single = (np.abs(z(better)[-1]) > 1.96).mean()
+    assert single - 0.04 < (np.abs(z(better)) > critical).any(axis=0).mean() <= single
+
+
+def test_overrun_and_idle_looks_have_the_fractions_that_boundaries_need() -> None:
+    np.testing.assert_allclose(information_fractions([0, 50, 50, 100, 210, 300], 200), [0.25, 0.5, 1.0])
+    assert information_fractions([0], 200).size == 0

@@ -16,6 +16,7 @@ from pipeline.store.ownership.damage import DamagedStoreError
 from pipeline.store.spool.segments import segment_paths
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
+from tests.pipeline.event_counts import count_by_type
 from tests.pipeline.working_store import a_working_store, an_event
 
 STORED = 40
@@ -35,7 +36,7 @@ def killed_store(folder: Path, *, checkpointed: int = 10) -> Path:
 def count_stored(data_dir: Path, *, accept_loss: bool = False) -> int:
     with open_pipeline(Settings(data_dir=data_dir), accept_loss=accept_loss) as store:
         return sum(
-            sum(events.count_by_type(store.warehouse, one).values())
+            sum(count_by_type(store.warehouse, one).values())
             for one in events.stored_projects(store.warehouse)
         )
 

@@ -9,6 +9,7 @@ from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Warehouse
 from pipeline.store.warehouse.events import EVENT_SCHEMA
+from tests.pipeline.event_counts import count_by_type
 
 AWKWARD = "nul \x00, control \x1b[31m, quote ', emoji 🛒, replacement \ufffd"
 
@@ -77,13 +78,13 @@ def test_each_project_has_its_own_table(warehouse: Warehouse) -> None:
     store(warehouse, "prj_2", a_row("b"), a_row("c"), first_seq=2)
     assert [row.event_id for row in stored(warehouse, "prj_1")] == ["a"]
     assert events.last_seqs(warehouse) == {"prj_1": 1, "prj_2": 3}
-    assert events.count_by_type(warehouse, "prj_2") == {"exposure": 2}
+    assert count_by_type(warehouse, "prj_2") == {"exposure": 2}
 
 
 def test_an_empty_store_has_no_sequence_numbers(warehouse: Warehouse) -> None:
     assert events.last_seq(warehouse) == 0
     assert events.last_seqs(warehouse) == {}
-    assert events.count_by_type(warehouse, "prj_1") == {}
+    assert count_by_type(warehouse, "prj_1") == {}
 
 
 def test_sequence_numbers_of_a_dropped_project_are_never_given_again(warehouse: Warehouse) -> None:
@@ -91,7 +92,7 @@ def test_sequence_numbers_of_a_dropped_project_are_never_given_again(warehouse: 
     with warehouse.transaction() as cursor:
         events.drop(cursor, "prj_1")
     assert events.last_seq(warehouse) == 41
-    assert events.count_by_type(warehouse, "prj_1") == {}
+    assert count_by_type(warehouse, "prj_1") == {}
 
 
 def test_dropping_what_was_never_stored_is_nothing(warehouse: Warehouse) -> None:
@@ -115,7 +116,7 @@ def test_a_batch_with_a_null_where_a_value_must_be_stores_nothing(warehouse: War
         events.create_table(cursor, "prj_1")
         with pytest.raises(Exception, match="NOT NULL"):
             events.append(cursor, "prj_1", events.number_events(batch, 1))
-    assert events.count_by_type(warehouse, "prj_1") == {}
+    assert count_by_type(warehouse, "prj_1") == {}
 
 
 def test_tables_of_an_earlier_version_get_the_columns_they_lack(warehouse: Warehouse) -> None:

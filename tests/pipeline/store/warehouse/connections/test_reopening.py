@@ -14,6 +14,7 @@ from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse import events
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.connections.errors import REOPENING, WarehouseUnavailableError
+from tests.pipeline.event_counts import count_by_type
 from tests.pipeline.full_disk import no_file_larger_than
 from tests.waiting import wait_until
 
@@ -122,7 +123,7 @@ def test_events_are_acknowledged_while_the_warehouse_is_reopened(
         asyncio.run(ingest.submit("prj_1", [EventRow(1, 1, "meanwhile", 1, "exposure", "v", 1)]))
         assert not ingest.load()
     wait_until(ingest.load)
-    assert events.count_by_type(warehouse, "prj_1") == {"exposure": 1}
+    assert count_by_type(warehouse, "prj_1") == {"exposure": 1}
     ingest.stop()
 
 
