@@ -6,7 +6,7 @@ import typer
 
 from api.cli.console import out, print_json, print_records
 from api.cli.options import AsJson, DataDir
-from api.cli.stores import opened_catalog, require_store
+from api.cli.stores import URL_OF_NEW, new_project, opened_catalog, require_store
 
 if TYPE_CHECKING:
     from pipeline.store.catalog.keys import ApiKey
@@ -28,15 +28,27 @@ def init(
     account: Annotated[str, typer.Option("--account", help="Name of the new account.")],
     email: Annotated[str, typer.Option("--email", help="E-mail address of the owner.")],
     plan: Annotated[Plan, typer.Option("--plan", help="Plan of the account.")] = "scale",
+    currency: Annotated[
+        str | None,
+        typer.Option(
+            "--currency",
+            help="Creates a first project too, whose amounts are in this currency (ISO 4217, such as EUR).",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Create an account with its owner and a first API key; a store can hold several accounts."""
+    fields = None if currency is None else _first_project(account, currency.upper())
     with opened_catalog(data_dir) as catalog:
         created, owner, token = catalog.accounts.create(name=account, email=email, plan=plan)
+        project = None if fields is None else new_project(catalog, created.id, fields)
     if as_json:
-        print_json({"account_id": created.id, "member_id": owner.id, "token": token})
+        ids = {"account_id": created.id, "member_id": owner.id}
+        print_json(ids | ({} if project is None else {"project_id": project.id}) | {"token": token})
         return
     out.print(f"Account {created.name} ({created.id}), owner {owner.email_address} ({owner.id}).")
+    if project is not None:
+        out.print(f"Project {project.name} ({project.id}), amounts in {project.revenue_currency}.")
     out.print("Its API key, shown only now:")
     out.print(token, style="bold", soft_wrap=True, highlight=False)
     out.print("Start the service with `truelift serve`, and look at the dashboard with `truelift open`,")
@@ -45,6 +57,15 @@ def init(
         soft_wrap=True,
         highlight=False,
     )
+
+
+def _first_project(name: str, currency: str) -> dict[str, object]:
+    """Return the fields of an account's first project; BadParameter for an unknown currency."""
+    from engine.currencies import CURRENCIES
+
+    if currency not in CURRENCIES:
+        raise typer.BadParameter(f"{currency!r} is no ISO 4217 code of a currency; use one such as EUR")
+    return {"name": name, "url": URL_OF_NEW, "settings": {"revenue_currency": currency}}
 
 
 @members.command("add")

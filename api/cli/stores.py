@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from api.cli.console import CommandError
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from pipeline.services import PipelineServices
     from pipeline.settings import Settings
     from pipeline.store.catalog.catalog import Catalog
+
+# Of a project that a command creates: changed in its settings.
+URL_OF_NEW: Final = "https://example.com"
 
 
 def settings_for(data_dir: Path, **given: int) -> "Settings":
@@ -91,7 +94,7 @@ def target_project(
         )
     if projects:
         return projects[0]
-    fields: dict[str, object] = {"name": name_of_new, "url": "https://example.com"}
+    fields: dict[str, object] = {"name": name_of_new, "url": URL_OF_NEW}
     return new_project(catalog, account_id or only_account(catalog), fields)
 
 

@@ -33,6 +33,29 @@ def test_init_makes_the_folder_wherever_the_catalog_is(run: Run, tmp_path: Path)
     assert run("check", "--data-dir", store).status == 0
 
 
+def test_init_with_a_currency_creates_a_first_project_in_it(run: Run, tmp_path: Path) -> None:
+    init = ("init", "--data-dir", tmp_path, "--email", "a@shop.example", "--currency")
+    made = run(*init, "jpy", "--account", "Shop", "--json").json
+    catalog = Catalog.open(Settings(data_dir=tmp_path))
+    try:
+        project = catalog.projects.get(made["account_id"], made["project_id"])
+    finally:
+        catalog.close()
+    assert (project.name, project.revenue_currency) == ("Shop", "JPY")
+    assert "amounts in KWD" in run(*init, "KWD", "--account", "Other").out
+
+
+def test_init_refuses_an_unknown_currency_and_creates_nothing(run: Run, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    ran = run(
+        *("init", "--data-dir", store, "--account", "Shop"),
+        *("--email", "a@shop.example", "--currency", "euro"),
+    )
+    assert ran.status == 2
+    assert "'EURO' is no ISO 4217 code" in ran.err
+    assert not store.exists()
+
+
 def test_a_second_account_on_one_store_is_its_own(run: Run, tmp_path: Path, account: dict[str, str]) -> None:
     second = run("init", "--data-dir", tmp_path, "--account", "Shop", "--email", "b@b.example", "--json").json
     assert second["account_id"] != account["account_id"]
