@@ -59,7 +59,14 @@ class Services(PipelineServices):
 
     def admission(self, request: Request) -> OwnAdmission:
         """Begin the admission of a request to the SDK endpoints."""
-        return OwnAdmission(self, request)
+        return OwnAdmission(
+            request=request,
+            requests_per_minute=self.settings.sdk_rate_limit_per_minute,
+            limits=self.limits,
+            quotas=self.quotas,
+            exposure_filter=self.exposure_filter,
+            ingest=self.ingest,
+        )
 
 
 @contextmanager

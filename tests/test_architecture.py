@@ -4,6 +4,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -243,6 +244,28 @@ def names_in(path: Path) -> set[str]:
     return found
 
 
+def imports() -> dict[str, set[str]]:
+    """Each module → those that it imports: at its top, for types only, inside functions, and by name."""
+    paths = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
+    }
+    found: dict[str, set[str]] = {}
+    for module, path in paths.items():
+        named: set[str] = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                named |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module is not None:
+                inner = {f"{node.module}.{alias.name}" for alias in node.names} & paths.keys()
+                named |= inner or {node.module}
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "." in node.value:
+                named.add(node.value)
+        found[module] = (named & paths.keys()) - {module}
+    return found
+
+
 def documents() -> Iterable[Path]:
     return [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 
@@ -307,12 +330,6 @@ def test_contributing_answers_at_least_fifteen_questions() -> None:
     assert len(re.findall(r"`\w[\w/]*\.py`", text)) > 15
 
 
-if __name__ == "__main__":
-    # Prints the table of folders: paste it under "Folders".
-    print("| folder | content |\n|---|---|")  # noqa: T201 - a script's output
-    print("\n".join(f"| `{folder}` | {sentence} |" for folder, sentence in folders().items()))  # noqa: T201 - same
-
-
 def test_types_are_described_to_msgspec_by_one_thread_at_a_time() -> None:
     def describes_a_type(call: ast.Call) -> bool:
         name = ast.unparse(call.func)
@@ -329,3 +346,18 @@ def test_types_are_described_to_msgspec_by_one_thread_at_a_time() -> None:
         if isinstance(node, ast.Call) and describes_a_type(node)
     }
     assert found == {"engine/typed_records.py"}, "use engine.typed_records, or a decoder made at import"
+
+
+def test_no_modules_import_each_other_in_a_circle_however_hidden() -> None:
+    graph = imports()
+    assert len(graph) > 500
+    assert graph["engine"] == {"engine.shown_result", "engine.display.displays"}
+    with pytest.raises(CycleError):
+        TopologicalSorter(graph | {"engine.shown_result": {"engine.display.displays"}}).prepare()
+    TopologicalSorter(graph).prepare()
+
+
+if __name__ == "__main__":
+    # Prints the table of folders: paste it under "Folders".
+    print("| folder | content |\n|---|---|")  # noqa: T201 - a script's output
+    print("\n".join(f"| `{folder}` | {sentence} |" for folder, sentence in folders().items()))  # noqa: T201 - same

@@ -10,6 +10,7 @@ from api.collectors.messages import EventCall, ExposureCall, Refusal
 from api.collectors.owner_link import OwnerLink
 from api.errors import UNEXPECTED, ApiError
 from api.middleware.rate_limits import Window
+from api.sdk.admission import Browser
 from engine.design.assignment import Exclusion
 from pipeline.assignment.exposure_filter import marked
 from pipeline.assignment.project_cache import CachedProject
@@ -42,36 +43,26 @@ class RemoteAdmission:
     request: Request
     # Of the catalog when the request began; what is read from then on is at least as new.
     _version: int = field(init=False)
-    _project_id: str = field(default="", init=False)
-    _address_key: int | None = field(default=None, init=False)
     _pending: EventCall | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._version = self.owner.version
 
-    async def count_request(self, cached: CachedProject) -> None:
+    async def count_request(self, subject: str) -> None:
         """Note the request, and the version of the catalog by which its project was read."""
-        self._project_id = cached.project.id
-        self._charged().version = self._version
+        self._charged(subject).version = self._version
 
-    async def count_without_project(self, account_id: str) -> None:
-        """Note the request, which the owner counts by the account in place of a project."""
-        self._project_id = account_id
-        self._charged().version = self._version
-
-    def require_room(self, address_key: int | None) -> None:
+    def require_room(self, browser: Browser) -> None:
         """Note that quotas apply."""
-        self._address_key = address_key
-        call = self._charged()
-        call.checks_room, call.address_key = True, address_key
+        self._charged(*browser).checks_room = True
 
-    def count_bytes(self, number: int) -> None:
+    def count_bytes(self, browser: Browser, number: int) -> None:
         """Note the bytes."""
-        self._charged().byte_count = number
+        self._charged(*browser).byte_count = number
 
-    def count_events(self, number: int) -> None:
+    def count_events(self, browser: Browser, number: int) -> None:
         """Note the events."""
-        self._charged().event_count = number
+        self._charged(*browser).event_count = number
 
     async def confirm(self, size: int | None) -> None:
         """Ask for what is noted, unless the work on the body is small; ApiError, StaleProjectError."""
@@ -103,21 +94,23 @@ class RemoteAdmission:
         excluded = {places[number]: Exclusion(*given) for number, given in answer.excluded.items()}
         return marked(events, excluded)
 
-    async def store(self, events: DecodedEvents, size: int) -> None:
+    async def store(self, project_id: str, events: DecodedEvents, size: int) -> None:
         """Return once the events are on disk, and everything noted is counted."""
         if events.rows:
-            call = self._charged()
+            call = self._charged(project_id)
             try:
                 call.rows, call.size = bytes(encode_rows(events.rows)), size
             except Exception:
-                logger.exception("events of project %s were not stored", self._project_id)
+                logger.exception("events of project %s were not stored", project_id)
                 message = "the events could not be written; send them again in a moment"
                 raise NotStoredError(message) from None
         await self.settle()
 
-    def _charged(self) -> EventCall:
+    def _charged(self, project_id: str, address_key: int | None = None) -> EventCall:
         if self._pending is None:
-            self._pending = EventCall(0, self._project_id, address_key=self._address_key)
+            self._pending = EventCall(0, project_id)
+        if address_key is not None:
+            self._pending.address_key = address_key
         return self._pending
 
 

@@ -12,7 +12,7 @@ from api.auth import Caller, authenticate, require_scope, require_served
 from api.bodies.reader import content_encoding_of
 from api.errors import ANSWERED, INVALID, ApiError
 from api.middleware.proxies import client_address
-from api.sdk.admission import Admission, SdkServices
+from api.sdk.admission import Admission, Browser, SdkServices
 from api.sdk.sending_page import page_of
 from engine.design.project import Project
 from engine.errors import Problem
@@ -95,20 +95,21 @@ async def read_request(
             cached = await _project_of_server(services, caller, project_id)
         except ANSWERED:
             # Such a request is of no project whose limit it could use up.
-            await admission.count_without_project(caller.account.id)
+            await admission.count_request(caller.account.id)
             raise
-        await admission.count_request(cached)
+        await admission.count_request(cached.project.id)
         return SdkRequest(cached, body, "server", admission)
     cached = await project_of_browser(request, services, admission)
     address = client_address(request)
     address_key = services.address_key(address)
     # An address that has used up its quota is refused before its body is read.
-    admission.require_room(address_key)
+    browser = Browser(cached.project.id, address_key)
+    admission.require_room(browser)
     await admission.confirm(_declared_size(request))
     location = services.locations.locate(request.headers, address)
     return SdkRequest(
         cached,
-        await read(admission.count_bytes),
+        await read(partial(admission.count_bytes, browser)),
         "browser",
         admission,
         Client.of_headers(request.headers, location),
@@ -184,7 +185,7 @@ async def project_of_browser(request: Request, services: SdkServices, admission:
             "send the project's public key as X-SDK-Key or ?key=, or a bearer key with the scope sdk:write",
             headers={"WWW-Authenticate": "Bearer"},
         ) from None
-    await admission.count_request(cached)
+    await admission.count_request(cached.project.id)
     if not cached.account.is_served:
         raise ApiError("account_inactive", INACTIVE)
     _require_own_page(request, cached.project)

@@ -1,45 +1,50 @@
 """Admission of SDK requests: rate limit, quotas, exposures that count, and storage."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import NamedTuple, Protocol
 
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from api.bodies.slices import Turns
+from api.middleware.rate_limits import RateLimits
+from api.sdk.quotas import BrowserQuotas
 from api.sdk.snippet_verification import SnippetVerification
 from engine.design.assignment import Exclusion
+from pipeline.assignment.exposure_filter import ExposureFilter
 from pipeline.assignment.project_cache import CachedProject, ProjectCache
 from pipeline.events.address_keys import AddressKey
 from pipeline.events.decode import DecodedEvents
 from pipeline.events.request_headers.location import Locations
+from pipeline.ingest.ingest import Ingest
 from pipeline.settings import Settings
 from pipeline.store.catalog.catalog import Catalog
 
-if TYPE_CHECKING:
-    from api.services import Services
+
+class Browser(NamedTuple):
+    """A browser whose events and bytes count: its project, and the keyed hash of its network address."""
+
+    project_id: str
+    address_key: int | None
 
 
 class Admission(Protocol):
-    """Limits on one request and the storage of its events, in the order of the calls.
+    """Limits on one request, those of the process that owns the store, and the storage of its events."""
 
-    The limits are those of the process that owns the store.
-    """
+    async def count_request(self, subject: str) -> None:
+        """Count the request to the project of that id; ApiError `rate_limited`.
 
-    async def count_request(self, cached: CachedProject) -> None:
-        """Count the request to a project, not to its account; ApiError `rate_limited`."""
+        A server's request that is refused before its project is known counts to its account.
+        """
 
-    async def count_without_project(self, account_id: str) -> None:
-        """Count a server's request that is refused before its project is known; ApiError `rate_limited`."""
-
-    def require_room(self, address_key: int | None) -> None:
+    def require_room(self, browser: Browser) -> None:
         """Require that no quota of the project's browsers or the address is used up; ApiError."""
 
-    def count_bytes(self, number: int) -> None:
+    def count_bytes(self, browser: Browser, number: int) -> None:
         """Count the bytes of a browser's body; ApiError `rate_limited` where they are too many."""
 
-    def count_events(self, number: int) -> None:
+    def count_events(self, browser: Browser, number: int) -> None:
         """Count the events of a browser's body; ApiError `rate_limited` where they are too many."""
 
     async def confirm(self, size: int | None) -> None:
@@ -50,8 +55,8 @@ class Admission(Protocol):
     ) -> DecodedEvents:
         """Mark those of the exposures `found` by `find_excluded` that do not count."""
 
-    async def store(self, events: DecodedEvents, size: int) -> None:
-        """Return once the events, of `size` bytes in memory, are on disk; raises as `Ingest.submit`."""
+    async def store(self, project_id: str, events: DecodedEvents, size: int) -> None:
+        """Return once events, of `size` bytes in memory, are on disk; raises as `Ingest.submit`."""
 
 
 class SdkServices(Protocol):
@@ -89,45 +94,36 @@ class SdkServices(Protocol):
         """Begin the admission of a request."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class OwnAdmission:
     """Admission in the process that owns the store, where each call takes effect at once."""
 
-    services: "Services"
     request: Request
-    _project_id: str = field(default="", init=False)
-    _address_key: int | None = field(default=None, init=False)
+    requests_per_minute: int
+    limits: RateLimits
+    quotas: BrowserQuotas
+    exposure_filter: ExposureFilter
+    ingest: Ingest
 
-    async def count_request(self, cached: CachedProject) -> None:
+    async def count_request(self, subject: str) -> None:
         """Count the request; ApiError `rate_limited`."""
-        self._project_id = cached.project.id
-        await self._count(self._project_id)
-
-    async def count_without_project(self, account_id: str) -> None:
-        """Count the request apart from those of projects; ApiError `rate_limited`."""
-        await self._count(account_id)
-
-    async def _count(self, subject: str) -> None:
-        services = self.services
-        limit = services.settings.sdk_rate_limit_per_minute
-        count = partial(services.limits.count, f"sdk/{subject}", limit)
+        count = partial(self.limits.count, f"sdk/{subject}", self.requests_per_minute)
         # Counting in memory takes less time than handing it to a worker thread.
-        window = count() if services.limits.is_local else await run_in_threadpool(count)
+        window = count() if self.limits.is_local else await run_in_threadpool(count)
         self.request.state.window = window
         window.require_room()
 
-    def require_room(self, address_key: int | None) -> None:
+    def require_room(self, browser: Browser) -> None:
         """Require that no quota is used up; ApiError `rate_limited`."""
-        self._address_key = address_key
-        self.services.quotas.require_room(self._project_id, address_key)
+        self.quotas.require_room(*browser)
 
-    def count_bytes(self, number: int) -> None:
+    def count_bytes(self, browser: Browser, number: int) -> None:
         """Count bytes; ApiError `rate_limited`."""
-        self.services.quotas.count_bytes(self._project_id, self._address_key, number)
+        self.quotas.count_bytes(*browser, number)
 
-    def count_events(self, number: int) -> None:
+    def count_events(self, browser: Browser, number: int) -> None:
         """Count events; ApiError `rate_limited`."""
-        self.services.quotas.count_events(self._project_id, self._address_key, number)
+        self.quotas.count_events(*browser, number)
 
     async def confirm(self, size: int | None) -> None:
         """Return at once: everything is decided when it is counted."""
@@ -136,9 +132,8 @@ class OwnAdmission:
         self, events: DecodedEvents, found: dict[int, Exclusion], cached: CachedProject
     ) -> DecodedEvents:
         """Mark exposures that do not count, in a worker thread, since it reads the catalog."""
-        mark = self.services.exposure_filter.mark_not_counted
-        return await run_in_threadpool(mark, events, found, cached)
+        return await run_in_threadpool(self.exposure_filter.mark_not_counted, events, found, cached)
 
-    async def store(self, events: DecodedEvents, size: int) -> None:
+    async def store(self, project_id: str, events: DecodedEvents, size: int) -> None:
         """Return once the events are on disk."""
-        await self.services.ingest.submit(self._project_id, events.rows, size)
+        await self.ingest.submit(project_id, events.rows, size)

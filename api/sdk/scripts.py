@@ -112,7 +112,7 @@ async def _served_project(request: Request, services: Services, sdk_key: str) ->
     """
     cached = await project_of_key(services, sdk_key)
     try:
-        await services.admission(request).count_request(cached)
+        await services.admission(request).count_request(cached.project.id)
     except ApiError as error:
         if error.code != "rate_limited":
             raise

@@ -9,7 +9,7 @@ from fastapi import Request, Response
 
 from api.bodies.event_body import EVENTS, read_event_body
 from api.sdk.access import CountBytes, read_request
-from api.sdk.admission import SdkServices
+from api.sdk.admission import Browser, SdkServices
 from pipeline.assignment.exposure_filter import find_excluded
 from pipeline.clock import utc_now_us
 from pipeline.events.body import EventBody, divided, read_in_slices
@@ -52,7 +52,8 @@ async def store_events(request: Request, decode: Decode, *, single: bool = False
     admission, project = received.admission, received.cached.project
     is_browser = received.sender == "browser"
     if is_browser:
-        admission.count_events(len(received.body.events))
+        browser = Browser(project.id, received.address_key)
+        admission.count_events(browser, len(received.body.events))
     await admission.confirm(received.body.size)
     context = RequestContext(
         received_us=utc_now_us(),
@@ -73,7 +74,7 @@ async def store_events(request: Request, decode: Decode, *, single: bool = False
         results = stored.results
     else:
         stored, results = events, events.results
-    await admission.store(stored, received.body.size + ROW_BYTES * len(stored.rows))
+    await admission.store(project.id, stored, received.body.size + ROW_BYTES * len(stored.rows))
     await services.snippet_verification.see(received.cached, received.page)
     answer = Answer(len(events.rows), events.rejected, results)
     return Response(_encode(answer), media_type="application/json")

@@ -4,13 +4,16 @@ Arrays have any leading axes, then goals by variants. The rule and its error rat
 docs/statistics.md.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import scipy
 
+from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.decision.look_statistics import LookStatistics
+from engine.analysis.evidence.recorded_looks import RecordedComparison, RecordedLook
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.frequentist.multiple_testing import prefer_primary
 from engine.stats.log_p_values import log_p_normal
@@ -42,6 +45,26 @@ class Established(ArrayRecord):
     def also(self, other: "Established") -> "Established":
         """Keep the findings of both."""
         return Established.combine(lambda pair: pair[0] | pair[1], [self, other])
+
+
+def recorded_findings(data: AnalysisData, look: RecordedLook) -> Established:
+    """Arrange what a look established, goals by variants; nothing of goals that are newer than the look."""
+
+    def flags(of: Callable[[RecordedComparison], bool]) -> BoolArray:
+        found = np.zeros(data.evidence.conversions.shape, bool)
+        for row, goal in enumerate(data.experiment.goals):
+            by_variant = look.comparisons.get(goal.id, {})
+            for column, variant in enumerate(data.experiment.variants):
+                if variant.id in by_variant:
+                    found[row, column] = of(by_variant[variant.id])
+        return found
+
+    return Established(
+        wins=flags(lambda one: one.wins),
+        loses=flags(lambda one: one.loses),
+        equivalent=flags(lambda one: one.is_equivalent),
+        broken=flags(lambda one: one.is_broken),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,9 +13,9 @@ from engine.analysis.decision.established import (
     GoalRoles,
     established_at_any_look,
     established_at_plan,
+    recorded_findings,
 )
 from engine.analysis.decision.look_statistics import LookStatistics, look_statistics
-from engine.analysis.decision.recording import recorded_findings
 from engine.analysis.decision.rule import RULE, RuleRow, Situation, choose_row, choose_variant
 from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.analysis.results.report import Reason, Recommendation

@@ -1,14 +1,13 @@
-"""Recording of looks: the record of a decision, the look that is due, and findings of a recorded look."""
+"""Recording of looks: the record of a decision, and the look that is due."""
 
-from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.significance import Significance
-from engine.analysis.decision.established import Established
+from engine.analysis.decision.established import Established, recorded_findings
+from engine.analysis.decision.experiment_decision import Decision
 from engine.analysis.evidence import recorded_looks
 from engine.analysis.evidence.recorded_looks import (
     RecordedComparison,
@@ -16,15 +15,12 @@ from engine.analysis.evidence.recorded_looks import (
     RecordedPlan,
     visitors_at_looks,
 )
-from engine.stats.arrays import BoolArray, FloatArray
+from engine.stats.arrays import FloatArray
 from engine.stats.sequential.confidence_sequence_boundary import critical_value
-
-if TYPE_CHECKING:
-    from engine.analysis.decision.experiment_decision import Decision
 
 
 def due_look(
-    data: AnalysisData, significance: Significance, decision: "Decision", *, now: datetime
+    data: AnalysisData, significance: Significance, decision: Decision, *, now: datetime
 ) -> RecordedLook | None:
     """Return the look that is to be recorded now; None where none is due.
 
@@ -43,7 +39,7 @@ def due_look(
 def record(
     data: AnalysisData,
     significance: Significance,
-    decision: "Decision",
+    decision: Decision,
     *,
     now: datetime,
     is_at_plan: bool,
@@ -66,27 +62,7 @@ def record(
     )
 
 
-def recorded_findings(data: AnalysisData, look: RecordedLook) -> Established:
-    """Arrange what a look established, goals by variants; nothing of goals that are newer than the look."""
-
-    def flags(of: Callable[[RecordedComparison], bool]) -> BoolArray:
-        found = np.zeros(data.evidence.conversions.shape, bool)
-        for row, goal in enumerate(data.experiment.goals):
-            by_variant = look.comparisons.get(goal.id, {})
-            for column, variant in enumerate(data.experiment.variants):
-                if variant.id in by_variant:
-                    found[row, column] = of(by_variant[variant.id])
-        return found
-
-    return Established(
-        wins=flags(lambda one: one.wins),
-        loses=flags(lambda one: one.loses),
-        equivalent=flags(lambda one: one.is_equivalent),
-        broken=flags(lambda one: one.is_broken),
-    )
-
-
-def _is_news(data: AnalysisData, decision: "Decision") -> bool:
+def _is_news(data: AnalysisData, decision: Decision) -> bool:
     known = Established.nothing(decision.findings.wins.shape)
     for look in data.looks:
         known = known.also(recorded_findings(data, look))
@@ -112,7 +88,7 @@ def _recorded_plan(data: AnalysisData) -> RecordedPlan:
 
 
 def _comparisons(
-    data: AnalysisData, significance: Significance, decision: "Decision", kept: Established
+    data: AnalysisData, significance: Significance, decision: Decision, kept: Established
 ) -> dict[str, dict[str, RecordedComparison]]:
     moments, effects = data.metrics.moments, significance.effects
     critical = float(critical_value(data.sample.fraction, data.plan.two_sided_alpha))

@@ -16,7 +16,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-import engine
 from engine.errors import MissingSamplerError, SamplingError
 
 Sampler = Literal["nutpie", "pymc"]
@@ -123,7 +122,7 @@ def _environment() -> dict[str, str]:
 
     Chains have a thread each: threads of the linear algebra on top of them would only wait for one another.
     """
-    root = str(Path(engine.__file__).parent.parent)
+    root = str(Path(__file__).parents[3])
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
     single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     return {**os.environ, **single, "PYTHONPATH": os.pathsep.join(paths)}
