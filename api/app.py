@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 from api import errors
 from api.dashboard import routes as dashboard
 from api.mcp.endpoint import McpEndpoint
-from api.mcp.key_in_path import PATH
+from api.middleware.key_in_path import PATH
 from api.middleware.outer_middleware import OuterMiddleware
 from api.middleware.request_counts import RequestCounts
 from api.openapi import describe
@@ -24,7 +24,6 @@ from api.routes import (
     experiments,
     exports,
     health,
-    imports,
     members,
     metrics,
     programme,
@@ -37,6 +36,7 @@ from api.routes import (
     tools,
     visitors,
 )
+from api.routes.imports import import_operations
 from api.routes.webhooks import delivery_operations, webhook_operations
 from api.sdk import flags
 from api.sdk.endpoints import SdkEndpoints
@@ -58,7 +58,7 @@ RESOURCES: Final[tuple[APIRouter, ...]] = (
     webhook_operations.router,
     delivery_operations.router,
     visitors.router,
-    imports.router,
+    import_operations.router,
     programme.router,
     account.router,
     members.router,

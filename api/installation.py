@@ -8,6 +8,7 @@ from string import Template
 from typing import Final
 from urllib.parse import urlsplit
 
+from api.schemas.projects import ProjectInstallation
 from api.sdk.script_files import STUB, read_script
 from engine.analysis.results.formatting import money
 from engine.currencies import UNUSUAL_MINOR_UNITS
@@ -57,6 +58,22 @@ analytics.subscribe("checkout_completed", async (event) => {
   });
 });
 """)
+
+
+def describe_installation(project: Project, base_url: str) -> ProjectInstallation:
+    """Describe how the site of a project is connected to the service at `base_url`."""
+    return ProjectInstallation(
+        platform=project.platform,
+        installation_guide=project.installation_guide,
+        snippet_verified=project.snippet_verified,
+        snippet_html=snippet_html(project, base_url),
+        async_snippet_html=async_snippet_html(project, base_url),
+        script_sha256=stub_hash(),
+        content_security_policy=content_security_policy(base_url),
+        api_key=project.sdk_key,
+        tracking_snippet=tracking_snippet(project),
+        storefront_pixel_code=storefront_pixel_code(project, base_url),
+    )
 
 
 def snippet_html(project: Project, base_url: str) -> str:

@@ -191,13 +191,13 @@ TESTED_BY = {
     "pipeline/imports/source_check.py": "tests/api/cli/imports/test_sources.py",
     "pipeline/imports/source_rows.py": "tests/pipeline/imports/test_source_import.py",
     "pipeline/runs/command_imports.py": "tests/api/cli/imports/test_service_imports.py",
-    "pipeline/runs/described_sources.py": "tests/api/routes/test_imports.py",
+    "pipeline/runs/described_sources.py": "tests/api/routes/imports/test_import_operations.py",
     "pipeline/imports/derived_columns.py": "tests/pipeline/imports/test_plain_events.py",
     "pipeline/runs/run_ends.py": "tests/pipeline/runs/test_runner.py",
     "pipeline/runs/import_stores.py": "tests/pipeline/runs/test_import_work.py",
-    "pipeline/requests/imports.py": "tests/api/routes/test_imports.py",
-    "api/bodies/import_body.py": "tests/api/routes/test_imports.py",
-    "api/bodies/import_query.py": "tests/api/routes/test_imports.py",
+    "pipeline/requests/imports.py": "tests/api/routes/imports/test_import_operations.py",
+    "api/routes/imports/import_body.py": "tests/api/routes/imports/test_import_operations.py",
+    "api/routes/imports/import_query.py": "tests/api/routes/imports/test_import_operations.py",
     "api/cli/imports/import_report.py": "tests/api/cli/imports/test_importing.py",
     "pipeline/sources/csv_rows.py": "tests/pipeline/sources/test_disk_files.py",
     "pipeline/sources/databases.py": "tests/pipeline/sources/test_locations.py",
@@ -308,6 +308,17 @@ def test_architecture_lists_the_import_contracts() -> None:
     contracts = [contract["name"] for contract in CONFIG["tool"]["importlinter"]["contracts"]]
     assert contracts
     assert list(rows_under("Import rules")) == contracts
+
+
+def test_architecture_lists_the_layers_of_each_contract() -> None:
+    contracts = CONFIG["tool"]["importlinter"]["contracts"]
+    layers = {
+        one["name"]: one["layers"] for one in contracts if one["type"] == "layers" and "containers" in one
+    }
+    assert len(layers) > 2
+    for name, rows in layers.items():
+        meaning = " → ".join(", ".join(f"`{one}`" for one in row.split(" | ")) for row in rows)
+        assert rows_under("Import rules")[name] == meaning
 
 
 def test_architecture_says_why_each_dependency_is_there() -> None:

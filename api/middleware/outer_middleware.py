@@ -8,10 +8,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api import logs
 from api.errors import UNEXPECTED, error_response
-from api.mcp.key_in_path import move_key
 from api.middleware import cors
 from api.middleware.answer_sender import AnswerSender
 from api.middleware.encoded_slashes import keep_encoded_slashes
+from api.middleware.key_in_path import move_key
 from api.middleware.proxies import Network, TrustedProxies
 from api.middleware.request_counts import RequestCounts
 from pipeline.store.catalog.ids import new_id

@@ -20,6 +20,7 @@ from api.deps import (
 )
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
+from api.installation import describe_installation
 from api.openapi import taking
 from api.results.threads import on_results_threads
 from api.schemas.envelopes import Listing, Meta, Single
@@ -110,7 +111,7 @@ def get_project_stats(
 @router.get("/{id}/installation", responses=documented("not_found"))
 def get_project_installation(project: ReadableProject, services: ServicesDep) -> Single[ProjectInstallation]:
     """Get the code that connects the site, and the project's public key."""
-    return Single(data=ProjectInstallation.of(project, services.settings.base_url))
+    return Single(data=describe_installation(project, services.settings.base_url))
 
 
 def _described(found: ProjectValue, catalog: Catalog) -> Single[Project]:

@@ -7,14 +7,6 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from api.installation import (
-    async_snippet_html,
-    content_security_policy,
-    snippet_html,
-    storefront_pixel_code,
-    stub_hash,
-    tracking_snippet,
-)
 from engine.design import project
 from engine.design.experiment import Experiment
 from engine.vocabulary import Platform
@@ -104,22 +96,6 @@ class ProjectInstallation(BaseModel):
     storefront_pixel_code: str | None = Field(
         description="Code for the customer events of a Shopify store; null for other platforms."
     )
-
-    @classmethod
-    def of(cls, found: project.Project, base_url: str) -> "ProjectInstallation":
-        """Describe the installation for the service at `base_url`."""
-        return cls(
-            platform=found.platform,
-            installation_guide=found.installation_guide,
-            snippet_verified=found.snippet_verified,
-            snippet_html=snippet_html(found, base_url),
-            async_snippet_html=async_snippet_html(found, base_url),
-            script_sha256=stub_hash(),
-            content_security_policy=content_security_policy(base_url),
-            api_key=found.sdk_key,
-            tracking_snippet=tracking_snippet(found),
-            storefront_pixel_code=storefront_pixel_code(found, base_url),
-        )
 
 
 class Erasure(BaseModel):

@@ -9,11 +9,14 @@ from starlette.concurrency import run_in_threadpool
 
 from api.bodies.slices import Turns
 from api.middleware.rate_limits import RateLimits
+from api.sdk.encoded_bodies import EncodedBodies
 from api.sdk.quotas import BrowserQuotas
 from api.sdk.snippet_verification import SnippetVerification
 from engine.design.assignment import Exclusion
 from pipeline.assignment.exposure_filter import ExposureFilter
+from pipeline.assignment.first_assignments import FirstAssignments
 from pipeline.assignment.project_cache import CachedProject, ProjectCache
+from pipeline.assignment.visits import StoredVisits
 from pipeline.events.address_keys import AddressKey
 from pipeline.events.decode import DecodedEvents
 from pipeline.events.request_headers.location import Locations
@@ -92,6 +95,30 @@ class SdkServices(Protocol):
 
     def admission(self, request: Request) -> Admission:
         """Begin the admission of a request."""
+
+
+class VisitServices(SdkServices, Protocol):
+    """Services that decisions on visitors and the snippet need, in the process that owns the store."""
+
+    @property
+    def encoded_bodies(self) -> EncodedBodies:
+        """Compressed answers."""
+
+    @property
+    def first_assignments(self) -> FirstAssignments:
+        """Variants of known visitors."""
+
+    @property
+    def stored_visits(self) -> StoredVisits:
+        """Visits that are stored already."""
+
+    @property
+    def quotas(self) -> BrowserQuotas:
+        """Events and bytes of browsers."""
+
+    @property
+    def ingest(self) -> Ingest:
+        """Storage of events."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from fastapi import Request, Response
 
 from api.schemas.sdk import SdkConfig
 from api.sdk.access import CountBytes, read_request, sdk_key_of
+from api.sdk.admission import VisitServices
 from api.sdk.snippet_answers import PRIVATE, cacheable, configuration_of
-from api.services import Services
 
 # Answers of one address differ by the key, which may be in a header.
 VARY: Final = "Accept-Encoding, Authorization, X-SDK-Key"
@@ -42,7 +42,7 @@ class _NoBody(msgspec.Struct, frozen=True):
 
 async def answer_config(request: Request) -> Response:
     """Answer with a project's configuration; a server gets its experiments as they are stored, too."""
-    services: Services = request.app.state.services
+    services: VisitServices = request.app.state.services
     received = await read_request(request, services, _read_nothing)
     cached, is_server = received.cached, received.sender == "server"
     await services.snippet_verification.see(cached, received.page)

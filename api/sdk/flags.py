@@ -13,8 +13,8 @@ from api.bodies.event_body import VISIT, read_event_body
 from api.errors import ApiError, error_body
 from api.results.entity_tags import is_none_match, weak_tag
 from api.sdk.access import KEY_HEADER, CountBytes, read_request
+from api.sdk.admission import VisitServices
 from api.sdk.init import visit
-from api.services import Services
 from pipeline.assignment.decide import DecisionStatus, VariantDecision
 from pipeline.assignment.request import InitBody, MissingTargetingKeyError, decode_evaluation
 from pipeline.events.body import InvalidBodyError, MalformedBodyError
@@ -75,7 +75,7 @@ async def answer_flags(request: Request) -> Response:
 
 async def _evaluate(request: Request, only: str | None = None) -> Sequence[VariantDecision]:
     """Decide on every experiment for the visitor of the context, or on that of one test key; FlagError."""
-    services: Services = request.app.state.services
+    services: VisitServices = request.app.state.services
     sdk_request = _with_credentials(request)
 
     async def read(count_bytes: CountBytes) -> InitBody:

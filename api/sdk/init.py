@@ -11,8 +11,8 @@ from starlette.concurrency import run_in_threadpool
 from api.bodies.event_body import VISIT, read_event_body
 from api.bodies.json_body import off_loop
 from api.sdk.access import CountBytes, SdkRequest, read_request
+from api.sdk.admission import VisitServices
 from api.sdk.visit_answer import encode_answer
-from api.services import Services
 from engine.design.experiment import Experiment
 from pipeline.assignment.decide import AssignmentRequest, VariantDecision, decide
 from pipeline.assignment.first_assignments import KnownAssignments
@@ -33,7 +33,7 @@ MAX_ON_LOOP: Final = 100
 
 async def answer_init(request: Request) -> Response:
     """Decide a visitor's variant in each experiment; store the first assignments, and its user."""
-    services: Services = request.app.state.services
+    services: VisitServices = request.app.state.services
     received = await read_request(request, services, partial(_read_visit, request))
     visitor_id, decisions = await visit(services, received)
     answer = encode_answer(received.cached, visitor_id, decisions, received.body.url)
@@ -41,7 +41,7 @@ async def answer_init(request: Request) -> Response:
 
 
 async def visit(
-    services: Services, received: SdkRequest[InitBody], *, only: str | None = None
+    services: VisitServices, received: SdkRequest[InitBody], *, only: str | None = None
 ) -> tuple[str, Sequence[VariantDecision]]:
     """Decide on the experiments of a visit and store what is new of it; returns the visitor id, too.
 
@@ -68,7 +68,7 @@ async def visit(
     return visitor.visitor_id, decisions
 
 
-async def _prepare(services: Services, cached: CachedProject) -> None:
+async def _prepare(services: VisitServices, cached: CachedProject) -> None:
     """Wait until the project's first assignments are in memory, as after a start, and hold no thread."""
     known, project_id = services.first_assignments, cached.project.id
     while not known.is_ready(project_id, cached.rules):
@@ -83,7 +83,7 @@ async def _read_visit(request: Request, count_bytes: CountBytes) -> InitBody:
 
 
 async def _store(
-    services: Services,
+    services: VisitServices,
     received: SdkRequest[InitBody],
     visitor: Visitor,
     decisions: Sequence[VariantDecision],
@@ -106,7 +106,10 @@ async def _store(
 
 
 def _decide(
-    services: Services, received: SdkRequest[InitBody], visitor: Visitor, experiments: Iterable[Experiment]
+    services: VisitServices,
+    received: SdkRequest[InitBody],
+    visitor: Visitor,
+    experiments: Iterable[Experiment],
 ) -> tuple[KnownAssignments, Sequence[VariantDecision]]:
     cached = received.cached
     claim = None

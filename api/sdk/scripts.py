@@ -12,10 +12,10 @@ from fastapi import Request, Response
 from api.errors import ANSWERED, ERROR_CODES, ApiError, api_error
 from api.middleware.proxies import client_address
 from api.sdk.access import INACTIVE, project_of_key
+from api.sdk.admission import VisitServices
 from api.sdk.script_files import PREVIEW, read_script, snippet_script
 from api.sdk.sending_page import page_of
 from api.sdk.snippet_answers import PUBLIC, cacheable, configuration_of
-from api.services import Services
 from engine.design.experiment import Experiment
 from pipeline.assignment.browser_config import custom_script_version
 from pipeline.assignment.decide import SERVED
@@ -63,7 +63,7 @@ def _refusal(error: ApiError) -> Response:
 @_refused_by_comment
 async def answer_snippet(request: Request, sdk_key: str) -> Response:
     """Answer with the built script and the configuration of a project."""
-    services: Services = request.app.state.services
+    services: VisitServices = request.app.state.services
     cached = await _served_project(request, services, sdk_key)
     await services.snippet_verification.see(cached, page_of(request))
     configuration = await configuration_of(cached, sdk_key)
@@ -77,7 +77,7 @@ async def answer_snippet(request: Request, sdk_key: str) -> Response:
 @_refused_by_comment
 async def answer_custom_script(request: Request, sdk_key: str, experiment_id: str) -> Response:
     """Answer with the `custom_js` of a running or paused experiment, in a scope of its own."""
-    services: Services = request.app.state.services
+    services: VisitServices = request.app.state.services
     cached = await _served_project(request, services, sdk_key)
     code = _custom_code(cached, experiment_id)
     # A page may still ask for a version before the last change.
@@ -89,12 +89,12 @@ async def answer_custom_script(request: Request, sdk_key: str, experiment_id: st
 @_refused_by_comment
 async def answer_preview(request: Request, sdk_key: str) -> Response:
     """Answer with the script of previews, which is the same for all projects."""
-    services: Services = request.app.state.services
+    services: VisitServices = request.app.state.services
     await _served_project(request, services, sdk_key)
     return await _script(request, services, read_script(PREVIEW), PUBLIC)
 
 
-async def _script(request: Request, services: Services, content: bytes, cache_control: str) -> Response:
+async def _script(request: Request, services: VisitServices, content: bytes, cache_control: str) -> Response:
     return await cacheable(
         request,
         content,
@@ -104,7 +104,7 @@ async def _script(request: Request, services: Services, content: bytes, cache_co
     )
 
 
-async def _served_project(request: Request, services: Services, sdk_key: str) -> CachedProject:
+async def _served_project(request: Request, services: VisitServices, sdk_key: str) -> CachedProject:
     """Find the project of a public key; NotFoundError, ApiError `account_inactive`.
 
     The request is counted, but not refused beyond the limit: the visitor would silently see no experiment,

@@ -5,12 +5,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, BackgroundTasks, Query
 
-from api.bodies.import_body import SUFFIXES, ImportBody, ImportBodyDep
-from api.bodies.import_query import ImportQuery
 from api.deps import Now, ProjectOfWritableRuns, ProjectsWriter, ServicesDep
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
+from api.routes.imports.import_body import SUFFIXES, ImportBody, ImportBodyDep
+from api.routes.imports.import_query import ImportQuery
 from api.schemas.envelopes import Single
 from api.schemas.inputs import IMPORT_INPUT
 from api.schemas.runs import Run

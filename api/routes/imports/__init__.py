@@ -1,0 +1,1 @@
+"""Routes of imports: files that are sent, and described sources."""
