@@ -76,6 +76,7 @@ TESTED_BY = {
     "api/report_formats.py": "tests/api/operator/test_reports.py",
     "pipeline/results/reports_by_id.py": "tests/api/operator/test_reports.py",
     "api/chart_pictures.py": "tests/api/dashboard/test_experiments.py",
+    "api/middleware/key_in_path.py": "tests/api/mcp/test_key_in_path.py",
     "api/mcp/guidance.py": "tests/api/mcp/test_tools.py",
     "api/operator/operator_access.py": "tests/api/operator/test_backups.py",
     "api/operator/operator_routes.py": "tests/api/operator/test_backups.py",
@@ -244,6 +245,27 @@ def names_in(path: Path) -> set[str]:
     return found
 
 
+# Statements, and conditions by a remainder or a list of values.
+SQL = re.compile(
+    r"\b(SELECT\s|INSERT INTO|DELETE FROM|CREATE (OR|TABLE|TEMP)|UPDATE \S+ SET)|\bFROM \S|% 0 = 0"
+)
+
+
+def texts(path: Path) -> str:
+    """The texts of a module, docstrings and what is filled in aside."""
+    tree = ast.parse((ROOT / path).read_text())
+    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    found = [
+        "".join(
+            part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else "0"
+            for part in (node.values if isinstance(node, ast.JoinedStr) else [node])
+        )
+        for node in ast.walk(tree)
+        if id(node) not in statements and isinstance(node, ast.JoinedStr | ast.Constant)
+    ]
+    return "\n".join(found)
+
+
 def imports() -> dict[str, set[str]]:
     """Each module → those that it imports: at its top, for types only, inside functions, and by name."""
     paths = {
@@ -319,6 +341,33 @@ def test_architecture_lists_the_layers_of_each_contract() -> None:
     for name, rows in layers.items():
         meaning = " → ".join(", ".join(f"`{one}`" for one in row.split(" | ")) for row in rows)
         assert rows_under("Import rules")[name] == meaning
+
+
+def test_sql_text_is_in_the_store_only() -> None:
+    found = {
+        folder: {path for path in modules() if path.as_posix().startswith(folder) and SQL.search(texts(path))}
+        for folder in ("pipeline/store/", "pipeline/", "api/", "engine/", "truelift/")
+    }
+    assert len(found["pipeline/store/"]) > 20
+    assert found["pipeline/"] == found["pipeline/store/"]
+    assert not found["api/"] | found["truelift/"]
+    assert not found["engine/"]
+
+
+def test_temporary_tables_are_known_by_name_in_one_module_only() -> None:
+    stored = {path: texts(path) for path in modules() if path.as_posix().startswith("pipeline/store/")}
+    created = {
+        (path, name)
+        for path, text in stored.items()
+        for name in re.findall(r"TEMP TABLE (?:IF NOT EXISTS )?([a-z_]+)", text)
+    }
+    assert len(created) > 20
+    assert [
+        (name, other.as_posix())
+        for path, name in created
+        for other, text in stored.items()
+        if other != path and re.search(rf"(?:FROM|JOIN|INTO) {name}\b", text)
+    ] == []
 
 
 def test_architecture_says_why_each_dependency_is_there() -> None:

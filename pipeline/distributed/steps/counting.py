@@ -82,7 +82,7 @@ class CountStep:
             tempfile.TemporaryDirectory(prefix="truelift-rollup-") as folder,
         ):
             repeats = in_order.filter("is_repeat")["seq"]
-            reader.keep_to_part(self.persons.persons, repeats, f"visitor_key % {self.parts:d} = {part:d}")
+            reader.keep_to_part(self.persons.persons, repeats, part=part, parts=self.parts)
             read = ProjectRead(
                 reader, group.experiments, group.rules, at_once=self.at_once, folder=Path(folder) / "parts"
             )

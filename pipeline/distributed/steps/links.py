@@ -6,7 +6,6 @@ from typing import ClassVar, Final
 import polars as pl
 
 from pipeline.distributed.scratch import LINKS, PROJECT, scratch_warehouse
-from pipeline.store.warehouse.connection import fetch_frame
 from pipeline.store.warehouse.events import EVENT_SCHEMA
 from pipeline.store.warehouse.identities import Identities, Persons
 from pipeline.store.warehouse.incremental import identity_links
@@ -45,7 +44,7 @@ class LinkStep:
         """Find the links of the users of a part."""
         with scratch_warehouse(rows) as warehouse, warehouse.transaction() as cursor:
             identity_links.update(cursor, PROJECT, self.until, anew=True)
-            links = fetch_frame(cursor, f"FROM {identity_links.links_table(PROJECT)}")
+            links = identity_links.read(cursor, PROJECT)
         return links.filter(pl.col("user_key") % self.parts == part).select(LINKS.names())
 
     def _part_of(self, key: str) -> pl.Expr:

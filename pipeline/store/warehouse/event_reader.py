@@ -11,7 +11,7 @@ from pipeline.store.event_columns import EVENT_DIMENSIONS
 from pipeline.store.warehouse.connection import Cursor, Warehouse, fetch_frame, registered
 from pipeline.store.warehouse.events import IS_TRUSTED, SENDER_BIT, has_table, table_name
 from pipeline.store.warehouse.identities import Identities, Persons
-from pipeline.store.warehouse.incremental.touched_events import SAME_IDS, TABLE, TouchedEvents
+from pipeline.store.warehouse.incremental.touched_events import TouchedEvents
 from pipeline.store.warehouse.segment_dimensions import CUSTOM, normalized
 
 # Segment columns of an event; the day of the week follows from its time.
@@ -112,7 +112,7 @@ class EventReader:
         query = "FROM linked_keys"
         if self._identities.exist:
             self._identities.join_near(query, self._until)
-            query += " UNION FROM linked_visitors UNION FROM linked_users"
+            query += f" UNION {self._identities.near_keys()}"
         return fetch_frame(self.cursor, query)["key"]
 
     def keep_to_visitors(self, keys: pl.Series, *, most_share: float) -> pl.Series | None:
@@ -133,11 +133,11 @@ class EventReader:
             return False
         events.add_related()
         self._is_joined = True
-        self._table, self._ids, self._is_whole = TABLE, SAME_IDS, False
+        self._table, self._ids, self._is_whole = events.table, events.same_ids, False
         return True
 
-    def keep_to_part(self, persons: Persons, repeats: pl.Series, condition: str) -> None:
-        """Restrict reading to visitors whose key meets the SQL `condition`, in a store with all their events.
+    def keep_to_part(self, persons: Persons, repeats: pl.Series, *, part: int, parts: int) -> None:
+        """Restrict reading to the visitors of one of several parts, in a store with all their events.
 
         The store may lack events of others, so `persons` and the numbers of repeats are those of all events.
         """
@@ -149,7 +149,7 @@ class EventReader:
         events = self._of_persons(self._events, with_related=True, with_visitor_ids=False)
         self.cursor.execute(
             "CREATE OR REPLACE TEMP TABLE touched_visitors AS "
-            f"SELECT DISTINCT visitor_key FROM {events} e WHERE {condition}"
+            f"SELECT DISTINCT visitor_key FROM {events} e WHERE visitor_key % {parts:d} = {part:d}"
         )
         self._is_whole = False
 

@@ -134,6 +134,11 @@ class Identities:
             UNION SELECT user_key FROM user_persons WHERE {theirs}
         """
 
+    @staticmethod
+    def near_keys() -> str:
+        """Build the query of all keys that `join_near` found links of."""
+        return "FROM linked_visitors UNION FROM linked_users"
+
     def _find_near(self, keys: str, covered_seq: int) -> None:
         """Find the links of these visitors and users, of theirs, and so on.
 

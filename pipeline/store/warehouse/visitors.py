@@ -34,8 +34,6 @@ _POLARS_TYPES: Final = {
     "VARCHAR": pl.String,
 }
 _ORDER_COLUMNS: Final = ", ".join(f"{name} {kind}" for name, kind in _ORDERS.items())
-# Rows are found by their keys first: to read every column of all rows takes twice as long.
-_OF_SOUGHT: Final = "rowid IN (SELECT k.rowid FROM {table} k SEMI JOIN sought_visitors USING (visitor_key))"
 # A statement holds blocks of each of its tables in memory; with hundreds they exceed its limit.
 _TABLES_AT_ONCE: Final = 25
 _VALUE_COLUMNS: Final = "dimension VARCHAR, code UINTEGER, value VARCHAR"
@@ -120,10 +118,13 @@ def read_of(
 
     The column `experiment` has the position of the experiment; goals that an experiment lacks are null.
     """
+    keys = "sought_visitors"
     with registered(cursor, "sought", visitor_keys.alias("visitor_key").to_frame()):
-        cursor.execute("CREATE OR REPLACE TEMP TABLE sought_visitors AS FROM sought")
-    orders = _read_all_of(cursor, "orders", experiment_ids, "visitor_key IN (FROM sought_visitors)")
-    return _read_all_of(cursor, "visitors", experiment_ids, _OF_SOUGHT), orders
+        cursor.execute(f"CREATE OR REPLACE TEMP TABLE {keys} AS FROM sought")
+    # Rows are found by their keys first: to read every column of all rows takes twice as long.
+    rows = f"rowid IN (SELECT k.rowid FROM {{table}} k SEMI JOIN {keys} USING (visitor_key))"
+    orders = _read_all_of(cursor, "orders", experiment_ids, f"visitor_key IN (FROM {keys})")
+    return _read_all_of(cursor, "visitors", experiment_ids, rows), orders
 
 
 def _read_all_of(

@@ -8,7 +8,7 @@ from typing import Final
 
 import polars as pl
 
-from pipeline.store.warehouse.connection import Cursor, registered
+from pipeline.store.warehouse.connection import Cursor, fetch_frame, registered
 from pipeline.store.warehouse.events import IS_TRUSTED, table_name
 
 _COLUMNS: Final = (
@@ -25,6 +25,11 @@ _GONE: Final = "links_without_events"
 def links_table(project_id: str) -> str:
     """Quote the name of the table of a project's links."""
     return f'"identity_links_of_{table_name(project_id)}"'
+
+
+def read(cursor: Cursor, project_id: str) -> pl.DataFrame:
+    """Read all links of a project that are kept."""
+    return fetch_frame(cursor, f"FROM {links_table(project_id)}")
 
 
 def update(cursor: Cursor, project_id: str, until: int, *, anew: bool) -> None:

@@ -9,9 +9,6 @@ from typing import Final
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.events import EVENT_SCHEMA, IS_TRUSTED
 
-TABLE: Final = "touched_events"
-# Of the events that share an id with one of these, whatever their visitor.
-SAME_IDS: Final = "touched_same_ids"
 # Texts that only their keys are compared by; of a visitor id it matters whether there is one.
 _UNREAD: Final = {"event_id", "user_id", "transaction_id", "visitor_id"}
 _COLUMNS: Final = ", ".join(
@@ -25,10 +22,14 @@ _ID_COLUMNS: Final = "seq, event_key, received_at, sender, not_counted"
 
 
 class TouchedEvents:
-    """Copies of events in the temporary table TABLE, which is added to by keys.
+    """Copies of events in the temporary `table`, which is added to by keys.
 
-    SAME_IDS has the columns that repeats are told by, of these and of all other events with their ids.
+    The table `same_ids` has the columns that repeats are told by, of these and of all other events with
+    their ids, whatever their visitor.
     """
+
+    table: Final = "touched_events"
+    same_ids: Final = "touched_same_ids"
 
     def __init__(self, cursor: Cursor, events: str, *, after: int) -> None:
         """Copy the events numbered above `after` of the subquery `events`."""
@@ -37,7 +38,8 @@ class TouchedEvents:
         self._after = after
         # Row groups of older events are skipped by the bounds of their numbers.
         cursor.execute(
-            f"CREATE OR REPLACE TEMP TABLE {TABLE} AS SELECT {_COLUMNS} FROM {events} e WHERE seq > {after:d}"
+            f"CREATE OR REPLACE TEMP TABLE {self.table} AS "
+            f"SELECT {_COLUMNS} FROM {events} e WHERE seq > {after:d}"
         )
 
     def changed(self) -> str:
@@ -47,9 +49,9 @@ class TouchedEvents:
         outranked by its id gives way to the next one of the same transaction, so that those change too.
         """
         is_new = f"e.seq > {self._after:d}"
-        outranking = f"FROM {TABLE} e WHERE {is_new} AND {IS_TRUSTED}"
+        outranking = f"FROM {self.table} e WHERE {is_new} AND {IS_TRUSTED}"
         if not self._cursor.execute(f"SELECT 1 {outranking} LIMIT 1").fetchall():
-            return f"(SELECT * FROM {TABLE} e WHERE {is_new})"
+            return f"(SELECT * FROM {self.table} e WHERE {is_new})"
         self._cursor.execute(
             f"CREATE OR REPLACE TEMP TABLE outranking AS SELECT DISTINCT event_key {outranking}"
         )
@@ -58,13 +60,13 @@ class TouchedEvents:
         self._cursor.execute(
             f"""
             CREATE OR REPLACE TEMP TABLE outranking_transactions AS
-            SELECT DISTINCT transaction_key FROM {TABLE} e
+            SELECT DISTINCT transaction_key FROM {self.table} e
             WHERE transaction_key IS NOT NULL AND (({is_new} AND {IS_TRUSTED}) OR ({is_outranked}))
             """
         )
         self.add_by("transaction_key", "FROM outranking_transactions")
         is_behind = f"NOT {IS_TRUSTED} AND e.transaction_key IN (FROM outranking_transactions)"
-        return f"(SELECT * FROM {TABLE} e WHERE {is_new} OR ({is_outranked}) OR ({is_behind}) IS TRUE)"
+        return f"(SELECT * FROM {self.table} e WHERE {is_new} OR ({is_outranked}) OR ({is_behind}) IS TRUE)"
 
     def add_visitors(self, keys: str, *, most: int) -> bool:
         """Copy the events with a visitor key in the table `keys`; False where there are more than `most`."""
@@ -77,16 +79,18 @@ class TouchedEvents:
     def add_related(self) -> None:
         """Copy events with a transaction of those that are copied, and find those with the id of any copy."""
         self.add_by(
-            "transaction_key", f"SELECT transaction_key FROM {TABLE} WHERE transaction_key IS NOT NULL"
+            "transaction_key", f"SELECT transaction_key FROM {self.table} WHERE transaction_key IS NOT NULL"
         )
-        found = self._find("event_key", f"SELECT event_key FROM {TABLE}")
+        found = self._find("event_key", f"SELECT event_key FROM {self.table}")
         others = (
-            f"FROM {self._events} WHERE seq IN (FROM found_events)" if found else f"FROM {TABLE} WHERE false"
+            f"FROM {self._events} WHERE seq IN (FROM found_events)"
+            if found
+            else f"FROM {self.table} WHERE false"
         )
         self._cursor.execute(
             f"""
-            CREATE OR REPLACE TEMP TABLE {SAME_IDS} AS
-            SELECT {_ID_COLUMNS} FROM {TABLE} UNION ALL SELECT {_ID_COLUMNS} {others}
+            CREATE OR REPLACE TEMP TABLE {self.same_ids} AS
+            SELECT {_ID_COLUMNS} FROM {self.table} UNION ALL SELECT {_ID_COLUMNS} {others}
             """
         )
 
@@ -102,7 +106,7 @@ class TouchedEvents:
             CREATE OR REPLACE TEMP TABLE found_events AS
             SELECT seq FROM (
               SELECT seq FROM {self._events} e WHERE seq <= {self._after:d} AND {column} IN ({keys})
-            ) ANTI JOIN {TABLE} USING (seq)
+            ) ANTI JOIN {self.table} USING (seq)
             """
         ).fetchall()
         return int(found)
@@ -110,6 +114,6 @@ class TouchedEvents:
     def _copy(self, found: int) -> None:
         if found:
             self._cursor.execute(
-                f"INSERT INTO {TABLE} SELECT {_COLUMNS} FROM {self._events} e "
+                f"INSERT INTO {self.table} SELECT {_COLUMNS} FROM {self._events} e "
                 "WHERE seq IN (FROM found_events)"
             )

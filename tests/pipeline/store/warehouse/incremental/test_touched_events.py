@@ -7,7 +7,7 @@ from pipeline.events.hashing import hash64
 from pipeline.store.event_columns import EventRow
 from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.events import table_name
-from pipeline.store.warehouse.incremental.touched_events import SAME_IDS, TABLE, TouchedEvents
+from pipeline.store.warehouse.incremental.touched_events import TouchedEvents
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event
 
 
@@ -24,7 +24,7 @@ def write(store: WorkingStore, *rows: EventRow) -> tuple[Project, int]:
     return project, store.ingest.last_seq_of(project.id) - 1
 
 
-def copied(cursor: Cursor, table: str = TABLE) -> list[int]:
+def copied(cursor: Cursor, table: str = TouchedEvents.table) -> list[int]:
     return sorted(key for (key,) in cursor.table(table).select("event_key").fetchall())
 
 
@@ -53,7 +53,7 @@ def test_events_of_touched_visitors_are_copied_with_orders_and_ids_they_share(st
         assert add_visitors(cursor, events, "v1")
         events.add_related()
         assert copied(cursor) == keys("own", "new", "order")
-        assert copied(cursor, SAME_IDS) == keys("own", "new", "order", "order")
+        assert copied(cursor, TouchedEvents.same_ids) == keys("own", "new", "order", "order")
 
 
 def test_browser_events_that_a_new_one_of_a_server_outranks_are_changed(store: WorkingStore) -> None:
