@@ -1,7 +1,8 @@
 """Examination of an installation: disk, permissions, clock, catalog and runs, with a service and without."""
 
+import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -25,6 +26,8 @@ _MIB: Final = 2**20
 # Readable by the group or by everybody.
 _OTHERS: Final = 0o077
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Examined:
@@ -41,10 +44,32 @@ def examine(settings: Settings, *, is_served: bool, now: datetime) -> Iterator[E
 
     The caller holds the lock of a store that is not served.
     """
-    yield _folder(settings.data_dir)
-    yield _privacy(settings)
-    yield _disk(settings)
-    yield from _catalog(settings, now)
+    yield from _examined("data folder", lambda: [_folder(settings.data_dir)])
+    yield from _examined("permissions", lambda: [_privacy(settings)])
+    yield from _examined("disk", lambda: [_disk(settings)])
+    yield from _examined("catalog", lambda: _catalog(settings, now))
+    yield from _examined("store", lambda: _store(settings, is_served=is_served))
+
+
+def _examined(part: str, check: Callable[[], Iterable[Examined]]) -> list[Examined]:
+    """Return what a check found; one that raises is logged by its part, and hides no other."""
+    found: list[Examined] = []
+    try:
+        found.extend(check())
+    except Exception as error:
+        logger.exception("the check of the %s failed", part)
+        found.append(
+            Examined(
+                part,
+                "not_checked",
+                f"the {part} could not be checked: {error!r}",
+                "report it as a defect of truelift, with the error in the log",
+            )
+        )
+    return found
+
+
+def _store(settings: Settings, *, is_served: bool) -> Iterator[Examined]:
     if is_served:
         yield Examined(
             "store",
@@ -114,8 +139,8 @@ def _catalog(settings: Settings, now: datetime) -> Iterator[Examined]:
         return
     try:
         yield Examined("catalog", "ok", "the catalog can be read, in the version of this program")
-        yield _clock(catalog, now)
-        yield from _runs(catalog, now)
+        yield from _examined("clock", lambda: [_clock(catalog, now)])
+        yield from _examined("runs", lambda: _runs(catalog, now))
     finally:
         catalog.close()
 

@@ -1,7 +1,9 @@
 """Inspection of a store: its catalog, warehouse, sequence numbers and snapshots against each other."""
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +24,10 @@ RESTORE: Final = (
 )
 REBUILD: Final = "count the results anew with `truelift rollup --full`"
 REPORT: Final = "report them as a defect of truelift, and remove the file once they are stored or not needed"
+REPORT_ERROR: Final = "report it as a defect of truelift, with the error in the log"
 REWRITE: Final = "write the snapshots anew with `truelift snapshot`"
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +40,34 @@ class Finding:
 
 
 def inspect_store(settings: Settings) -> list[Finding]:
-    """Compare the parts of a store that this process has locked; an empty list is a sound store."""
+    """Compare the parts of a store that this process has locked; an empty list is a sound store.
+
+    A comparison that raises is a finding, is logged by its part, and hides no other.
+    """
     findings: list[Finding] = []
     facts = _read_warehouse(settings, findings)
     catalog = _open_catalog(settings, findings)
     try:
         if catalog is not None:
-            findings.extend(_catalog_findings(catalog, settings, facts))
+            findings += _found("catalog", partial(_catalog_findings, catalog, settings, facts))
     finally:
         if catalog is not None:
             catalog.close()
     if facts is not None:
-        findings.extend(_sequence_findings(settings, facts))
-    findings.extend(_refused_findings(settings))
-    findings.extend(_snapshot_findings(settings, facts))
+        findings += _found("sequence numbers", partial(_sequence_findings, settings, facts))
+    findings += _found("refused events", partial(_refused_findings, settings))
+    findings += _found("snapshots", partial(_snapshot_findings, settings, facts))
     return findings
+
+
+def _found(part: str, compare: Callable[[], Iterator[Finding]]) -> list[Finding]:
+    found: list[Finding] = []
+    try:
+        found.extend(compare())
+    except Exception as error:
+        logger.exception("the check of the %s failed", part)
+        found.append(Finding(part, f"the {part} could not be checked: {error!r}", REPORT_ERROR))
+    return found
 
 
 def _read_warehouse(settings: Settings, findings: list[Finding]) -> WarehouseFacts | None:

@@ -41,7 +41,9 @@ async def show_experiment(request: Request, session: SignedIn) -> Response:
     if experiment["status"] not in _WITHOUT_RESULTS:
         results = (await read(request, session, f"{address}/results", asked))["data"]
         if not asked:
-            segments = (await read(request, session, f"{address}/results/segments"))["data"]
+            # Empty where they cannot be computed, which the page says beside the results.
+            answer = await ask(request, session, f"{address}/results/segments")
+            segments = content_of(answer)["data"] if answer.status < 500 else {}
     return render(
         request,
         "experiment.html",

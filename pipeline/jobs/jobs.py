@@ -2,7 +2,7 @@
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -63,25 +63,33 @@ def rebuild_after_midnight(services: PipelineServices) -> None:
     """Recount all results in each time zone where a day has begun since the last recount there.
 
     Comparing local days neither skips nor repeats a night when clocks change, and a night during which the
-    service was down is made up for.
+    service was down is made up for. ExceptionGroup of the failures.
     """
     by_zone: dict[str, list[Project]] = defaultdict(list)
     for project in services.catalog.projects.all():
         by_zone[project.timezone].append(project)
-    for timezone, projects in by_zone.items():
-        today = local_day(services.clock(), timezone)
+    run_each(
+        {
+            f"time zone {timezone}": partial(_rebuild_in_zone, services, timezone, projects)
+            for timezone, projects in by_zone.items()
+        }
+    )
+
+
+def _rebuild_in_zone(services: PipelineServices, timezone: str, projects: Sequence[Project]) -> None:
+    today = local_day(services.clock(), timezone)
+    with services.warehouse.transaction() as cursor:
+        last = published.find_last_night(cursor, timezone)
+    if last is not None and last > today:
+        logger.warning("the clock was set back: the night of %s in %s is to come again", last, timezone)
+    is_done = True
+    if last is not None and last < today:
+        # A list, since every project is tried whatever came of the others.
+        rebuild = partial(_rebuild_and_keep, services)
+        is_done = all([_run_for(rebuild, project) for project in projects])  # noqa: C419
+    if is_done and last != today:
         with services.warehouse.transaction() as cursor:
-            last = published.find_last_night(cursor, timezone)
-        if last is not None and last > today:
-            logger.warning("the clock was set back: the night of %s in %s is to come again", last, timezone)
-        is_done = True
-        if last is not None and last < today:
-            # A list, since every project is tried whatever came of the others.
-            rebuild = partial(_rebuild_and_keep, services)
-            is_done = all([_run_for(rebuild, project) for project in projects])  # noqa: C419
-        if is_done and last != today:
-            with services.warehouse.transaction() as cursor:
-                published.record_night(cursor, timezone, today)
+            published.record_night(cursor, timezone, today)
 
 
 def checkpoint(services: PipelineServices) -> None:

@@ -43,15 +43,19 @@ logger = logging.getLogger(__name__)
 
 
 def deliver_messages(services: PipelineServices) -> None:
-    """Send the messages that are due, to several endpoints at once, and to each in their order."""
+    """Send the messages that are due, to several endpoints at once, and to each in their order.
+
+    ExceptionGroup of the failures that are none of the endpoints'.
+    """
     now = services.clock()
     due = services.catalog.deliveries.due(now=now, most=_MOST_DUE)
     if not due:
         return
     courier = _Courier(services)
     with ThreadPoolExecutor(min(_THREADS, len(due))) as threads:
-        # A list, since each is to be waited for and may raise.
-        list(threads.map(lambda one: courier.deliver_all(*one), due))
+        run_each(
+            {f"webhook {one.id}": threads.submit(courier.deliver_all, one, of).result for one, of in due}
+        )
 
 
 def forget_old_deliveries(services: PipelineServices) -> None:
@@ -63,15 +67,15 @@ def announce_changed_results(services: PipelineServices) -> None:
     """Announce decisions that changed and alarms that began; ExceptionGroup of the failures."""
     catalog, now = services.catalog, services.clock()
     told = catalog.webhooks.projects_told_of(("experiment.decision", "experiment.health_alarm"))
-    for project in (one for one in catalog.projects.all() if one.id in told):
-        watched = catalog.experiments.of_project(project.id, [*OPEN, "completed"])
-        run_each(
-            {
-                f"experiment {one.id}": partial(_announce, services, one, project, now)
-                for one in watched
-                if one.completed_at is None or now - one.completed_at < WATCHED_AFTER_END
-            }
-        )
+    run_each(
+        {
+            f"experiment {one.id}": partial(_announce, services, one, project, now)
+            for project in catalog.projects.all()
+            if project.id in told
+            for one in catalog.experiments.of_project(project.id, [*OPEN, "completed"])
+            if one.completed_at is None or now - one.completed_at < WATCHED_AFTER_END
+        }
+    )
 
 
 def next_attempt(delivery: Delivery, *, now: datetime) -> datetime | None:

@@ -90,3 +90,17 @@ def test_a_served_store_is_not_compared(tmp_path: Path, project_id: str) -> None
     statuses = {one.part: one.status for one in examine(settings, is_served=True, now=utc_now())}
     assert statuses["store"] == "not_checked"
     assert project_id
+
+
+def test_a_check_that_raises_could_not_be_checked_and_hides_no_other(
+    tmp_path: Path, project_id: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> int:
+        raise OSError("a disk")
+
+    monkeypatch.setattr(examination, "free_bytes", fail)
+    examined = found(tmp_path)
+    assert (examined["disk"].status, examined["store"].status) == ("not_checked", "ok")
+    assert "the disk could not be checked: OSError('a disk')" in examined["disk"].finding
+    assert "the check of the disk failed" in caplog.text
+    assert project_id

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline import inspection
 from pipeline.inspection import inspect_store
 from pipeline.settings import Settings
 from pipeline.snapshots.manifest import MANIFEST
@@ -83,3 +84,19 @@ def test_a_damaged_catalog_is_found(tmp_path: Path, damage: str) -> None:
         path.write_bytes(b"" if damage == "empty" else b"x" * 5000)
     assert {finding.part for finding in inspect_store(settings)} == {"catalog"}
     assert path.exists() == (damage != "gone")
+
+
+def test_a_comparison_that_raises_is_a_finding_and_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = a_store_with_a_snapshot(tmp_path)
+    spoil_a_snapshot(tmp_path)
+
+    def fail(*_: object) -> None:
+        raise OSError("a disk")
+
+    monkeypatch.setattr(inspection, "inspect_spool", fail)
+    by_part = {one.part: one.problem for one in inspect_store(settings)}
+    assert set(by_part) == {"sequence numbers", "snapshots"}
+    assert by_part["sequence numbers"] == "the sequence numbers could not be checked: OSError('a disk')"
+    assert "the check of the sequence numbers failed" in caplog.text

@@ -3,6 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
+from pipeline.results.results import Results
 from tests.api.customers import Customer
 from tests.api.dashboard.conftest import SignIn, form_token
 
@@ -235,3 +236,16 @@ def test_the_page_lists_the_visitors_at_each_step_of_a_funnel(
     page = browser.get(experiment).text
     assert "31 visitors → &lt;cart&gt; 3 → purchase 0" in page
     assert '<td class="right">0.00%</td>' in page
+
+
+def test_segments_that_cannot_be_computed_hide_no_results(
+    customer: Customer, experiment: str, browser: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **_options: object) -> None:
+        raise OSError("a disk")
+
+    send_visitors(customer, experiment, {0: (30, 1), 1: (31, 2)})
+    monkeypatch.setattr(Results, "segments", fail)
+    page = browser.get(experiment).text
+    assert "They could not be computed. Reload the page in a moment." in page
+    assert '<td class="right">31</td>' in page

@@ -2,11 +2,13 @@ import logging
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
+from engine import local_days
 from engine.design.experiment import Experiment
+from pipeline.jobs import jobs
 from pipeline.jobs.jobs import (
     checkpoint,
     forget_old_runs,
@@ -19,6 +21,7 @@ from pipeline.jobs.jobs import (
 from pipeline.services import PipelineServices
 from pipeline.store.catalog.experiments import Experiments
 from pipeline.store.catalog.runs.run_record import Run
+from pipeline.store.warehouse import published
 from tests.builders import STARTED
 from tests.pipeline.working_store import WorkingStore, a_working_store, an_exposure
 from tests.waiting import wait_until
@@ -177,3 +180,22 @@ def test_runs_that_are_still_queued_are_carried_out(store: WorkingStore) -> None
     run = store.catalog.runs.add(Run(project_id=project.id, kind="rollup", trigger="api", created_at=STARTED))
     start_queued_runs(store)
     wait_until(lambda: store.catalog.runs.get(project.id, run.id).status == "done")
+
+
+def test_a_time_zone_that_fails_hides_no_other(store: WorkingStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    for zone in ("Asia/Tokyo", "America/New_York"):
+        store.add_project(reporting_timezone=zone)
+    day, seen = local_days.local_day, list[str]()
+
+    def local_day(at: datetime, zone: str) -> date:
+        seen.append(zone)
+        if len(seen) == 1:
+            raise RuntimeError("a defect")
+        return day(at, zone)
+
+    monkeypatch.setattr(jobs, "local_day", local_day)
+    with pytest.raises(ExceptionGroup, match="1 of 2 failed") as caught:
+        rebuild_after_midnight(a_services(store))
+    assert [error.__notes__ for error in caught.value.exceptions] == [[f"time zone {seen[0]}"]]
+    with store.warehouse.transaction() as cursor:
+        assert published.find_last_night(cursor, seen[1]) is not None

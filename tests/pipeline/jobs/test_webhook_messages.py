@@ -19,12 +19,15 @@ from pipeline.jobs import webhook_messages
 from pipeline.jobs.webhook_messages import (
     TRIED_FOR,
     WAITS,
+    announce_changed_results,
     deliver_messages,
     forget_old_deliveries,
 )
 from pipeline.requests.webhooks import revise_webhook, rotation_of
+from pipeline.results.results import Results
 from pipeline.store.catalog.webhooks import message_queue
 from pipeline.store.catalog.webhooks.webhook_records import Webhook
+from pipeline.webhooks.sending import Sender
 from tests.pipeline.jobs.told_webhooks import deliveries, told
 from tests.pipeline.restartable_service import RestartableService
 from tests.pipeline.webhooks.receiving_endpoint import LOOPBACK, Endpoint, an_endpoint
@@ -326,3 +329,42 @@ def test_deliveries_are_forgotten_a_month_after_their_end(
         service.now += timedelta(days=days)
         forget_old_deliveries(service.store)
         assert len(deliveries(service, webhook)) == left
+
+
+def test_an_error_of_one_webhook_hides_no_other_and_names_it(
+    service: RestartableService, project: Project, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken, _ = told(service, project, "http://127.0.0.1:9/broken")
+    told(service, project, endpoint.url)
+    post = Sender.post
+
+    def fail(sender: Sender, url: str, *rest: Any) -> int:
+        if url.endswith("broken"):
+            raise RuntimeError("a defect")
+        return post(sender, url, *rest)
+
+    monkeypatch.setattr(Sender, "post", fail)
+    change(service, service.store.add_experiment(project, status="draft"), lifecycle.start)
+    with pytest.raises(ExceptionGroup) as caught:
+        deliver(service)
+    assert [error.__notes__ for error in caught.value.exceptions] == [[f"webhook {broken.id}"]]
+    assert types(endpoint) == ["experiment.started"]
+
+
+def test_results_of_one_project_that_cannot_be_read_hide_no_other_project(
+    service: RestartableService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+    for _ in range(2):
+        one = service.store.add_project()
+        told(service, one, "http://127.0.0.1:9/", events=["experiment.decision"])
+        service.store.add_experiment(one)
+
+    def fail(_: object, experiment: Experiment, *_args: Any, **_options: Any) -> None:
+        tried.append(experiment.project_id)
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(Results, "report", fail)
+    with pytest.raises(ExceptionGroup, match="2 of 2 failed"):
+        announce_changed_results(service.store)
+    assert len(set(tried)) == 2
