@@ -25,9 +25,9 @@ DAYS_A_WEEK = 7
 def ship(context: DecisionContext) -> Message:
     """Announce the winner that harms nothing."""
     leader, control = leader_and_control(context)
-    action = f"oll {quoted(leader)} out to everyone."
-    if not context.has_ended:
-        action = f"omplete the experiment and r{action}"
+    action = f"Complete the experiment and roll {quoted(leader)} out to everyone."
+    if context.has_ended:
+        action = f"Roll {quoted(leader)} out to everyone."
     return Message(
         label="Ship it",
         tone="positive",
@@ -37,7 +37,7 @@ def ship(context: DecisionContext) -> Message:
         + losers(context)
         + basis(context)
         + yearly(context),
-        next_step=_first_a_whole_week(context) + ("R" if context.has_ended else "C") + action,
+        next_step=_first_a_whole_week(context) + action,
     )
 
 
@@ -85,7 +85,9 @@ def rollback(context: DecisionContext) -> Message:
     leader, control = leader_and_control(context)
     failures = context.where(context.decision.situation.failures)
     several = len(failures) > 1
-    action = f"eep {quoted(control)} for everyone."
+    action = f"Complete the experiment and keep {quoted(control)} for everyone."
+    if context.has_ended:
+        action = f"Keep {quoted(control)} for everyone."
     others = [one for one in failures if one is not leader]
     rest = losers(context, besides=leader) if several else ""
     return Message(
@@ -98,7 +100,7 @@ def rollback(context: DecisionContext) -> Message:
         + broken_guardrails(context, [leader, *others])
         + basis(context)
         + yearly(context),
-        next_step=f"K{action}" if context.has_ended else f"Complete the experiment and k{action}",
+        next_step=action,
     )
 
 
