@@ -33,6 +33,8 @@ dev: .venv/.dev-$(notdir $(STAMP)) ## setup, and install what tests and checks n
 
 # Node comes from PyPI with the other tools; the packages of the browser script are those of its lock file.
 SNIPPET := api/sdk/browser
+# Its scripts are checked by the tools of the browser script.
+DASHBOARD := api/dashboard
 WITH_NODE := PATH="$(CURDIR)/.venv/bin:$$PATH"
 NPM_STAMP := $(SNIPPET)/node_modules/.package-lock.json
 
@@ -46,9 +48,11 @@ snippet: snippet-tools ## build the browser script into api/sdk/browser/dist
 	@$(RUN)python -m api.sdk.known_attributes > $(SNIPPET)/known_attributes.js
 	@$(WITH_NODE) node $(SNIPPET)/build.mjs
 
-snippet-lint: snippet-tools ## check the types, format and lint rules of the browser script
+snippet-lint: snippet-tools ## check the types, format and lint rules of the browser script and the dashboard's
 	@cd $(SNIPPET) && $(WITH_NODE) node_modules/.bin/tsc --project .
 	@cd $(SNIPPET) && node_modules/@biomejs/cli-*/biome check --error-on-warnings .
+	@cd $(SNIPPET) && $(WITH_NODE) node_modules/.bin/tsc --project $(CURDIR)/$(DASHBOARD)
+	@cd $(DASHBOARD) && $(CURDIR)/$(SNIPPET)/node_modules/@biomejs/cli-*/biome check --error-on-warnings .
 
 demo: setup ## generate a shop, roll it up, print the verdicts and serve them
 	@$(RUN)truelift demo
@@ -111,6 +115,7 @@ test-all: dev snippet-tools ## run every test, with many examples, and tests of 
 
 format: dev snippet-tools ## format the code and fix what the linter can
 	@cd $(SNIPPET) && node_modules/@biomejs/cli-*/biome check --write .
+	@cd $(DASHBOARD) && $(CURDIR)/$(SNIPPET)/node_modules/@biomejs/cli-*/biome check --write .
 	@$(RUN)ruff format --quiet .
 	@$(RUN)ruff check --fix --quiet .
 

@@ -1,50 +1,72 @@
 // Makes the form of a draft nicer: fields that do not apply are hidden, and rows come without a new page.
-"use strict";
 
-const form = document.querySelector("#draft");
+/** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement | HTMLButtonElement} Field */
 
-// A condition is `field=value|value` or `field!=value`; all of them have to hold.
+const form = /** @type {HTMLFormElement} */ (document.querySelector("#draft"));
+
+const fields = () => /** @type {Field[]} */ ([...form.elements]);
+
+/**
+ * A condition is `field=value|value` or `field!=value`; all of them have to hold.
+ * @param {string} condition
+ */
 const holds = (condition) => {
-  const [, name, not, values] = condition.match(/^(.*?)(!?)=(.*)$/);
-  const field = form.elements[name];
+  const [, name = "", not, values = ""] = condition.match(/^(.*?)(!?)=(.*)$/) ?? [];
+  const field = /** @type {Field | null} */ (form.elements.namedItem(name));
   return !field || values.split("|").includes(field.value) !== (not === "!");
 };
 
 const showFields = () => {
-  for (const field of form.querySelectorAll("[data-when]")) {
-    const applies = field.dataset.when.split(" ").every(holds);
+  for (const field of /** @type {NodeListOf<HTMLElement>} */ (
+    form.querySelectorAll("[data-when]")
+  )) {
+    const applies = (field.dataset.when ?? "").split(" ").every(holds);
     // A problem is never hidden.
     field.hidden = !applies && !field.querySelector(".problem");
-    for (const input of field.querySelectorAll("input, select, textarea")) input.disabled = field.hidden;
+    for (const input of /** @type {NodeListOf<Field>} */ (
+      field.querySelectorAll("input, select, textarea")
+    )) {
+      input.disabled = field.hidden;
+    }
   }
 };
 
-// Sends a button that saves nothing, and shows the form of the answer.
+/**
+ * Sends a button that saves nothing, and shows the form of the answer.
+ * @param {HTMLButtonElement} button
+ */
 const change = async (button) => {
   // A hidden field keeps what was typed in it, too.
-  for (const input of form.querySelectorAll(":disabled")) input.disabled = false;
-  const body = new URLSearchParams(new FormData(form, button));
+  for (const input of fields()) input.disabled = false;
+  const sent = /** @type {Iterable<[string, string]>} */ (new FormData(form, button));
   form.setAttribute("aria-busy", "true");
   // Not form.action, which is the buttons of that name.
-  const answer = await fetch(form.getAttribute("action"), { method: "POST", body, credentials: "same-origin" });
+  const answer = await fetch(form.getAttribute("action") ?? "", {
+    method: "POST",
+    body: new URLSearchParams([...sent]),
+    credentials: "same-origin",
+  });
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const next = page.querySelector("#draft");
   if (!next) throw new Error(`the form was answered with ${answer.status}`);
   const open = [...form.querySelectorAll("details")].map((one) => one.open);
-  const names = new Set([...form.elements].map((one) => one.name));
+  const names = new Set(fields().map((one) => one.name));
   form.replaceChildren(...next.childNodes);
   form.querySelectorAll("details").forEach((one, place) => {
     if (open[place]) one.open = true;
   });
   showFields();
-  const added = [...form.elements].find((one) => one.name && !names.has(one.name) && one.type !== "hidden" && !one.disabled);
-  const again = [...form.elements].find((one) => one.value === button.value && one.type === "submit");
-  (added ?? again ?? form.querySelector("[aria-invalid]"))?.focus();
+  const added = fields().find(
+    (one) => one.name && !names.has(one.name) && one.type !== "hidden" && !one.disabled,
+  );
+  const again = fields().find((one) => one.value === button.value && one.type === "submit");
+  const wrong = /** @type {HTMLElement | null} */ (form.querySelector("[aria-invalid]"));
+  (added ?? again ?? wrong)?.focus();
 };
 
 form.addEventListener("change", showFields);
 form.addEventListener("submit", (event) => {
-  const button = event.submitter;
+  const button = /** @type {HTMLButtonElement | null} */ (event.submitter);
   if (!button || button.value === "save") return;
   event.preventDefault();
   change(button)

@@ -1,29 +1,38 @@
 // Copies code, and looks for the first event of a site.
-"use strict";
 
-for (const button of document.querySelectorAll("[data-copy]")) {
+for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (
+  document.querySelectorAll("[data-copy]")
+)) {
   // Browsers copy on secure pages only.
   button.hidden = !navigator.clipboard;
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+    const code = document.getElementById(button.dataset.copy ?? "");
+    await navigator.clipboard.writeText(code?.textContent ?? "");
     button.textContent = "Copied";
   });
 }
 
 const EVERY_MS = 3000;
-const state = document.querySelector("#state");
 
-const look = async () => {
-  const answer = await fetch(state.dataset.state, { credentials: "same-origin", redirect: "error" });
+/** @param {HTMLElement} state */
+const look = async (state) => {
+  const address = state.dataset.state ?? "";
+  const answer = await fetch(address, { credentials: "same-origin", redirect: "error" });
   if (!answer.ok) return;
   if (!(await answer.json()).is_seen) {
-    setTimeout(look, EVERY_MS);
+    setTimeout(lookAgain, EVERY_MS, state);
     return;
   }
   state.dataset.seen = "yes";
-  state.querySelector(".unseen").hidden = true;
-  state.querySelector(".seen").hidden = false;
+  for (const part of /** @type {NodeListOf<HTMLElement>} */ (
+    state.querySelectorAll(".seen, .unseen")
+  )) {
+    part.hidden = part.classList.contains("unseen");
+  }
 };
 
-const lookAgain = () => look().catch(() => setTimeout(lookAgain, EVERY_MS));
-if (state && state.dataset.seen === "no") lookAgain();
+/** @param {HTMLElement} state */
+const lookAgain = (state) => look(state).catch(() => setTimeout(lookAgain, EVERY_MS, state));
+
+const shown = /** @type {HTMLElement | null} */ (document.querySelector("#state"));
+if (shown?.dataset.seen === "no") lookAgain(shown);

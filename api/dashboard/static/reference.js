@@ -1,6 +1,4 @@
 // Shows the operations of the API.
-"use strict";
-
 SwaggerUIBundle({
   url: "/openapi.json",
   dom_id: "#reference",
