@@ -49,7 +49,22 @@ def test_what_no_browser_takes_is_none(target: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["u:p@a:443", "[::1]:8443", "0x7f.1", "017.0.0.1", "a.", "%41", "é.example", "a_b"]
+    ("host", "expected"),
+    [
+        ("u:p@a:443", "u:p@a"),
+        ("[::1]:8443", "[::1]:8443"),
+        ("0x7f.1", "127.0.0.1"),
+        ("017.0.0.1", "15.0.0.1"),
+        ("a.", "a."),
+        ("%41", "a"),
+        ("é.example", "xn--9ca.example"),
+        ("a_b", "a_b"),
+    ],
 )
-def test_hosts_of_any_form_are_kept(host: str) -> None:
-    assert resolve(PAGE, f"https://{host}/") == f"https://{host}/"
+def test_hosts_of_any_form_are_written_as_a_browser_writes_them(host: str, expected: str) -> None:
+    assert resolve(PAGE, f"https://{host}/") == f"https://{expected}/"
+
+
+@pytest.mark.parametrize("target", ["javascript:alert(1)", "mailto:a@shop.example", "ftp://shop.example/"])
+def test_other_schemes_are_none(target: str) -> None:
+    assert resolve(PAGE, target) is None

@@ -111,14 +111,14 @@ def test_a_redirect_leads_to_one_address_on_both_sides(
     for page in (address, script.call("href", address)):
         served = redirect_url(experiment, a_redirect(target), page)
         assert served is not None
-        assert script.call("href", served) == in_browser(script, target, page, relay_params=relay_params)
+        assert served == in_browser(script, target, page, relay_params=relay_params)
 
 
 @pytest.mark.parametrize(
     ("target", "page", "expected"),
     [
         ("/new?b=~", "https://shop.example/?a=*", "https://shop.example/new?b=%7E&a=*"),
-        ("/new?b=~ %20", "https://shop.example/?b=1", "https://shop.example/new?b=~ %20"),
+        ("/new?b=~ %20", "https://shop.example/?b=1", "https://shop.example/new?b=~%20%20"),
         ("/a\\b\\..\\c", "https://shop.example/", "https://shop.example/a/c"),
         ("/a//b/../c/%2e%2E/d", "https://shop.example/", "https://shop.example/a//d"),
         ("/new", "https://shop.example/?a=\ud83d", "https://shop.example/new?a=%EF%BF%BD"),
