@@ -130,12 +130,14 @@ TESTED_BY = {
     "pipeline/store/catalog/metrics/project_metrics.py": (
         "tests/pipeline/store/catalog/metrics/test_metric_repository.py"
     ),
-    "pipeline/requests/webhooks.py": "tests/api/routes/webhooks/test_webhook_operations.py",
+    "pipeline/webhooks/webhook_requests.py": "tests/api/routes/webhooks/test_webhook_operations.py",
     "pipeline/store/catalog/webhooks/announced_results.py": (
         "tests/pipeline/store/catalog/webhooks/test_webhook_repository.py"
     ),
-    "pipeline/store/catalog/webhooks/delivery_repository.py": "tests/pipeline/jobs/test_webhook_messages.py",
-    "pipeline/store/catalog/webhooks/message_queue.py": "tests/pipeline/jobs/test_webhook_messages.py",
+    "pipeline/store/catalog/webhooks/delivery_repository.py": (
+        "tests/pipeline/webhooks/test_webhook_messages.py"
+    ),
+    "pipeline/store/catalog/webhooks/message_queue.py": "tests/pipeline/webhooks/test_webhook_messages.py",
     "pipeline/store/catalog/webhooks/webhook_records.py": (
         "tests/pipeline/store/catalog/webhooks/test_webhook_repository.py"
     ),
@@ -196,7 +198,7 @@ TESTED_BY = {
     "pipeline/imports/derived_columns.py": "tests/pipeline/imports/test_plain_events.py",
     "pipeline/runs/run_ends.py": "tests/pipeline/runs/test_runner.py",
     "pipeline/runs/import_stores.py": "tests/pipeline/runs/test_import_work.py",
-    "pipeline/requests/imports.py": "tests/api/routes/imports/test_import_operations.py",
+    "pipeline/imports/import_requests.py": "tests/api/routes/imports/test_import_operations.py",
     "api/routes/imports/import_body.py": "tests/api/routes/imports/test_import_operations.py",
     "api/routes/imports/import_query.py": "tests/api/routes/imports/test_import_operations.py",
     "api/cli/imports/import_report.py": "tests/api/cli/imports/test_importing.py",
@@ -368,6 +370,20 @@ def test_temporary_tables_are_known_by_name_in_one_module_only() -> None:
         for other, text in stored.items()
         if other != path and re.search(rf"(?:FROM|JOIN|INTO) {name}\b", text)
     ] == []
+
+
+def test_contracts_that_name_modules_name_all_of_the_pipeline() -> None:
+    children = {
+        f"pipeline.{path.stem}"
+        for path in (ROOT / "pipeline").iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").is_file()
+    } - {"pipeline.__init__"}
+    contracts = {one["name"]: one for one in CONFIG["tool"]["importlinter"]["contracts"]}
+    sql = contracts["SQL is in the store only"]["source_modules"]
+    assert set(sql) == children - {"pipeline.store"} | {"api", "engine"}
+    forbidden = contracts["truelift imports the engine, snapshots and assignment only"]["forbidden_modules"]
+    allowed = {"pipeline.assignment", "pipeline.events", "pipeline.snapshots"}
+    assert set(forbidden) == children - allowed | {"duckdb", "fastapi", "sqlalchemy"}
 
 
 def test_architecture_says_why_each_dependency_is_there() -> None:

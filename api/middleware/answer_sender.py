@@ -7,9 +7,13 @@ from starlette.types import Message, Scope, Send
 
 from api.middleware import cors
 from api.middleware.answer_headers import RawHeaders, request_id_header, set_headers
-from api.middleware.caching import CACHE_CONTROL, NO_STORE, PRIVATE
 from api.middleware.rate_limits import Window
 
+# Answers under these paths depend on the key of the request.
+PRIVATE: Final = ("/api/", "/mcp/")
+CACHE_CONTROL: Final = b"cache-control"
+# Keeps an answer out of every cache.
+NO_STORE: Final = (CACHE_CONTROL, b"no-store")
 # An extension of the scope, by which a server takes status, headers and the whole body of an answer at once.
 WHOLE_ANSWERS: Final = "truelift.whole_answers"
 WriteWhole: TypeAlias = Callable[[int, RawHeaders, bytes], Awaitable[None]]

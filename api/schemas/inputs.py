@@ -17,9 +17,9 @@ from pipeline.assignment.request import InitBody
 from pipeline.events.batch_split import MAX_EVENTS
 from pipeline.events.schema import CONVERSION_FIELDS, ConvertEvent, EventField, TrackEvent, fields_of
 from pipeline.events.timestamps import Timestamp
-from pipeline.requests.imports import ImportRequest
+from pipeline.imports.import_requests import ImportRequest
 from pipeline.requests.runs import RunRequest
-from pipeline.requests.webhooks import SecretRotation, WebhookRequest
+from pipeline.webhooks.webhook_requests import SecretRotation, WebhookRequest
 
 REFERENCE: Final = "#/components/schemas/"
 # Answers have components of these names, which describe what is read.

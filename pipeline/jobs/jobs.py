@@ -24,11 +24,6 @@ from pipeline.jobs.lifecycle import (
     start_scheduled,
 )
 from pipeline.jobs.look_recording import record_looks
-from pipeline.jobs.webhook_messages import (
-    announce_changed_results,
-    deliver_messages,
-    forget_old_deliveries,
-)
 from pipeline.run_each import run_each
 from pipeline.runs.import_work import LEFT_FILES_KEPT_FOR, remove_left_imports
 from pipeline.services import PipelineServices
@@ -38,6 +33,11 @@ from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.catalog.runs.run_record import Kind, Run
 from pipeline.store.warehouse import published
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
+from pipeline.webhooks.webhook_messages import (
+    announce_changed_results,
+    deliver_messages,
+    forget_old_deliveries,
+)
 
 logger = logging.getLogger(__name__)
 

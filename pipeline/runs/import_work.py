@@ -15,12 +15,12 @@ from engine.design.project import Project
 from engine.errors import EngineError
 from engine.typed_records import record_of
 from pipeline.imports.event_import import Stage, import_events
+from pipeline.imports.import_requests import FileOptions, SentFile
 from pipeline.imports.import_result import Imported
 from pipeline.imports.imported_experiment import ImportRefusedError, pause_since_last_visitor
 from pipeline.imports.importer import import_visitors
 from pipeline.imports.source_import import ImportedSource, import_source
 from pipeline.imports.visitor_rows import VisitorColumns, VisitorTables
-from pipeline.requests.imports import FileOptions, SentFile
 from pipeline.runs.command_imports import (
     CommandOutcome,
     FilesToImport,

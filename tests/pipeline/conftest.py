@@ -7,6 +7,7 @@ import pytest
 
 from engine.design.experiment import Experiment
 from engine.design.project import Project
+from tests.pipeline.restartable_service import RestartableService
 from tests.pipeline.working_store import WorkingStore, a_working_store
 
 
@@ -31,3 +32,12 @@ def project(store: WorkingStore) -> Project:
 @pytest.fixture
 def experiment(store: WorkingStore, project: Project) -> Experiment:
     return store.add_experiment(project)
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[RestartableService]:
+    """A service that a test of jobs restarts."""
+    opened = RestartableService(tmp_path)
+    opened.start()
+    yield opened
+    opened.stop()

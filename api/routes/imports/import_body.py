@@ -15,7 +15,7 @@ from api.deps import ProjectOfWritableRuns, ServicesDep
 from api.errors import ApiError
 from api.services import Services
 from engine.design.project import Project
-from pipeline.requests.imports import SentFile
+from pipeline.imports.import_requests import SentFile
 from pipeline.runs.uploads import Upload
 from pipeline.store.catalog.errors import NotFoundError
 

@@ -15,7 +15,7 @@ from api.schemas.envelopes import Single
 from api.schemas.inputs import IMPORT_INPUT
 from api.schemas.runs import Run
 from engine.errors import InvalidDesignError, Problem
-from pipeline.requests.imports import file_import, source_import
+from pipeline.imports.import_requests import file_import, source_import
 from pipeline.runs.described_sources import with_origin
 from pipeline.store.catalog.runs.run_record import Run as RunRecord
 

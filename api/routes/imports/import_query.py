@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from pipeline.requests.imports import FileOptions
+from pipeline.imports.import_requests import FileOptions
 
 Text = Annotated[str, Field(min_length=1, max_length=255)]
 

@@ -15,7 +15,7 @@ from api.deps import (
 from api.errors import KEY_CODES, ApiError, documented
 from api.idempotency.route import IdempotentRoute
 from api.schemas.envelopes import Listing, Meta, Single
-from api.schemas.webhooks.webhook_answers import Delivery
+from api.schemas.webhooks import Delivery
 
 router = APIRouter(
     prefix="/projects/{project_id}/webhooks/{id}",

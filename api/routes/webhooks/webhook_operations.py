@@ -21,8 +21,8 @@ from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
 from api.schemas.envelopes import Listing, Meta, Single
 from api.schemas.inputs import SECRET_ROTATION, WEBHOOK_INPUT
-from api.schemas.webhooks.webhook_answers import Webhook, WebhookWithSecret
-from pipeline.requests.webhooks import draft_webhook, revise_webhook, rotation_of
+from api.schemas.webhooks import Webhook, WebhookWithSecret
+from pipeline.webhooks.webhook_requests import draft_webhook, revise_webhook, rotation_of
 
 router = APIRouter(
     prefix="/projects/{project_id}/webhooks",

@@ -8,7 +8,7 @@ import pytest
 
 from engine.design.project import Project
 from pipeline.disk_space import DiskFullError
-from pipeline.requests.imports import FileOptions, SentFile, file_import, source_import
+from pipeline.imports.import_requests import FileOptions, SentFile, file_import, source_import
 from pipeline.runs.command_imports import CommandImport, SourceToImport, leave_import, read_outcome
 from pipeline.runs.import_work import import_run
 from pipeline.runs.run_ends import RunStoppedError

@@ -7,12 +7,12 @@ import pytest
 
 from engine.design.analysis_settings import Statistics
 from engine.design.project import Project
-from pipeline.jobs import webhook_messages
-from pipeline.jobs.webhook_messages import announce_changed_results
+from pipeline.webhooks import webhook_messages
+from pipeline.webhooks.webhook_messages import announce_changed_results
 from tests.builders import STARTED
-from tests.pipeline.jobs.told_webhooks import deliveries, told
 from tests.pipeline.restartable_service import RestartableService
 from tests.pipeline.simulated_days import DAY, GOALS, SimulatedDays
+from tests.pipeline.webhooks.told_webhooks import deliveries, told
 
 URL = "https://shop.example/"
 

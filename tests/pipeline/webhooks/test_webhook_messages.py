@@ -15,22 +15,22 @@ from engine.design.experiment import Experiment
 from engine.design.project import Project
 from pipeline.clock import utc_now
 from pipeline.encryption_key import open_cipher
-from pipeline.jobs import webhook_messages
-from pipeline.jobs.webhook_messages import (
+from pipeline.results.results import Results
+from pipeline.store.catalog.webhooks import message_queue
+from pipeline.store.catalog.webhooks.webhook_records import Webhook
+from pipeline.webhooks import webhook_messages
+from pipeline.webhooks.sending import Sender
+from pipeline.webhooks.webhook_messages import (
     TRIED_FOR,
     WAITS,
     announce_changed_results,
     deliver_messages,
     forget_old_deliveries,
 )
-from pipeline.requests.webhooks import revise_webhook, rotation_of
-from pipeline.results.results import Results
-from pipeline.store.catalog.webhooks import message_queue
-from pipeline.store.catalog.webhooks.webhook_records import Webhook
-from pipeline.webhooks.sending import Sender
-from tests.pipeline.jobs.told_webhooks import deliveries, told
+from pipeline.webhooks.webhook_requests import revise_webhook, rotation_of
 from tests.pipeline.restartable_service import RestartableService
 from tests.pipeline.webhooks.receiving_endpoint import LOOPBACK, Endpoint, an_endpoint
+from tests.pipeline.webhooks.told_webhooks import deliveries, told
 
 SECOND = timedelta(seconds=1)
 

@@ -5,8 +5,8 @@ from typing import Any
 from engine.design.project import Project
 from pipeline.clock import utc_now
 from pipeline.encryption_key import open_cipher
-from pipeline.requests.webhooks import draft_webhook
 from pipeline.store.catalog.webhooks.webhook_records import Delivery, Webhook
+from pipeline.webhooks.webhook_requests import draft_webhook
 from tests.pipeline.restartable_service import RestartableService
 
 

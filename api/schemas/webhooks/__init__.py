@@ -1,1 +1,0 @@
-"""Schemas of webhooks and of deliveries to them."""
