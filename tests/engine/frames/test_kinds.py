@@ -137,7 +137,7 @@ def test_a_goal_of_an_experiment_has_the_options() -> None:
         "currency": "EUR",
         "guardrail_margin_percent": 2,
     }
-    measures = [goal.in_experiment("it", 0).measure for goal in EVERY_KIND]
+    measures = [goal.in_experiment("it", 0).measure.word for goal in EVERY_KIND]
     assert measures == [
         *("converted", "converted", "count", "value", "value", "retained", "ratio", "funnel"),
     ]

@@ -14,8 +14,8 @@ from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from engine.frames.analyze import analyze_frame
-from pipeline.store.event_columns import EventRow
 from engine.frames.kinds import Revenue
+from pipeline.store.event_columns import EventRow
 from tests.builders import NOW
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
 
