@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from api.schemas.percents import percent
 from engine.analysis.comparison.significance_level import decision_threshold
 from engine.analysis.report.score_labels import describe_score
+from engine.analysis.results.rounding import round_percent
 from engine.design import experiment
 from engine.vocabulary import (
     Alternative,
@@ -153,5 +153,5 @@ def described(found: experiment.Experiment) -> dict[str, Any]:
         **asdict(found),
         "score_label": label,
         "score_description": description,
-        "effective_confidence_threshold": percent(threshold),
+        "effective_confidence_threshold": round_percent(threshold),
     }

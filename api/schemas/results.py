@@ -1,84 +1,40 @@
-"""Answers about results: full results, summary, days and estimand."""
+"""Answers about results: full results, summary and days."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel, Field
 
 from api.schemas.experiments import described
-from api.schemas.goal_results import DecisionSummary, GoalSummary, VariantResult
-from api.schemas.percents import in_percents, percent
+from api.schemas.record_answers import Answer, Scale, answer
 from api.schemas.segment_filters import AvailableSegments
-from engine.analysis.evidence.recorded_looks import PlanSource
-from engine.analysis.results import report as judged
-from engine.analysis.results.report import CheckStatus, GoalReport, Report
+from engine.analysis.results.report import (
+    DayResult,
+    DecisionSummary,
+    Estimand,
+    GoalReport,
+    GoalSummary,
+    HealthCheck,
+    PlanReport,
+    Report,
+    VariantResult,
+)
 from engine.design.experiment import Experiment
 from engine.vocabulary import AnalysisMethod, GoalType, Status
-
-
-class WeightEpoch(BaseModel):
-    """A weight epoch: the weights that split new visitors from `started_at` to the next epoch."""
-
-    started_at: datetime
-    weights: dict[str, float] = Field(description="By variant id; in the first epoch the configured weights.")
-    visitors: dict[str, int] = Field(description="Visitors first exposed in this epoch, by variant id.")
-
-
-class Estimand(BaseModel):
-    """The estimand of the comparisons where weights changed."""
-
-    description: str
-    compared_percentage: float | None = Field(
-        description="Percent of a variant's and the control's visitors who are compared; the least of all."
-    )
-    epochs: list[WeightEpoch]
-
-    @classmethod
-    def of(cls, report: Report) -> "Estimand | None":
-        """Describe the estimand; None where weights never changed."""
-        found = report.estimand
-        if found is None:
-            return None
-        return cls(
-            description=found.description,
-            compared_percentage=percent(found.compared_share),
-            epochs=[WeightEpoch(**asdict(epoch)) for epoch in found.epochs],
-        )
-
-
-class DayOfVariant(BaseModel):
-    """Results of a variant on a day."""
-
-    visitors: int = Field(description="Visitors first exposed that day.")
-    conversions: int = Field(description="Visitors whose first conversion was that day.")
-    conversion_rate: float
-    revenue_cents: int = Field(description="Revenue of the orders of that day.")
-    revenue_per_visitor_cents: float
-    amount: float | None = Field(
-        description="Sum of what the goal's `measure` takes of the events of that day, such as their "
-        "`count`, or of those in the numerator of a `ratio`; null for `converted` and for revenue."
-    )
-    denominator: float | None = Field(
-        description="The same sum of the denominator of a `ratio`; null for other goals."
-    )
 
 
 class Day(BaseModel):
     """A calendar day in the project's reporting time zone."""
 
     date: str = Field(description="YYYY-MM-DD.")
-    variants: dict[str, DayOfVariant] = Field(description="By variant id.")
+    variants: dict[str, Answer[DayResult]] = Field(description="By variant id.")
 
 
-def days_of(goal: judged.GoalReport) -> list[Day]:
+def days_of(goal: GoalReport) -> list[Day]:
     """Describe the days of a goal, from the start, without a gap."""
     return [
-        Day(
-            date=day.isoformat(),
-            variants={variant: DayOfVariant(**in_percents(found)) for variant, found in variants.items()},
-        )
+        Day(date=day.isoformat(), variants={variant: answer(found) for variant, found in variants.items()})
         for day, variants in goal.days
     ]
 
@@ -116,80 +72,23 @@ class GoalHead(BaseModel):
         return cls(id=goal.id, name=goal.name, goal_type=goal.goal_type, is_primary=goal.is_primary)
 
 
-class HealthCheck(BaseModel):
-    """Result of a health check."""
-
-    check: str
-    status: CheckStatus
-    message: str
-    details: dict[str, Any]
-
-
-class Plan(BaseModel):
-    """The sample plan by which an experiment is judged, for all of its goals."""
-
-    source: PlanSource = Field(
-        description="`given` as `statistics.planned_sample`; `blinded`: computed from all variants together, "
-        "until it is reached; `last_day`: reached on running day 56; `finished`: the data were complete."
-    )
-    required_visitors: int | None = Field(
-        description="Visitors to judge by, all variants together; null where no number is enough, or known."
-    )
-    collected_visitors: int = Field(description="Visitors so far, all variants together.")
-    progress_percent: float | None = Field(description="Percent of the required visitors, at most 100.")
-    is_reached: bool
-    reached_at: datetime | None = Field(
-        description="Time of the one look at the plan, whose verdict stays; null before it is recorded."
-    )
-    running_days: float | None = Field(description="Days since the start, without pauses.")
-    days_left: int | None = Field(
-        description="Days until the plan is reached at the pace so far; null without a pace."
-    )
-    minimum_effect_percent: float = Field(
-        description="Smallest relevant lift of the primary goal, in percent of the control."
-    )
-    detectable_effect_percent: float | None = Field(
-        description="Lift of the primary goal that the plan detects with 80% power."
-    )
-    detectable_harm_percent: dict[str, float] = Field(
-        description="By the id of a guardrail: the loss beyond its margin that the plan detects."
-    )
-
-    @classmethod
-    def of(cls, plan: judged.PlanReport) -> "Plan":
-        """Describe a plan."""
-        return cls(
-            source=plan.source,
-            required_visitors=plan.required_visitors,
-            collected_visitors=plan.collected_visitors,
-            progress_percent=percent(plan.progress),
-            is_reached=plan.is_reached,
-            reached_at=plan.reached_at,
-            running_days=None if plan.running_days is None else round(plan.running_days, 2),
-            days_left=plan.days_left,
-            minimum_effect_percent=percent(plan.minimum_effect),
-            detectable_effect_percent=percent(plan.detectable_effect),
-            detectable_harm_percent={goal: percent(harm) for goal, harm in plan.detectable_harm.items()},
-        )
-
-
 class Results(BaseModel):
     """Full results of an experiment."""
 
     experiment: ExperimentHead
-    variants: dict[str, list[VariantResult]] = Field(description="By goal id.")
+    variants: dict[str, list[Answer[VariantResult]]] = Field(description="By goal id.")
     goals: list[GoalHead]
-    goal_summaries: dict[str, GoalSummary] = Field(description="By goal id.")
-    decision_summary: DecisionSummary | None = Field(
+    goal_summaries: dict[str, Answer[GoalSummary]] = Field(description="By goal id.")
+    decision_summary: Answer[DecisionSummary] | None = Field(
         description="Recommendation for the primary goal; null without one."
     )
-    decision_summaries: dict[str, DecisionSummary] = Field(description="By goal id.")
-    plan: Plan
+    decision_summaries: dict[str, Answer[DecisionSummary]] = Field(description="By goal id.")
+    plan: Answer[PlanReport]
     time_series: list[Day] = Field(description="Days of the primary goal.")
     available_segments: AvailableSegments
     active_segment: dict[str, str] | None = Field(description="The filters applied, as given.")
-    health: list[HealthCheck]
-    estimand: Estimand | None = Field(
+    health: list[Answer[HealthCheck]]
+    estimand: Answer[Estimand] | None = Field(
         description="What is compared where weights changed; null where they never did."
     )
     as_of: datetime | None = Field(
@@ -204,15 +103,15 @@ class Results(BaseModel):
             experiment=ExperimentHead.of(report.experiment),
             variants={goal.goal.id: _variants(goal) for goal in report.goals},
             goals=[GoalHead.of(goal) for goal in report.goals],
-            goal_summaries={goal.goal.id: GoalSummary.of(goal.summary) for goal in report.goals},
-            decision_summary=DecisionSummary.of(primary.decision) if primary else None,
-            decision_summaries={goal.goal.id: DecisionSummary.of(goal.decision) for goal in report.goals},
-            plan=Plan.of(report.plan),
+            goal_summaries={goal.goal.id: answer(goal.summary) for goal in report.goals},
+            decision_summary=answer(primary.decision) if primary else None,
+            decision_summaries={goal.goal.id: answer(goal.decision) for goal in report.goals},
+            plan=answer(report.plan),
             time_series=days_of(primary) if primary else [],
             available_segments=AvailableSegments(**available),
             active_segment=dict(active) or None,
-            health=[HealthCheck(**asdict(check)) for check in report.health],
-            estimand=Estimand.of(report),
+            health=[answer(check) for check in report.health],
+            estimand=answer(report.estimand),
             as_of=report.as_of,
         )
 
@@ -222,10 +121,10 @@ class Summary(BaseModel):
 
     experiment: ExperimentHead
     primary_goal: GoalHead | None
-    variants: list[VariantResult]
-    primary_goal_summary: GoalSummary | None
-    decision_summary: DecisionSummary | None
-    plan: Plan
+    variants: list[Answer[VariantResult]]
+    primary_goal_summary: Answer[GoalSummary] | None
+    decision_summary: Answer[DecisionSummary] | None
+    plan: Answer[PlanReport]
 
     @classmethod
     def of(cls, report: Report) -> "Summary":
@@ -235,12 +134,12 @@ class Summary(BaseModel):
             experiment=ExperimentHead.of(report.experiment),
             primary_goal=GoalHead.of(primary) if primary else None,
             variants=_variants(primary) if primary else [],
-            primary_goal_summary=GoalSummary.of(primary.summary) if primary else None,
-            decision_summary=DecisionSummary.of(primary.decision) if primary else None,
-            plan=Plan.of(report.plan),
+            primary_goal_summary=answer(primary.summary) if primary else None,
+            decision_summary=answer(primary.decision) if primary else None,
+            plan=answer(report.plan),
         )
 
 
-def _variants(goal: GoalReport) -> list[VariantResult]:
-    threshold = goal.summary.effective_confidence_threshold
-    return [VariantResult.of(variant, goal.goal.unit, threshold) for variant in goal.variants]
+def _variants(goal: GoalReport) -> list[Any]:
+    scale = Scale(goal.goal.unit, goal.summary.effective_confidence_threshold)
+    return [answer(variant, scale) for variant in goal.variants]

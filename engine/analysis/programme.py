@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 import numpy as np
 import scipy
 
 from engine.analysis.evidence.recorded_looks import RecordedComparison, RecordedLook
+from engine.analysis.results.answer_fields import PERCENT, AnswerField, described
 from engine.design.experiment import Experiment, Goal
 from engine.stats.arrays import BoolArray
 from engine.stats.bayesian.shrinkage import shrink, shrink_total
@@ -23,41 +24,57 @@ _DECIDED: Final = frozenset({"ship", "rollback", "review"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastLift:
-    """Lift of a variant over the control in a past test, in the wanted direction: a share.
-
-    `shrunk_lift` with its interval is what it is believed to be given all past lifts of the metric; None of
-    a metric with fewer than two.
-    """
+    """Lift of a variant over the control in a past test."""
 
     experiment_id: str
     variant_id: str
-    is_shipped: bool
-    observed_lift: float
-    shrunk_lift: float | None
-    low: float | None
-    high: float | None
+    is_shipped: Annotated[bool, described("Whether the test's last look recommended to ship it.")]
+    observed_lift: Annotated[
+        float, AnswerField("percent", "In percent of the control, in the wanted direction of the goal.")
+    ]
+    shrunk_lift: Annotated[
+        float | None,
+        AnswerField(
+            "percent",
+            "The lift given all past lifts of the metric; null where there are fewer than two.",
+        ),
+    ]
+    low: Annotated[
+        float | None,
+        AnswerField("percent", "Lower end of the 95% credible interval of `shrunk_lift`."),
+    ]
+    high: Annotated[float | None, PERCENT]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShippedTogether:
-    """Compound lift of what was shipped, a share: as observed, and as believed with its interval."""
+    """Compound lift of all variants that were to be shipped."""
 
     variants: int
-    observed_lift: float
-    lift: float
-    low: float
-    high: float
+    observed_lift: Annotated[
+        float,
+        AnswerField(
+            "percent",
+            "Compound of the observed lifts: biased upwards, since winners were chosen by them.",
+        ),
+    ]
+    lift: Annotated[float, AnswerField("percent", "Compound of the shrunk lifts, without that bias.")]
+    low: Annotated[float, AnswerField("percent", "Lower end of the 95% credible interval of `lift`.")]
+    high: Annotated[float, PERCENT]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricProgramme:
-    """Past lifts of one metric; `typical_lift` and `spread` (of log lifts) describe their family."""
+    """Past lifts of primary goals with one metric."""
 
     metric: Metric
     lifts: tuple[PastLift, ...]
-    typical_lift: float | None
-    spread: float | None
-    shipped: ShippedTogether | None
+    typical_lift: Annotated[float | None, AnswerField("percent", "Mean of the family of lifts, in percent.")]
+    spread: Annotated[
+        float | None,
+        AnswerField("percent", "Standard deviation of the family's log lifts, in percent."),
+    ]
+    shipped: Annotated[ShippedTogether | None, described("Null where nothing was to be shipped.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,16 +1,26 @@
 """Report of an experiment: numbers, statuses and sentences, with None where there is no number.
 
-Shares, cents and unrounded numbers; percent, rounding and JSON are the API's business.
+Shares, minor units of money and unrounded numbers. Descriptions are those of the API's answers, which have
+percents in the place of shares, and null in that of None.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from engine.analysis.evidence.recorded_looks import PlanSource, RecordedLook
+from engine.analysis.results.answer_fields import (
+    NOT_ANSWERED,
+    PERCENT,
+    PROGRESS,
+    SCORE,
+    AnswerField,
+    described,
+)
 from engine.design.experiment import Experiment, Goal
 from engine.shown_result import ShownResult
+from engine.vocabulary import GoalType
 
 VariantStatus = Literal["control", "winner", "loser", "inconclusive", "insufficient_data"]
 Recommendation = Literal["ship", "rollback", "keep_running", "review", "insufficient_data", "fix_data"]
@@ -27,45 +37,54 @@ Reason = Literal[
 Tone = Literal["positive", "negative", "neutral", "warning"]
 CheckStatus = Literal["ok", "warning", "alarm", "not_applicable"]
 
+_DIFFERENCE: Final = (
+    "Percentage points for conversion, cents per visitor for revenue, for other measures the unit of `mean`."
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """From `low` to `high` at `level` (a share); a bound is None where it is infinite."""
+    """An interval from `low` to `high` at `level` percent; an infinite bound is null."""
 
     low: float | None
     high: float | None
-    level: float
+    level: Annotated[float, PERCENT]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unadjusted:
-    """The comparison without the pre-period: shares, and the interval of `improvement`.
+    """The comparison with the control without CUPED."""
 
-    `variance_reduction` is the share of the variance within arms that the adjustment removes.
-    """
-
-    improvement: float | None
-    improvement_interval: Interval | None
+    improvement: Annotated[float | None, AnswerField("percent", "Percent over the control.")]
+    improvement_interval: Annotated[Interval | None, PERCENT]
     p_value: float | None
-    score_value: float | None
+    score_value: Annotated[float | None, AnswerField("score", "Percent.")]
     status: VariantStatus
-    variance_reduction: float
+    variance_reduction: Annotated[
+        float, AnswerField("percent", "Percent of the variance that CUPED removes.")
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capped:
-    """Values above `cap` count as that, in every variant alike; `visitors` of this one had more.
+    """The cap of amounts: larger amounts count as `cap_cents` in every variant.
 
-    `cap` and `mean` are in cents for revenue, and in the goal's own unit otherwise. `mean` is per visitor,
-    or per order where the goal is measured so, with the cap; `improvement` is its change.
-    `projected_annual_revenue_impact_cents` is that of the result, with the cap; None for the control and per
-    order.
+    For goals with a `measure` of amounts, its unit stands for cents.
     """
 
-    cap: float
-    visitors: int
-    mean: float
-    projected_annual_revenue_impact_cents: int | None
+    cap: Annotated[float, AnswerField(name="cap_cents")]
+    visitors: Annotated[int, described("Visitors of this variant above the cap.")]
+    mean: Annotated[
+        float,
+        AnswerField(
+            name="mean_cents",
+            description="Cents per visitor, or per order, with the cap: `improvement` is of this mean.",
+        ),
+    ]
+    projected_annual_revenue_impact_cents: Annotated[
+        int | None,
+        described("The yearly impact with the cap; that of the variant is without it. Null per order."),
+    ]
 
     @property
     def cap_cents(self) -> float:
@@ -80,36 +99,25 @@ class Capped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevenuePart:
-    """A factor of revenue per visitor: its relative change, and the chance that it is higher. Shares."""
+    """A factor of revenue per visitor compared with the control: percents, with a flat prior."""
 
-    improvement: float | None
-    chance_to_beat: float | None
+    improvement: Annotated[float | None, PERCENT]
+    chance_to_beat: Annotated[float | None, PERCENT]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunnelStep:
-    """A step of a funnel: `visitors` of the variant who did it and all steps before it, in order."""
+    """A step of a funnel, in order; the last one is the goal's own event."""
 
-    name: str
-    visitors: int
+    name: Annotated[str, described("The event, page or CSS selector of the step.")]
+    visitors: Annotated[
+        int, described("Visitors of the variant who did it and all steps before it, in order.")
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariantResult:
-    """One variant on one goal. Shares are 0 to 1; comparisons are None for the control.
-
-    `currency` is the ISO 4217 code of the goal's money, of which every amount in cents is in minor units.
-    `mean` is that of a goal measured otherwise than by conversions or revenue, in its own unit, with the cap
-    where there is one; `observed_visitors` are those with a known outcome, None where that is every visitor,
-    and `steps` those of a funnel. `rate_interval` is of the variant's own `conversion_rate`, of its
-    `revenue_per_visitor_cents` for a revenue goal, or of its `mean`, at the experiment's confidence level;
-    `absolute_difference_interval` is of `absolute_difference`, at the level of `improvement_interval`. The
-    other two are of `improvement`, a ratio. `improvement_interval` holds for one look at the end,
-    `sequential_interval` for all looks together; it is None for Bayesian experiments and bandits, and before
-    both arms have the conversions it needs. `unadjusted` goes with a comparison adjusted by the pre-period,
-    `capped` where amounts are capped. Revenue is conversion rate times revenue per converted visitor:
-    `conversion_part` and `spending_part` say which of them changed.
-    """
+    """Results of a variant on a goal; comparisons are null for the control and without enough data."""
 
     variant_id: str
     variant_name: str
@@ -117,77 +125,143 @@ class VariantResult:
     currency: str
     visitors: int
     conversions: int
-    conversion_rate: float
+    conversion_rate: Annotated[float, AnswerField("percent", "Percent of visitors.")]
     revenue_cents: int
     revenue_per_visitor_cents: float
+    # With the cap, where there is one.
+    mean: Annotated[
+        float | None,
+        AnswerField(
+            "mean",
+            "Mean per visitor of the goal's `measure`, which `improvement` and `score_value` are of: "
+            "for `count` of the events; for `retained` the percent of `observed_visitors`. Null for "
+            "`converted` and for revenue.",
+        ),
+    ] = None
+    observed_visitors: Annotated[
+        int | None,
+        described("Visitors whose outcome is known; for a `retained` goal, until that is all of them."),
+    ] = None
+    steps: Annotated[
+        tuple[FunnelStep, ...] | None,
+        described("Visitors at each step, for goals with the measure `funnel`; null for others."),
+    ] = None
+    improvement: Annotated[float | None, AnswerField("percent", "Percent over the control.")] = None
+    confidence: Annotated[float | None, AnswerField("score", "Percent: 100 · (1 - p).")] = None
+    score_value: Annotated[
+        float | None,
+        AnswerField(
+            "score",
+            "Percent to compare with effective_confidence_threshold; score_label says what it is.",
+        ),
+    ] = None
+    score_progress: Annotated[float | None, PROGRESS] = None
+    chance_to_beat: Annotated[float | None, AnswerField("score", "Percent.")] = None
     status: VariantStatus
-    sample_ratio_expected: float
-    improvement: float | None = None
-    p_value: float | None = None
-    log_p_value: float | None = None
-    confidence: float | None = None
-    score_value: float | None = None
-    score_progress: float | None = None
-    chance_to_beat: float | None = None
-    expected_loss: float | None = None
-    improvement_interval: Interval | None = None
-    sequential_interval: Interval | None = None
-    absolute_difference: float | None = None
-    absolute_difference_interval: Interval | None = None
-    rate_interval: Interval | None = None
-    rpv_lift: float | None = None
-    revenue_difference_cents: float | None = None
+    rpv_lift: Annotated[
+        float | None,
+        AnswerField("percent", "Lift of revenue per visitor over the control, in percent."),
+    ] = None
     projected_annual_revenue_impact_cents: int | None = None
-    chance_to_be_best: float | None = None
-    orders: int | None = None
+    p_value: Annotated[
+        float | None,
+        described("Of the wanted direction where statistics.alternative is one_sided; else two-sided."),
+    ] = None
+    log_p_value: Annotated[
+        float | None,
+        described("Natural logarithm of p_value: finite where p_value is too small for a float and 0."),
+    ] = None
+    improvement_interval: Annotated[Interval | None, AnswerField("percent", "Percents, as improvement.")] = (
+        None
+    )
+    absolute_difference: Annotated[float | None, AnswerField("difference", _DIFFERENCE)] = None
+    absolute_difference_interval: Annotated[
+        Interval | None,
+        AnswerField(
+            "difference",
+            "Interval of absolute_difference, at the level of improvement_interval: of conversion rates by "
+            f"Miettinen and Nurminen, of revenue by Welch. {_DIFFERENCE}",
+        ),
+    ] = None
+    rate_interval: Annotated[
+        Interval | None,
+        AnswerField(
+            "difference",
+            "Confidence interval of this variant alone, at the experiment's confidence level: of "
+            "conversion_rate (Wilson), in percent; for revenue goals of revenue_per_visitor_cents, in "
+            "cents; for other measures of mean.",
+        ),
+    ] = None
+    sequential_interval: Annotated[
+        Interval | None,
+        AnswerField(
+            "percent",
+            "Like improvement_interval, but valid at every look (confidence sequence). Null for Bayesian "
+            "experiments and bandits, and below 25 conversions per variant.",
+        ),
+    ] = None
+    expected_loss: Annotated[
+        float | None, AnswerField("difference", f"Expected loss of choosing the variant. {_DIFFERENCE}")
+    ] = None
+    sample_ratio_expected: Annotated[float, described("Expected share of the visitors.")]
+    chance_to_be_best: Annotated[
+        float | None, AnswerField("percent", "Probability to be the best of all variants, in percent.")
+    ] = None
+    orders: Annotated[int | None, described("Number of orders; for goals with `per` `order`.")] = None
     revenue_per_order_cents: float | None = None
-    unadjusted: Unadjusted | None = None
-    capped: Capped | None = None
-    conversion_part: RevenuePart | None = None
-    spending_part: RevenuePart | None = None
-    mean: float | None = None
-    observed_visitors: int | None = None
-    steps: tuple[FunnelStep, ...] | None = None
-    reason: str | None = None
+    unadjusted: Annotated[
+        Unadjusted | None,
+        described("Comparison without CUPED, where `statistics.cuped` adjusts this goal."),
+    ] = None
+    capped: Annotated[Capped | None, described("Cap of amounts, for goals with a `cap_percentile`.")] = None
+    conversion_part: Annotated[
+        RevenuePart | None, described("For revenue goals: the change in the share of paying visitors.")
+    ] = None
+    spending_part: Annotated[
+        RevenuePart | None, described("For revenue goals: the change in revenue per paying visitor.")
+    ] = None
+    revenue_difference_cents: Annotated[float | None, NOT_ANSWERED] = None
+    # Explains the first number that is missing.
+    reason: Annotated[str | None, NOT_ANSWERED] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoalSummary:
-    """A goal over all variants, and its best one. Shares are 0 to 1."""
+    """Summary of a goal over all variants."""
 
     goal_id: str
     goal_name: str
-    goal_type: str
+    goal_type: GoalType
     currency: str
     visitors: int
     conversions: int
-    conversion_rate: float
+    conversion_rate: Annotated[float, PERCENT]
     revenue_cents: int
     revenue_per_visitor_cents: float
     control_variant_name: str | None
     best_variant_name: str | None
     winner_variant_name: str | None
-    improvement: float | None
-    confidence: float | None
-    score_value: float | None
-    score_progress: float | None
+    improvement: Annotated[float | None, PERCENT]
+    confidence: Annotated[float | None, SCORE]
+    score_value: Annotated[float | None, SCORE]
+    score_progress: Annotated[float | None, PROGRESS]
     score_label: str
     score_description: str
-    effective_confidence_threshold: float
-    rpv_lift: float | None
+    effective_confidence_threshold: Annotated[float, PERCENT]
+    rpv_lift: Annotated[float | None, PERCENT]
     projected_annual_revenue_impact_cents: int | None
     status: VariantStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionSummary:
-    """Recommendation on one goal, in sentences for a product manager. Shares are 0 to 1."""
+    """Recommendation for a goal, in words."""
 
     goal_id: str
     goal_name: str
-    goal_type: str
+    goal_type: GoalType
     recommendation: Recommendation
-    reason: Reason | None
+    reason: Annotated[Reason | None, described("Why it is a `review`; null for every other recommendation.")]
     recommendation_label: str
     tone: Tone
     headline: str
@@ -195,48 +269,79 @@ class DecisionSummary:
     next_step: str
     variant_name: str | None
     control_variant_name: str | None
-    estimated_uplift: float | None
+    estimated_uplift: Annotated[float | None, PERCENT]
     score_label: str
-    score_value: float | None
-    effective_confidence_threshold: float
+    score_value: Annotated[float | None, SCORE]
+    effective_confidence_threshold: Annotated[float, PERCENT]
     confidence_assessment: str
     projected_annual_revenue_impact_cents: int | None
     incremental_revenue_impact_cents: int | None
     revenue_currency: str
     visitors: int
     conversions: int
-    conversion_rate: float
+    conversion_rate: Annotated[float, PERCENT]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanReport:
-    """The plan that an experiment is judged by, for all goals. Effects are relative lifts, shares.
+    """The sample plan by which an experiment is judged, for all of its goals."""
 
-    `required_visitors` are of all variants together, None where no number of visitors is enough; `source` is
-    a given sample, blinded re-estimation, the last running day, or data that are complete. At `tuned_to`
-    visitors the intervals that are valid at every look are tightest. `progress` is the share of the required
-    visitors that is in, `days_left` the days to go at the pace so far. `detectable_effect` is found with
-    80% power by the plan, `reached_at` the time of its recorded look. `detectable_harm` is, by goal id, the
-    loss beyond a guardrail's margin that is found by the plan.
-    """
-
-    source: PlanSource
-    required_visitors: int | None
-    tuned_to: float
-    collected_visitors: int
-    progress: float | None
+    source: Annotated[
+        PlanSource,
+        described(
+            "`given` as `statistics.planned_sample`; `blinded`: computed from all variants together, "
+            "until it is reached; `last_day`: reached on running day 56; `finished`: the data were complete."
+        ),
+    ]
+    required_visitors: Annotated[
+        int | None,
+        described("Visitors to judge by, all variants together; null where no number is enough, or known."),
+    ]
+    # At so many visitors the intervals that are valid at every look are tightest.
+    tuned_to: Annotated[float, NOT_ANSWERED]
+    collected_visitors: Annotated[int, described("Visitors so far, all variants together.")]
+    progress: Annotated[
+        float | None,
+        AnswerField("percent", "Percent of the required visitors, at most 100.", "progress_percent"),
+    ]
     is_reached: bool
-    reached_at: datetime | None
-    running_days: float | None
-    days_left: int | None
-    minimum_effect: float
-    detectable_effect: float | None
-    detectable_harm: Mapping[str, float]
+    reached_at: Annotated[
+        datetime | None,
+        described("Time of the one look at the plan, whose verdict stays; null before it is recorded."),
+    ]
+    running_days: Annotated[float | None, AnswerField("days", "Days since the start, without pauses.")]
+    days_left: Annotated[
+        int | None, described("Days until the plan is reached at the pace so far; null without a pace.")
+    ]
+    minimum_effect: Annotated[
+        float,
+        AnswerField(
+            "percent",
+            "Smallest relevant lift of the primary goal, in percent of the control.",
+            "minimum_effect_percent",
+        ),
+    ]
+    detectable_effect: Annotated[
+        float | None,
+        AnswerField(
+            "percent",
+            "Lift of the primary goal that the plan detects with 80% power.",
+            "detectable_effect_percent",
+        ),
+    ]
+    detectable_harm: Annotated[
+        Mapping[str, float],
+        AnswerField(
+            "percent",
+            "By the id of a guardrail: the loss beyond its margin that the plan detects.",
+            "detectable_harm_percent",
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthCheck:
-    """Result of one check. `details` are JSON-ready facts."""
+    """Result of a health check."""
 
     check: str
     status: CheckStatus
@@ -246,18 +351,23 @@ class HealthCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayResult:
-    """One variant on one local day; `amount` is that of the day's events, None for goals without amounts.
+    """Results of a variant on a day."""
 
-    Of a ratio it is the numerator, and `denominator` that of the day's events; None for other goals.
-    """
-
-    visitors: int
-    conversions: int
-    conversion_rate: float
-    revenue_cents: int
+    visitors: Annotated[int, described("Visitors first exposed that day.")]
+    conversions: Annotated[int, described("Visitors whose first conversion was that day.")]
+    conversion_rate: Annotated[float, PERCENT]
+    revenue_cents: Annotated[int, described("Revenue of the orders of that day.")]
     revenue_per_visitor_cents: float
-    amount: float | None = None
-    denominator: float | None = None
+    amount: Annotated[
+        float | None,
+        described(
+            "Sum of what the goal's `measure` takes of the events of that day, such as their `count`, or of "
+            "those in the numerator of a `ratio`; null for `converted` and for revenue."
+        ),
+    ] = None
+    denominator: Annotated[
+        float | None, described("The same sum of the denominator of a `ratio`; null for other goals.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,22 +383,28 @@ class GoalReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightEpochResult:
-    """From `started_at` on new visitors were split by `weights`; `visitors` came of it. By variant id."""
+    """A weight epoch: the weights that split new visitors from `started_at` to the next epoch."""
 
     started_at: datetime
-    weights: dict[str, float]
-    visitors: dict[str, int]
+    weights: Annotated[
+        dict[str, float], described("By variant id; in the first epoch the configured weights.")
+    ]
+    visitors: Annotated[dict[str, int], described("Visitors first exposed in this epoch, by variant id.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimand:
-    """Estimand where weights changed, in words, and the share of visitors compared.
-
-    `compared_share` is the least of all variants'; None where no visitor is compared.
-    """
+    """The estimand of the comparisons where weights changed."""
 
     description: str
-    compared_share: float | None
+    compared_share: Annotated[
+        float | None,
+        AnswerField(
+            "percent",
+            "Percent of a variant's and the control's visitors who are compared; the least of all.",
+            "compared_percentage",
+        ),
+    ]
     epochs: tuple[WeightEpochResult, ...]
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
+from engine.analysis.results.answer_fields import AnswerField, described
 from engine.analysis.results.report import Interval
 from engine.design.experiment import Experiment, Goal
 from engine.shown_result import ShownResult
@@ -14,52 +15,78 @@ SegmentStatus = Literal["better", "worse", "differs", "inconclusive", "insuffici
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentArm:
-    """Counts of one variant in a segment on one goal; `conversion_rate` is a share.
-
-    `mean` is that of a goal of counts or values, None for other goals.
-    """
+    """Results of a variant in a segment."""
 
     variant_id: str
     variant_name: str
     visitors: int
     conversions: int
-    conversion_rate: float
+    conversion_rate: Annotated[float, AnswerField("percent", "Percent of visitors.")]
     revenue_cents: int
     revenue_per_visitor_cents: float
-    mean: float | None = None
+    mean: Annotated[
+        float | None,
+        AnswerField(
+            "mean",
+            "Mean per visitor of the goal's `measure`, for `retained` the percent of visitors whose days are "
+            "over; null for `converted` and for revenue.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentVariant(SegmentArm):
-    """A challenger in a segment against the control in that segment. Shares are 0 to 1.
+    """Results of a variant in a segment, compared with the control there."""
 
-    `improvement` is observed, `rest_improvement` that of all other visitors. `shrunk_improvement`, with its
-    interval, is its posterior mean given the other values of its dimension, and `chance_to_beat` goes
-    with that. Both p values are adjusted for every comparison of the report; `adjusted_p_value_vs_rest`
-    tests whether the effect differs from the rest, and `differs_from_rest` is the result of that test.
-    `reason` explains the first number that is missing.
-    """
-
-    improvement: float | None
-    rest_improvement: float | None
-    shrunk_improvement: float | None
-    shrunk_interval: Interval | None
-    chance_to_beat: float | None
-    adjusted_p_value: float | None
-    adjusted_p_value_vs_rest: float | None
-    differs_from_rest: bool | None
-    status: SegmentStatus
-    reason: str | None
+    improvement: Annotated[float | None, AnswerField("percent", "Percent over the control, as observed.")]
+    rest_improvement: Annotated[
+        float | None,
+        AnswerField("percent", "Percent over the control among all other visitors, as observed."),
+    ]
+    shrunk_improvement: Annotated[
+        float | None,
+        AnswerField(
+            "percent",
+            "Improvement after partial pooling with the other values of the dimension, in percent.",
+        ),
+    ]
+    shrunk_interval: Annotated[
+        Interval | None, AnswerField("percent", "Credible interval of shrunk_improvement, in percent.")
+    ]
+    chance_to_beat: Annotated[
+        float | None,
+        AnswerField("percent", "Probability to beat the control, in percent; goes with shrunk_improvement."),
+    ]
+    adjusted_p_value: Annotated[
+        float | None,
+        described("P-value of the effect in this segment, adjusted for all comparisons (FDR)."),
+    ]
+    adjusted_p_value_vs_rest: Annotated[
+        float | None,
+        described("P-value of the difference from the effect among all other visitors, adjusted likewise."),
+    ]
+    differs_from_rest: Annotated[
+        bool | None,
+        described("Whether the difference from other visitors is significant; null where not testable."),
+    ]
+    status: Annotated[
+        SegmentStatus,
+        described(
+            "`better` or `worse` than the control in the direction of the goal; `differs` where only the "
+            "difference from other visitors is significant."
+        ),
+    ]
+    reason: Annotated[str | None, described("Why the first missing number is missing.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentResult:
-    """One segment on one goal; no control and no challengers before the experiment has a control."""
+    """Results of a segment on a goal."""
 
-    dimension: str
+    dimension: Annotated[str, described("Dimension, such as `country` or `custom:plan`.")]
     value: str
     control: SegmentArm | None
-    variants: tuple[SegmentVariant, ...]
+    variants: Annotated[tuple[SegmentVariant, ...], described("Variants other than the control.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,16 +100,19 @@ class GoalSegments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentSplit:
-    """Visitors of a segment by variant id, against the weights; see `check_splits` for the p values."""
+    """Sample ratio check of a segment."""
 
     dimension: str
     value: str
-    visitors: Mapping[str, int]
-    p_value: float | None
-    always_valid_p_value: float
-    adjusted_p_value: float | None
+    visitors: Annotated[Mapping[str, int], described("Visitors by variant id.")]
+    p_value: Annotated[float | None, described("Chi-square test; null with too few visitors.")]
+    always_valid_p_value: Annotated[float, described("P-value that is valid at every look.")]
+    adjusted_p_value: Annotated[
+        float | None,
+        described("P-value of the chi-square test, adjusted for all segments (Holm)."),
+    ]
     adjusted_always_valid_p_value: float
-    is_alarm: bool
+    is_alarm: Annotated[bool, described("Whether adjusted_always_valid_p_value is below 0.001.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

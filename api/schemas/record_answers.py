@@ -1,0 +1,150 @@
+"""Answers made from records of results: their schemas, and their values in percent."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache, reduce
+from inspect import getdoc
+from operator import attrgetter, or_
+from types import GenericAlias, UnionType
+from typing import Annotated, Any, Final, Generic, TypeVar, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, Field, GetCoreSchemaHandler, create_model
+from pydantic_core import CoreSchema
+
+from engine.analysis.results.answer_fields import AnswerField, AnswerUnit
+from engine.analysis.results.report import Interval
+from engine.analysis.results.rounding import round_beside, round_percent
+from engine.vocabulary import MetricUnit
+
+Record = TypeVar("Record")
+_Column = tuple[str, Callable[[Any], Any], Callable[[Any, "Scale"], Any]]
+# Components of the OpenAPI document that are not named like their record.
+COMPONENT_NAMES: Final[Mapping[str, str]] = {
+    "DayResult": "DayOfVariant",
+    "PlanReport": "Plan",
+    "WeightEpochResult": "WeightEpoch",
+}
+_PLAIN: Final = AnswerField()
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The unit of a goal's metric, and the threshold (a share) that its scores are compared with."""
+
+    unit: MetricUnit = "number"
+    threshold: float | None = None
+
+
+_NO_SCALE: Final = Scale()
+
+
+class Answer(Generic[Record]):
+    """A record in an answer, as `answer` returns it: pydantic describes it by the fields of the record."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401 - a type
+        """Take the schema of the record."""
+        return handler.generate_schema(schema_of(*get_args(source)))
+
+
+def answer(record: Any, scale: Scale = _NO_SCALE) -> Any:  # noqa: ANN401 - any record, and its fields
+    """Return the fields of a record as they are answered; None stays None.
+
+    Scores are compared with the threshold of the record itself, where it has one.
+    """
+    if record is None:
+        return None
+    threshold = getattr(record, "effective_confidence_threshold", None)
+    if threshold is not None:
+        scale = Scale(scale.unit, threshold)
+    record_class: Any = type(record)
+    return {name: convert(value(record), scale) for name, value, convert in _columns(record_class)}
+
+
+@cache
+def schema_of(record: Any) -> type[BaseModel]:  # noqa: ANN401 - a class
+    """Describe a record: the fields that are answered, in their order."""
+    described: dict[str, Any] = {
+        field.name or name: (_answered_type(hint), Field(description=field.description))
+        for name, hint, field in _answered_fields(record)
+    }
+    name = COMPONENT_NAMES.get(record.__name__, record.__name__)
+    return create_model(name, __doc__=getdoc(record), __module__=__name__, **described)
+
+
+def percent(share: float | None) -> float | None:
+    """Convert a share to a percent of two decimals: 118/1412 is 8.36. None stays None."""
+    return None if share is None else round_percent(share)
+
+
+def _answered_fields(record: Any) -> list[tuple[str, Any, AnswerField]]:  # noqa: ANN401 - a class
+    """List the name, the type and the description of each field that is answered."""
+    found = []
+    hints = get_type_hints(record, include_extras=True)
+    for one in fields(record):
+        hint, field = hints[one.name], _PLAIN
+        if get_origin(hint) is Annotated:
+            hint, field = get_args(hint)
+        if field.is_answered:
+            found.append((one.name, hint, field))
+    return found
+
+
+def _answered_type(hint: Any) -> Any:  # noqa: ANN401 - a type
+    """Replace records by their schemas, also within other types."""
+    if isinstance(hint, type) and is_dataclass(hint):
+        return schema_of(hint)
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is UnionType:
+        return reduce(or_, map(_answered_type, parts))
+    if origin is tuple:
+        return GenericAlias(list, _answered_type(parts[0]))
+    return GenericAlias(dict, parts) if origin is Mapping else hint
+
+
+@cache
+def _columns(record: Any) -> tuple[_Column, ...]:  # noqa: ANN401 - a class
+    """Return for each answered field its name, its value in a record, and the conversion of that."""
+    return tuple(
+        (field.name or name, attrgetter(name), _as_it_is if field.unit is None else _CONVERSIONS[field.unit])
+        for name, _, field in _answered_fields(record)
+    )
+
+
+def _as_it_is(value: Any, scale: Scale) -> Any:  # noqa: ANN401 - of any field
+    if isinstance(value, tuple):
+        return [_as_it_is(one, scale) for one in value]
+    return answer(value, scale) if is_dataclass(value) else value
+
+
+def _each(convert: Callable[[float, Scale], float]) -> Callable[[Any, Scale], Any]:
+    """Convert a number, those of a mapping, or the bounds of an interval."""
+
+    def converted(value: Any, scale: Scale) -> Any:  # noqa: ANN401 - of any such field
+        if isinstance(value, Interval):
+            bounds = {name: converted(getattr(value, name), scale) for name in ("low", "high")}
+            return {**bounds, "level": round_percent(value.level)}
+        if isinstance(value, Mapping):
+            return {name: converted(one, scale) for name, one in value.items()}
+        return None if value is None else convert(value, scale)
+
+    return converted
+
+
+def _score(share: float, scale: Scale) -> float:
+    return round_percent(share) if scale.threshold is None else round_beside(share, scale.threshold)
+
+
+def _difference(value: float, scale: Scale) -> float:
+    # Adding zero makes a rounded -0.0 a plain 0.0.
+    return round((100.0 if scale.unit == "share" else 1.0) * value, 4) + 0.0
+
+
+_CONVERSIONS: Final[Mapping[AnswerUnit, Callable[[Any, Scale], Any]]] = {
+    "percent": _each(lambda share, _: round_percent(share)),
+    "score": _each(_score),
+    "progress": _each(lambda share, _: round_beside(share, 1.0)),
+    "mean": _each(lambda mean, scale: round_percent(mean) if scale.unit == "share" else mean),
+    "difference": _each(_difference),
+    "days": _each(lambda days, _: round(days, 2)),
+}
