@@ -78,6 +78,7 @@ TESTED_BY = {
     "pipeline/results/reports_by_id.py": "tests/api/operator/test_reports.py",
     "api/chart_pictures.py": "tests/api/dashboard/test_experiments.py",
     "api/middleware/key_in_path.py": "tests/api/mcp/test_key_in_path.py",
+    "api/dashboard/computed_results.py": "tests/api/dashboard/test_experiments.py",
     "api/mcp/guidance.py": "tests/api/mcp/test_tools.py",
     "api/operator/operator_access.py": "tests/api/operator/test_backups.py",
     "api/operator/operator_routes.py": "tests/api/operator/test_backups.py",

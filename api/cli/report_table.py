@@ -39,7 +39,7 @@ def render_report(report: Report, *, title: str | None = None, means: Collection
         blocks.append(_verdict(report.primary.decision, title or report.experiment.name))
         blocks.append(Text(_plan(report.plan)))
     blocks.extend(_numbers(goal, is_mean=goal.goal.name in means) for goal in report.goals)
-    alarms = [check for check in report.health if check.status in {"warning", "alarm"}]
+    alarms = [check for check in report.health if check.is_open]
     for check in alarms:
         style = "bold red" if check.status == "alarm" else "yellow"
         blocks.append(Text(f"{check.check}: {check.message}", style=style))

@@ -5,27 +5,19 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.chart_pictures import PICTURES, draw_picture
-from api.dashboard.experiments import address_of
-from api.dashboard.filter_form import asked_filters
-from api.dashboard.operations import read
+from api.dashboard.computed_results import AskedResults, compute_results
 from api.dashboard.page_answers import HEADERS, signed_in
 from api.dashboard.page_errors import PageError
 from api.dashboard.sessions import SignedIn
-from api.schemas.segment_filters import ResultsQuery
-from api.services import Services
 from engine.analysis.results.report import Report
 from engine.charts.forest import chart_improvements
 from engine.charts.lift_over_time import chart_lift
 from engine.charts.report import chart_rates
 from engine.charts.themes import Theme
-from pipeline.clock import utc_now
 
 CHARTS: Final[Mapping[str, Callable[..., Any]]] = {
     "improvements": chart_improvements,
@@ -37,16 +29,15 @@ THEMES: Final[Mapping[str, Theme]] = {"light": "light", "dark": "dark"}
 
 @signed_in
 async def answer_chart(request: Request, session: SignedIn) -> Response:
-    """Answer with the specification of a chart; the same key and filters as the results."""
+    """Answer with the specification of a chart, or its picture; the same key and filters as the results."""
     parameters = request.path_params
     draw = CHARTS.get(parameters["chart"])
     theme = THEMES.get(parameters["theme"])
     if draw is None or theme is None or parameters["form"] not in {"json", *PICTURES}:
         raise PageError(404, "There is no such chart.")
-    # Refuses what the key does not reach, and filters that are not valid.
-    asked = asked_filters(request)
-    await read(request, session, f"{address_of(request)}/results/summary", asked)
-    specification = await run_in_threadpool(_specification, request, partial(draw, theme=theme), asked)
+    specification = await compute_results(
+        request, session, partial(_specification, partial(draw, theme=theme))
+    )
     form = parameters["form"]
     if form in PICTURES:
         picture = await draw_picture(specification, form)
@@ -56,19 +47,8 @@ async def answer_chart(request: Request, session: SignedIn) -> Response:
     return Response(json.dumps(specification), media_type="application/json", headers=HEADERS)
 
 
-def _specification(
-    request: Request, draw: Callable[[Report], Any], asked: Mapping[str, str]
-) -> dict[str, Any]:
-    services: Services = request.app.state.services
-    experiment = services.catalog.experiments.get(
-        request.path_params["project_id"], request.path_params["experiment_id"]
-    )
-    project = services.catalog.projects.find(experiment.project_id)
-    try:
-        query = ResultsQuery.model_validate(asked)
-    except (ValidationError, RequestValidationError) as error:
-        raise PageError(422, "These filters are not valid.") from error
-    report = services.nights.report(experiment, project, query.filters, night=query.night, now=utc_now())
+def _specification(draw: Callable[[Report], Any], asked: AskedResults) -> dict[str, Any]:
+    report = asked.report()
     try:
         specification: dict[str, Any] = draw(report).to_dict()
     except ValueError as error:

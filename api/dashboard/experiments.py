@@ -1,18 +1,23 @@
 """Pages of an experiment: its results, its settings, and the steps of its life."""
 
+import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.dashboard.computed_results import AskedResults, compute_results
 from api.dashboard.filter_form import asked_filters, filters_of
 from api.dashboard.forms import read_form
 from api.dashboard.operations import ask, content_of, pass_on, read
 from api.dashboard.page_answers import redirect, render, signed_in
 from api.dashboard.page_errors import PageError
 from api.dashboard.sessions import SignedIn
+from engine.analysis.report.lift_by_day import has_daily_rates, why_no_lift
+from engine.analysis.results.segment_report import SegmentReport
 from engine.design.lifecycle import triggers_in
 from engine.vocabulary import LifecycleTrigger
 
@@ -28,6 +33,7 @@ STEPS: Final[Mapping[LifecycleTrigger, str]] = {
 EDITABLE: Final = frozenset({"draft", "scheduled", "paused"})
 EXPORTS: Final = frozenset({"csv", "parquet"})
 _WITHOUT_RESULTS: Final = frozenset({"draft", "scheduled"})
+logger = logging.getLogger(__name__)
 
 
 @signed_in
@@ -36,31 +42,20 @@ async def show_experiment(request: Request, session: SignedIn) -> Response:
     address = address_of(request)
     experiment = (await read(request, session, address))["data"]
     asked = asked_filters(request)
-    results: dict[str, Any] | None = None
-    segments: dict[str, Any] | None = None
+    results: dict[str, Any] = {"report": None}
     if experiment["status"] not in _WITHOUT_RESULTS:
-        results = (await read(request, session, f"{address}/results", asked))["data"]
-        if not asked:
-            # Empty where they cannot be computed, which the page says beside the results.
-            answer = await ask(request, session, f"{address}/results/segments")
-            segments = content_of(answer)["data"] if answer.status < 500 else {}
+        results = await compute_results(request, session, partial(_results, asked))
     return render(
         request,
         "experiment.html",
         session=session,
         address=address,
         experiment=experiment,
-        results=results,
-        segments=segments,
         steps=triggers_in(experiment["status"]),
         is_editable=experiment["status"] in EDITABLE,
-        checks=_checks_by_status(results),
-        has_days=_has_days(experiment),
-        has_changes=_has_changes(results),
-        has_lift=_has_lift(experiment, results),
-        filters=filters_of(results["available_segments"], asked) if results else [],
         asked=asked,
         query=urlencode(asked),
+        **results,
     )
 
 
@@ -101,37 +96,29 @@ async def take_step(request: Request, session: SignedIn) -> Response:
     return redirect(address_of(request))
 
 
-def _checks_by_status(results: dict[str, Any] | None) -> dict[str, list[dict[str, Any]]]:
-    """Group the health checks: those to look at, and those that passed."""
-    checks = results["health"] if results else []
+def _results(asked_for: Mapping[str, str], asked: AskedResults) -> dict[str, Any]:
+    """Compute what the page shows of results."""
+    report = asked.report()
+    primary = report.primary
+    available = asked.available_segments()
     return {
-        "open": [check for check in checks if check["status"] in {"alarm", "warning"}],
-        "passed": [check for check in checks if check["status"] == "ok"],
+        "report": report,
+        "segments": None if asked_for else _segments(asked),
+        "has_days": primary is not None and has_daily_rates(primary),
+        "has_lift": primary is not None and why_no_lift(report, primary) is None,
+        # Browsers cannot draw an axis without a number.
+        "has_changes": any(one.improvement_interval for goal in report.goals for one in goal.variants),
+        "filters": filters_of(available, asked_for),
     }
 
 
-def _has_days(experiment: dict[str, Any]) -> bool:
-    """Return whether the days of the primary goal are kept, so that they can be drawn."""
-    primary = next((goal for goal in experiment["goals"] if goal["is_primary"]), None)
-    return primary is not None and primary["config"].get("measure", "converted") in {"converted", "funnel"}
-
-
-def _has_lift(experiment: dict[str, Any], results: dict[str, Any] | None) -> bool:
-    """Return whether the lift of the primary goal is known by day (see `lift_by_day`)."""
-    if results is None or results["estimand"] is not None or not _has_days(experiment):
-        return False
-    primary = next(goal for goal in experiment["goals"] if goal["is_primary"])
-    has_prior = (
-        experiment["analysis_method"] == "bayesian"
-        and experiment["statistics"].get("prior", "flat") != "flat"
-    )
-    return primary["goal_type"] != "revenue" and not has_prior
-
-
-def _has_changes(results: dict[str, Any] | None) -> bool:
-    """Return whether a change has an interval; browsers cannot draw an axis without a number."""
-    variants = [one for goal in results["variants"].values() for one in goal] if results else []
-    return any(one["improvement_interval"] is not None for one in variants)
+def _segments(asked: AskedResults) -> SegmentReport | dict[str, Any]:
+    """Analyze every segment; empty where that fails, which the page says beside the results."""
+    try:
+        return asked.segments()
+    except Exception:
+        logger.exception("the segments of %s could not be computed", asked.experiment.id)
+        return {}
 
 
 def _step(request: Request) -> tuple[str, str]:

@@ -1,12 +1,13 @@
 """Numbers and times as people read them; an absent number is a dash."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from engine.analysis.results.formatting import exact_money, listed
-from engine.analysis.results.report import VariantStatus
-from engine.analysis.results.status_words import STATUS_WORDS, StatusWord, status_beside
+from engine.analysis.results.report import DecisionSummary, Interval, VariantResult, VariantStatus
+from engine.analysis.results.rounding import round_percent
+from engine.analysis.results.status_words import STATUS_WORDS, StatusWord, shown_status
 
 ABSENT: Final = "\N{EN DASH}"
 _MINUTE: Final = 60
@@ -24,6 +25,11 @@ def percent(value: float | None) -> str:
     return ABSENT if value is None else f"{value:,.2f}%"
 
 
+def percent_of(share: float | None) -> float | None:
+    """Convert a share to the percent that answers of the API have."""
+    return None if share is None else round_percent(share)
+
+
 def change(value: float | None) -> str:
     """Format a relative change in percent, with its sign: +17.1%, and 0% without one."""
     if value is None:
@@ -32,12 +38,12 @@ def change(value: float | None) -> str:
     return "0%" if text in {"+0.0%", "-0.0%"} else text.replace("-", "\N{MINUS SIGN}")
 
 
-def interval(value: dict[str, Any] | None, show: Callable[[float | None], str] = change) -> str:
-    """Format an interval: "+6.2% to +29.2%"; an open end is infinite."""
+def interval(value: Interval | None) -> str:
+    """Format an interval of a change: "+6.2% to +29.2%"; an open end is infinite."""
     if value is None:
         return ABSENT
-    low = "\N{MINUS SIGN}\N{INFINITY}" if value["low"] is None else show(value["low"])
-    high = "\N{INFINITY}" if value["high"] is None else show(value["high"])
+    low = "\N{MINUS SIGN}\N{INFINITY}" if value.low is None else change(percent_of(value.low))
+    high = "\N{INFINITY}" if value.high is None else change(percent_of(value.high))
     return f"{low} to {high}"
 
 
@@ -46,16 +52,14 @@ def money(cents: float | None, currency: str) -> str:
     return ABSENT if cents is None else exact_money(cents, currency)
 
 
-def shown(status: VariantStatus, decision: Mapping[str, Any] | None = None) -> StatusWord:
-    """Return the word of a status, as it is shown beside the verdict of an answer."""
-    if decision is None:
-        return STATUS_WORDS[status]
-    return STATUS_WORDS[status_beside(status, decision["recommendation"], decision["reason"])]
+def shown(status: VariantStatus, decision: DecisionSummary | None = None) -> StatusWord:
+    """Return the word of a status, as it is shown beside a verdict."""
+    return STATUS_WORDS[status if decision is None else shown_status(status, decision)]
 
 
-def levels(variants: Iterable[Mapping[str, Any]]) -> str:
+def levels(variants: Iterable[VariantResult]) -> str:
     """Name the levels of the intervals of changes, in percent: "95%", or "95% and 98.75%"."""
-    found = {one["improvement_interval"]["level"] for one in variants if one["improvement_interval"]}
+    found = {round_percent(one.improvement_interval.level) for one in variants if one.improvement_interval}
     return listed([f"{level:g}%" for level in sorted(found)])
 
 
@@ -69,7 +73,7 @@ def day(value: str | None) -> str:
     return ABSENT if value is None else f"{_time(value):%-d %b %Y}"
 
 
-def ago(value: str | None) -> str:
+def ago(value: str | datetime | None) -> str:
     """Format a time as its age: "5 minutes ago"."""
     if value is None:
         return ABSENT
@@ -86,13 +90,14 @@ def words(value: str) -> str:
     return value.replace("_", " ")
 
 
-def _time(value: str) -> datetime:
-    return datetime.fromisoformat(value)
+def _time(value: str | datetime) -> datetime:
+    return value if isinstance(value, datetime) else datetime.fromisoformat(value)
 
 
-FILTERS: Final[dict[str, Callable[..., str | StatusWord]]] = {
+FILTERS: Final[dict[str, Callable[..., str | float | StatusWord | None]]] = {
     "count": count,
     "percent": percent,
+    "percent_of": percent_of,
     "change": change,
     "interval": interval,
     "money": money,

@@ -26,7 +26,6 @@ from pipeline.results.filters import SegmentFilters
 NAME: Final = "should_we_ship"
 # The operation whose permissions and checks the tool has.
 OPERATION: Final = "get_results_summary"
-_OPEN: Final = frozenset({"alarm", "warning"})
 
 
 def ship_tool(operation: Operation) -> Tool:
@@ -80,8 +79,6 @@ def _document(report: Report) -> Document:
     card = verdict_card(report)
     said = "" if report.primary is None else report.primary.decision.explanation
     tables = [goal_table(goal) for goal in primary_first(report)]
-    open_checks = tuple(
-        check for check in report.health if check.status in _OPEN and check.message not in said
-    )
+    open_checks = tuple(check for check in report.health if check.is_open and check.message not in said)
     notes = [health_notes(replace(report, health=open_checks))] if open_checks else []
     return Document(summary=(), blocks=(*([card] if card else []), *notes, *tables))

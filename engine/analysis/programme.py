@@ -35,13 +35,11 @@ class PastLift:
     shrunk_lift: Annotated[
         float | None,
         AnswerField(
-            "percent",
-            "The lift given all past lifts of the metric; null where there are fewer than two.",
+            "percent", "The lift given all past lifts of the metric; null where there are fewer than two."
         ),
     ]
     low: Annotated[
-        float | None,
-        AnswerField("percent", "Lower end of the 95% credible interval of `shrunk_lift`."),
+        float | None, AnswerField("percent", "Lower end of the 95% credible interval of `shrunk_lift`.")
     ]
     high: Annotated[float | None, PERCENT]
 
@@ -54,8 +52,7 @@ class ShippedTogether:
     observed_lift: Annotated[
         float,
         AnswerField(
-            "percent",
-            "Compound of the observed lifts: biased upwards, since winners were chosen by them.",
+            "percent", "Compound of the observed lifts: biased upwards, since winners were chosen by them."
         ),
     ]
     lift: Annotated[float, AnswerField("percent", "Compound of the shrunk lifts, without that bias.")]
@@ -71,8 +68,7 @@ class MetricProgramme:
     lifts: tuple[PastLift, ...]
     typical_lift: Annotated[float | None, AnswerField("percent", "Mean of the family of lifts, in percent.")]
     spread: Annotated[
-        float | None,
-        AnswerField("percent", "Standard deviation of the family's log lifts, in percent."),
+        float | None, AnswerField("percent", "Standard deviation of the family's log lifts, in percent.")
     ]
     shipped: Annotated[ShippedTogether | None, described("Null where nothing was to be shipped.")]
 

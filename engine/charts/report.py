@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from engine.analysis.report.lift_by_day import has_daily_rates
 from engine.analysis.results.report import GoalReport, Report
 from engine.analysis.results.segment_report import GoalSegments
 from engine.charts.altair_module import load_altair
@@ -60,7 +61,7 @@ def chart_rates(report: Report, goal_id: str | None = None, *, theme: Theme = "l
     """
     alt = load_altair()
     goal = goal_of(report.goals, goal_id)
-    if not goal.goal.measure.has_days:
+    if not has_daily_rates(goal):
         raise ValueError(
             f"{goal.goal.name!r} is measured by {goal.goal.measure.word}, whose days are not kept;"
             " chart_improvements draws it"

@@ -159,6 +159,6 @@ def _lines(report: Report) -> Iterator[str]:
     more = f", and {len(changes) - _MOST_LINES} more" if len(changes) > _MOST_LINES else ""
     shown = "; ".join(changes[:_MOST_LINES]) or "no change to report yet"
     yield f"{report.primary.goal.name}: {shown}{more}"
-    alarms = sum(one.status in {"warning", "alarm"} for one in report.health)
+    alarms = sum(one.is_open for one in report.health)
     goals = "1 goal" if len(report.goals) == 1 else f"{len(report.goals)} goals"
     yield f"{decision.visitors:,} visitors, {goals}, {alarms} health warnings; .goals, .health, .to_polars()"

@@ -43,7 +43,8 @@ def lift_by_day(report: Report, goal: GoalReport) -> tuple[DayLift, ...]:
     of several splits then, and under a prior.
     """
     plan = plan_analysis(report.experiment)
-    _refuse_unknown(report, goal, plan)
+    if reason := why_no_lift(report, goal):
+        raise ValueError(reason)
     if plan.control is None or not goal.days:
         return ()
     visitors, conversions = _cumulative(goal)
@@ -56,13 +57,21 @@ def lift_by_day(report: Report, goal: GoalReport) -> tuple[DayLift, ...]:
     return _rows(goal, tables, is_shown, plan, levels)
 
 
-def _refuse_unknown(report: Report, goal: GoalReport, plan: AnalysisPlan) -> None:
-    if not goal.goal.measure.has_days or goal.goal.unit != "share":
-        raise ValueError(f"{goal.goal.name!r} is no conversion rate, and only its totals are kept by day")
+def has_daily_rates(goal: GoalReport) -> bool:
+    """Tell whether the days of a goal have its rate, or its revenue per visitor."""
+    return goal.goal.measure.has_days
+
+
+def why_no_lift(report: Report, goal: GoalReport) -> str | None:
+    """Say why the lift of a goal is not known by day; None where it is."""
+    if not has_daily_rates(goal) or goal.goal.unit != "share":
+        return f"{goal.goal.name!r} is no conversion rate, and only its totals are kept by day"
     if report.estimand is not None:
-        raise ValueError("weights changed, and the lift is an average over their epochs, not of days")
-    if plan.is_bayesian and plan.statistics.prior != "flat":
-        raise ValueError("the lift under a prior is computed for all days together only")
+        return "weights changed, and the lift is an average over their epochs, not of days"
+    experiment = report.experiment
+    if experiment.analysis_method == "bayesian" and experiment.statistics.prior != "flat":
+        return "the lift under a prior is computed for all days together only"
+    return None
 
 
 def _cumulative(goal: GoalReport) -> tuple[FloatArray, FloatArray]:

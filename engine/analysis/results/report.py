@@ -151,16 +151,14 @@ class VariantResult:
     score_value: Annotated[
         float | None,
         AnswerField(
-            "score",
-            "Percent to compare with effective_confidence_threshold; score_label says what it is.",
+            "score", "Percent to compare with effective_confidence_threshold; score_label says what it is."
         ),
     ] = None
     score_progress: Annotated[float | None, PROGRESS] = None
     chance_to_beat: Annotated[float | None, AnswerField("score", "Percent.")] = None
     status: VariantStatus
     rpv_lift: Annotated[
-        float | None,
-        AnswerField("percent", "Lift of revenue per visitor over the control, in percent."),
+        float | None, AnswerField("percent", "Lift of revenue per visitor over the control, in percent.")
     ] = None
     projected_annual_revenue_impact_cents: int | None = None
     p_value: Annotated[
@@ -210,8 +208,7 @@ class VariantResult:
     orders: Annotated[int | None, described("Number of orders; for goals with `per` `order`.")] = None
     revenue_per_order_cents: float | None = None
     unadjusted: Annotated[
-        Unadjusted | None,
-        described("Comparison without CUPED, where `statistics.cuped` adjusts this goal."),
+        Unadjusted | None, described("Comparison without CUPED, where `statistics.cuped` adjusts this goal.")
     ] = None
     capped: Annotated[Capped | None, described("Cap of amounts, for goals with a `cap_percentile`.")] = None
     conversion_part: Annotated[
@@ -347,6 +344,11 @@ class HealthCheck:
     status: CheckStatus
     message: str
     details: dict[str, Any]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is to be looked at: a warning or an alarm."""
+        return self.status in {"warning", "alarm"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,8 +46,7 @@ class SegmentVariant(SegmentArm):
     shrunk_improvement: Annotated[
         float | None,
         AnswerField(
-            "percent",
-            "Improvement after partial pooling with the other values of the dimension, in percent.",
+            "percent", "Improvement after partial pooling with the other values of the dimension, in percent."
         ),
     ]
     shrunk_interval: Annotated[
@@ -58,8 +57,7 @@ class SegmentVariant(SegmentArm):
         AnswerField("percent", "Probability to beat the control, in percent; goes with shrunk_improvement."),
     ]
     adjusted_p_value: Annotated[
-        float | None,
-        described("P-value of the effect in this segment, adjusted for all comparisons (FDR)."),
+        float | None, described("P-value of the effect in this segment, adjusted for all comparisons (FDR).")
     ]
     adjusted_p_value_vs_rest: Annotated[
         float | None,
@@ -108,8 +106,7 @@ class SegmentSplit:
     p_value: Annotated[float | None, described("Chi-square test; null with too few visitors.")]
     always_valid_p_value: Annotated[float, described("P-value that is valid at every look.")]
     adjusted_p_value: Annotated[
-        float | None,
-        described("P-value of the chi-square test, adjusted for all segments (Holm)."),
+        float | None, described("P-value of the chi-square test, adjusted for all segments (Holm).")
     ]
     adjusted_always_valid_p_value: float
     is_alarm: Annotated[bool, described("Whether adjusted_always_valid_p_value is below 0.001.")]

@@ -177,6 +177,21 @@ def test_a_wrong_filter_is_an_error_in_words(query: str, experiment: str, browse
         assert "<h1>Not valid</h1>" in answer.text
 
 
+def test_results_need_the_permissions_of_the_api(
+    customer: Customer, experiment: str, sign_in: SignIn
+) -> None:
+    paths = (experiment, f"{experiment}/charts/rates/light.json")
+    reader = sign_in(customer.with_key("experiments:read").token)
+    for path in paths:
+        page = reader.get(path)
+        assert page.status_code == 403
+        assert "this key lacks the scope results:read" in page.text
+    elsewhere = customer.a_project().rpartition("/")[2]
+    other = sign_in(customer.with_key("experiments:read", "results:read", project_ids=(elsewhere,)).token)
+    for path in paths:
+        assert other.get(path).status_code == 404
+
+
 def test_an_unknown_step_is_no_page(experiment: str, browser: TestClient) -> None:
     assert browser.get(f"{experiment}/explode").status_code == 404
 

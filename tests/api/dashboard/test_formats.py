@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from api.dashboard import formats
+from engine.analysis.results.report import Interval
 
 
 @pytest.mark.parametrize(
@@ -23,8 +24,11 @@ def test_changes_have_a_sign_and_none_is_zero(value: float | None, shown: str) -
 
 
 def test_intervals_may_be_open() -> None:
-    assert formats.interval({"low": 1.0, "high": 2.0}) == "+1.0% to +2.0%"
-    assert formats.interval({"low": None, "high": None}) == "\N{MINUS SIGN}\N{INFINITY} to \N{INFINITY}"
+    assert formats.interval(Interval(low=0.01, high=0.02, level=0.95)) == "+1.0% to +2.0%"
+    assert (
+        formats.interval(Interval(low=None, high=None, level=0.95))
+        == "\N{MINUS SIGN}\N{INFINITY} to \N{INFINITY}"
+    )
     assert formats.interval(None) == formats.ABSENT
 
 
