@@ -18,21 +18,11 @@ from api.dashboard.page_errors import PageError
 from api.dashboard.sessions import SignedIn
 from engine.analysis.report.lift_by_day import has_daily_rates, why_no_lift
 from engine.analysis.results.segment_report import SegmentReport
-from engine.design.lifecycle import triggers_in
+from engine.design.edit_locks import is_closed
+from engine.design.lifecycle import EFFECTS, UNSTARTED, triggers_in
 from engine.vocabulary import LifecycleTrigger
 
-# What each step does.
-STEPS: Final[Mapping[LifecycleTrigger, str]] = {
-    "start": "Visitors are assigned at once; of a draft, from its scheduled start.",
-    "pause": "New visitors see the original. Those assigned before keep their variant.",
-    "resume": "New visitors are assigned again.",
-    "complete": "The experiment ends for good, and all visitors see the original. Its results stay.",
-    "archive": "The experiment leaves the list of current ones. Its results stay.",
-}
-# Statuses in which the API takes changes of settings; after the start it takes some of them.
-EDITABLE: Final = frozenset({"draft", "scheduled", "paused"})
 EXPORTS: Final = frozenset({"csv", "parquet"})
-_WITHOUT_RESULTS: Final = frozenset({"draft", "scheduled"})
 logger = logging.getLogger(__name__)
 
 
@@ -43,7 +33,7 @@ async def show_experiment(request: Request, session: SignedIn) -> Response:
     experiment = (await read(request, session, address))["data"]
     asked = asked_filters(request)
     results: dict[str, Any] = {"report": None}
-    if experiment["status"] not in _WITHOUT_RESULTS:
+    if experiment["status"] not in UNSTARTED:
         results = await compute_results(request, session, partial(_results, asked))
     return render(
         request,
@@ -52,7 +42,7 @@ async def show_experiment(request: Request, session: SignedIn) -> Response:
         address=address,
         experiment=experiment,
         steps=triggers_in(experiment["status"]),
-        is_editable=experiment["status"] in EDITABLE,
+        is_editable=not is_closed(experiment["status"]),
         asked=asked,
         query=urlencode(asked),
         **results,
@@ -123,9 +113,9 @@ def _segments(asked: AskedResults) -> SegmentReport | dict[str, Any]:
 
 def _step(request: Request) -> tuple[str, str]:
     step: LifecycleTrigger = request.path_params["step"]
-    if step not in STEPS:
+    if step not in EFFECTS:
         raise PageError(404, "There is no such page.")
-    return step, STEPS[step]
+    return step, EFFECTS[step]
 
 
 def address_of(request: Request) -> str:

@@ -10,13 +10,12 @@ from starlette.responses import Response
 from api.dashboard.operations import ask, read
 from api.dashboard.page_answers import render, signed_in
 from api.dashboard.sessions import SignedIn
+from engine.design.lifecycle import UNSTARTED
+from engine.vocabulary import Status, words
 
 PER_PAGE: Final = 25
 # Experiments that a search shows at most, and reads at once.
 SEARCHED: Final = 100
-STATUSES: Final = ("draft", "scheduled", "running", "paused", "completed", "archived")
-# Of which there are results to show at a glance.
-_STARTED: Final = frozenset({"running", "paused", "completed", "archived"})
 _FILTERS: Final = ("status", "search", "page")
 
 
@@ -40,7 +39,7 @@ async def show_project(request: Request, session: SignedIn) -> Response:
         read(request, session, path), _experiments(request, session, path, asked)
     )
     summaries = await asyncio.gather(
-        *(_summary(request, session, path, one) for one in experiments if one["status"] in _STARTED)
+        *(_summary(request, session, path, one) for one in experiments if one["status"] not in UNSTARTED)
     )
     return render(
         request,
@@ -49,7 +48,7 @@ async def show_project(request: Request, session: SignedIn) -> Response:
         project=project["data"],
         experiments=experiments,
         summaries={key: value for key, value in summaries if value is not None},
-        statuses=STATUSES,
+        statuses=words(Status),
         asked=asked,
         pages=pages,
     )

@@ -9,6 +9,7 @@ from engine.errors import Problem, TransitionError
 from engine.validation.parsing import by_id, merged
 from engine.validation.records import Record
 from engine.validation.values import at, shown
+from engine.vocabulary import Status
 
 LOCKED_WHILE_PAUSED = (
     "type",
@@ -24,16 +25,21 @@ LOCKED_OF_GOALS = (
     *("direction", "guardrail_margin_percent", "minimum_effect_percent", "window"),
     *("numerator", "denominator", "from_day", "to_day", "steps"),
 )
-_REFUSALS = {
+_REFUSALS: dict[Status, tuple[str, str]] = {
     "running": ("experiment_running", "'{name}' is running; pause it before you change it"),
     "completed": ("experiment_locked", "'{name}' is completed: its results are frozen; copy it to go on"),
     "archived": ("experiment_locked", "'{name}' is archived: its results are frozen; copy it to go on"),
 }
 
 
+def is_closed(status: Status) -> bool:
+    """Tell whether a status allows no edits."""
+    return status in _REFUSALS
+
+
 def refuse_if_closed(experiment: Experiment) -> None:
     """Raise TransitionError if the status allows no edits."""
-    if experiment.status in _REFUSALS:
+    if is_closed(experiment.status):
         code, message = _REFUSALS[experiment.status]
         raise TransitionError(code, message.format(name=experiment.name))
 

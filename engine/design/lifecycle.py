@@ -19,8 +19,18 @@ TRANSITIONS: dict[tuple[Status, LifecycleTrigger], Status] = {
     ("paused", "complete"): "completed",
     ("completed", "archive"): "archived",
 }
+# Statuses before the start, of which there are no results.
+UNSTARTED: tuple[Status, ...] = ("draft", "scheduled")
 # Statuses in which an experiment counts visitors and can end.
 OPEN: tuple[Status, ...] = ("running", "paused")
+# What each step does.
+EFFECTS: dict[LifecycleTrigger, str] = {
+    "start": "Visitors are assigned at once; of a draft, from its scheduled start.",
+    "pause": "New visitors see the original. Those assigned before keep their variant.",
+    "resume": "New visitors are assigned again.",
+    "complete": "The experiment ends for good, and all visitors see the original. Its results stay.",
+    "archive": "The experiment leaves the list of current ones. Its results stay.",
+}
 _PARTICIPLES: dict[LifecycleTrigger, str] = {
     "start": "started",
     "pause": "paused",

@@ -38,6 +38,11 @@ _THREADS: Final = 16
 # No further message is begun after so long, so that the service stops in time.
 _PASS_SECONDS: Final = 5.0
 _GONE: Final = 410
+# What a message says of a decision.
+_ANNOUNCED: Final = (
+    *("goal_id", "goal_name", "recommendation", "recommendation_label", "reason", "variant_name"),
+    *("headline", "next_step"),
+)
 
 logger = logging.getLogger(__name__)
 
@@ -155,15 +160,6 @@ def observed_results(report: Report) -> ObservedResults | None:
     decision = goal.decision
     return ObservedResults(
         recommendation=decision.recommendation,
-        decision={
-            "goal_id": decision.goal_id,
-            "goal_name": decision.goal_name,
-            "recommendation": decision.recommendation,
-            "recommendation_label": decision.recommendation_label,
-            "reason": decision.reason,
-            "variant_name": decision.variant_name,
-            "headline": decision.headline,
-            "next_step": decision.next_step,
-        },
+        decision={name: getattr(decision, name) for name in _ANNOUNCED},
         alarms={check.check: check.message for check in report.health if check.status == "alarm"},
     )

@@ -1,15 +1,16 @@
 """Records in answers: rounded, on the decided side of the threshold, described by their fields."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Annotated, Any
 
 import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from api.schemas.record_answers import Answer, Scale, answer, percent
+from api.schemas.record_answers import COMPONENT_NAMES, Answer, Scale, answer, percent
 from engine.analysis.analyze import analyze
+from engine.analysis.results import report as report_records
 from engine.analysis.results.answer_fields import NOT_ANSWERED, PROGRESS, AnswerField, described
 from engine.analysis.results.report import Interval, Report
 from engine.design.analysis_settings import Statistics
@@ -81,6 +82,11 @@ def test_an_answer_is_described_by_the_record() -> None:
     assert schema["required"] == list(answer(WHOLE))
     assert schema["properties"]["visitors"]["description"] == "All of them."
     assert schema["$defs"]["Part"]["properties"]["low"]["description"] == "The least."
+
+
+def test_renamed_components_are_records() -> None:
+    records = {name for name, found in vars(report_records).items() if is_dataclass(found)}
+    assert records >= set(COMPONENT_NAMES)
 
 
 def test_a_share_is_a_percent_of_two_decimals() -> None:

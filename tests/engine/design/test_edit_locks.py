@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from engine.design.drafting import revise_experiment
+from engine.design.edit_locks import is_closed
 from engine.design.experiment import Experiment
 from engine.design.variants import Change
 from engine.errors import TransitionError
+from engine.vocabulary import Status
 from tests.builders import NOW, a_goal, a_variant, an_experiment, variants_of
 
 CHANGE = Change(id="chg_1", selector="h1", action="modify_text", value="Hello")
@@ -41,10 +43,11 @@ def locked(fields: dict[str, Any]) -> set[str]:
         ("archived", "experiment_locked"),
     ],
 )
-def test_a_status_that_allows_no_edits_says_so(status: str, code: str) -> None:
+def test_a_status_that_allows_no_edits_says_so(status: Status, code: str) -> None:
     with pytest.raises(TransitionError) as error:
         revise(an_experiment(status=status), {"name": "New"})
     assert error.value.code == code
+    assert [is_closed(one) for one in ("draft", "scheduled", "paused", status)] == [False, False, False, True]
 
 
 @pytest.mark.parametrize("status", ["draft", "scheduled"])

@@ -47,6 +47,11 @@ def test_a_trigger_does_what_the_table_says_and_nothing_else(status: str, trigge
         assert error.value.code == "invalid_transition"
 
 
+def test_every_trigger_has_its_effect_in_words() -> None:
+    assert list(lifecycle.EFFECTS) == list(TRIGGERS)
+    assert {status for status, trigger in ALLOWED if trigger == "start"} == {*lifecycle.UNSTARTED}
+
+
 def test_a_refusal_says_from_where_it_would_be_possible() -> None:
     with pytest.raises(
         TransitionError, match="'Checkout button' is completed and cannot be resumed; it must be paused"
