@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from api.auth import require_scope, require_served
 from api.dashboard.filter_form import asked_filters
-from api.dashboard.operations import content_of
+from api.dashboard.operations import error_of
 from api.dashboard.sessions import SignedIn
 from api.deps import authenticated, experiment_in_path, project_in_path
 from api.errors import HANDLED, answer_to
@@ -69,8 +69,7 @@ async def compute_results(
         return await services.results_threads.run(asked.project.id, partial(compute, asked))
     except HANDLED as error:
         refused = answer_to(request, error)
-    content_of(OperationAnswer(refused.status_code, bytes(refused.body)))
-    raise AssertionError("an error is answered with its status")
+        raise error_of(OperationAnswer(refused.status_code, bytes(refused.body))) from error
 
 
 def _asked(request: Request, session: SignedIn, services: Services) -> AskedResults:

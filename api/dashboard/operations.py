@@ -41,12 +41,16 @@ async def read(
 
 def content_of(answer: OperationAnswer) -> dict[str, Any]:
     """Return the JSON of an answer; NotSignedInError for 401, PageError for other errors."""
-    if answer.status == 401:
-        raise NotSignedInError
-    content = answer.content or {}
     if answer.status >= 400:
-        raise PageError(answer.status, sentence_of(content))
-    return content
+        raise error_of(answer)
+    return answer.content or {}
+
+
+def error_of(answer: OperationAnswer) -> NotSignedInError | PageError:
+    """Return the error that a refusal is to a page: NotSignedInError for 401, PageError for others."""
+    if answer.status == 401:
+        return NotSignedInError()
+    return PageError(answer.status, sentence_of(answer.content or {}))
 
 
 def sentence_of(content: Mapping[str, Any]) -> str:
