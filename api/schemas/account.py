@@ -44,10 +44,12 @@ class Account(BaseModel):
 
     id: str
     name: str
-    slug: str
-    plan: PlanKey
+    slug: str = Field(description="Name in lower case, for addresses.")
+    plan: PlanKey = Field(description="Plan of the account.")
     plan_name: str
-    subscription_status: SubscriptionStatus
+    subscription_status: SubscriptionStatus = Field(
+        description="State of the subscription: with an ended one requests are answered with 402."
+    )
     rate_limit_per_minute: int = Field(description=RATE_LIMIT)
 
     @classmethod
@@ -69,8 +71,8 @@ class Member(BaseModel):
 
     id: str = Field(description="Id for `assigned_user_ids` of an experiment.")
     name: str
-    email_address: str
-    role: Role
+    email_address: str = Field(description="Address of the member.")
+    role: Role = Field(description="`owner`, `admin` or `member`; owners and admins manage API keys.")
 
     @classmethod
     def of(cls, found: members.Member) -> "Member":
@@ -98,11 +100,11 @@ class MemberChanges(BaseModel):
 class Usage(BaseModel):
     """Limits of the plan and their usage."""
 
-    plan: PlanKey
+    plan: PlanKey = Field(description="Plan of the account.")
     plan_name: str
-    projects_count: int
+    projects_count: int = Field(description="Projects of the account.")
     projects_remaining: int = Field(description="Projects that can still be created.")
-    max_projects: int
+    max_projects: int = Field(description="Projects that the account may have.")
     rate_limit_per_minute: int = Field(description=RATE_LIMIT)
 
     @classmethod
@@ -128,7 +130,7 @@ class AuditEntry(BaseModel):
     actor_name: str | None = Field(description="Name of the API key; null where no key of the account acted.")
     action: Literal["created", "changed", "deleted"]
     subject_type: str = Field(description="`account`, `member`, `api_key`, `project`, `experiment` …")
-    subject_id: str
+    subject_id: str = Field(description="Id of what was written.")
     changes: dict[str, tuple[Any, Any]] = Field(
         description="By field: its value before and after; null where there was or is none. Secrets, and "
         "fields that the API does not show, are left out."

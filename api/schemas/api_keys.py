@@ -49,7 +49,7 @@ class ApiKey(IssuedKey):
     """An API key."""
 
     last_used_at: datetime | None = Field(description="Time of the last request, to the minute.")
-    revoked_at: datetime | None
+    revoked_at: datetime | None = Field(description="Time of the revocation, in UTC; null while it is valid.")
 
     @classmethod
     def of(cls, found: keys.ApiKey) -> "ApiKey":
@@ -61,10 +61,10 @@ class NewApiKey(BaseModel):
     """A new API key with its token."""
 
     token: str = Field(description="Send it as `Authorization: Bearer <token>`. It is shown only once.")
-    api_key: IssuedKey
+    api_key: IssuedKey = Field(description="The key that was created.")
 
 
 class RevokedApiKey(BaseModel):
     """A revoked API key."""
 
-    api_key: ApiKey
+    api_key: ApiKey = Field(description="The key, without its secret.")

@@ -9,8 +9,8 @@ from engine.design.targeting.fields import DataType, Evaluation
 class TargetingField(BaseModel):
     """A visitor attribute for targeting rules."""
 
-    data_type: DataType
-    operators: list[str]
+    data_type: DataType = Field(description="Type of the field's values.")
+    operators: list[str] = Field(description="Operators that a condition on the field may have.")
     evaluation: Evaluation = Field(
         description="Where the attribute is known: `server_first` on the server, `server_and_client` on both."
     )

@@ -64,7 +64,7 @@ class Change(BaseModel):
     id: str
     selector: str
     action: ChangeAction
-    value: str
+    value: str = Field(description="The new text, HTML, style or address, as the action says.")
 
 
 class Variant(BaseModel):
@@ -99,13 +99,17 @@ class Experiment(BaseModel):
     id: str
     name: str
     test_key: str
-    type: ExperimentType
+    type: ExperimentType = Field(
+        description="`visual` changes, `redirect`, or `personalization` for all who are eligible."
+    )
     status: Status
     url: str
     url_match_type: UrlMatchType
     url_rules: list[UrlRule]
     traffic_allocation: int = Field(description="Percent of eligible visitors who take part.")
-    trigger: Trigger
+    trigger: Trigger = Field(
+        description="When a visitor on the page is exposed: at once, or after an action."
+    )
     trigger_selector: str | None
     custom_css: str | None
     custom_js: str | None

@@ -56,7 +56,7 @@ class ProjectStats(BaseModel):
     """Usage of a project; a visitor of several experiments counts once."""
 
     total_experiments: int = Field(description="Number of experiments, archived ones included.")
-    running_experiments: int
+    running_experiments: int = Field(description="Experiments that run now.")
     total_visitors: int = Field(description="Visitors counted in an experiment.")
     total_conversions: int = Field(description="Visitors who converted on the primary goal of an experiment.")
     visitors_30d: int = Field(description="Visitors first exposed to an experiment in the last 30 days.")
@@ -80,7 +80,9 @@ class ProjectInstallation(BaseModel):
 
     platform: Platform
     installation_guide: Platform
-    snippet_verified: bool
+    snippet_verified: bool = Field(
+        description="Whether a page on one of the project's hostnames has called the SDK endpoints."
+    )
     snippet_html: str = Field(description="HTML for the start of the head of every page.")
     async_snippet_html: str = Field(
         description="The same for pages that allow no inline script: the original may be seen first."

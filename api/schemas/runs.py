@@ -21,13 +21,15 @@ class Run(BaseModel):
 
     id: str
     project_id: str
-    kind: Kind
-    trigger: Trigger
+    kind: Kind = Field(description="What the run does: `rollup`, `rebuild`, `snapshot` or `import`.")
+    trigger: Trigger = Field(description="What asked for it: the schedule, the API or a command.")
     status: Status = Field(
         description="`drift` where it was carried out, and results had differed from their events before; "
         "`interrupted` where its process ended and it is not begun again."
     )
-    run_key: str | None
+    run_key: str | None = Field(
+        description="Your key of the run: a second one with it is the same run; null where none was given."
+    )
     days: RunDays | None = Field(description="Days of a rebuild; all while null.")
     source: str | None = Field(description="Source or file of an import, or what a command named it.")
     created_at: datetime

@@ -10,8 +10,12 @@ from pipeline.events.rejections import CODES, NOT_COUNTED, OTHER_CURRENCY
 class EventResult(BaseModel):
     """Result of an event."""
 
-    event_id: str | None
-    status: Literal["ok", "rejected"]
+    event_id: str | None = Field(
+        description="Id of the event: one with the same id counts once; null where the event had none."
+    )
+    status: Literal["ok", "rejected"] = Field(
+        description="`ok` for an event that need not be sent again, else `rejected`."
+    )
     code: str | None = Field(
         description=(
             f"`{NOT_COUNTED}` for an exposure that is stored but does not count, or an event that is not "
@@ -20,7 +24,7 @@ class EventResult(BaseModel):
             f"rejection: {', '.join(f'`{code}`' for code in CODES)}."
         )
     )
-    message: str | None
+    message: str | None = Field(description="Why it was rejected, or does not count; null for others.")
 
 
 class EventResults(BaseModel):
@@ -30,9 +34,9 @@ class EventResults(BaseModel):
     unless the visitor's consent is missing.
     """
 
-    accepted: int
-    rejected: int
-    results: list[EventResult]
+    accepted: int = Field(description="Events that need not be sent again.")
+    rejected: int = Field(description="Events that were not taken; `results` says why.")
+    results: list[EventResult] = Field(description="Result of each event, in the order of the request.")
 
 
 class ShownChange(BaseModel):
@@ -41,7 +45,7 @@ class ShownChange(BaseModel):
     id: str
     selector: str
     action: str
-    value: str
+    value: str = Field(description="The new text, HTML, style or address, as the action says.")
 
 
 class ShownExperiment(BaseModel):
@@ -51,13 +55,15 @@ class ShownExperiment(BaseModel):
     test_key: str
     variant_id: str | None
     variant_name: str | None
-    status: Literal["new", "existing", "forced", "excluded"]
-    reason: str
+    status: Literal["new", "existing", "forced", "excluded"] = Field(
+        description="`new` or `existing` assignment, `forced` by the request, or `excluded`."
+    )
+    reason: str = Field(description="Why the visitor sees this variant, or takes no part.")
     covers_page: bool = Field(
         description="Whether the experiment is on the page of the visit; true where it has no `url`."
     )
     changes: list[ShownChange]
-    redirect_url: str | None
+    redirect_url: str | None = Field(description="Address to go to; null where the visitor stays.")
 
 
 class ShownGoal(BaseModel):
@@ -68,15 +74,17 @@ class ShownGoal(BaseModel):
     name: str
     goal_type: str
     is_primary: bool
-    config: dict[str, Any]
+    config: dict[str, Any] = Field(description="What is tracked and how it is measured, by goal type.")
 
 
 class VisitAnswer(BaseModel):
     """Assignments of a visitor, who is counted once an exposure is tracked."""
 
-    visitor_id: str
-    assignments: list[ShownExperiment]
-    goals: list[ShownGoal]
+    visitor_id: str = Field(description="Id of the visitor, new where none was sent.")
+    assignments: list[ShownExperiment] = Field(
+        description="What the visitor sees in each experiment of the page."
+    )
+    goals: list[ShownGoal] = Field(description="Goals that the page tracks.")
 
 
 class SdkConfig(BaseModel):
@@ -88,9 +96,9 @@ class SdkConfig(BaseModel):
     project_id: str
     sdk_key: str
     hosts: list[str] = Field(description="Hosts of the project's pages; `*.` stands for all subdomains.")
-    time_zone: str
+    time_zone: str = Field(description="IANA time zone of reported days.")
     settings: dict[str, Any] = Field(description="Settings of the project that browsers follow.")
-    integrations: dict[str, Any]
+    integrations: dict[str, Any] = Field(description="Other services that the page tells of assignments.")
     facts: dict[str, Any] | None = Field(
         description="What the headers of the request say about the visitor, where an experiment targets it."
     )

@@ -10,7 +10,9 @@ from engine.design import project
 class PreviousKey(BaseModel):
     """A public key that was replaced."""
 
-    api_key: str
+    api_key: str = Field(
+        description="Public key that was replaced, and is accepted until its grace period ends."
+    )
     valid_until: datetime = Field(description="The SDK endpoints refuse the key from this moment on.")
 
 

@@ -10,12 +10,16 @@ from engine.design.planning import calculator
 class SampleSize(BaseModel):
     """Required sample size; null where no number of visitors is enough, or without daily_visitors."""
 
-    visitors_per_variant: int | None
-    visitors_total: int | None
+    visitors_per_variant: int | None = Field(
+        description="Visitors that each variant needs; null where no number is enough."
+    )
+    visitors_total: int | None = Field(
+        description="Visitors of all variants together; null where no number is enough."
+    )
     detectable_effect: float | None = Field(
         description="Smallest lift that is detected with that power, in percent."
     )
-    days: int | None
+    days: int | None = Field(description="Days that it takes at the visitors a day; null without them.")
     days_in_whole_weeks: int | None = Field(
         description="Days rounded up to whole weeks, as weekdays and weekends differ."
     )

@@ -15,10 +15,10 @@ class Webhook(BaseModel):
 
     id: str
     project_id: str
-    url: str
+    url: str = Field(description="Address that messages are sent to.")
     description: str | None
-    events: list[Event]
-    enabled: bool
+    events: list[Event] = Field(description="Types of events that messages are sent for.")
+    enabled: bool = Field(description="Whether messages are sent.")
     disabled_reason: DisabledReason | None = Field(
         description="`gone` after an answer 410, `failing` after a day without success, `queue_full` where "
         "too many messages waited, `on_request` otherwise; null while it is enabled."
@@ -46,7 +46,7 @@ class Webhook(BaseModel):
 class WebhookWithSecret(BaseModel):
     """A webhook with its secret, which is shown this once."""
 
-    webhook: Webhook
+    webhook: Webhook = Field(description="The webhook, without its secret.")
     secret: str = Field(description="Verifies signatures: `whsec_` and 32 bytes in Base64.")
 
 
@@ -54,13 +54,15 @@ class Delivery(BaseModel):
     """A message to a webhook, and what came of it."""
 
     id: str = Field(description="The `webhook-id` of the message, the same in each attempt.")
-    webhook_id: str
+    webhook_id: str = Field(description="Id of the webhook.")
     type: str = Field(description="An event, or `webhook.test`.")
     message: dict[str, Any] = Field(description="The message, as it is sent.")
-    status: DeliveryStatus
-    attempts: int
+    status: DeliveryStatus = Field(
+        description="`pending` until a message has been accepted or was given up after a day."
+    )
+    attempts: int = Field(description="How often it was sent.")
     created_at: datetime
-    next_attempt_at: datetime | None
+    next_attempt_at: datetime | None = Field(description="When it is sent next; null once it has ended.")
     ended_at: datetime | None
     response_status: int | None = Field(description="HTTP status of the last attempt's answer.")
     error: str | None = Field(description="What was wrong with the last attempt.")
