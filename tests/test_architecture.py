@@ -394,6 +394,11 @@ def test_architecture_says_why_each_dependency_is_there() -> None:
     assert list(rows_under("Dependencies")) == required
 
 
+def test_architecture_lists_the_extras() -> None:
+    listed = MAP.partition("\nExtras: ")[2].partition("\n\n")[0]
+    assert re.findall(r"`(\w+)` \(", listed) == list(CONFIG["project"]["optional-dependencies"])
+
+
 @pytest.mark.parametrize("document", documents(), ids=lambda path: path.name)
 def test_documents_name_files_and_names_that_exist(document: Path) -> None:
     text = document.read_text()
