@@ -50,7 +50,8 @@ _SECONDS: Final = frozenset({"ratelimit-reset", "retry-after"})
 _STORED: Final = (
     "event_id, type, visitor_id, user_id, experiment_id, event_name, value, revenue_cents, currency, "
     "transaction_id, is_refund, is_bot, traffic_source, device_type, os, country, region, browser, "
-    "utm_source, visitor_identity, custom, sender, address_key IS NOT NULL, not_counted, header_fields"
+    "language, utm_source, visitor_identity, custom, sender, address_key IS NOT NULL, not_counted, "
+    "header_fields"
 )
 
 
