@@ -10,6 +10,7 @@ from pipeline.rollup.aggregates import CELL, SUMS, add_up, of_experiment, sum_vi
 from pipeline.rollup.segment_codes import SegmentCodes
 from pipeline.store.warehouse import aggregates, earlier_results, visitors
 from pipeline.store.warehouse import published as published_rollups
+from pipeline.store.warehouse.added_dimensions import add_missing_dimensions
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 
 logger = logging.getLogger(__name__)
@@ -23,8 +24,8 @@ def complete_earlier_sums(warehouse: Warehouse) -> list[str]:
     """Bring all published results into the form of this version, and return the ids of those experiments.
 
     Sums that were not stored are recounted from the visitor rows that the others were taken from, so that
-    final results, which are never counted from events again, get them too. All in one transaction: a process
-    that dies, or a full disk, leaves everything as it was.
+    final results, which are never counted from events again, get them too, and segment dimensions that these
+    lack are added. All in one transaction: a process that dies, or a full disk, leaves everything as it was.
     """
     published = published_rollups.list_experiments(warehouse)
     with warehouse.transaction() as cursor:
@@ -33,6 +34,7 @@ def complete_earlier_sums(warehouse: Warehouse) -> list[str]:
             has_cubes = earlier_results.name_sums(cursor, experiment_id)
             if not has_cubes or visitors.has_ratios(cursor, experiment_id):
                 _complete(cursor, experiment_id, has_cubes=has_cubes)
+        add_missing_dimensions(cursor)
     if earlier:
         logger.info("the results of %d experiments were brought into the form of this version", len(earlier))
     return earlier

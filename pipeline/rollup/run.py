@@ -32,7 +32,6 @@ from pipeline.store.catalog.catalog import Catalog
 from pipeline.store.catalog.errors import NotFoundError
 from pipeline.store.warehouse import aggregates, visitors
 from pipeline.store.warehouse import published as published_rollups
-from pipeline.store.warehouse.added_dimensions import add_missing_dimensions
 from pipeline.store.warehouse.connection import Cursor, Warehouse
 from pipeline.store.warehouse.connections.errors import WarehouseUnavailableError
 from pipeline.store.warehouse.erasure.old_events import remove_old_events
@@ -103,7 +102,6 @@ class Rollup:
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="rollup")
         with warehouse.cursor() as cursor:
             published_rollups.create_tables(cursor)
-        add_missing_dimensions(warehouse)
         complete_earlier_sums(warehouse)
         self.publications = Publications(warehouse)
 

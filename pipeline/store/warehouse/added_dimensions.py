@@ -4,25 +4,24 @@ from typing import Final
 
 from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse import published
-from pipeline.store.warehouse.connection import Cursor, Warehouse
+from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.visitors import result_table
 
 _PREFIX: Final = "visitors_"
 
 
-def add_missing_dimensions(warehouse: Warehouse) -> list[str]:
-    """Add the dimensions that tables of visitors lack, null in every row; all tables or none.
+def add_missing_dimensions(cursor: Cursor) -> list[str]:
+    """Add the dimensions that tables of visitors lack, null in every row.
 
     Returns the ids of the experiments. Counting goes on from their results: a visitor without a value is in
     no sum of a dimension, so the sums of a new one are complete.
     """
-    with warehouse.transaction() as cursor:
-        lacking = _missing_dimensions(cursor)
-        for experiment_id, names in lacking.items():
-            table = result_table("visitors", experiment_id)
-            for name in names:
-                cursor.execute(f"ALTER TABLE {table} ADD COLUMN {name} UINTEGER")
-            published.add_dimensions(cursor, experiment_id, names)
+    lacking = _missing_dimensions(cursor)
+    for experiment_id, names in lacking.items():
+        table = result_table("visitors", experiment_id)
+        for name in names:
+            cursor.execute(f"ALTER TABLE {table} ADD COLUMN {name} UINTEGER")
+        published.add_dimensions(cursor, experiment_id, names)
     return list(lacking)
 
 

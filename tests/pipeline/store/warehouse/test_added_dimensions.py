@@ -98,8 +98,7 @@ def test_results_that_are_final_offer_a_new_dimension_without_values(tmp_path: P
 
 def test_every_table_is_looked_at_once(earlier: tuple[Path, Project, Experiment]) -> None:
     folder, _, experiment = earlier
-    with a_working_store(folder) as store:
-        with store.warehouse.transaction() as cursor:
-            cursor.execute(f"ALTER TABLE {result_table('visitors', experiment.id)} DROP COLUMN language")
-        assert add_missing_dimensions(store.warehouse) == [experiment.id]
-        assert add_missing_dimensions(store.warehouse) == []
+    with a_working_store(folder) as store, store.warehouse.transaction() as cursor:
+        cursor.execute(f"ALTER TABLE {result_table('visitors', experiment.id)} DROP COLUMN language")
+        assert add_missing_dimensions(cursor) == [experiment.id]
+        assert add_missing_dimensions(cursor) == []
