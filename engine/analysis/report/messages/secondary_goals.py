@@ -24,10 +24,13 @@ def describe_goal(context: DecisionContext) -> tuple[str, str]:
     leader, control = context.leader, context.control
     is_guardrail = context.data.plan.margins[context.row] >= 0
     missing = missing_guardrail(context) if is_guardrail and leader is not None else None
-    if missing is not None and not context.found(context.decision.findings.broken):
-        known = context.decision.statistics.is_below_zero[context.row].any() or context.has_ended
-        headline = f"The guardrail {context.goal.name} is not {'judged' if known else 'known yet'}"
-        return headline, f"{missing}{GUARDRAIL}"
+    # Where visitors or conversions are missing, the reason below says how many.
+    is_counted = bool(_known(context)) or not context.data.evidence.trials[context.row].all()
+    is_below_zero = bool(context.decision.statistics.is_below_zero[context.row].any())
+    is_broken = bool(context.found(context.decision.findings.broken))
+    if missing is not None and not is_broken and (is_counted or is_below_zero):
+        word = "judged" if is_below_zero or context.has_ended else "known yet"
+        return f"The guardrail {context.goal.name} is not {word}", f"{missing}{GUARDRAIL}"
     if leader is None or control is None or not _known(context):
         reason = next((one.reason for one in context.challengers if one.reason), None)
         because = reason or "there is nothing to compare with the control"
