@@ -64,6 +64,7 @@ class Exports:
                     observed_until=observed_until(experiment, as_of, project.timezone),
                     units_of_denominators=units_of_denominators(experiment.goals),
                     funnels=[goal.id for goal in experiment.goals if "steps" in goal.measure.columns],
+                    per_order=[goal.id for goal in experiment.goals if goal.measure.is_per_order],
                 )
                 write_visitors(cursor, export, form, path)
             return path.open("rb")

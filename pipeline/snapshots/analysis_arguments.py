@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from engine.analysis.evidence.recorded_looks import with_ids
 from engine.design.analysis_settings import Statistics
@@ -10,6 +10,9 @@ from engine.design.lifecycle import OPEN
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.service_record import ServiceRecord
 from pipeline.snapshots.manifest import Manifest, SnapshotExperiment, SnapshotVariant
+
+ORDERS: Final = "orders"
+"""The end of the name of a column with the number of a visitor's orders."""
 
 
 def analysis_arguments(
@@ -31,7 +34,7 @@ def analysis_arguments(
         "name": entry.name,
         "variant": "variant",
         "control": control,
-        "goals": goals if entry.weight_epochs else _capped(goals, entry, columns),
+        "goals": goals if entry.weight_epochs else _with_amounts(goals, entry, columns),
         "timestamp": "first_exposed_at",
         "timezone": manifest.timezone,
         "weights": {variant.name: variant.weight for variant in exposed},
@@ -71,16 +74,18 @@ def _course(
     }
 
 
-def _capped(
+def _with_amounts(
     goals: Mapping[str, FrameGoal], entry: SnapshotExperiment, columns: Mapping[str, str]
 ) -> dict[str, FrameGoal]:
-    """Set the caps of goals, but for revenue per order, whose orders no row has."""
-    caps = {
-        columns[goal.id]: {"cap_percentile": goal.cap_percentile}
-        for goal in entry.goals
-        if goal.cap_percentile is not None and goal.per == "visitor"
-    }
-    return {name: goal.with_options(**caps.get(name, {})) for name, goal in goals.items()}
+    """Set the caps and the orders of goals; rows of earlier snapshots have no orders."""
+    options: dict[str, dict[str, Any]] = {}
+    for goal in entry.goals:
+        own = options.setdefault(columns[goal.id], {})
+        if goal.has_orders:
+            own["orders"] = f"{columns[goal.id]}: {ORDERS}"
+        if goal.cap_percentile is not None and (goal.per == "visitor" or goal.has_orders):
+            own["cap_percentile"] = goal.cap_percentile
+    return {name: goal.with_options(**options.get(name, {})) for name, goal in goals.items()}
 
 
 def _without_pre_period(statistics: Statistics) -> Statistics:

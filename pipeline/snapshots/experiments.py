@@ -31,6 +31,8 @@ from pipeline.store.warehouse.visitor_export import VisitorExport, write_visitor
 from pipeline.store.warehouse.visitors import column_of, read_columns
 
 # Stored instead of a variant id in the sums of visitors counted in no variant.
+# Raise it where files get further columns, so that those of earlier versions are written again.
+_COLUMNS_VERSION: Final = 2
 _SET_ASIDE: Final = {
     IDENTITY_CONFLICT: "identity_conflict",
     FLAGGED_AS_BOT: "flagged_as_bot",
@@ -68,6 +70,7 @@ def write_experiment(  # noqa: PLR0913  # everything that an entry consists of
         observed_until=observed_until(experiment, from_epoch_microseconds(published.as_of), project.timezone),
         units_of_denominators=units_of_denominators(experiment.goals),
         funnels=[goal.id for goal in experiment.goals if "steps" in goal.measure.columns],
+        per_order=[goal.id for goal in experiment.goals if goal.measure.is_per_order],
         with_keys=True,
     )
     writers: dict[str, Write] = {
@@ -105,7 +108,8 @@ def write_experiment(  # noqa: PLR0913  # everything that an entry consists of
 
 def _content(published: Published, variants: tuple[SnapshotVariant, ...]) -> str:
     """Hash all that the files of an experiment depend on, for their names."""
-    inputs = (SCHEMA_VERSION, list(DIMENSIONS), list(published), [variant.name for variant in variants])
+    names = [variant.name for variant in variants]
+    inputs = (SCHEMA_VERSION, _COLUMNS_VERSION, list(DIMENSIONS), list(published), names)
     return hashlib.sha256(msgspec.json.encode(inputs)).hexdigest()[:16]
 
 
@@ -147,6 +151,7 @@ def _goals(
             per=str(goal.tracking.get("per", "visitor")),
             measure=goal.measure.word,
             steps=step_names(goal) if goal.id in funnels else (),
+            has_orders=goal.measure.is_per_order,
             minimum_effect_percent=goal.config.get("minimum_effect_percent"),
             guardrail_margin_percent=goal.config.get("guardrail_margin_percent"),
         )

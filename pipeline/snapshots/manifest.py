@@ -64,6 +64,7 @@ class SnapshotGoal:
 
     `minimum_effect_percent` is None where the experiment's holds, `guardrail_margin_percent` where the goal
     is no guardrail. `steps` are the names of a funnel's; empty where visitors' steps were not counted.
+    `has_orders` where visitors have the number of their orders, as of a goal that is measured per order.
     """
 
     id: str
@@ -76,6 +77,7 @@ class SnapshotGoal:
     per: str = "visitor"
     measure: MeasureWord = "converted"
     steps: tuple[str, ...] = ()
+    has_orders: bool = False
     minimum_effect_percent: float | None = None
     guardrail_margin_percent: float | None = None
 

@@ -12,7 +12,7 @@ import polars as pl
 from engine.currencies import minor_unit_digits, minor_units
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Converted, Count, Funnel, Ratio, Retained, Revenue, Value
-from pipeline.snapshots.analysis_arguments import analysis_arguments
+from pipeline.snapshots.analysis_arguments import ORDERS, analysis_arguments
 from pipeline.snapshots.files import digest_of
 from pipeline.snapshots.manifest import (
     MANIFEST,
@@ -28,7 +28,7 @@ from pipeline.store.event_columns import DIMENSIONS
 # Columns of a visitor besides those of goals, before the segments.
 _VISITOR_COLUMNS: Final = ("visitor_key", "visitor_id", "variant", "variant_id", "first_exposed_at")
 # Further columns of a goal, named after it.
-_FURTHER: Final = ("revenue", "converted", "at", "numerator", "denominator")
+_FURTHER: Final = ("revenue", "converted", "at", "numerator", "denominator", ORDERS)
 # Kinds of goals with amounts, by their measure.
 _AMOUNTS: Final[Mapping[str, type[FrameGoal]]] = {"count": Count, "value": Value}
 
@@ -143,7 +143,7 @@ class Snapshot:
     def goal_columns(self, experiment: str) -> dict[str, FrameGoal]:
         """Map the goals' names, which are those of columns of `visitors`, to goals, the primary one first.
 
-        They have their options, but for caps.
+        They have their options, but for caps and orders.
         """
         goals = self.experiment(experiment).goals
         names = _goal_names(goals)
@@ -155,7 +155,7 @@ class Snapshot:
 
         They are the experiment's settings, its times and pauses, and the looks recorded by then. Variants
         without visitors are left out, and so are settings that need more than one row per visitor: pre-period
-        values (`cuped`, `prior: pre_period`) and orders (`per: order`).
+        values (`cuped`, `prior: pre_period`).
         Raises ValueError for an experiment without goals, or without visitors in the control.
         """
         entry = self.experiment(experiment)
@@ -250,6 +250,8 @@ def _columns_of(goal: SnapshotGoal, name: str) -> Iterable[pl.Expr]:
     yield amount.alias(name if isinstance(measured, Revenue) else f"{name}: revenue")
     if goal.measure in _AMOUNTS:
         yield pl.col(f"{goal.id}_amount").alias(name)
+    if goal.has_orders:
+        yield pl.col(f"{goal.id}_orders").alias(f"{name}: {ORDERS}")
     if isinstance(measured, Funnel):
         reached = pl.col(f"{goal.id}_steps")
         yield from (reached.ge(place).alias(step) for place, step in enumerate(measured.steps, 1))

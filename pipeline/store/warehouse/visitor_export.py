@@ -60,7 +60,8 @@ class VisitorExport:
     `with_keys` adds the key that a visitor's events and orders have. `units` are the integers that stand for
     an amount of 1, by the id of goals with amounts, and `units_of_denominators` those for 1 in denominators,
     by the id of ratios. `observed_until` are the microseconds since 1970 before which visitors were first
-    exposed whose outcome is known, by the id of retained goals. `funnels` are the ids of goals with steps.
+    exposed whose outcome is known, by the id of retained goals. `funnels` are the ids of goals with steps,
+    and `per_order` those of revenue goals measured per order.
     """
 
     project_id: str
@@ -73,6 +74,7 @@ class VisitorExport:
     units_of_denominators: Mapping[str, int]
     observed_until: Mapping[str, int]
     funnels: Collection[str]
+    per_order: Collection[str]
     with_keys: bool = False
 
 
@@ -122,6 +124,10 @@ def _columns(cursor: Cursor, export: VisitorExport, text: str, moment: str) -> I
             # Results of earlier versions do not have the steps.
             steps = column_of(place, "steps")
             yield f"{f'v.{steps}' if steps in columns else 'NULL'}::BIGINT AS {_quoted(goal_id + '_steps')}"
+        if goal_id in export.per_order:
+            orders = column_of(place, "orders")
+            counted_orders = f"v.{orders}" if orders in columns else "NULL"
+            yield f"{counted_orders}::BIGINT AS {_quoted(goal_id + '_orders')}"
         for one, units in ((AMOUNT, export.units), (DENOMINATOR, export.units_of_denominators)):
             if goal_id in units:
                 (name,) = summed_columns(place, one.name)

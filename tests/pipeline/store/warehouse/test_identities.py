@@ -131,6 +131,7 @@ def test_an_export_has_a_row_of_the_person_with_the_first_visitor_id(shop: Shop,
         units={},
         units_of_denominators={},
         funnels=(),
+        per_order=(),
         observed_until={},
     )
     with shop.store.warehouse.transaction() as cursor:
