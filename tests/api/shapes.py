@@ -151,6 +151,7 @@ SEGMENTS = {
     "browsers",
     "utm_sources",
     "utm_mediums",
+    "languages",
     "utm_campaigns",
     "visitor_identities",
     "custom_dimensions",

@@ -17,6 +17,9 @@ from engine.design.planning.stopping import Stopping
 from engine.stats.arrays import FloatArray
 from engine.stats.roots import bisect, secant_root
 
+# Power is 1 to the last digit from here on.
+_LARGEST_DRIFT = 35.0
+
 
 class Metric(Protocol):
     """A metric per visitor: its mean and variance; `pools_variance` where its test pools the two arms."""
@@ -149,6 +152,17 @@ def visitors_needed(metric: Metric, lift: npt.ArrayLike, plan: Plan) -> FloatArr
     """
     # A tolerance of 1e-12, or rounding errors would round whole numbers up.
     return np.ceil(_visitors_by_lift(metric, plan)(np.asarray(lift, np.float64)) * (1.0 - 1e-12))
+
+
+def power_with(metric: Metric, lift: npt.ArrayLike, visitors: npt.ArrayLike, plan: Plan) -> FloatArray:
+    """Return the power to detect a true `lift` with this many visitors in the control."""
+    counted = np.asarray(visitors, np.float64)
+    effect, null, true = _effect_by_lift(metric, plan)(np.asarray(lift, np.float64))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        drift = plan.critical + (effect * np.sqrt(counted) - plan.critical * null) / true
+    known = np.isfinite(drift) & (counted > 0)
+    within = np.clip(np.where(known, drift, 0.0), 0.0, _LARGEST_DRIFT)
+    return np.where(known, plan.stopping.power(within, plan.two_sided_alpha_each), np.nan)
 
 
 def detectable_lift(metric: Metric, visitors: npt.ArrayLike, plan: Plan) -> FloatArray:

@@ -7,11 +7,12 @@ from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
 from engine.stats.arrays import FloatArray
 from engine.stats.sequential import confidence_sequence_boundary
-from engine.stats.sequential.group_sequential import drift_for_power, obrien_fleming
+from engine.stats.sequential.group_sequential import crossing_probability, drift_for_power, obrien_fleming
 
 StoppingMethod = Literal["fixed", "always_valid", "group_sequential"]
 
@@ -51,9 +52,10 @@ class Stopping:
         if not 1 <= self.looks <= 1000:
             raise ValueError(f"looks are from 1 to 1000; not {self.looks}")
 
-    def boundary(self, alpha: float) -> tuple[FloatArray, FloatArray]:
-        """Return the information fraction and the critical |z| of each look."""
-        return _BOUNDARIES[self.method](self.looks, alpha)
+    def power(self, drift: npt.ArrayLike, alpha: float) -> FloatArray:
+        """Return the power for an effect whose mean z is `drift` at the planned sample."""
+        fractions, critical = _boundary(self, alpha)
+        return crossing_probability(fractions, critical, drift)[..., -1]
 
     def drift(self, power: float, alpha: float) -> float:
         """Return the mean z at the planned sample that gives this power."""
@@ -61,5 +63,11 @@ class Stopping:
 
 
 @lru_cache(maxsize=256)
+def _boundary(stopping: Stopping, alpha: float) -> tuple[FloatArray, FloatArray]:
+    return _BOUNDARIES[stopping.method](stopping.looks, alpha)
+
+
+@lru_cache(maxsize=256)
 def _drift(stopping: Stopping, power: float, alpha: float) -> float:
-    return drift_for_power(*stopping.boundary(alpha), power)
+    fractions, critical = _boundary(stopping, alpha)
+    return drift_for_power(fractions, critical, power)

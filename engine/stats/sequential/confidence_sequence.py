@@ -79,3 +79,20 @@ def wins_always_valid(sequence: ConfidenceSequence, *, wanted: npt.ArrayLike = 1
     """
     bound = np.where(np.asarray(wanted) > 0, sequence.low, -sequence.high)
     return np.asarray(sequence.defined & (np.where(sequence.defined, bound, 0.0) > 0))
+
+
+def narrowed(sequence: ConfidenceSequence, *, axis: int = 0) -> ConfidenceSequence:
+    """Intersect the intervals of all looks so far, along `axis`.
+
+    All intervals of a confidence sequence hold together, so their intersection does: the highest low,
+    the lowest high and the smallest p so far. A look that is not defined repeats the one before it.
+    """
+    return ConfidenceSequence(
+        difference=sequence.difference,
+        low=np.fmax.accumulate(sequence.low, axis=axis),
+        high=np.fmin.accumulate(sequence.high, axis=axis),
+        log_p=np.fmin.accumulate(sequence.log_p, axis=axis),
+        lift_low=np.fmax.accumulate(sequence.lift_low, axis=axis),
+        lift_high=np.fmin.accumulate(sequence.lift_high, axis=axis),
+        defined=np.logical_or.accumulate(sequence.defined, axis=axis),
+    )

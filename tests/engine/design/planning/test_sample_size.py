@@ -14,6 +14,7 @@ from engine.design.planning.sample_size import (
     days_to_go,
     detectable_lift,
     in_whole_weeks,
+    power_with,
     visitors_needed,
 )
 from engine.design.planning.stopping import Stopping, StoppingMethod
@@ -24,7 +25,7 @@ METHODS: tuple[StoppingMethod, ...] = ("fixed", "always_valid", "group_sequentia
 
 def test_documented_answers_of_r_are_ours() -> None:
     # ?power.prop.test: n = 50, p1 = .5, p2 = .75 has power 0.740; power .90 needs n = 76.7.
-    assert detectable_lift(Share(0.5), 50, Plan(power=0.740)) == pytest.approx(0.5, rel=1e-3)
+    assert power_with(Share(0.5), 0.5, 50, Plan()) == pytest.approx(0.740, abs=5e-4)
     assert visitors_needed(Share(0.5), 0.5, Plan(power=0.9)) == 77
 
 
@@ -38,7 +39,7 @@ def test_one_sided_shares_agree_with_statsmodels() -> None:
     plan = Plan(is_one_sided=True)
     # Ours counts the two in a hundred thousand tests that cross on the other side, too.
     assert visitors_needed(Share(0.05), 0.1, plan) == pytest.approx(wanted, rel=1e-4)
-    assert detectable_lift(Share(0.05), wanted, plan) == pytest.approx(0.1, rel=1e-4)
+    assert power_with(Share(0.05), 0.1, wanted, plan) == pytest.approx(0.8, abs=1e-4)
 
 
 @pytest.mark.parametrize("stopping", ["fixed", "always_valid", "group_sequential"])
@@ -69,9 +70,7 @@ def test_shares_agree_with_statsmodels(rate: float, lift: float, ratio: float) -
     power = power_proportions_2indep(
         rate * lift, rate, float(needed * ratio), ratio=1 / ratio, alpha=0.05, return_results=False
     )
-    assert visitors_needed(Share(rate), lift, replace(plan, power=power)) == pytest.approx(
-        needed, rel=1e-4, abs=1
-    )
+    assert power_with(Share(rate), lift, needed, plan) == pytest.approx(power, abs=2e-5)
 
 
 @pytest.mark.parametrize("ratio", [0.5, 1.0, 2.0])
@@ -116,11 +115,12 @@ def test_planned_revenue_has_its_power_whatever_makes_it_grow(growing: str, lift
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("margin", [None, 0.03])
 @pytest.mark.parametrize("metric", [Share([0.02, 0.3]), Mean([5.0, 100.0], 40.0, correlation=0.5)])
-def test_size_and_detectable_lift_are_one_relation(
+def test_size_power_and_detectable_lift_are_one_relation(
     method: StoppingMethod, margin: float | None, metric: Any
 ) -> None:
     plan = Plan(stopping=Stopping(method), margin=margin, comparisons=2, ratio=0.5)
     needed = visitors_needed(metric, 0.07, plan)
+    np.testing.assert_allclose(power_with(metric, 0.07, needed, plan), 0.8, atol=0.002)
     np.testing.assert_allclose(detectable_lift(metric, needed, plan), 0.07, rtol=2e-3)
 
 
@@ -161,21 +161,8 @@ def test_impossible_questions_have_no_number() -> None:
     # No effect, more conversions than visitors, nobody converts; and a loss beyond the margin.
     assert np.isnan(visitors_needed(Share([0.05, 0.5, 0.0]), [0.0, 1.5, 0.1], Plan())).all()
     assert np.isnan(visitors_needed(Share(0.05), -0.02, Plan(margin=0.01)))
+    assert np.isnan(power_with(Share(0.05), 0.1, 0, Plan()))
     assert np.isnan(detectable_lift(Share([0.05, 0.0]), [0, 100], Plan())).all()
-
-
-def surplus_at(lift: float, metric: Share | Mean, visitors: int, plan: Plan) -> float:
-    """How far the average statistic lies beyond what the power asks for, by Fleiss, Levin and Paik."""
-    control, kept = metric.mean(), 1.0 if plan.margin is None else 1.0 - plan.margin
-    variant = control * (1.0 + lift)
-    true = np.sqrt(metric.variance(control) * kept**2 + metric.variance(variant) / plan.ratio)
-    null = true
-    if metric.pools_variance and plan.margin is None:
-        pooled = (control + plan.ratio * variant) / (1.0 + plan.ratio)
-        null = np.sqrt(metric.variance(pooled) * (1.0 + 1.0 / plan.ratio))
-    critical = stats.norm.isf(plan.alpha / 2.0)
-    beyond = plan.stopping.drift(plan.power, plan.alpha) - critical
-    return float(np.nan_to_num((variant - kept * control) * visitors**0.5 - critical * null - beyond * true))
 
 
 @pytest.mark.parametrize("margin", [None, 0.05])
@@ -195,14 +182,14 @@ def test_the_detectable_lift_solves_its_equation(metric: Any, margin: float | No
                 else Mean(10.0, np.take(metric.deviation, place))
             )
 
-            def surplus(lift: float, one: Any = one, n: int = visitors, plan: Plan = plan) -> float:
-                return surplus_at(lift, one, n, plan)
+            def power(lift: float, one: Any = one, n: int = visitors, plan: Plan = plan) -> float:
+                return float(np.nan_to_num(power_with(one, lift, n, plan))) - 0.8
 
             low, high = -(margin or 0.0) + 1e-12, min(float(one.highest_lift()), 1e4) * (1 - 1e-12)
-            assert known[place] == (surplus(high) > 0), place
+            assert known[place] == (power(high) > 0), place
             if known[place]:
                 assert found[place] == pytest.approx(
-                    optimize.brentq(surplus, low, high, xtol=1e-14), rel=1e-8, abs=1e-11
+                    optimize.brentq(power, low, high, xtol=1e-14), rel=1e-8, abs=1e-11
                 )
 
 

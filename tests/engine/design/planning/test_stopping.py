@@ -2,11 +2,6 @@ import pytest
 from scipy import stats
 
 from engine.design.planning.stopping import Stopping, StoppingMethod
-from engine.stats.sequential.group_sequential import crossing_probability
-
-
-def power(stopping: Stopping, drift: float, alpha: float) -> float:
-    return float(crossing_probability(*stopping.boundary(alpha), drift)[..., -1])
 
 
 def test_a_fixed_horizon_needs_the_textbook_drift() -> None:
@@ -28,18 +23,18 @@ def test_daily_looks_cost_a_known_number_of_visitors(
 
 @pytest.mark.parametrize("method", ["fixed", "always_valid", "group_sequential"])
 def test_without_an_effect_power_is_the_error_rate(method: StoppingMethod) -> None:
-    assert power(Stopping(method), 0.0, 0.05) <= 0.05 + 1e-9
+    assert Stopping(method).power(0.0, 0.05) <= 0.05 + 1e-9
 
 
 @pytest.mark.parametrize("method", ["fixed", "always_valid", "group_sequential"])
 def test_drift_gives_the_power_that_it_was_asked_for(method: StoppingMethod) -> None:
     stopping = Stopping(method, 14)
-    assert power(stopping, stopping.drift(0.9, 0.01), 0.01) == pytest.approx(0.9, rel=1e-9)
+    assert stopping.power(stopping.drift(0.9, 0.01), 0.01) == pytest.approx(0.9, rel=1e-9)
 
 
 @pytest.mark.parametrize("method", ["fixed", "always_valid", "group_sequential"])
 def test_a_huge_effect_is_found_for_certain(method: StoppingMethod) -> None:
-    assert power(Stopping(method), 35.0, 0.05) == pytest.approx(1.0, abs=1e-9)
+    assert Stopping(method).power(35.0, 0.05) == pytest.approx(1.0, abs=1e-9)
 
 
 def test_unknown_ways_to_stop_are_refused() -> None:

@@ -11,6 +11,7 @@ from engine.stats.sequential.confidence_sequence import (
     FEWEST_CONVERSIONS,
     ConfidenceSequence,
     confidence_sequence,
+    narrowed,
     wins_always_valid,
 )
 from engine.stats.sequential.group_sequential import crossing_probability
@@ -156,3 +157,15 @@ def test_less_is_a_win_where_less_is_wanted() -> None:
 def test_huge_effects_keep_a_p_above_zero() -> None:
     sequence = sequence_of_shares([100_000], [900_000], [1_000_000], planned=2_000_000)
     assert -1e7 < sequence.log_p[0] < -1e5
+
+
+def test_what_was_once_ruled_out_stays_ruled_out() -> None:
+    sequence = narrowed(
+        sequence_of_shares(
+            daily_conversions(0.1, 500, 9), daily_conversions(0.11, 500, 10), daily_visitors(500)
+        )
+    )
+    known = sequence.defined[1:] & sequence.defined[:-1]
+    assert np.all((np.diff(sequence.low, axis=0) >= 0)[known])
+    assert np.all((np.diff(sequence.high, axis=0) <= 0)[known])
+    assert np.all((np.diff(sequence.log_p, axis=0) <= 0)[known])
