@@ -152,7 +152,10 @@ def without_added_columns(frame: Answers) -> Answers:
 
 
 def rows_of(answers: Answers) -> Answers:
-    """Leave out verdicts, as each snapshot is judged at its own time, and sums that version 0.1 lacks."""
+    """Leave out verdicts, as each snapshot is judged at its own time, and what version 0.1 lacks.
+
+    That are cubes, columns added since, and the orders of visitors.
+    """
     rows: Answers = {}
     for name, answer in answers.items():
         if isinstance(answer, dict) and "verdict" in answer:
@@ -160,6 +163,8 @@ def rows_of(answers: Answers) -> Answers:
             known = {column: value for column, value in columns.items() if "_cubed_" not in column}
             aggregates = {**answer["aggregates"], "columns": known}
             visitors = without_added_columns(answer["visitors"])
+            columns = visitors["columns"]
+            visitors["columns"] = {one: value for one, value in columns.items() if not one.endswith("orders")}
             rows[name] = {**answer, "verdict": None, "visitors": visitors, "aggregates": aggregates}
         elif name == "events":
             rows[name] = without_added_columns(answer)
