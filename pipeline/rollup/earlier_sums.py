@@ -28,6 +28,8 @@ def complete_earlier_sums(warehouse: Warehouse) -> list[str]:
     lack are added. All in one transaction: a process that dies, or a full disk, leaves everything as it was.
     """
     published = published_rollups.list_experiments(warehouse)
+    if not published:
+        return []
     with warehouse.transaction() as cursor:
         earlier = earlier_results.find_earlier(cursor, published)
         for experiment_id in earlier:
