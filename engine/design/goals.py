@@ -11,7 +11,7 @@ from engine.measures.event_selection import (
     page_problems,
     without_nulls,
 )
-from engine.measures.measure_table import COUNTED, measure_of
+from engine.measures.measure_table import CONFIG_MEASURES, measure_of
 from engine.validation.check import Check, unchecked
 from engine.validation.records import Record, keys_of
 from engine.validation.values import at, choice, currency, number, shown, whole
@@ -31,8 +31,8 @@ _COMMON: dict[str, Check] = {
 _CAP: dict[str, Check] = {"cap_percentile": number(50, 100)}
 # A revenue goal measures money.
 _MEASURE: dict[str, Check] = {
-    "measure": choice(tuple(COUNTED)),
-    **{key: check for measure in COUNTED.values() for key, check in measure.keys.items()},
+    "measure": choice(tuple(CONFIG_MEASURES)),
+    **{key: check for measure in CONFIG_MEASURES.values() for key, check in measure.keys.items()},
     **_CAP,
 }
 
@@ -59,7 +59,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 
 def _config_description() -> str:
     by_type = "; ".join(f"{goal_type} `{{{_own_keys(goal_type)}}}`" for goal_type in CONFIG_KEYS)
-    measures = "; ".join(f"`{name}`, {measure.description}" for name, measure in COUNTED.items())
+    measures = "; ".join(f"`{name}`, {measure.description}" for name, measure in CONFIG_MEASURES.items())
     measures = measures.replace("`converted`,", "`converted` (default),", 1)
     return (
         f"By goal type: {by_type}. All types take `direction`, `increase` or `decrease`; `window`, the days "
@@ -108,7 +108,7 @@ def missing_event_keys(goals: object) -> Iterator[Problem]:
         if not isinstance(config, Mapping):
             continue
         name = config.get("measure")
-        measure = COUNTED.get(name) if isinstance(name, str) else None
+        measure = CONFIG_MEASURES.get(name) if isinstance(name, str) else None
         if measure is not None and measure.needed_of_events is not None:
             key, message = measure.needed_of_events
             if config.get(key) is None:
@@ -135,7 +135,7 @@ def _between_keys(goal_type: GoalType, tracking: Mapping[str, Any]) -> Iterator[
         yield Problem("cap_percentile", "caps amounts: leave it out, or measure the goal by count or value")
     if "window" in tracking and not measure.takes_window:
         yield Problem("window", f"a {measure.word} goal counts events of its own days: leave it out")
-    for other in COUNTED.values():
+    for other in CONFIG_MEASURES.values():
         for key in other.keys.keys() - measure.keys.keys():
             if key in tracking:
                 yield Problem(key, other.keys_are)

@@ -3,7 +3,6 @@
 from typing import Final
 
 from engine.measures.measure import Measure
-from engine.measures.sums import AMOUNT, MONEY
 
 COUNT: Final = Measure(
     word="count",
@@ -16,5 +15,4 @@ COUNT: Final = Measure(
     takes_cap=True,
     summed=lambda _: "count",
     columns=("amount",),
-    sums=(MONEY, AMOUNT),
 )

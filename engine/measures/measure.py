@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.errors import Problem
-from engine.measures.sums import MONEY, Column, Sum
+from engine.measures.sums import Column
 from engine.validation.check import Check
 from engine.vocabulary import GoalType, MeasureWord, MetricUnit, Summed
 
@@ -37,9 +37,9 @@ class Measure:
     no events can be counted, with the message. `takes_cap` holds for amounts.
 
     Counting: `summed` is what the goal sums up of its events, and `divided_by` what its denominator does, by
-    the config; `columns` are those of a visitor's row besides the time, day and cents of the goal, and
-    `sums` those over visitors. A measure with `days` counts events of those days since the first exposure
-    only, by the config: the outcome is known when they are over.
+    the config; `columns` are those of a visitor's row besides the time, day and cents of the goal, from which
+    the sums over visitors follow (`engine.measures.sums`). A measure with `days` counts events of those days
+    since the first exposure only, by the config: the outcome is known when they are over.
 
     Results: `has_days` where conversions or money by day say all, so that days can be drawn. `has_mean` where
     results have a `mean`; others have the conversion rate or the revenue in its place.
@@ -63,7 +63,6 @@ class Measure:
     summed: Callable[[Config], Summed | None] = _nothing
     divided_by: Callable[[Config], Summed | None] = _nothing
     columns: tuple[Column, ...] = ()
-    sums: tuple[Sum, ...] = (MONEY,)
     days: Callable[[Config], tuple[int, int] | None] = _nothing
     has_days: bool = False
     has_mean: bool = True

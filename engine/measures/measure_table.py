@@ -27,7 +27,7 @@ MEASURES: Final[Mapping[str, Measure]] = MappingProxyType(
     }
 )
 """Every measure by its name; those of revenue are of goals of that type, all others of other goals."""
-COUNTED: Final[Mapping[str, Measure]] = MappingProxyType(
+CONFIG_MEASURES: Final[Mapping[str, Measure]] = MappingProxyType(
     {name: one for name, one in MEASURES.items() if one.unit != "cents"}
 )
 """Measures that a goal names in its config."""
@@ -37,4 +37,4 @@ def measure_of(goal_type: GoalType, config: Mapping[str, Any]) -> Measure:
     """Return the measure of a goal; an unknown name is `converted`, and refused by its own check."""
     if goal_type == "revenue":
         return MEASURES["revenue_per_order" if config.get("per") == "order" else "revenue"]
-    return COUNTED.get(config.get("measure") or "converted", CONVERTED)
+    return CONFIG_MEASURES.get(config.get("measure") or "converted", CONVERTED)

@@ -6,7 +6,6 @@ from typing import Any, Final
 from engine.errors import Problem
 from engine.measures.event_selection import page_problems, part_problems, without_nulls
 from engine.measures.measure import Config, Measure
-from engine.measures.sums import AMOUNT, DENOMINATOR, MINUS, MONEY, PLUS
 from engine.validation.check import unchecked
 from engine.validation.values import at, choice
 from engine.vocabulary import GoalType, Summed, words
@@ -76,5 +75,4 @@ RATIO: Final = Measure(
     summed=_numerator,
     divided_by=_denominator,
     columns=("amount", "denominator"),
-    sums=(MONEY, AMOUNT, DENOMINATOR, PLUS, MINUS),
 )

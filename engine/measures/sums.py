@@ -19,7 +19,7 @@ UNITS: Final[Mapping[Summed, int]] = MappingProxyType({"count": 1, "value": VALU
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """A sum of visitors: of their `columns`, each with a factor.
+    """A sum of visitors: of their `columns`, each with a sign, where a goal has all of them.
 
     Its total, squares and cubes are kept. Two values have theirs, and those of their sum and their
     difference, from which all products up to the third follow: (y + x)³ + (y - x)³ = 2y³ + 6yx².

@@ -15,26 +15,28 @@ from pipeline.rollup.counting_rules import (
     SEVERAL_VARIANTS,
     CountingRules,
 )
-from pipeline.rollup.goals.visitor_events import COUNTED, VISITOR, events_of_exposed, keys_of
+from pipeline.rollup.goals.visitor_events import SUMMED_COLUMNS, VISITOR, events_of_exposed, keys_of
 from pipeline.store.warehouse.visitors import column_of
 
 _ROW_BITS = 40
 _TIMES = ("at", "day")
 _PLAIN_COLUMNS = (*_TIMES, "cents")
 _KEYS = keys_of(pl.col("place"))
-# What adds up by day, by its number in COUNTED.
-_SUMMED = {COUNTED.index(one.columns[0][0]): one.name for one in SUMS.values() if len(one.columns) == 1}
+# What adds up by day, by its number in SUMMED_COLUMNS.
+_SUMMED = {
+    SUMMED_COLUMNS.index(one.columns[0][0]): one.name for one in SUMS.values() if len(one.columns) == 1
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcomes:
     """Conversions and revenue of visitors by goal.
 
-    `firsts`: one row per visitor, by its `row`, `goal` and `number` in COUNTED: time of the first conversion
-    (`at`, in microseconds; null where only refunds count) and its local `day`, the `cents` or amounts and the
-    number of all `orders`, the SENDER_BITS of their `money_senders`, and the outcome `before` the first
-    exposure (1 or 0; cents or amounts). A ratio's conversions are its denominator's. The steps that a visitor
-    reached of a funnel are the `orders` of that number.
+    `firsts`: one row per visitor, by its `row`, `goal` and `number` in SUMMED_COLUMNS: time of the first
+    conversion (`at`, in microseconds; null where only refunds count) and its local `day`, the `cents` or
+    amounts and the number of all `orders`, the SENDER_BITS of their `money_senders`, and the outcome `before`
+    the first exposure (1 or 0; cents or amounts). A ratio's conversions are its denominator's. The steps that
+    a visitor reached of a funnel are the `orders` of that number.
     `orders`: one row per experiment, visitor, goal, `sum` and local `day` of orders on other days than that
     of the first conversion, `from_day` (null where only refunds count), with their `cents` or amounts.
     """
@@ -168,7 +170,7 @@ def _set_amounts(
 ) -> pl.DataFrame:
     """Add the columns of amounts and steps among `names`; the pre-period of amounts becomes the goal's."""
     columns: list[pl.Series] = []
-    for column, goal in product(COUNTED[1:], range(goals)):
+    for column, goal in product(SUMMED_COLUMNS[1:], range(goals)):
         name, before = column_of(goal, column), f"g{goal}_before"
         if name not in names:
             continue
@@ -181,7 +183,7 @@ def _set_amounts(
 
 
 def _of_goal(firsts: pl.DataFrame, goal: int, column: Column) -> pl.DataFrame:
-    return firsts.filter((pl.col("goal") == goal) & (pl.col("number") == COUNTED.index(column)))
+    return firsts.filter((pl.col("goal") == goal) & (pl.col("number") == SUMMED_COLUMNS.index(column)))
 
 
 def _variant_of() -> pl.Expr:

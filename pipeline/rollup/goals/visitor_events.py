@@ -13,7 +13,7 @@ VISITOR: Final = ("experiment", "visitor_key")
 # Goals of an experiment are fewer.
 GOALS: Final = 64
 # What is added up of the events of a visitor and a goal, by number: money, or an amount, or steps reached.
-COUNTED: Final[tuple[Column, ...]] = ("cents", "amount", "denominator", "steps")
+SUMMED_COLUMNS: Final[tuple[Column, ...]] = ("cents", "amount", "denominator", "steps")
 
 
 def events_of_exposed(
@@ -25,8 +25,8 @@ def events_of_exposed(
 ) -> pl.DataFrame:
     """List the events that count for a visitor and a goal, with what each adds to the outcome.
 
-    `factors` are those of `count_money`. `place` is one number for the visitor, the goal and the COUNTED
-    column, as grouping by one column takes half the time.
+    `factors` are those of `count_money`. `place` is one number for the visitor, the goal and the column of
+    SUMMED_COLUMNS, as grouping by one column takes half the time.
     """
     visitors = (
         exposed.lazy()
@@ -98,15 +98,15 @@ def _steps(reached: pl.LazyFrame) -> pl.LazyFrame:
 def _place(column: Column) -> pl.Expr:
     """Number the visitor and the goal of an event, and what is added up of it; see `keys_of`."""
     visitor_and_goal = pl.col("row").cast(pl.UInt64) * GOALS + pl.col("goal")
-    return (visitor_and_goal * len(COUNTED) + COUNTED.index(column)).alias("place")
+    return (visitor_and_goal * len(SUMMED_COLUMNS) + SUMMED_COLUMNS.index(column)).alias("place")
 
 
 def keys_of(place: pl.Expr) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
-    """Take a place apart: the `row` of the visitor, the `goal`, and the `number` in COUNTED."""
+    """Take a place apart: the `row` of the visitor, the `goal`, and the `number` in SUMMED_COLUMNS."""
     return (
-        (place // (GOALS * len(COUNTED))).cast(pl.UInt32).alias("row"),
-        (place // len(COUNTED) % GOALS).cast(pl.UInt8).alias("goal"),
-        (place % len(COUNTED)).cast(pl.UInt8).alias("number"),
+        (place // (GOALS * len(SUMMED_COLUMNS))).cast(pl.UInt32).alias("row"),
+        (place // len(SUMMED_COLUMNS) % GOALS).cast(pl.UInt8).alias("goal"),
+        (place % len(SUMMED_COLUMNS)).cast(pl.UInt8).alias("number"),
     )
 
 

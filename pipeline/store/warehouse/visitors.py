@@ -45,14 +45,14 @@ def column_of(goal: int, column: Column) -> str:
 
 
 def summed_columns(goal: int, name: str) -> dict[str, int]:
-    """Map the columns that a sum of a goal is made of to their factors."""
-    return {column_of(goal, column): factor for column, factor in SUMS[name].columns}
+    """Map the columns that a sum of a goal is made of to their signs, 1 or -1."""
+    return {column_of(goal, column): sign for column, sign in SUMS[name].columns}
 
 
 def summed_value(goal: int, name: str) -> str:
     """Build the SQL of what a sum of a goal adds up of a visitor."""
-    terms = (f"{factor:+d} * {column}" for column, factor in summed_columns(goal, name).items())
-    return f"({' '.join(terms)})".replace("+1 * ", "+ ").replace("-1 * ", "- ")
+    terms = (f"{'-' if sign < 0 else '+'} {column}" for column, sign in summed_columns(goal, name).items())
+    return f"({' '.join(terms)})"
 
 
 def day_column(goal: int) -> str:

@@ -64,12 +64,21 @@ def is_held_back(context: DecisionContext) -> bool:
     return bool((situation.clean_winners & situation.is_beyond_margin).any())
 
 
-def missing_guardrail(context: DecisionContext) -> str | None:
-    """Say why the guardrail of the context cannot be judged at this look; None where it is judged."""
-    statistics, compared = context.decision.statistics, context.decision.situation.is_compared
-    if (statistics.is_judged[context.row] | ~compared).all():
+def describe_unjudged(context: DecisionContext) -> tuple[str, str] | None:
+    """Describe the guardrail of the context where it is not judged: a headline, and what it lacks.
+
+    None where it is judged, and where visitors are too few for any comparison, which says how many.
+    """
+    statistics, row = context.decision.statistics, context.row
+    has_outcomes = context.data.evidence.trials[row].all()
+    is_below_zero = statistics.is_below_zero[row].any()
+    is_compared = any(one.status != "insufficient_data" for one in context.challengers)
+    is_judged = (statistics.is_judged[row] | ~context.decision.situation.is_compared).all()
+    is_counted_below = has_outcomes and not is_compared and not is_below_zero
+    if is_judged or is_counted_below or context.found(context.decision.findings.broken):
         return None
-    return _missing(context, context.goal)
+    word = "judged" if is_below_zero or context.has_ended else "known yet"
+    return f"The guardrail {context.goal.name} is not {word}", _missing(context, context.goal)
 
 
 def _open_goals(context: DecisionContext, flags: BoolArray) -> list[Goal]:

@@ -1,7 +1,7 @@
 """Headline and explanation of goals other than the primary one; the action is the experiment's."""
 
 from engine.analysis.report.decision_context import DecisionContext
-from engine.analysis.report.messages.open_guardrails import missing_guardrail
+from engine.analysis.report.messages.open_guardrails import describe_unjudged
 from engine.analysis.report.messages.reviews import ruled_out
 from engine.analysis.report.messages.variant_sentences import (
     allowed_harm,
@@ -12,7 +12,7 @@ from engine.analysis.report.messages.variant_sentences import (
     quoted,
 )
 from engine.analysis.results.formatting import listed, share
-from engine.analysis.results.report import VariantResult
+from engine.analysis.results.variant_result import VariantResult
 from engine.design.planning.required_sample import POWER
 
 SECONDARY = " This is a secondary goal: the decision rests on the primary goal."
@@ -23,14 +23,8 @@ def describe_goal(context: DecisionContext) -> tuple[str, str]:
     """Return the headline and the explanation of a goal."""
     leader, control = context.leader, context.control
     is_guardrail = context.data.plan.margins[context.row] >= 0
-    missing = missing_guardrail(context) if is_guardrail and leader is not None else None
-    # Where visitors or conversions are missing, the reason below says how many.
-    is_counted = bool(_known(context)) or not context.data.evidence.trials[context.row].all()
-    is_below_zero = bool(context.decision.statistics.is_below_zero[context.row].any())
-    is_broken = bool(context.found(context.decision.findings.broken))
-    if missing is not None and not is_broken and (is_counted or is_below_zero):
-        word = "judged" if is_below_zero or context.has_ended else "known yet"
-        return f"The guardrail {context.goal.name} is not {word}", f"{missing}{GUARDRAIL}"
+    if is_guardrail and leader is not None and (unjudged := describe_unjudged(context)) is not None:
+        return unjudged[0], unjudged[1] + GUARDRAIL
     if leader is None or control is None or not _known(context):
         reason = next((one.reason for one in context.challengers if one.reason), None)
         because = reason or "there is nothing to compare with the control"

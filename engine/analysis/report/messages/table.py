@@ -9,6 +9,12 @@ from engine.analysis.report.messages import open_guardrails, reviews, unfinished
 from engine.analysis.report.messages.plan_progress import beside_record
 from engine.analysis.results.report import Reason, Recommendation
 
+
+def _keep_running(context: DecisionContext) -> Message:
+    held_back = open_guardrails.is_held_back(context)
+    return open_guardrails.guardrail_beyond(context) if held_back else unfinished.keep_running(context)
+
+
 MESSAGES: Final[Mapping[tuple[Recommendation, Reason | None], Callable[[DecisionContext], Message]]] = {
     ("ship", None): verdicts.ship,
     ("rollback", None): verdicts.rollback,
@@ -21,11 +27,7 @@ MESSAGES: Final[Mapping[tuple[Recommendation, Reason | None], Callable[[Decision
     ("review", "goal_harmed"): reviews.goal_harmed,
     ("review", "ended_early"): reviews.ended_early,
     ("review", "exploratory"): reviews.exploratory,
-    ("keep_running", None): lambda context: (
-        open_guardrails.guardrail_beyond(context)
-        if open_guardrails.is_held_back(context)
-        else unfinished.keep_running(context)
-    ),
+    ("keep_running", None): _keep_running,
     ("insufficient_data", None): unfinished.insufficient_data,
     ("fix_data", None): unfinished.fix_data,
 }

@@ -3,7 +3,7 @@
 import polars as pl
 
 from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, CountingRules
-from pipeline.rollup.goals.visitor_events import COUNTED, events_of_exposed, keys_of
+from pipeline.rollup.goals.visitor_events import SUMMED_COLUMNS, events_of_exposed, keys_of
 from pipeline.store.warehouse.events import SENDER_BITS
 from tests.builders import a_project
 
@@ -57,7 +57,7 @@ def test_the_parts_of_a_ratio_add_up_apart_and_the_denominator_converts() -> Non
     goals = pl.DataFrame([NUMERATOR, DENOMINATOR])
     events = events_of_exposed(hits, exposed, goals, no_repeats, NO_FACTORS)
     found = {
-        (row, goal, COUNTED[number]): sums
+        (row, goal, SUMMED_COLUMNS[number]): sums
         for row, goal, number, *sums in events.group_by(*keys_of(pl.col("place")))
         .agg(pl.col("cents", "before").sum(), pl.col("at").drop_nulls().implode())
         .iter_rows()
