@@ -158,6 +158,7 @@ TESTED_BY = {
     "engine/analysis/report/goal_facts.py": "tests/engine/analysis/report/messages/test_table.py",
     "engine/analysis/report/variant_details.py": "tests/engine/frames/test_values.py",
     "engine/analysis/report/variant_results.py": "tests/engine/analysis/test_analyze.py",
+    "engine/analysis/results/variant_result.py": "tests/engine/analysis/test_analyze.py",
     "engine/analysis/results/report.py": "tests/engine/analysis/test_analyze.py",
     "engine/analysis/results/segment_report.py": "tests/engine/analysis/segments/test_analyze.py",
     "engine/analysis/segments/result_rows.py": "tests/engine/analysis/segments/test_analyze.py",

@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from engine.analysis.results.report import DayResult, GoalReport, VariantResult
+from engine.analysis.results.report import DayResult, GoalReport
 from engine.analysis.results.segment_report import SegmentReport
+from engine.analysis.results.variant_result import VariantResult
 from engine.design.experiment import Experiment
 from engine.design.project import Project
 from engine.design.weight_epochs import WeightEpoch

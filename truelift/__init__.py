@@ -8,14 +8,10 @@ if TYPE_CHECKING:
     from engine.analysis.results.report import (
         DayResult,
         DecisionSummary,
-        FunnelStep,
         GoalReport,
         GoalSummary,
         HealthCheck,
-        Interval,
         Report,
-        Unadjusted,
-        VariantResult,
     )
     from engine.analysis.results.segment_report import (
         GoalSegments,
@@ -23,6 +19,7 @@ if TYPE_CHECKING:
         SegmentResult,
         SegmentVariant,
     )
+    from engine.analysis.results.variant_result import FunnelStep, Interval, Unadjusted, VariantResult
     from engine.calibration.error_rates import DEFAULT_SETTINGS as CALIBRATION_CASES
     from engine.calibration.error_rates import ErrorRates, calibrate
     from engine.calibration.methods import METHODS as CALIBRATION_METHODS
@@ -136,12 +133,12 @@ _SOURCES = {
     "EngineError": ("engine.errors", "EngineError"),
     "ErrorRates": ("engine.calibration.error_rates", "ErrorRates"),
     "Funnel": ("engine.frames.kinds", "Funnel"),
-    "FunnelStep": ("engine.analysis.results.report", "FunnelStep"),
+    "FunnelStep": ("engine.analysis.results.variant_result", "FunnelStep"),
     "GoalReport": ("engine.analysis.results.report", "GoalReport"),
     "GoalSegments": ("engine.analysis.results.segment_report", "GoalSegments"),
     "GoalSummary": ("engine.analysis.results.report", "GoalSummary"),
     "HealthCheck": ("engine.analysis.results.report", "HealthCheck"),
-    "Interval": ("engine.analysis.results.report", "Interval"),
+    "Interval": ("engine.analysis.results.variant_result", "Interval"),
     "InvalidAttributesError": ("pipeline.events.attributes", "InvalidAttributesError"),
     "InvalidDesignError": ("engine.errors", "InvalidDesignError"),
     "InvalidEvidenceError": ("engine.errors", "InvalidEvidenceError"),
@@ -163,10 +160,10 @@ _SOURCES = {
     "Snapshot": ("pipeline.snapshots.reader", "Snapshot"),
     "Statistics": ("engine.design.analysis_settings", "Statistics"),
     "TrueliftProvider": ("truelift.client.openfeature", "TrueliftProvider"),
-    "Unadjusted": ("engine.analysis.results.report", "Unadjusted"),
+    "Unadjusted": ("engine.analysis.results.variant_result", "Unadjusted"),
     "UnreadableSnapshotError": ("pipeline.snapshots.manifest", "UnreadableSnapshotError"),
     "Value": ("engine.frames.kinds", "Value"),
-    "VariantResult": ("engine.analysis.results.report", "VariantResult"),
+    "VariantResult": ("engine.analysis.results.variant_result", "VariantResult"),
     "VisitorCookie": ("truelift.client.visitor_cookie", "VisitorCookie"),
     "analyze": ("engine.frames.analyze", "analyze_frame"),
     "analyze_quantiles": ("engine.frames.quantiles", "analyze_frame_quantiles"),

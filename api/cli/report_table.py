@@ -9,16 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.analysis.results.formatting import exact_money, figure, signed_figure, steps_text
-from engine.analysis.results.report import (
-    DecisionSummary,
-    GoalReport,
-    Interval,
-    PlanReport,
-    Report,
-    VariantResult,
-)
+from engine.analysis.results.report import DecisionSummary, GoalReport, PlanReport, Report
 from engine.analysis.results.rounding import round_beside
 from engine.analysis.results.status_words import STATUS_WORDS, shown_status
+from engine.analysis.results.variant_result import Interval, VariantResult
 from engine.currencies import minor_unit_digits
 from engine.design.experiment import Goal
 

@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 from typing import Final
 
 from engine.analysis.results.formatting import exact_money, listed
-from engine.analysis.results.report import DecisionSummary, Interval, VariantResult, VariantStatus
+from engine.analysis.results.report import DecisionSummary
 from engine.analysis.results.rounding import round_percent
 from engine.analysis.results.status_words import STATUS_WORDS, StatusWord, shown_status
+from engine.analysis.results.variant_result import Interval, VariantResult, VariantStatus
 
 ABSENT: Final = "\N{EN DASH}"
 _MINUTE: Final = 60

@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field, GetCoreSchemaHandler, create_model
 from pydantic_core import CoreSchema
 
 from engine.analysis.results.answer_fields import AnswerField, AnswerUnit
-from engine.analysis.results.report import Interval
 from engine.analysis.results.rounding import round_beside, round_percent
+from engine.analysis.results.variant_result import Interval
 from engine.vocabulary import MetricUnit
 
 Record = TypeVar("Record")

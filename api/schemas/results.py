@@ -18,8 +18,8 @@ from engine.analysis.results.report import (
     HealthCheck,
     PlanReport,
     Report,
-    VariantResult,
 )
+from engine.analysis.results.variant_result import VariantResult
 from engine.design.experiment import Experiment
 from engine.vocabulary import AnalysisMethod, GoalType, Status
 

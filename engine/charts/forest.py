@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from engine.analysis.results.formatting import listed, share, signed
-from engine.analysis.results.report import GoalReport, Interval, Report, VariantResult
+from engine.analysis.results.report import GoalReport, Report
 from engine.analysis.results.status_words import STATUS_WORDS, shown_status
+from engine.analysis.results.variant_result import Interval, VariantResult
 from engine.charts.altair_module import load_altair
 from engine.charts.status_legend import legend_of
 from engine.charts.themes import Theme, config_of

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engine.analysis.report.lift_by_day import DayLift, lift_by_day
 from engine.analysis.results.formatting import share
-from engine.analysis.results.report import Interval, Report
+from engine.analysis.results.report import Report
+from engine.analysis.results.variant_result import Interval
 from engine.charts.altair_module import load_altair
 from engine.charts.forest import SIGNED_PERCENT, change_text
 from engine.charts.report import day_axis, goal_of

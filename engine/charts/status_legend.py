@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from engine.analysis.results.report import Tone, VariantStatus
+from engine.analysis.results.report import Tone
 from engine.analysis.results.segment_report import SegmentStatus
 from engine.analysis.results.status_words import STATUS_WORDS
+from engine.analysis.results.variant_result import VariantStatus
 from engine.charts.themes import BLUE, GREY, ORANGE, VERMILION
 
 _COLOURS: Final[Mapping[Tone, str]] = {

@@ -3,8 +3,9 @@
 from dataclasses import fields
 from typing import Any
 
-from engine.analysis.results.report import Interval, Report
+from engine.analysis.results.report import Report
 from engine.analysis.results.segment_report import SegmentReport
+from engine.analysis.results.variant_result import Interval
 from engine.display.plain_data import plain_data
 
 Row = dict[str, Any]

@@ -5,8 +5,9 @@ from functools import partial
 from typing import Any
 
 from engine.analysis.results.formatting import figure, money, share, signed, signed_figure, steps_text
-from engine.analysis.results.report import GoalReport, Interval, Report, VariantResult
+from engine.analysis.results.report import GoalReport, Report
 from engine.analysis.results.status_words import STATUS_WORDS, shown_status
+from engine.analysis.results.variant_result import Interval, VariantResult
 from engine.charts.forest import chart_improvements
 from engine.display.document import Block, Card, Document, Notes, Picture, Table
 

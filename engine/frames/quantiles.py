@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from engine.analysis.results.numbers import interval, number
-from engine.analysis.results.report import Interval
+from engine.analysis.results.variant_result import Interval
 from engine.errors import InvalidEvidenceError
 from engine.frames.rows import collected
 from engine.stats.arrays import FloatArray

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from engine.analysis.analyze import analyze
-from engine.analysis.results.report import VariantResult
+from engine.analysis.results.variant_result import VariantResult
 from engine.stats.moments import Moments
 from engine.vocabulary import AnalysisMethod
 from tests.builders import NOW, a_goal, an_experiment

@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from api.cli.app import app
-from engine.analysis.results.report import Report, VariantResult
+from engine.analysis.results.report import Report
+from engine.analysis.results.variant_result import VariantResult
 from engine.design.experiment import Experiment, Goal
 from engine.display.report_document import document_of_report
 from engine.frames.analyze import analyze_frame

@@ -10,7 +10,7 @@ from engine.analysis.decision.established import EQUIVALENCE_LEVEL
 from engine.analysis.decision.experiment_decision import Decision
 from engine.analysis.evidence.recorded_looks import RecordedComparison
 from engine.analysis.results.numbers import interval
-from engine.analysis.results.report import Interval
+from engine.analysis.results.variant_result import Interval
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.equivalence import remaining_lifts
 from engine.stats.moments import Moments

@@ -13,7 +13,8 @@ from engine.analysis.report.decision_context import DecisionContext, Message
 from engine.analysis.report.messages.table import message_for
 from engine.analysis.report.score_labels import describe_score
 from engine.analysis.results.numbers import numbers
-from engine.analysis.results.report import DayResult, GoalReport, GoalSummary, HealthCheck, VariantResult
+from engine.analysis.results.report import DayResult, GoalReport, GoalSummary, HealthCheck
+from engine.analysis.results.variant_result import VariantResult
 
 GoalDays = tuple[tuple[date, dict[str, DayResult]], ...]
 

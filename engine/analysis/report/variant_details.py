@@ -9,7 +9,7 @@ from engine.analysis.comparison.revenue import RevenueParts
 from engine.analysis.comparison.significance import Significance, assess_significance
 from engine.analysis.comparison.yearly_impact import eligible_visitors_a_year
 from engine.analysis.results.numbers import Nested, intervals, no_cells, numbers, p_values
-from engine.analysis.results.report import Capped, FunnelStep, RevenuePart, Unadjusted
+from engine.analysis.results.variant_result import Capped, FunnelStep, RevenuePart, Unadjusted
 from engine.stats.arrays import FloatArray
 
 

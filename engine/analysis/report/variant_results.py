@@ -20,7 +20,7 @@ from engine.analysis.results.numbers import (
     p_values,
     whole_numbers,
 )
-from engine.analysis.results.report import VariantResult
+from engine.analysis.results.variant_result import VariantResult
 from engine.stats.arrays import BoolArray
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from datetime import date
 
-from engine.analysis.results.report import VariantResult
+from engine.analysis.results.variant_result import VariantResult
 from engine.currencies import minor_unit_digits, minor_units
 
 # Below this a share is 0 but for rounding errors.

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engine.analysis.results.report import Interval
+from engine.analysis.results.variant_result import Interval
 from engine.stats.arrays import BoolArray, FloatArray
 
 # Nested lists of one shape, as of goals by variants.

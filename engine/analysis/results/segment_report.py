@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from engine.analysis.results.answer_fields import AnswerField, described
-from engine.analysis.results.report import Interval
+from engine.analysis.results.variant_result import Interval
 from engine.design.experiment import Experiment, Goal
 from engine.shown_result import ShownResult
 

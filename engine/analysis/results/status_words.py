@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from engine.analysis.results.report import DecisionSummary, Reason, Recommendation, Tone, VariantStatus
+from engine.analysis.results.report import DecisionSummary, Reason, Recommendation, Tone
 from engine.analysis.results.segment_report import SegmentStatus
+from engine.analysis.results.variant_result import VariantStatus
 
 # Recommendations before which no variant has won or lost.
 _UNDECIDED: Final[frozenset[Recommendation]] = frozenset({"keep_running", "insufficient_data", "fix_data"})

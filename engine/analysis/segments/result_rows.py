@@ -9,8 +9,8 @@ from engine.analysis.comparison.enough_data import MIN_CONVERSIONS, MIN_PAYING_V
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.evidence.segments import SegmentEvidence
 from engine.analysis.results.numbers import Nested, listed, numbers
-from engine.analysis.results.report import Interval
 from engine.analysis.results.segment_report import SegmentArm, SegmentResult, SegmentVariant
+from engine.analysis.results.variant_result import Interval
 from engine.analysis.segments.effects import SegmentEffects
 from engine.design.experiment import Experiment
 from engine.stats.arrays import BoolArray, IntArray

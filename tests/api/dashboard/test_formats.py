@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from api.dashboard import formats
-from engine.analysis.results.report import Interval
+from engine.analysis.results.variant_result import Interval
 
 
 @pytest.mark.parametrize(

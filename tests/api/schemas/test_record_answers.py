@@ -12,7 +12,8 @@ from api.schemas.record_answers import COMPONENT_NAMES, Answer, Scale, answer, p
 from engine.analysis.analyze import analyze
 from engine.analysis.results import report as report_records
 from engine.analysis.results.answer_fields import NOT_ANSWERED, PROGRESS, AnswerField, described
-from engine.analysis.results.report import Interval, Report
+from engine.analysis.results.report import Report
+from engine.analysis.results.variant_result import Interval
 from engine.design.analysis_settings import Statistics
 from tests.builders import NOW, an_experiment
 from tests.observations import observed

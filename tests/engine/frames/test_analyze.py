@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from engine.analysis.results.report import Report, VariantResult
+from engine.analysis.results.report import Report
+from engine.analysis.results.variant_result import VariantResult
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame
 from engine.frames.kinds import Converted

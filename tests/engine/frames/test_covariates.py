@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 import statsmodels.api as sm
 
-from engine.analysis.results.report import Unadjusted, VariantResult
+from engine.analysis.results.variant_result import Unadjusted, VariantResult
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame
 from engine.frames.frame_goal import FrameGoal

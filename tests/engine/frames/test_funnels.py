@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from statsmodels.stats.proportion import proportions_ztest
 
-from engine.analysis.results.report import VariantResult
+from engine.analysis.results.variant_result import VariantResult
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame
 from engine.frames.kinds import Funnel

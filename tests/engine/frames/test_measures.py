@@ -10,7 +10,7 @@ import statsmodels.api as sm
 from scipy import stats
 from statsmodels.stats.proportion import proportions_ztest
 
-from engine.analysis.results.report import VariantResult
+from engine.analysis.results.variant_result import VariantResult
 from engine.design.analysis_settings import Statistics
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame

@@ -9,7 +9,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from engine.analysis.results.report import VariantResult
+from engine.analysis.results.variant_result import VariantResult
 from engine.design.analysis_settings import Statistics
 from engine.errors import InvalidEvidenceError
 from engine.frames.analyze import analyze_frame

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from engine.analysis.results.report import Report, VariantResult
+from engine.analysis.results.report import Report
+from engine.analysis.results.variant_result import VariantResult
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project

@@ -2,7 +2,7 @@
 
 from engine.analysis.report.decision_context import DecisionContext
 from engine.analysis.results.formatting import chance, p_text, share
-from engine.analysis.results.report import VariantResult
+from engine.analysis.results.variant_result import VariantResult
 
 GUARDRAIL = " That is of any difference; the guardrail is judged by its margin."
 UNKNOWN = "Not enough data to assess the confidence yet."

@@ -20,7 +20,7 @@ from engine.analysis.report.messages.variant_sentences import (
 )
 from engine.analysis.report.messages.verdicts import winner_headline
 from engine.analysis.results.formatting import day, listed
-from engine.analysis.results.report import VariantResult
+from engine.analysis.results.variant_result import VariantResult
 
 
 def no_difference(context: DecisionContext) -> Message:

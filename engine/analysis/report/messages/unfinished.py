@@ -14,7 +14,7 @@ from engine.analysis.report.messages.variant_sentences import (
     unsettled,
 )
 from engine.analysis.results.formatting import day, listed
-from engine.analysis.results.report import VariantResult
+from engine.analysis.results.variant_result import VariantResult
 
 SEGMENT = " These are some of the visitors only: exploratory, so no action rests on it."
 DECIDE_BY_ALL = "Decide by the results of all visitors; confirm what a segment shows in a test of its own."

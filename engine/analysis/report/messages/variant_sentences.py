@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from engine.analysis.report.decision_context import DecisionContext
 from engine.analysis.report.goal_facts import amounts, uncapped_amounts
 from engine.analysis.results.formatting import figure, listed, money, share, signed, signed_figure
-from engine.analysis.results.report import Capped, VariantResult
+from engine.analysis.results.variant_result import Capped, VariantResult
 
 
 def leader_and_control(context: DecisionContext) -> tuple[VariantResult, VariantResult]:

@@ -17,7 +17,7 @@ from engine.analysis.report.messages.variant_sentences import (
     quoted,
 )
 from engine.analysis.results.formatting import day, listed
-from engine.analysis.results.report import VariantResult
+from engine.analysis.results.variant_result import VariantResult
 
 DAYS_A_WEEK = 7
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.analysis.analyze import analyze
-from engine.analysis.results.report import Interval, VariantResult
+from engine.analysis.results.variant_result import Interval, VariantResult
 from engine.design.analysis_settings import Statistics
 from engine.stats.frequentist.wilson import share_interval
 from engine.stats.moments import Moments

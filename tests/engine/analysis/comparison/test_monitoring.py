@@ -10,7 +10,7 @@ from engine.analysis.automation.early_stopping import early_winner
 from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.comparison.significance import assess_significance
 from engine.analysis.evidence.evidence import Evidence
-from engine.analysis.results.report import VariantResult
+from engine.analysis.results.variant_result import VariantResult
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.stats.contingency import Tables

@@ -13,7 +13,8 @@ from engine.analysis.comparison.significance import assess_significance
 from engine.analysis.comparison.stratified import compared_share
 from engine.analysis.decision.experiment_decision import decide_experiment
 from engine.analysis.evidence.evidence import Evidence
-from engine.analysis.results.report import Report, VariantResult
+from engine.analysis.results.report import Report
+from engine.analysis.results.variant_result import VariantResult
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment
 from engine.stats.moments import Moments

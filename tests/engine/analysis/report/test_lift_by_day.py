@@ -10,7 +10,8 @@ import pytest
 from engine.analysis.analyze import analyze
 from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.analysis.report.lift_by_day import lift_by_day
-from engine.analysis.results.report import Interval, Report
+from engine.analysis.results.report import Report
+from engine.analysis.results.variant_result import Interval
 from engine.design.analysis_settings import Statistics
 from engine.stats.moments import Moments
 from tests.builders import NOW, a_goal, an_experiment

@@ -2,9 +2,10 @@ from typing import get_args
 
 import pytest
 
-from engine.analysis.results.report import Reason, Recommendation, VariantStatus
+from engine.analysis.results.report import Reason, Recommendation
 from engine.analysis.results.segment_report import SegmentStatus
 from engine.analysis.results.status_words import STATUS_WORDS, status_beside
+from engine.analysis.results.variant_result import VariantStatus
 
 
 def test_every_status_has_a_word() -> None:
