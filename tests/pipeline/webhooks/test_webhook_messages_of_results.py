@@ -2,11 +2,14 @@
 
 import json
 from datetime import datetime
+from typing import Any
 
 import pytest
 
 from engine.design.analysis_settings import Statistics
+from engine.design.experiment import Experiment
 from engine.design.project import Project
+from pipeline.results.results import Results
 from pipeline.webhooks import webhook_messages
 from pipeline.webhooks.webhook_messages import announce_changed_results
 from tests.builders import STARTED
@@ -15,11 +18,6 @@ from tests.pipeline.simulated_days import DAY, GOALS, SimulatedDays
 from tests.pipeline.webhooks.told_webhooks import deliveries, told
 
 URL = "https://shop.example/"
-
-
-@pytest.fixture
-def project(service: RestartableService) -> Project:
-    return service.store.add_project()
 
 
 def observe(service: RestartableService, at: datetime) -> None:
@@ -81,6 +79,25 @@ def test_nothing_is_analyzed_where_nobody_is_told(
     observe(service, STARTED + DAY)
     told(service, project, URL, events=["experiment.started"])
     observe(service, STARTED + DAY)
+
+
+def test_results_of_one_project_that_cannot_be_read_hide_no_other_project(
+    service: RestartableService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+    for _ in range(2):
+        one = service.store.add_project()
+        told(service, one, "http://127.0.0.1:9/", events=["experiment.decision"])
+        service.store.add_experiment(one)
+
+    def fail(_: object, experiment: Experiment, *_args: Any, **_options: Any) -> None:
+        tried.append(experiment.project_id)
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(Results, "report", fail)
+    with pytest.raises(ExceptionGroup, match="2 of 2 failed"):
+        announce_changed_results(service.store)
+    assert len(set(tried)) == 2
 
 
 def _fail(*_: object) -> None:
