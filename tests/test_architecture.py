@@ -3,14 +3,13 @@
 import ast
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
-from graphlib import CycleError, TopologicalSorter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-PACKAGES = ("truelift", "engine", "pipeline", "api")
+from tests.source_tree import PACKAGES, ROOT, modules
+
 MAP = (ROOT / "ARCHITECTURE.md").read_text()
 CONFIG = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
@@ -214,14 +213,6 @@ TESTED_BY = {
 }
 
 
-def modules() -> Iterator[Path]:
-    """Every module, relative to the root, packages aside."""
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            if path.name != "__init__.py":
-                yield path.relative_to(ROOT)
-
-
 def folders() -> dict[str, str]:
     """Every package of the tree → its docstring."""
     return {
@@ -247,49 +238,6 @@ def names_in(path: Path) -> set[str]:
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             found |= {target.id for target in targets if isinstance(target, ast.Name)}
-    return found
-
-
-# Statements, and conditions by a remainder or a list of values.
-SQL = re.compile(
-    r"\b(SELECT\s|INSERT INTO|DELETE FROM|CREATE (OR|TABLE|TEMP)|UPDATE \S+ SET)|\bFROM \S|% 0 = 0"
-)
-
-
-def texts(path: Path) -> str:
-    """The texts of a module, docstrings and what is filled in aside."""
-    tree = ast.parse((ROOT / path).read_text())
-    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    found = [
-        "".join(
-            part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else "0"
-            for part in (node.values if isinstance(node, ast.JoinedStr) else [node])
-        )
-        for node in ast.walk(tree)
-        if id(node) not in statements and isinstance(node, ast.JoinedStr | ast.Constant)
-    ]
-    return "\n".join(found)
-
-
-def imports() -> dict[str, set[str]]:
-    """Each module → those that it imports: at its top, for types only, inside functions, and by name."""
-    paths = {
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
-        for package in PACKAGES
-        for path in (ROOT / package).rglob("*.py")
-    }
-    found: dict[str, set[str]] = {}
-    for module, path in paths.items():
-        named: set[str] = set()
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Import):
-                named |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module is not None:
-                inner = {f"{node.module}.{alias.name}" for alias in node.names} & paths.keys()
-                named |= inner or {node.module}
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "." in node.value:
-                named.add(node.value)
-        found[module] = (named & paths.keys()) - {module}
     return found
 
 
@@ -348,33 +296,6 @@ def test_architecture_lists_the_layers_of_each_contract() -> None:
         assert rows_under("Import rules")[name] == meaning
 
 
-def test_sql_text_is_in_the_store_only() -> None:
-    found = {
-        folder: {path for path in modules() if path.as_posix().startswith(folder) and SQL.search(texts(path))}
-        for folder in ("pipeline/store/", "pipeline/", "api/", "engine/", "truelift/")
-    }
-    assert len(found["pipeline/store/"]) > 20
-    assert found["pipeline/"] == found["pipeline/store/"]
-    assert not found["api/"] | found["truelift/"]
-    assert not found["engine/"]
-
-
-def test_temporary_tables_are_known_by_name_in_one_module_only() -> None:
-    stored = {path: texts(path) for path in modules() if path.as_posix().startswith("pipeline/store/")}
-    created = {
-        (path, name)
-        for path, text in stored.items()
-        for name in re.findall(r"TEMP TABLE (?:IF NOT EXISTS )?([a-z_]+)", text)
-    }
-    assert len(created) > 20
-    assert [
-        (name, other.as_posix())
-        for path, name in created
-        for other, text in stored.items()
-        if other != path and re.search(rf"(?:FROM|JOIN|INTO) {name}\b", text)
-    ] == []
-
-
 def test_contracts_that_name_modules_name_all_of_the_pipeline() -> None:
     children = {
         f"pipeline.{path.stem}"
@@ -412,33 +333,6 @@ def test_documents_name_files_and_names_that_exist(document: Path) -> None:
 def test_contributing_answers_at_least_fifteen_questions() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text().partition("## Where is")[2]
     assert len(re.findall(r"`\w[\w/]*\.py`", text)) > 15
-
-
-def test_types_are_described_to_msgspec_by_one_thread_at_a_time() -> None:
-    def describes_a_type(call: ast.Call) -> bool:
-        name = ast.unparse(call.func)
-        return name == "msgspec.convert" or (
-            name.startswith("msgspec.")
-            and name.endswith("decode")
-            and any(one.arg == "type" for one in call.keywords)
-        )
-
-    found = {
-        path.as_posix()
-        for path in modules()
-        for node in ast.walk(ast.parse((ROOT / path).read_text()))
-        if isinstance(node, ast.Call) and describes_a_type(node)
-    }
-    assert found == {"engine/typed_records.py"}, "use engine.typed_records, or a decoder made at import"
-
-
-def test_no_modules_import_each_other_in_a_circle_however_hidden() -> None:
-    graph = imports()
-    assert len(graph) > 500
-    assert graph["engine"] == {"engine.shown_result", "engine.display.displays"}
-    with pytest.raises(CycleError):
-        TopologicalSorter(graph | {"engine.shown_result": {"engine.display.displays"}}).prepare()
-    TopologicalSorter(graph).prepare()
 
 
 if __name__ == "__main__":
