@@ -6,14 +6,16 @@ from numbers import Real
 from typing import Any, ClassVar, Final, Self
 
 from engine.design.experiment import Goal
+from engine.design.goals import CONFIG_KEYS
 from engine.errors import InvalidEvidenceError
+from engine.measures.measure_table import measure_of
 from engine.vocabulary import GoalType, MeasureWord
 
-# Limits of options in percent, as the API takes them.
-_LIMITS: Final[Mapping[str, tuple[float, float]]] = {
-    "guardrail": (0, 99),
-    "minimum_effect": (0.1, 1000),
-    "cap_percentile": (50, 100),
+# Options in percent, whose limits are those of the key of a goal's config.
+_PERCENTS: Final[Mapping[str, str]] = {
+    "guardrail": "guardrail_margin_percent",
+    "minimum_effect": "minimum_effect_percent",
+    "cap_percentile": "cap_percentile",
 }
 # Options that only some kinds have, with what is said of the others.
 _OF_SOME_KINDS: Final = {
@@ -29,8 +31,6 @@ class FrameGoal:
 
     goal_type: ClassVar[GoalType] = "custom_event"
     measure: ClassVar[MeasureWord] = "converted"
-    # Whether the goal is judged on a share of visitors.
-    is_share: ClassVar[bool] = False
     # Whether a visitor may have no outcome, and is left out then.
     may_be_unknown: ClassVar[bool] = False
 
@@ -61,8 +61,9 @@ class FrameGoal:
             raise InvalidEvidenceError(
                 f"less_is_better of {name} is true or false, not {self.less_is_better!r}"
             )
-        for option, (low, high) in _LIMITS.items():
-            value = getattr(self, option, None)
+        for option, key in _PERCENTS.items():
+            value, limits = getattr(self, option, None), CONFIG_KEYS["revenue"][key].schema
+            low, high = limits["minimum"], limits["maximum"]
             if value is not None and not (isinstance(value, Real) and low <= float(value) <= high):
                 raise InvalidEvidenceError(
                     f"{option} of {name} is from {low:g} to {high:g} percent, not {value!r}"
@@ -72,6 +73,11 @@ class FrameGoal:
         """Write the goal as it was built, without the options that it does not set."""
         options = (f"{name}={value!r}" for name, value in self.options.items())
         return f"{type(self).__name__}({', '.join([*map(repr, self.parts), *options])})"
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the goal is judged on a share of visitors."""
+        return measure_of(self.goal_type, {"measure": self.measure}).unit == "share"
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -36,8 +36,6 @@ class _CappedGoal(FrameGoal):
 class Converted(FrameGoal):
     """Conversions: 1 or 0, true or false; a visitor converts with a 1 in any row."""
 
-    is_share: ClassVar[bool] = True
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Revenue(_CappedGoal):
@@ -86,7 +84,6 @@ class Retained(FrameGoal):
     """Retention: 1 or 0, and null while it is not known yet; such visitors are left out."""
 
     measure: ClassVar[MeasureWord] = "retained"
-    is_share: ClassVar[bool] = True
     may_be_unknown: ClassVar[bool] = True
 
 
@@ -117,7 +114,6 @@ class Funnel(FrameGoal):
     """
 
     measure: ClassVar[MeasureWord] = "funnel"
-    is_share: ClassVar[bool] = True
 
     steps: tuple[str, ...]
 
