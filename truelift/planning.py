@@ -1,6 +1,8 @@
 """Sample size: visitors, days and detectable effect of a planned test."""
 
-from engine.design.planning.calculator import SampleAnswer, SampleQuestion, answer
+import warnings
+
+from engine.design.planning.calculator import SampleAnswer, SampleQuestion, answer, percent_hint
 from engine.design.planning.stopping import StoppingMethod
 from engine.vocabulary import Alternative
 
@@ -37,23 +39,26 @@ def sample_size(  # noqa: PLR0913  # a plan has as many settings; each has a def
 
     The answer has `visitors_per_variant`, `visitors_total`, `detectable_effect` (percent), `days` and
     `days_in_whole_weeks`; each is None where there is no such number. Formulas and their sources are in
-    `engine.design.planning.sample_size`. Raises InvalidDesignError with every problem of the arguments.
+    `engine.design.planning.sample_size`. Raises InvalidDesignError with every problem of the arguments, and
+    warns (UserWarning) of an effect below 1%, which may have been meant as a share.
     """
-    return answer(
-        SampleQuestion(
-            baseline_rate=baseline_rate,
-            baseline_mean=baseline_mean,
-            standard_deviation=standard_deviation,
-            effect=effect,
-            visitors_per_variant=visitors_per_variant,
-            daily_visitors=daily_visitors,
-            confidence_level=confidence_level,
-            alternative=alternative,
-            power=power,
-            variants=variants,
-            method=method,
-            looks=looks,
-            margin=margin,
-            correlation=correlation,
-        )
+    question = SampleQuestion(
+        baseline_rate=baseline_rate,
+        baseline_mean=baseline_mean,
+        standard_deviation=standard_deviation,
+        effect=effect,
+        visitors_per_variant=visitors_per_variant,
+        daily_visitors=daily_visitors,
+        confidence_level=confidence_level,
+        alternative=alternative,
+        power=power,
+        variants=variants,
+        method=method,
+        looks=looks,
+        margin=margin,
+        correlation=correlation,
     )
+    hint = percent_hint(question)
+    if hint is not None:
+        warnings.warn(hint, stacklevel=2)
+    return answer(question)

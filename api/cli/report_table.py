@@ -88,8 +88,13 @@ def _plan(plan: PlanReport) -> str:
         extent = f"{plan.collected_visitors:,} of {plan.required_visitors:,} visitors"
         extent += f" ({_percent(plan.progress)})"
     days = "" if plan.is_reached or plan.days_left is None else f"; days left: {plan.days_left}"
-    detects = "" if plan.detectable_effect is None else f"; detects a change of {plan.detectable_effect:.1%}"
-    return f"Plan: {extent}{days}{detects}"
+    return f"Plan: {extent}{days}{_detects(plan.detectable_effect)}"
+
+
+def _detects(effect: float | None) -> str:
+    if effect is None:
+        return ""
+    return "; even a doubling may be missed" if effect > 1 else f"; detects a change of {effect:.1%}"
 
 
 def _numbers(report: GoalReport, *, is_mean: bool) -> RenderableType:

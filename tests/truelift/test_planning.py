@@ -1,5 +1,7 @@
 """Sample sizes by plain arguments are those of the calculator behind the API."""
 
+import warnings
+
 import pytest
 
 import truelift
@@ -35,3 +37,16 @@ def test_daily_looks_cost_visitors() -> None:
 def test_every_problem_of_the_arguments_is_named() -> None:
     with pytest.raises(truelift.InvalidDesignError, match=r"baseline_rate: .*; effect: "):
         truelift.sample_size(baseline_rate=200, effect=-100)
+
+
+def test_shares_in_the_place_of_percents_are_answered_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match=r"percents: .*for shares give baseline_rate=10, effect=20$"):
+        found = truelift.sample_size(baseline_rate=0.1, effect=0.2)
+    assert found == answer(SampleQuestion(baseline_rate=0.1, effect=0.2))
+
+
+@pytest.mark.parametrize("question", [{"effect": 10}, {"visitors_per_variant": 50_000}, {"effect": -5}])
+def test_a_rate_below_one_percent_is_usual(question: dict[str, int]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        truelift.sample_size(baseline_rate=0.5, **question)  # type: ignore[arg-type]  # by name

@@ -30,7 +30,8 @@ def implausible_lift(check_input: CheckInput) -> CheckResult:
     Twyman's law: Kohavi, Tang and Xu (2020), "Trustworthy Online Controlled Experiments", chapter 3. The 95%
     interval of a variant's lift lies beyond +50% or -33%, and typical lifts, normal with a deviation of 10%,
     give such a result in fewer than 1 test in 10,000. `details` have the observed lift, its interval, and the
-    lift shrunk towards nothing by the typical ones, as shares.
+    lift shrunk towards nothing by the typical ones, as shares. Not applicable where the control has no
+    conversions: of nothing there is no percentage.
     """
     if check_input.evidence.epochs is not None:
         return CheckResult("not_applicable", "Weights changed, so all visitors together show no lift.", {})
@@ -72,7 +73,7 @@ class _LogLifts:
         if goal is None or control is None:
             return None
         rate, variance = _means(check_input, goal)
-        known = rate > 0
+        known = (rate > 0) & _has_percentage(check_input, goal, control)
         compared = known & known[control] & (np.arange(len(rate)) != control)
         log = np.log(rate, out=np.full(rate.shape, np.nan), where=known)
         square = np.divide(variance, rate**2, out=np.full(rate.shape, np.nan), where=known)
@@ -108,6 +109,11 @@ def _means(check_input: CheckInput, goal: int) -> tuple[FloatArray, FloatArray]:
     rate = (evidence.conversions[goal] + _HALF) / (visitors + 2 * _HALF)
     variance = rate * (1.0 - rate) / (visitors + 2 * _HALF)
     return np.where(visitors > 0, rate, 0.0), variance
+
+
+def _has_percentage(check_input: CheckInput, goal: int, control: int) -> bool:
+    """Tell whether changes are percentages of something: of the control's conversions, where it has any."""
+    return bool(check_input.plan.is_mean[goal] or check_input.evidence.conversions[goal, control] > 0)
 
 
 def _pooled_error(check_input: CheckInput, goal: int, control: int) -> FloatArray:

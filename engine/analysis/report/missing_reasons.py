@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -9,9 +10,12 @@ from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.enough_data import MIN_VISITORS, conversions_needed
 from engine.analysis.comparison.monitoring import FEWEST_CONVERSIONS, expected_conversions
 from engine.analysis.comparison.significance import Significance
+from engine.analysis.results.formatting import figure
 from engine.stats.arrays import FloatArray, IntArray
 from engine.vocabulary import MetricUnit
 
+# From here on, values that differ by a hundredth may count as one (`engine.stats.moments.are_constant`).
+LARGEST_EXACT: Final = 1e12
 NO_CONTROL = "there is no control to compare with"
 
 
@@ -103,7 +107,9 @@ def _too_few_visitors(cell: _Comparison) -> str | None:
         if count == 0:
             return f"{cell.name(column)} has no visitors yet"
         if count < MIN_VISITORS:
-            return f"{cell.name(column)} has {count} of the {MIN_VISITORS} visitors required"
+            is_open = int(cell.data.evidence.visitors[column]) >= MIN_VISITORS
+            known = " with a known outcome" if is_open else ""
+            return f"{cell.name(column)} has {count} of the {MIN_VISITORS} visitors{known} required"
     return None
 
 
@@ -135,7 +141,16 @@ def _no_common_epoch(cell: _Comparison) -> str | None:
 def _no_variation(cell: _Comparison) -> str | None:
     if not cell.lacks("log_p"):
         return None
-    return "all visitors of a variant have the same value, so no test is possible"
+    means = [
+        f"{figure(cell.data.metrics.moments.mean[cell.goal, column])} with {cell.name(column)}"
+        for column in (cell.control, cell.variant)
+    ]
+    if abs(cell.base) >= LARGEST_EXACT:
+        return (
+            f"the values are too large for their differences to be told: {means[0]} and {means[1]} on"
+            " average; subtract the same amount from all of them"
+        )
+    return f"no value varies: all visitors have {means[0]} and {means[1]}, so no test is possible"
 
 
 def _no_base(cell: _Comparison) -> str | None:

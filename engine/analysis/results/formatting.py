@@ -6,6 +6,7 @@ from datetime import date
 
 from engine.analysis.results.variant_result import VariantResult
 from engine.currencies import minor_unit_digits, minor_units
+from engine.vocabulary import MetricUnit
 
 # Below this a share is 0 but for rounding errors.
 _NOTHING = 1e-12
@@ -56,6 +57,16 @@ def figure(value: float) -> str:
 def signed_figure(value: float) -> str:
     """Format a difference as `figure`, with its sign."""
     return f"+{figure(value)}" if value > 0 else figure(value)
+
+
+def difference(value: float, unit: MetricUnit, currency: str) -> str:
+    """Format a difference of means in the unit of their goal: percentage points, money or a number."""
+    if unit == "share":
+        points = signed(value).removesuffix("%")
+        return f"{points} percentage {'point' if points[1:] == '1' else 'points'}"
+    if unit == "cents":
+        return f"+{money(value, currency)}" if value > 0 else money(value, currency)
+    return signed_figure(value)
 
 
 def p_text(p: float, level: float) -> str:

@@ -160,7 +160,7 @@ def _reasons(plan: AnalysisPlan, evidence: SegmentEvidence, effects: SegmentEffe
         (~effects.enough, _too_few(f"{MIN_CONVERSIONS} conversions")),
         (
             np.isnan(effects.log_p),
-            "all visitors of a variant have the same value, so no test is possible",
+            "no value varies within either variant, so no test is possible",
         ),
         (
             np.isnan(effects.improvement),

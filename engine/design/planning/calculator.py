@@ -174,6 +174,19 @@ def read_question(fields: Mapping[str, Any]) -> SampleQuestion:
     return record_of(known, SampleQuestion)
 
 
+def percent_hint(question: SampleQuestion) -> str | None:
+    """Say what an effect below 1% means where a share may have been meant; None for other effects."""
+    effect = question.effect
+    if effect is None or not 0 < abs(effect) < 1:
+        return None
+    given = [f"effect={effect:g} is a change of {effect:g}% of the control"]
+    meant = [f"effect={100 * effect:g}"]
+    if question.baseline_rate is not None and question.baseline_rate < 1:
+        given.insert(0, f"baseline_rate={question.baseline_rate:g} is {question.baseline_rate:g}%")
+        meant.insert(0, f"baseline_rate={100 * question.baseline_rate:g}")
+    return f"rates and effects are percents: {', and '.join(given)}; for shares give {', '.join(meant)}"
+
+
 def answer(question: SampleQuestion) -> SampleAnswer:
     """Answer a question for an even split; formulas and their sources are in `sample_size`."""
     metric, plan = _metric(question), _plan(question)

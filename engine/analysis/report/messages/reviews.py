@@ -41,11 +41,20 @@ def no_difference(context: DecisionContext) -> Message:
         headline=headline,
         explanation=comparison(context, leader, control)
         + f" {ruled_out(context, same)}"
+        + _beside_no_difference(leader)
         + losers(context)
         + broken_guardrails(context, failed)
         + basis(context),
         next_step=f"K{action}" if context.has_ended else f"Complete the experiment and k{action}",
     )
+
+
+def _beside_no_difference(leader: VariantResult) -> str:
+    """Say that this look alone shows a difference, however small."""
+    if leader.status not in {"winner", "loser"}:
+        return ""
+    word = "better" if leader.status == "winner" else "worse"
+    return f" By this look alone {quoted(leader)} is {word}, by less than matters."
 
 
 def ruled_out(context: DecisionContext, variants: Sequence[VariantResult]) -> str:
@@ -100,9 +109,16 @@ def undecided(context: DecisionContext) -> Message:
         + losers(context)
         + unsettled(context, besides=leader).replace(" yet", "")
         + _single_look(context, leader)
-        + found_by_plan(context),
+        + (_no_test(leader) or found_by_plan(context)),
         next_step=f"K{keep}" if context.has_ended else f"Complete the experiment and k{keep}",
     )
+
+
+def _no_test(leader: VariantResult) -> str:
+    """Say why there is no test, where there is none."""
+    if leader.p_value is not None or leader.reason is None:
+        return ""
+    return f" {leader.reason[0].upper()}{leader.reason[1:]}."
 
 
 def _single_look(context: DecisionContext, leader: VariantResult) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from engine.analysis.report.decision_context import DecisionContext
 from engine.analysis.report.goal_facts import amounts, uncapped_amounts
-from engine.analysis.results.formatting import figure, listed, money, share, signed, signed_figure
+from engine.analysis.results.formatting import difference, figure, listed, money, share, signed
 from engine.analysis.results.variant_result import Capped, VariantResult
 
 
@@ -57,9 +57,9 @@ def _both(context: DecisionContext, variant: VariantResult, control: VariantResu
 
 def _difference(context: DecisionContext, variant: VariantResult) -> str:
     """Name the difference of means that have no relative change."""
-    if context.goal.unit != "number" or variant.absolute_difference is None:
+    if variant.absolute_difference is None:
         return ""
-    return f": a difference of {signed_figure(variant.absolute_difference)}"
+    return f": a difference of {difference(variant.absolute_difference, context.goal.unit, context.currency)}"
 
 
 def _share_of(variant: VariantResult) -> str:
@@ -160,6 +160,20 @@ def broken_guardrails(
                 text = f" {quoted(found)} breaks the guardrail {goal.name}: {change}, where {allowed}."
                 sentences.append(text)
     return "".join(sentences)
+
+
+def is_small(context: DecisionContext, variant: VariantResult) -> bool:
+    """Tell whether a variant's change is proven, and proven to be smaller than what matters on this goal."""
+    findings = context.decision.findings
+    return variant in context.found(findings.equivalent & (findings.wins | findings.loses))
+
+
+def small_change(context: DecisionContext, variant: VariantResult) -> str:
+    """Say of a proven change that it is proven to be small, too; nothing of others."""
+    if not is_small(context, variant):
+        return ""
+    margin = float(context.sample.equivalence_margins[context.row])
+    return f" The change is proven, and proven to be smaller than the {share(margin)} that matter."
 
 
 def harmed_goals(context: DecisionContext, variant: VariantResult) -> list[tuple[str, str]]:

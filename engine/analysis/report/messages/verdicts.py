@@ -11,10 +11,12 @@ from engine.analysis.report.messages.variant_sentences import (
     by_how_much,
     comparison,
     harmed_goals,
+    is_small,
     leader_and_control,
     losers,
     named,
     quoted,
+    small_change,
 )
 from engine.analysis.results.formatting import day, listed
 from engine.analysis.results.variant_result import VariantResult
@@ -34,6 +36,7 @@ def ship(context: DecisionContext) -> Message:
         headline=winner_headline(context, leader),
         explanation=other_winners(context, leader, control)
         + comparison(context, leader, control)
+        + small_change(context, leader)
         + losers(context)
         + basis(context)
         + yearly(context),
@@ -46,7 +49,8 @@ def winner_headline(context: DecisionContext, leader: VariantResult) -> str:
     if not context.is_gain(leader):
         when = "at an earlier look" if context.judged_at is None else f"on {day(context.judged_at)}"
         return f"{quoted(leader)} won on {context.goal.name} {when}; later data differ"
-    return f"{quoted(leader)} wins on {context.goal.name}{by_how_much(leader)}"
+    small = ": a proven and small gain" if is_small(context, leader) else ""
+    return f"{quoted(leader)} wins on {context.goal.name}{by_how_much(leader)}{small}"
 
 
 def other_winners(context: DecisionContext, leader: VariantResult, control: VariantResult) -> str:
@@ -96,6 +100,7 @@ def rollback(context: DecisionContext) -> Message:
         headline=_rollback_headline(context, leader, control),
         explanation=("The best of them: " if several else "")
         + comparison(context, leader, control)
+        + small_change(context, leader)
         + rest
         + broken_guardrails(context, [leader, *others])
         + basis(context)
@@ -114,7 +119,8 @@ def _rollback_headline(context: DecisionContext, leader: VariantResult, control:
             best = by_how_much(leader) if context.is_loss(leader) else ""
             return f"No variant is as good as {quoted(control)} on {goal}{best}"
         if context.is_loss(leader):
-            return f"{quoted(leader)} loses on {goal}{by_how_much(leader)}"
+            small = ": a proven and small loss" if is_small(context, leader) else ""
+            return f"{quoted(leader)} loses on {goal}{by_how_much(leader)}{small}"
         when = "at an earlier look" if context.judged_at is None else f"on {day(context.judged_at)}"
         return f"{quoted(leader)} lost on {goal} {when}; later data differ"
     if not lose:

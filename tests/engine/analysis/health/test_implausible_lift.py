@@ -28,10 +28,10 @@ def found(conversions: Sequence[int], visitors: Sequence[int] = TEN_THOUSAND) ->
         ((500, 700), "ok"),  # +40%: rare, and possible
         ((500, 1000), "warning"),  # +100%
         ((500, 250), "warning"),  # -50%: half of the conversions are lost
-        ((0, 100), "warning"),  # the control records nothing
+        ((0, 100), "not_applicable"),  # of nothing there is no percentage
         ((100, 0), "warning"),
         ((3, 12), "ok"),  # few conversions: chance and a usual lift explain it
-        ((0, 6), "ok"),
+        ((0, 6), "not_applicable"),
     ],
 )
 def test_a_lift_is_held_against_its_error(conversions: tuple[int, int], status: str) -> None:

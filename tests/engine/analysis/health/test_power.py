@@ -40,6 +40,16 @@ def test_a_decided_experiment_needs_no_more_power(
     assert check.details["detectable_change"] > 0.1
 
 
+def test_a_test_that_detects_no_sensible_change_says_so_in_numbers() -> None:
+    check = underpowered(check_input(an_experiment(weights=(1, 1)), observed([300] * 2, [5, 5])))
+    assert check.status == "warning"
+    assert check.message == (
+        "The test cannot detect any sensible change of Purchase yet: with 10 conversions among 600 visitors,"
+        " even a doubling would probably be missed."
+    )
+    assert "%" not in check.message
+
+
 def test_an_alarm_comes_before_a_decision() -> None:
     evidence = observed([1_000, 3_000], [50, 450], days=8)
     report = analyze(an_experiment(status="running"), evidence, now=STARTED + timedelta(days=8))

@@ -189,6 +189,12 @@ SITUATIONS: dict[str, Situation] = {
         day=8,
     ),
     "a loser": Situation(visitors=[8_000] * 2, conversions=[800, 640], day=4),
+    "a loser by less than matters": Situation(
+        visitors=[3_000_000] * 2, conversions=[1_500_000, 1_497_000], day=20
+    ),
+    "a winner over a control without conversions": Situation(
+        visitors=[3_000] * 2, conversions=[0, 120], day=14
+    ),
     "losers only": Situation(visitors=[20_000] * 3, conversions=[2_000, 1_700, 1_720]),
     "a loser beside a variant with 60 visitors": Situation(
         visitors=[8_000, 8_000, 60], conversions=[800, 600, 7], day=9, weights=[400, 400, 3]

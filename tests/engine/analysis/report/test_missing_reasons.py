@@ -6,9 +6,10 @@ import pytest
 from engine.analysis.analyze import analyze
 from engine.analysis.comparison.analysis_data import prepare
 from engine.analysis.comparison.significance import assess_significance
-from engine.analysis.report.missing_reasons import missing_reasons
+from engine.analysis.evidence.visitor_values import VisitorValues
+from engine.analysis.report.missing_reasons import LARGEST_EXACT, missing_reasons
 from engine.design.analysis_settings import Statistics
-from engine.stats.moments import Moments
+from engine.stats.moments import Moments, are_constant
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed
 
@@ -60,7 +61,8 @@ def test_negative_revenue_of_the_control_is_the_reason_for_no_relative_change(pr
     assert variant.absolute_difference == pytest.approx(369.0)
     assert variant.chance_to_beat == pytest.approx(1.0)
     assert report.decision.explanation.startswith(
-        "'Treatment 1' brought 3.39 USD per visitor, and 'Control' \N{MINUS SIGN}0.30 USD."
+        "'Treatment 1' brought 3.39 USD per visitor, and 'Control' \N{MINUS SIGN}0.30 USD: a difference of"
+        " +3.69 USD."
     )
     assert "%" not in report.decision.headline
 
@@ -68,3 +70,34 @@ def test_negative_revenue_of_the_control_is_the_reason_for_no_relative_change(pr
 def test_without_any_variant_there_is_no_reason_to_give() -> None:
     data = prepare(an_experiment(variants=()), observed([], [[]]))
     assert missing_reasons(data, assess_significance(data)) == [[]]
+
+
+def _values_reason(control: float, variant: float) -> str | None:
+    """Give the reason of 300 equal values in each arm."""
+    values = np.array([[control, variant]])
+    moments = Moments(np.full((1, 2), 300.0), values, np.zeros((1, 2)))
+    goal = a_goal(config={"event_name": "time", "measure": "value"})
+    evidence = observed([300] * 2, [300] * 2, values=VisitorValues.of(moments))
+    data = prepare(an_experiment(goals=(goal,), weights=(1, 1)), evidence)
+    return missing_reasons(data, assess_significance(data))[0][1]
+
+
+def test_values_that_do_not_vary_are_named() -> None:
+    assert _values_reason(3.0, 4.0) == (
+        "no value varies: all visitors have 3 with 'Control' and 4 with 'Treatment 1', so no test is possible"
+    )
+
+
+def test_values_whose_differences_are_rounded_away_are_not_called_equal() -> None:
+    reason = _values_reason(1e15, 1e15)
+    assert reason is not None
+    assert reason.startswith("the values are too large for their differences to be told: 1,000,000,")
+    # The smallest of those values: at 1e12, a deviation of 1 is a variance of 1.
+    assert not are_constant(np.array([2.0]), np.array([LARGEST_EXACT]), np.array([2.0])).any()
+
+
+def test_few_known_outcomes_are_not_few_visitors() -> None:
+    evidence = observed([1000] * 2, [5, 5], observed=np.array([[40, 1000]]))
+    data = prepare(an_experiment(weights=(1, 1)), evidence)
+    found = missing_reasons(data, assess_significance(data))[0][1]
+    assert found == "'Control' has 40 of the 100 visitors with a known outcome required"

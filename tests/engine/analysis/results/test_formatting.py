@@ -5,6 +5,7 @@ import pytest
 from engine.analysis.results.formatting import (
     chance,
     day,
+    difference,
     figure,
     listed,
     money,
@@ -13,6 +14,7 @@ from engine.analysis.results.formatting import (
     signed,
     signed_figure,
 )
+from engine.vocabulary import MetricUnit
 
 
 @pytest.mark.parametrize(
@@ -103,3 +105,17 @@ def test_a_figure_has_about_four_digits(value: float, text: str) -> None:
 
 def test_a_difference_has_its_sign() -> None:
     assert (signed_figure(0.36), signed_figure(-0.36)) == ("+0.36", "\N{MINUS SIGN}0.36")
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.04, "share", "+4 percentage points"),
+        (-0.01, "share", "\N{MINUS SIGN}1 percentage point"),
+        (882.0, "cents", "+8.82 USD"),
+        (-882.0, "cents", "\N{MINUS SIGN}8.82 USD"),
+        (0.36, "number", "+0.36"),
+    ],
+)
+def test_a_difference_is_in_the_unit_of_its_goal(value: float, unit: MetricUnit, text: str) -> None:
+    assert difference(value, unit, "USD") == text

@@ -163,7 +163,7 @@ def test_revenue_that_nobody_brings_has_reasons_and_no_numbers() -> None:
     report = analyze_segments(an_experiment(goals=goals), segmented(PLANTED))
     found = the_variant(report, "os", "iOS")
     assert (found.improvement, found.shrunk_improvement, found.adjusted_p_value) == (None, None, None)
-    assert found.reason == "all visitors of a variant have the same value, so no test is possible"
+    assert found.reason == "no value varies within either variant, so no test is possible"
 
 
 def test_a_goal_that_segments_judge_in_another_way_says_so() -> None:
