@@ -13,6 +13,7 @@ from engine.analysis.decision.recording import due_look
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.analysis.health.checks import check_health
+from engine.analysis.health.measured_visitors import MEASURED_VISITORS
 from engine.analysis.report.estimand import describe_estimand
 from engine.analysis.report.goal_reports import goal_reports
 from engine.analysis.report.plan_report import report_plan
@@ -43,8 +44,15 @@ def analyze(  # noqa: PLR0913  # all but the experiment and its evidence have de
     significance = assess_significance(data)
     decision = decide_experiment(data, significance, has_alarm=False, is_exploratory=is_segment)
     health = check_health(data, now, is_decided=decision.is_settled)
-    if any(check.status == "alarm" for check in health):
-        decision = decide_experiment(data, significance, has_alarm=True, is_exploratory=is_segment)
+    alarms = {check.check for check in health if check.status == "alarm"}
+    if alarms:
+        decision = decide_experiment(
+            data,
+            significance,
+            has_alarm=bool(alarms - {MEASURED_VISITORS}),
+            measured_differs=MEASURED_VISITORS in alarms,
+            is_exploratory=is_segment,
+        )
     results = variant_results(data, significance, currency=currency)
     label, description = describe_score(experiment.analysis_method, experiment.statistics.alternative)
     return Report(

@@ -65,6 +65,7 @@ def count(
         follow_up=follow_up,
         largest_cents=_largest_cents(arms, kinds),
         observed=observed,
+        with_denominator=_with_denominator(arms, kinds),
         funnels=funnels_of(arms, goals),
         values=values_of(arms, goals, _plain(arms, kinds, revenue, shares)),
     )
@@ -96,6 +97,20 @@ def _observed(arms: Sequence[pl.DataFrame], kinds: Sequence[FrameGoal]) -> IntAr
         [
             [arm[f"sum_{place}"].count() if kind.may_be_unknown else arm.height for arm in arms]
             for place, kind in enumerate(kinds)
+        ],
+        np.int64,
+    )
+
+
+def _with_denominator(arms: Sequence[pl.DataFrame], kinds: Sequence[FrameGoal]) -> IntArray:
+    """Count the visitors whose denominator is above 0, goals by variants; all for a goal without one."""
+    return np.array(
+        [
+            [
+                (arm[f"orders_{place}"] > 0).sum() if f"orders_{place}" in arm.columns else arm.height
+                for arm in arms
+            ]
+            for place in range(len(kinds))
         ],
         np.int64,
     )

@@ -18,7 +18,7 @@ from engine.analysis.decision.established import (
 from engine.analysis.decision.look_statistics import LookStatistics, look_statistics
 from engine.analysis.decision.rule import RULE, RuleRow, Situation, choose_row, choose_variant
 from engine.analysis.evidence.recorded_looks import RecordedLook
-from engine.analysis.results.report import Reason, Recommendation
+from engine.analysis.results.report import DOUBTFUL, Reason, Recommendation
 from engine.stats.arrays import BoolArray, FloatArray
 
 
@@ -47,13 +47,25 @@ class Decision:
         settled = {"guardrail_broken", "goal_harmed", "no_difference"}
         return self.recommendation in {"ship", "rollback"} or self.reason in settled
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the data are not to be relied on, so that what they show is not kept."""
+        return self.recommendation == "fix_data" or self.reason in DOUBTFUL
+
 
 def decide_experiment(
-    data: AnalysisData, significance: Significance, *, has_alarm: bool, is_exploratory: bool = False
+    data: AnalysisData,
+    significance: Significance,
+    *,
+    has_alarm: bool,
+    measured_differs: bool = False,
+    is_exploratory: bool = False,
 ) -> Decision:
     """Decide on an experiment; `is_exploratory` where the data are of a segment only.
 
-    A segment is judged without the looks that were recorded of all visitors.
+    `has_alarm` where a health check doubts all data, `measured_differs` where one says that a variant's
+    numbers are of other visitors than the control's. A segment is judged without the looks that were
+    recorded of all visitors.
     """
     statistics = look_statistics(data, significance)
     looks = () if is_exploratory else data.looks
@@ -68,6 +80,7 @@ def decide_experiment(
             statistics,
             established,
             has_alarm=has_alarm,
+            measured_differs=measured_differs,
             is_exploratory=is_exploratory,
         )
         return situation, RULE[int(choose_row(situation))]
@@ -154,6 +167,7 @@ def _situation(  # noqa: PLR0913  # facts of the experiment and of this look
     established: Established,
     *,
     has_alarm: bool,
+    measured_differs: bool,
     is_exploratory: bool,
 ) -> Situation:
     row, variants = data.plan.primary, len(data.plan.weights)
@@ -168,6 +182,7 @@ def _situation(  # noqa: PLR0913  # facts of the experiment and of this look
         is_compared=compared,
         gain=np.full(variants, np.nan) if row is None else significance.gain[row],
         has_alarm=np.asarray(has_alarm),
+        measured_differs=np.asarray(measured_differs),
         has_data=np.asarray((enough & compared).any()),
         is_reached=np.asarray(data.sample.is_reached),
         has_ended=np.asarray(data.experiment.status in {"completed", "archived"}),
@@ -183,6 +198,7 @@ def situation_of(  # noqa: PLR0913  # the facts of a situation
     is_compared: BoolArray,
     gain: FloatArray,
     has_alarm: BoolArray,
+    measured_differs: BoolArray,
     has_data: BoolArray,
     is_reached: BoolArray,
     has_ended: BoolArray,
@@ -213,6 +229,7 @@ def situation_of(  # noqa: PLR0913  # the facts of a situation
         is_beyond_margin=of_guardrails(look.is_judged & look.is_beyond_margin),
         gain=gain,
         has_alarm=has_alarm,
+        measured_differs=measured_differs,
         has_data=has_data,
         is_reached=is_reached,
         has_ended=has_ended,

@@ -25,9 +25,10 @@ def due_look(
     """Return the look that is to be recorded now; None where none is due.
 
     The first look at the plan is; one in every running day; and each look at which something is newly
-    established, so that it is kept. Nothing is recorded by data with an alarm, or without visitors.
+    established, so that it is kept. Nothing is recorded by data that are not to be relied on, or without
+    visitors.
     """
-    if decision.recommendation == "fix_data" or not data.sample.collected:
+    if decision.is_doubtful or not data.sample.collected:
         return None
     is_at_plan = data.sample.is_reached and data.sample.recorded is None
     is_first_of_day = recorded_looks.is_first_of_day(data.sample.running_days, data.looks)

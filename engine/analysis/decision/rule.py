@@ -21,8 +21,9 @@ class Situation(ArrayRecord):
     and `is_equivalent` are established on the primary goal, `is_broken` on any guardrail and `is_harmed` on
     any other goal; some guardrail is not known yet (`is_unknown`), can't be judged (`is_unjudged`), or is
     worse at this look than its margin allows (`is_beyond_margin`); `gain` orders winners. Of the experiment:
-    a health check `has_alarm`, a comparison `has_data`, its plan `is_reached`, it `has_ended`, or it is a
-    segment only (`is_exploratory`).
+    a health check `has_alarm`, or says that variants are measured of different visitors
+    (`measured_differs`), a comparison `has_data`, its plan `is_reached`, it `has_ended`, or it is a segment
+    only (`is_exploratory`).
     """
 
     is_compared: BoolArray
@@ -36,6 +37,7 @@ class Situation(ArrayRecord):
     is_beyond_margin: BoolArray
     gain: FloatArray
     has_alarm: BoolArray
+    measured_differs: BoolArray
     has_data: BoolArray
     is_reached: BoolArray
     has_ended: BoolArray
@@ -109,6 +111,7 @@ def _none_differs(situation: Situation) -> BoolArray:
 RULE: Final[tuple[RuleRow, ...]] = (
     RuleRow(lambda s: s.has_alarm, "fix_data"),
     RuleRow(_is_settled_segment, "review", "exploratory"),
+    RuleRow(lambda s: s.measured_differs & ~s.is_exploratory, "review", "measured_differs"),
     RuleRow(lambda s: _any(s.shippable), "ship"),
     RuleRow(lambda s: _any(s.clean_winners & s.is_unjudged), "review", "guardrail_unjudged"),
     RuleRow(lambda s: _waits(s) & ~s.is_reached, "keep_running", "guardrail_unknown"),

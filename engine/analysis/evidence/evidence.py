@@ -74,7 +74,8 @@ class Evidence:
     `senders` are known where the service has counted their events by kind, and `other_currencies` of revenue
     goals with orders that they do not count; None where the currencies of orders are not known.
     `observed[g, v]` visitors have a known outcome of the goal, where some do not have one yet; None where all
-    have. `funnels` have the steps of goals that are funnels, by the goal's row.
+    have. `with_denominator[g, v]` visitors have a denominator above 0, on goals that are ratios; None where
+    that is not known. `funnels` have the steps of goals that are funnels, by the goal's row.
     `missing_sources` are imports without whose events the outcomes of imported visitors are not known.
     `is_table` where the rows or sums of a table are counted, and no events of a service.
     `follow_up` is of the primary goal; None where it is not known when visitors converted after exposure.
@@ -98,6 +99,7 @@ class Evidence:
     senders: SenderEvidence | None = None
     other_currencies: tuple[OtherCurrencies, ...] | None = None
     observed: IntArray | None = None
+    with_denominator: IntArray | None = None
     funnels: Mapping[int, FunnelEvidence] = field(default_factory=dict)
     is_table: bool = False
     missing_sources: tuple[str, ...] = ()
@@ -124,8 +126,7 @@ class Evidence:
             raise InvalidEvidenceError(
                 "conversions must lie between 0 and the visitors of their variant: count each visitor once"
             )
-        if self.observed is not None:
-            _check_observed(self.observed, self)
+        _check_observed(self)
         if ((self.revenue.n != self.visitors) & (self.revenue.n != 0)).any():
             raise InvalidEvidenceError(
                 "revenue must be of every visitor counted, zeros included: its n differs from the visitors"
@@ -158,10 +159,18 @@ class Evidence:
         )
 
 
-def _check_observed(observed: IntArray, evidence: Evidence) -> None:
-    _check_shape("observed", observed, evidence.conversions.shape)
-    if ((observed < evidence.conversions) | (observed > evidence.visitors)).any():
-        raise InvalidEvidenceError("observed must lie between the conversions and the visitors of a variant")
+def _check_observed(evidence: Evidence) -> None:
+    shape = evidence.conversions.shape
+    if evidence.observed is not None:
+        _check_shape("observed", evidence.observed, shape)
+        if ((evidence.observed < evidence.conversions) | (evidence.observed > evidence.visitors)).any():
+            raise InvalidEvidenceError(
+                "observed must lie between the conversions and the visitors of a variant"
+            )
+    if evidence.with_denominator is not None:
+        _check_shape("with_denominator", evidence.with_denominator, shape)
+        if (evidence.with_denominator > evidence.visitors).any():
+            raise InvalidEvidenceError("with_denominator must not be more than the visitors of a variant")
 
 
 def _check_totals(evidence: Evidence) -> None:

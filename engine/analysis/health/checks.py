@@ -9,6 +9,7 @@ from engine.analysis.health.check_result import CheckInput, CheckResult
 from engine.analysis.health.events import bots, freshness, goals_fire, sources_imported
 from engine.analysis.health.identity_conflicts import identity_conflicts
 from engine.analysis.health.implausible_lift import implausible_lift
+from engine.analysis.health.measured_visitors import measured_visitors
 from engine.analysis.health.novelty import novelty
 from engine.analysis.health.other_currencies import other_currencies
 from engine.analysis.health.power import underpowered
@@ -35,6 +36,7 @@ CHECKS: tuple[Callable[[CheckInput], CheckResult], ...] = (
     unweighted_arms,
     several_variants,
     identity_conflicts,
+    measured_visitors,
     alike_before,
     bots,
     freshness,

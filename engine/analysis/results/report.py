@@ -7,7 +7,7 @@ percents in the place of shares, and null in that of None.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from engine.analysis.evidence.recorded_looks import PlanSource, RecordedLook
 from engine.analysis.results.answer_fields import (
@@ -31,9 +31,12 @@ Reason = Literal[
     "guardrail_unknown",
     "guardrail_unjudged",
     "goal_harmed",
+    "measured_differs",
     "ended_early",
     "exploratory",
 ]
+# Reasons by which what the data show is not to be relied on, and not kept.
+DOUBTFUL: Final[frozenset[Reason]] = frozenset({"measured_differs"})
 Tone = Literal["positive", "negative", "neutral", "warning"]
 CheckStatus = Literal["ok", "warning", "alarm", "not_applicable"]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from engine.analysis.results.report import DecisionSummary, Reason, Recommendation, Tone
+from engine.analysis.results.report import DOUBTFUL, DecisionSummary, Reason, Recommendation, Tone
 from engine.analysis.results.segment_report import SegmentStatus
 from engine.analysis.results.variant_result import VariantStatus
 
@@ -48,5 +48,5 @@ def status_beside(
     status: VariantStatus, recommendation: Recommendation, reason: Reason | None
 ) -> VariantStatus:
     """Return the status to show beside a verdict: none is decided of some of the visitors."""
-    is_open = recommendation in _UNDECIDED or reason == "exploratory"
+    is_open = recommendation in _UNDECIDED or reason == "exploratory" or reason in DOUBTFUL
     return "inconclusive" if is_open and status in {"winner", "loser"} else status

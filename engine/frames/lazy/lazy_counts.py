@@ -10,7 +10,7 @@ from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.frames.counts import moment
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Retained, Revenue
-from engine.frames.lazy.engine_queries import Table, fetch
+from engine.frames.lazy.engine_queries import Table, fetch, flag
 from engine.frames.lazy.lazy_days import LazyDays
 from engine.frames.lazy.lazy_rows import LazyRows
 from engine.frames.lazy.lazy_values import GoalMoments
@@ -47,6 +47,7 @@ def count_lazy(
         follow_up=None if days is None or isinstance(kinds[0], Retained) else days.follow_up(),
         largest_cents=totals.largest_cents,
         observed=observed,
+        with_denominator=totals.with_denominator,
         values=moments.visitor_values(kinds, shares),
     )
 
@@ -60,12 +61,17 @@ class _Totals:
 
     def __init__(self, visitors: Table, kinds: Sequence[FrameGoal], arms: int) -> None:
         goals = range(len(kinds))
+        self._divided = [goal for goal in goals if f"orders_{goal}" in visitors.collect_schema().names()]
         found = fetch(
             visitors.group_by("arm").agg(
                 nw.len().alias("visitors"),
                 *(nw.col(f"done_{goal}").sum() for goal in goals),
                 *(nw.col(f"sum_{goal}").max().alias(f"largest_{goal}") for goal in goals),
                 *(nw.col(f"sum_{goal}").count().alias(f"known_{goal}") for goal in goals),
+                *(
+                    flag(nw.col(f"orders_{goal}") > 0.0).sum().alias(f"divided_{goal}")
+                    for goal in self._divided
+                ),
             )
         )
         every = pl.DataFrame({"arm": range(arms)}).join(found.cast({"arm": pl.Int64}), on="arm", how="left")
@@ -88,6 +94,14 @@ class _Totals:
     def largest_cents(self) -> IntArray:
         is_revenue = np.array([[isinstance(kind, Revenue)] for kind in self._kinds])
         return np.where(is_revenue, self._stacked("largest"), 0)
+
+    @property
+    def with_denominator(self) -> IntArray:
+        """Visitors whose denominator is above 0; all for a goal without one."""
+        found = np.tile(self.visitors, (len(self._kinds), 1))
+        for goal in self._divided:
+            found[goal] = self._by_arm[f"divided_{goal}"].cast(pl.Int64).to_numpy()
+        return found
 
     @property
     def observed(self) -> IntArray | None:

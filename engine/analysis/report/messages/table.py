@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from engine.analysis.report.decision_context import DecisionContext, Message
-from engine.analysis.report.messages import open_guardrails, reviews, unfinished, verdicts
+from engine.analysis.report.messages import doubtful_data, open_guardrails, reviews, unfinished, verdicts
 from engine.analysis.report.messages.plan_progress import beside_record
 from engine.analysis.results.report import Reason, Recommendation
 
@@ -24,6 +24,7 @@ MESSAGES: Final[Mapping[tuple[Recommendation, Reason | None], Callable[[Decision
     ("review", "guardrail_unknown"): open_guardrails.guardrail_unknown,
     ("review", "guardrail_unjudged"): open_guardrails.guardrail_unjudged,
     ("keep_running", "guardrail_unknown"): open_guardrails.guardrail_unknown,
+    ("review", "measured_differs"): doubtful_data.measured_differs,
     ("review", "goal_harmed"): reviews.goal_harmed,
     ("review", "ended_early"): reviews.ended_early,
     ("review", "exploratory"): reviews.exploratory,
@@ -36,6 +37,6 @@ MESSAGES: Final[Mapping[tuple[Recommendation, Reason | None], Callable[[Decision
 def message_for(context: DecisionContext) -> Message:
     """Write the sentences of the decision, on the primary goal."""
     message = MESSAGES[context.decision.recommendation, context.decision.reason](context)
-    if context.decision.recommendation == "fix_data":
+    if context.decision.is_doubtful:
         return message
     return replace(message, explanation=message.explanation + beside_record(context))

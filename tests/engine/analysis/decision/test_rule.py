@@ -67,6 +67,8 @@ TABLE = {
     "no difference, and a winner": Row("E W", "ship 2"),
     "no difference, but a broken guardrail": Row("Eb", "rollback"),
     "won at one look and lost at another": Row("WL", "keep_running"),
+    "a winner, measured of other visitors": Row("W", "review measured_differs", "measured_differs"),
+    "a segment, measured of other visitors": Row(".", "keep_running", "measured_differs segment"),
     "no variant to compare": Row("", "insufficient_data", "no_data"),
 }
 
@@ -92,6 +94,7 @@ def situation(row: Row) -> Situation:
         is_beyond_margin=flags("m"),
         gain=np.array([np.nan, *range(1, len(variants))], np.float64),
         has_alarm=fact("alarm"),
+        measured_differs=fact("measured_differs"),
         has_data=~fact("no_data"),
         is_reached=fact("reached"),
         has_ended=fact("ended"),

@@ -40,6 +40,7 @@ RETAINED = a_goal(
         "guardrail_margin_percent": 5,
     },
 )
+TIME = a_goal(name="Time", config={"event_name": "time", "measure": "value"})
 PROFIT = a_goal(
     id="goal_2",
     name="Profit",
@@ -187,6 +188,14 @@ SITUATIONS: dict[str, Situation] = {
         conversions=[[800, 1_000], [400, 430]],
         goals=(a_goal(), GUARDRAIL),
         day=8,
+    ),
+    "a winner on a value that half of its visitors lack": Situation(
+        visitors=[6_000] * 2,
+        conversions=[6_000, 3_000],
+        goals=(TIME,),
+        known=[[6_000, 3_000]],
+        cents=[(20, 10), (30, 10)],
+        day=10,
     ),
     "a loser": Situation(visitors=[8_000] * 2, conversions=[800, 640], day=4),
     "a loser by less than matters": Situation(
