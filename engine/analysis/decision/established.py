@@ -28,10 +28,11 @@ GUARDRAIL_LEVEL: Final = 0.05
 class Established(ArrayRecord):
     """Findings that are established and kept, in the shape of the look's statistics.
 
-    `wins` and `loses` against the control, `equivalent` within the margin of no relevant difference,
-    `broken` guardrails.
+    `crosses` its boundary upwards, on any day, which `wins` against the control from the second week on;
+    `loses`, `equivalent` within the margin of no relevant difference, `broken` guardrails.
     """
 
+    crosses: BoolArray
     wins: BoolArray
     loses: BoolArray
     equivalent: BoolArray
@@ -40,7 +41,7 @@ class Established(ArrayRecord):
     @classmethod
     def nothing(cls, shape: tuple[int, ...]) -> "Established":
         """Return findings of no look."""
-        return cls(**{name: np.zeros(shape, bool) for name in ("wins", "loses", "equivalent", "broken")})
+        return cls(**{name: np.zeros(shape, bool) for name in cls.__dataclass_fields__})
 
     def also(self, other: "Established") -> "Established":
         """Keep the findings of both."""
@@ -60,6 +61,7 @@ def recorded_findings(data: AnalysisData, look: RecordedLook) -> Established:
         return found
 
     return Established(
+        crosses=flags(lambda one: one.crosses or one.wins),
         wins=flags(lambda one: one.wins),
         loses=flags(lambda one: one.loses),
         equivalent=flags(lambda one: one.is_equivalent),
@@ -105,6 +107,7 @@ def established_at_any_look(  # noqa: PLR0913  # a look and the terms of its bou
     harm_limit = confidence_sequence_boundary.critical_value(at, roles.guardrail_alpha)
     week_over = np.asarray(is_first_week_over)[..., None, None]
     return Established(
+        crosses=wins,
         wins=wins & week_over,
         loses=loses,
         equivalent=_beyond(look, limit) & look.is_monitored & week_over,
@@ -133,6 +136,7 @@ def established_at_plan(  # noqa: PLR0913  # a look and the terms of its tests
     critical = float(-scipy.special.ndtri(EQUIVALENCE_LEVEL))
     harm_limit = float(-scipy.special.ndtri(roles.guardrail_alpha / 2.0))
     return Established(
+        crosses=wins,
         wins=wins,
         loses=loses,
         equivalent=_beyond(look, np.asarray(critical)) & look.is_enough,

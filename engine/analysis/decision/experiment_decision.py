@@ -219,6 +219,7 @@ def situation_of(  # noqa: PLR0913  # the facts of a situation
 
     return Situation(
         is_compared=is_compared,
+        crosses=of_primary(established.crosses),
         wins=of_primary(established.wins),
         loses=of_primary(established.loses),
         is_equivalent=of_primary(established.equivalent),

@@ -68,7 +68,7 @@ def _is_news(data: AnalysisData, decision: Decision) -> bool:
     for look in data.looks:
         known = known.also(recorded_findings(data, look))
     news = Established.combine(lambda pair: pair[0] & ~pair[1], [decision.at_any_look, known])
-    return bool((news.wins | news.loses | news.equivalent | news.broken).any())
+    return bool((news.crosses | news.loses | news.equivalent | news.broken | news.wins).any())
 
 
 def _recorded_plan(data: AnalysisData) -> RecordedPlan:
@@ -106,6 +106,7 @@ def _comparisons(
             log_p=_number(significance.one_look_log_p, row, column),
             lift_low=_number(effects.low, row, column),
             lift_high=_number(effects.high, row, column),
+            crosses=bool(kept.crosses[row, column]),
             wins=bool(kept.wins[row, column]),
             loses=bool(kept.loses[row, column]),
             is_equivalent=bool(kept.equivalent[row, column]),

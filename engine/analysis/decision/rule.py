@@ -17,8 +17,8 @@ from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray, IntArray
 class Situation(ArrayRecord):
     """Facts that an action follows from.
 
-    Of each variant: `is_compared` flags those with a control to compare with and traffic; `wins`, `loses`
-    and `is_equivalent` are established on the primary goal, `is_broken` on any guardrail and `is_harmed` on
+    Of each variant: `is_compared` flags those with a control to compare with and traffic; `crosses` (its
+    boundary upwards, on any day), `wins`, `loses` and `is_equivalent` are established on the primary goal, `is_broken` on any guardrail and `is_harmed` on
     any other goal; some guardrail is not known yet (`is_unknown`), can't be judged (`is_unjudged`), or is
     worse at this look than its margin allows (`is_beyond_margin`); `gain` orders winners. Of the experiment:
     a health check `has_alarm`, or says that variants are measured of different visitors
@@ -27,6 +27,7 @@ class Situation(ArrayRecord):
     """
 
     is_compared: BoolArray
+    crosses: BoolArray
     wins: BoolArray
     loses: BoolArray
     is_equivalent: BoolArray
@@ -54,6 +55,17 @@ class Situation(ArrayRecord):
         return self.winners & ~self.is_broken & ~self.is_harmed
 
     @property
+    def breaking(self) -> BoolArray:
+        """Variants that are beyond their boundary, on any day, and break a guardrail.
+
+        In the first week not while another one is beyond its boundary without any harm: that may ship.
+        """
+        ahead = self.is_compared & self.crosses & ~self.loses
+        may_ship = _any(ahead & ~self.is_broken & ~self.is_harmed & ~self.is_equivalent)
+        waits = may_ship & ~self.is_reached & ~self.has_ended
+        return self.is_broken & (self.winners | (ahead & ~waits[..., None]))
+
+    @property
     def shippable(self) -> BoolArray:
         """Clean winners of which every guardrail is judged, and before the plan within its margin."""
         is_early = ~(self.is_reached | self.has_ended)[..., None]
@@ -62,8 +74,10 @@ class Situation(ArrayRecord):
 
     @property
     def failures(self) -> BoolArray:
-        """Variants that lose on the primary goal, or break a guardrail without winning."""
-        return self.is_compared & ~self.winners & ((self.loses & ~self.wins) | self.is_broken)
+        """Variants that lose on the primary goal, or break a guardrail without being beyond its boundary."""
+        return (
+            self.is_compared & ~self.winners & ~self.breaking & ((self.loses & ~self.wins) | self.is_broken)
+        )
 
     @property
     def without_difference(self) -> BoolArray:
@@ -89,7 +103,7 @@ def _all_compared(situation: Situation, flags: BoolArray) -> BoolArray:
 
 
 def _is_settled_segment(situation: Situation) -> BoolArray:
-    settled = _any(situation.winners) | _all_fail(situation) | _none_differs(situation)
+    settled = _any(situation.winners | situation.breaking) | _all_fail(situation) | _none_differs(situation)
     over = situation.has_data & (situation.is_reached | situation.has_ended)
     return situation.is_exploratory & (settled | over)
 
@@ -118,7 +132,7 @@ RULE: Final[tuple[RuleRow, ...]] = (
     RuleRow(_waits, "review", "guardrail_unknown"),
     # Only before the plan: a winner whose guardrail is beyond its margin by now.
     RuleRow(lambda s: _any(s.clean_winners), "keep_running"),
-    RuleRow(lambda s: _any(s.winners & s.is_broken), "review", "guardrail_broken"),
+    RuleRow(lambda s: _any(s.breaking), "review", "guardrail_broken"),
     RuleRow(lambda s: _any(s.winners), "review", "goal_harmed"),
     RuleRow(_all_fail, "rollback"),
     RuleRow(_none_differs, "review", "no_difference"),
@@ -137,13 +151,13 @@ def choose_row(situation: Situation) -> IntArray:
 def choose_variant(situation: Situation) -> IntArray:
     """Choose the variant that an action is about: the best to ship, else the best of the others.
 
-    The order is: what can be shipped, clean winners, winners, variants that neither win nor fail, failures;
+    The order is: what can be shipped, clean winners, winners (and variants ahead that break a guardrail), variants that neither win nor fail, failures;
     by `gain` within each. -1 where none is compared.
     """
     if not situation.is_compared.shape[-1]:
         return np.full(situation.is_compared.shape[:-1], -1)
     rank = np.where(situation.failures, 1, 2)
-    rank = np.where(situation.winners, 3, rank)
+    rank = np.where(situation.winners | situation.breaking, 3, rank)
     rank = np.where(situation.clean_winners, 4, rank)
     rank = np.where(situation.shippable, 5, rank)
     rank = np.where(situation.is_compared, rank, 0)

@@ -36,7 +36,8 @@ class RecordedComparison:
 
     `n`, `mean`, `m2` and `m3` are the moments of the goal's metric per visitor. `z` has the sign of the
     wanted direction and `critical` is its limit at every look; `log_p` and the lift's interval are those of
-    a single look. None where there was no number.
+    a single look. None where there was no number. Looks before version 0.2.0 have no `crosses`, which every
+    win does.
     """
 
     n: int
@@ -48,6 +49,7 @@ class RecordedComparison:
     log_p: float | None = None
     lift_low: float | None = None
     lift_high: float | None = None
+    crosses: bool = False
     wins: bool = False
     loses: bool = False
     is_equivalent: bool = False
@@ -139,6 +141,6 @@ def _established(look: RecordedLook) -> set[tuple[str, str, str]]:
         (goal, variant, kind)
         for goal, by_variant in look.comparisons.items()
         for variant, comparison in by_variant.items()
-        for kind in ("wins", "loses", "is_equivalent", "is_broken")
+        for kind in ("crosses", "wins", "loses", "is_equivalent", "is_broken")
         if getattr(comparison, kind)
     }

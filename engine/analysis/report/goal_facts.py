@@ -112,7 +112,8 @@ def yearly_of_leader(data: AnalysisData, decision: Decision, row: int) -> Yearly
     several = int(decision.situation.is_compared.sum()) > 1
     z = float(decision.statistics.z[row, column])
     looks_many_times = decision.holds_at_every_look and data.sample.source != "finished"
-    if not decision.situation.winners[column] or not np.isfinite(z) or not (several or looks_many_times):
+    is_ahead = decision.situation.winners[column] or decision.situation.breaking[column]
+    if not is_ahead or not np.isfinite(z) or not (several or looks_many_times):
         return yearly_impact(data, row, column, None)
     alpha = data.plan.two_sided_alpha
     critical = float(-scipy.special.ndtri(alpha / 2.0))

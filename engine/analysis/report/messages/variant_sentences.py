@@ -134,7 +134,8 @@ def losers(context: DecisionContext, *, besides: VariantResult | None = None) ->
 def unsettled(context: DecisionContext, *, besides: VariantResult | None = None) -> str:
     """Say of each variant without a result why it has none."""
     situation = context.decision.situation
-    flags = situation.is_compared & ~situation.winners & ~situation.failures & ~situation.without_difference
+    flags = situation.is_compared & ~situation.winners & ~situation.breaking
+    flags &= ~situation.failures & ~situation.without_difference
     found = [variant for variant in context.where(flags) if variant is not besides]
     missing = [variant for variant in found if variant.status == "insufficient_data"]
     unclear = [variant for variant in found if variant not in missing]

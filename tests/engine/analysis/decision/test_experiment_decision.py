@@ -8,6 +8,7 @@ import pytest
 
 from engine.analysis.analyze import analyze
 from engine.analysis.comparison.analysis_data import prepare
+from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.analysis.results.report import Report
 from engine.design.analysis_settings import Statistics
 from tests.builders import NOW, STARTED, a_goal, an_experiment
@@ -187,6 +188,37 @@ def test_what_held_at_a_recorded_look_is_kept() -> None:
     assert not first.is_at_plan
     assert action(report_on([6_000] * 2, [600, 700], day=9))[:2] == ("keep_running", None)
     assert action(report_on([6_000] * 2, [600, 700], day=9, looks=[first]))[:2] == ("ship", None)
+
+
+GUARDED = (a_goal(), GUARDRAIL)
+
+
+def test_a_broken_guardrail_rolls_back_until_the_primary_goal_crosses_its_own_boundary() -> None:
+    first = report_on([4_000] * 2, [[400, 420], [0, 40]], day=2, goals=GUARDED)
+    assert action(first)[:2] == ("rollback", None)
+    # In the first week nothing ships, but a gain that holds at every look is one to review.
+    crossed = report_on([8_000] * 2, [[800, 1_000], [0, 80]], day=4, goals=GUARDED, looks=[look_of(first)])
+    assert action(crossed)[:2] == ("review", "guardrail_broken")
+    assert "'Treatment 1' wins" in crossed.goals[0].decision.headline
+    # What was crossed once is kept, as a win is.
+    looks = [look_of(first), look_of(crossed)]
+    later = report_on([9_000] * 2, [[900, 990], [0, 80]], day=5, goals=GUARDED, looks=looks)
+    assert action(later)[:2] == ("review", "guardrail_broken")
+    alone = report_on([9_000] * 2, [[900, 990], [0, 80]], day=5, goals=GUARDED)
+    assert action(alone)[:2] == ("rollback", None)
+
+
+def test_a_broken_guardrail_stays_broken_though_later_data_are_within_its_margin() -> None:
+    first = report_on([4_000] * 2, [[400, 420], [0, 40]], day=2, goals=GUARDED)
+    recovered: dict[str, Any] = {"visitors": [16_000] * 2, "conversions": [[1_600, 1_950], [60, 50]]}
+    assert action(report_on(**recovered, day=10, goals=GUARDED))[:2] == ("ship", None)
+    kept = report_on(**recovered, day=10, goals=GUARDED, looks=[look_of(first)])
+    assert action(kept)[:2] == ("review", "guardrail_broken")
+
+
+def look_of(report: Report) -> RecordedLook:
+    assert report.due_look is not None
+    return report.due_look
 
 
 def test_wrong_data_come_before_a_record() -> None:

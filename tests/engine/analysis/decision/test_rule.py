@@ -8,7 +8,7 @@ import pytest
 
 from engine.analysis.decision.rule import RULE, Situation, choose_row, choose_variant
 
-# A letter a variant: Wins, Loses, Equivalent, open (.); then b for a broken guardrail, u for one that is not
+# A letter a variant: Wins, Crosses its boundary in the first week, Loses, Equivalent, open (.); then b for a broken guardrail, u for one that is not
 # known yet, j for one that can't be judged, m for one beyond its margin by now; h for another harm.
 CONTROL = "-"
 
@@ -40,6 +40,12 @@ TABLE = {
     "a winner that breaks a guardrail": Row("Wb", "review guardrail_broken 1"),
     "a winner that harms a goal": Row("Wh", "review goal_harmed 1"),
     "a winner that does both": Row("Wbh", "review guardrail_broken 1"),
+    "one ahead in the first week": Row("C", "keep_running 1"),
+    "one ahead in the first week that breaks a guardrail": Row("Cb", "review guardrail_broken 1"),
+    "one ahead that breaks a guardrail, and one that may still ship": Row("Cb C", "keep_running"),
+    "one ahead at an earlier look, equal by now": Row("CE", "review no_difference"),
+    "one ahead that lost at another look and breaks a guardrail": Row("CLb", "rollback"),
+    "one ahead that breaks a guardrail, in a segment": Row("Cb", "review exploratory 1", "segment"),
     "a winner with an unknown guardrail": Row("Wu", "keep_running guardrail_unknown 1"),
     "a winner with an unknown guardrail at the plan": Row("Wu", "review guardrail_unknown 1", "reached"),
     "a winner with a guardrail that can't be judged": Row("Wj", "review guardrail_unjudged 1"),
@@ -84,6 +90,7 @@ def situation(row: Row) -> Situation:
 
     return Situation(
         is_compared=~flags(CONTROL),
+        crosses=flags("W") | flags("C"),
         wins=flags("W"),
         loses=flags("L"),
         is_equivalent=flags("E"),
