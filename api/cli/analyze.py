@@ -9,6 +9,7 @@ from api.cli.console import out, print_json
 from api.cli.measured_goals import (
     CapOption,
     CovariateOption,
+    GuardrailAbsoluteOption,
     GuardrailOption,
     LessIsBetterOption,
     MeasuredGoalOption,
@@ -77,6 +78,7 @@ def analyze(
     cap: CapOption = None,
     less_is_better: LessIsBetterOption = None,
     guardrail: GuardrailOption = None,
+    guardrail_absolute: GuardrailAbsoluteOption = None,
     segment: SegmentOption = None,
     fail_on: FailOnOption = None,
     running: RunningOption = False,
@@ -104,6 +106,7 @@ def analyze(
         orders=orders,
         cap=cap,
         guardrail=guardrail,
+        guardrail_absolute=guardrail_absolute,
         less_is_better=less_is_better,
     )
     asked: dict[str, Any] = {

@@ -47,6 +47,14 @@ GuardrailOption = Annotated[
         help="`returns=2`: goal, not the first, that may lose no more than this percent of the control.",
     ),
 ]
+GuardrailAbsoluteOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--guardrail-absolute",
+        help="`profit=50`: the same in percentage points of a rate, cents of money, or the goal's own unit;"
+        " also where the control's mean is not above 0.",
+    ),
+]
 _EXAMPLES = "`spend:revenue`, `aov:ratio=spend/orders` or `checkout:funnel=cart,paid`"
 
 
@@ -78,6 +86,7 @@ def with_options(
     orders: list[str] | None,
     cap: list[str] | None,
     guardrail: list[str] | None,
+    guardrail_absolute: list[str] | None,
     less_is_better: list[str] | None,
 ) -> "dict[str, FrameGoal]":
     """Return the goals with the options of the command line; BadParameter for those that do not fit."""
@@ -92,6 +101,9 @@ def with_options(
         options[goal]["cap_percentile"] = _number(text, "a percentile", "--cap spend=99")
     for goal, text in _pairs("--guardrail", guardrail, "returns=2", goals):
         options[goal]["guardrail"] = _number(text, "a margin in percent", "--guardrail returns=2")
+    for goal, text in _pairs("--guardrail-absolute", guardrail_absolute, "profit=50", goals):
+        example = "--guardrail-absolute profit=50"
+        options[goal]["guardrail_absolute"] = _number(text, "a margin", example)
     for goal in less_is_better or ():
         options[_known(goal, "--less-is-better", goals)]["less_is_better"] = True
     try:

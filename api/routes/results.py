@@ -80,8 +80,7 @@ def get_results_segments(
     """Get every segment on every goal and variant, tested together for where the effect differs.
 
     Exploratory: about one in twenty of the differences called (at a confidence level of 95) is false, so
-    confirm one in a new test before acting on it. `goal_id` and `dimension` narrow the answer and change
-    no number in it.
+    confirm one in a new test. `goal_id` and `dimension` narrow the answer and change no number in it.
     """
     goal = None if query.goal_id is None else _goal(experiment, query.goal_id)
     goal_id = goal.id if goal else None

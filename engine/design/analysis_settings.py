@@ -99,7 +99,7 @@ class Statistics:
     cuped: Annotated[
         bool,
         flag.described(
-            "Whether to reduce variance by each visitor's behavior before the first exposure (CUPED). "
+            "Whether to reduce variance by behavior before the first exposure (CUPED). "
             "Results then need fewer visitors and also carry the unadjusted comparison."
         ),
     ] = False

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from engine.design.experiment import Experiment, Goal
-from engine.design.goals import tracking_of
+from engine.design.goals import MARGIN_KEYS, tracking_of
 from engine.errors import Problem, TransitionError
 from engine.validation.parsing import by_id, merged
 from engine.validation.records import Record
@@ -22,7 +22,7 @@ LOCKED_WHILE_PAUSED = (
 )
 # Keys of every goal's config that decide its verdict, whichever events it counts.
 LOCKED_OF_GOALS = (
-    *("direction", "guardrail_margin_percent", "minimum_effect_percent", "window"),
+    *("direction", *MARGIN_KEYS, "minimum_effect_percent", "window"),
     *("numerator", "denominator", "from_day", "to_day", "steps"),
 )
 _REFUSALS: dict[Status, tuple[str, str]] = {

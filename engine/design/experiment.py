@@ -80,7 +80,7 @@ class Goal:
         str | None,
         optional(text(64)).described(
             "Id of a metric of the project, which then defines `goal_type` and `config`. A goal may set "
-            "`guardrail_margin_percent` and `minimum_effect_percent` for itself. Until the experiment "
+            "its guardrail margin and `minimum_effect_percent` for itself. Until the experiment "
             "starts, the goal follows the newest version of the metric."
         ),
     ] = None
@@ -134,10 +134,7 @@ class StopConditions:
     ] = None
     auto_stop_on_winner: Annotated[
         bool,
-        flag.described(
-            "Complete the experiment when a variant wins by a method that is valid at every look "
-            "(confidence sequence or group-sequential boundary)."
-        ),
+        flag.described("Complete the experiment when a variant wins by what holds at every look."),
     ] = False
 
     def __post_init__(self) -> None:

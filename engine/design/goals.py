@@ -19,12 +19,15 @@ from engine.vocabulary import Direction, GoalType, RevenuePer, words
 
 DEFAULT_REVENUE_EVENT = "purchase"
 _LARGEST_CENTS = 10**12
-# Keys of every goal type. A guardrail must not get worse by more than its margin. Events count for a goal in
+# Margins that make a goal a guardrail, of which a goal has one: it must not get worse by more than that.
+MARGIN_KEYS = ("guardrail_margin_percent", "guardrail_margin_absolute")
+# Keys of every goal type. Events count for a goal in
 # the `window` of so many days after the first exposure.
 _COMMON: dict[str, Check] = {
     "direction": choice(words(Direction)),
     "window": whole(1, 365),
     "guardrail_margin_percent": number(0, 99),
+    "guardrail_margin_absolute": number(0, _LARGEST_CENTS),
     "minimum_effect_percent": number(0.1, 1000),
 }
 # Below the median a cap would cut ordinary amounts, not the outliers.
@@ -66,7 +69,8 @@ def _config_description() -> str:
         "after a visitor's first exposure in which events count for the goal, 1 to 365, within the project's "
         "`attribution_window_days`; and "
         "`minimum_effect_percent`, the smallest relevant lift in percent of the control. All goals but "
-        "the primary one take `guardrail_margin_percent`: the acceptable loss, in percent of the control. "
+        "the primary one take the acceptable loss: `guardrail_margin_percent`, of the control, or "
+        "`guardrail_margin_absolute` in percentage points, cents or its own unit, also for means below 0. "
         f"All but revenue take `measure`: {measures}. Counts and values take "
         "`cap_percentile`: larger ones of a visitor count as that percentile of all visitors with some."
     )
@@ -123,9 +127,12 @@ def config_fits_type(goal: Record) -> Iterable[Problem]:
     what = f"the config of a {goal_type} goal"
     check = keys_of(CONFIG_KEYS[goal_type], required=REQUIRED_KEYS[goal_type], what=what)
     problems = list(check(config))
-    if goal.get("is_primary") and not problems and config.get("guardrail_margin_percent") is not None:
+    margins = [key for key in MARGIN_KEYS if not problems and config.get(key) is not None]
+    if goal.get("is_primary") and margins:
         message = "a guardrail can't be the primary goal, which is to win; make another goal primary"
-        problems.append(Problem("guardrail_margin_percent", message))
+        problems.append(Problem(margins[0], message))
+    elif len(margins) > 1:
+        problems.append(Problem(margins[1], "a guardrail has one margin: leave out this one or the other"))
     yield from at("config", problems or _between_keys(goal_type, tracking_of(goal_type, config)))
 
 

@@ -11,9 +11,10 @@ from engine.errors import InvalidEvidenceError
 from engine.measures.measure_table import measure_of
 from engine.vocabulary import GoalType, MeasureWord
 
-# Options in percent, whose limits are those of the key of a goal's config.
-_PERCENTS: Final[Mapping[str, str]] = {
+# Options with the key of a goal's config whose limits are theirs; in percent, but for the absolute margin.
+_LIMITED: Final[Mapping[str, str]] = {
     "guardrail": "guardrail_margin_percent",
+    "guardrail_absolute": "guardrail_margin_absolute",
     "minimum_effect": "minimum_effect_percent",
     "cap_percentile": "cap_percentile",
 }
@@ -36,6 +37,7 @@ class FrameGoal:
 
     covariates: str | Sequence[str] | None = None
     guardrail: float | None = None
+    guardrail_absolute: float | None = None
     minimum_effect: float | None = None
     less_is_better: bool = False
 
@@ -61,13 +63,16 @@ class FrameGoal:
             raise InvalidEvidenceError(
                 f"less_is_better of {name} is true or false, not {self.less_is_better!r}"
             )
-        for option, key in _PERCENTS.items():
+        for option, key in _LIMITED.items():
             value, limits = getattr(self, option, None), CONFIG_KEYS["revenue"][key].schema
             low, high = limits["minimum"], limits["maximum"]
             if value is not None and not (isinstance(value, Real) and low <= float(value) <= high):
+                unit = " percent" if key != "guardrail_margin_absolute" else ""
                 raise InvalidEvidenceError(
-                    f"{option} of {name} is from {low:g} to {high:g} percent, not {value!r}"
+                    f"{option} of {name} is from {low:g} to {high:g}{unit}, not {value!r}"
                 )
+        if None not in {self.guardrail, self.guardrail_absolute}:
+            raise InvalidEvidenceError(f"{name} has one margin: give guardrail or guardrail_absolute")
 
     def __repr__(self) -> str:
         """Write the goal as it was built, without the options that it does not set."""
@@ -78,6 +83,11 @@ class FrameGoal:
     def is_share(self) -> bool:
         """Whether the goal is judged on a share of visitors."""
         return measure_of(self.goal_type, {"measure": self.measure}).unit == "share"
+
+    @property
+    def is_guardrail(self) -> bool:
+        """Whether the goal has a margin of either kind."""
+        return self.guardrail is not None or self.guardrail_absolute is not None
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -137,6 +147,7 @@ class FrameGoal:
             "per": "order" if self.order_column else None,
             "currency": self.own_currency,
             "guardrail_margin_percent": self.guardrail,
+            "guardrail_margin_absolute": self.guardrail_absolute,
             "minimum_effect_percent": self.minimum_effect,
         }
         return Goal(

@@ -18,6 +18,8 @@ OPTIONS: Final[Mapping[str, str]] = {
     "\n            or a list of several; text is a category at the first exposure, such as a country",
     "guardrail": "acceptable loss in percent of the control (0 to 99): a test that loses more is rolled back"
     "\n            or reviewed; not for the primary goal",
+    "guardrail_absolute": "instead of `guardrail`, also where the control's mean is not above 0: acceptable"
+    "\n            loss in percentage points of rates, cents (minor units) of money, or the goal's own unit",
     "minimum_effect": "smallest relevant lift in percent of the control (0.1 to 1000); by default that of"
     "\n            the analysis' `statistics`",
     "less_is_better": "whether the goal is to be lowered",
@@ -122,6 +124,7 @@ class Funnel(FrameGoal):
         *steps: str,
         covariates: str | Sequence[str] | None = None,
         guardrail: float | None = None,
+        guardrail_absolute: float | None = None,
         minimum_effect: float | None = None,
         less_is_better: bool = False,
     ) -> None:
@@ -134,6 +137,7 @@ class Funnel(FrameGoal):
             self,
             covariates=covariates,
             guardrail=guardrail,
+            guardrail_absolute=guardrail_absolute,
             minimum_effect=minimum_effect,
             less_is_better=less_is_better,
         )
@@ -175,7 +179,7 @@ def goals_of(goals: Goals) -> dict[str, FrameGoal]:
     kinds: Mapping[str, Any] = goals if isinstance(goals, Mapping) else dict.fromkeys(goals, "converted")
     found = {name: _goal(name, kind) for name, kind in kinds.items()}
     for place, (name, goal) in enumerate(found.items()):
-        if place == 0 and goal.guardrail is not None:
+        if place == 0 and goal.is_guardrail:
             raise InvalidEvidenceError(
                 f"{name!r} is the primary goal, which is to win: it can be no guardrail; put another first"
             )

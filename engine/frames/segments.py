@@ -74,7 +74,7 @@ def analyze_frame_segments(  # noqa: PLR0913  # as `analyze_frame`
 
     A visitor with several rows has the segments of the earliest one, or of the first in the frame without
     times; a null is in no segment of that column. Goals are conversions, funnels, revenue, counts, values and
-    ratios, without covariates, orders and caps; `guardrail` and `minimum_effect` are of the decision on all
+    ratios, without covariates, orders and caps; guardrails and `minimum_effect` are of the decision on all
     visitors, and change nothing here. Everything else is as in `truelift.analyze`. With `sampling`
     the effects are pooled by a sampled hierarchical model (PyMC, from the extra `bayes`) instead of in
     closed form. `sums` instead of `df` is a table of sums as there, with the segments of each row, and

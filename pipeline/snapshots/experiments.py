@@ -154,6 +154,7 @@ def _goals(
             has_orders=goal.measure.is_per_order,
             minimum_effect_percent=goal.config.get("minimum_effect_percent"),
             guardrail_margin_percent=goal.config.get("guardrail_margin_percent"),
+            guardrail_margin_absolute=goal.config.get("guardrail_margin_absolute"),
         )
         for goal in (known[goal_id] for goal_id in published.goals if goal_id in known)
     )

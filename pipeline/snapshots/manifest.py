@@ -62,8 +62,8 @@ class SnapshotVariant:
 class SnapshotGoal:
     """A goal; `type` and `measure` as in the API, `currency` of its revenue, `per` visitor or order.
 
-    `minimum_effect_percent` is None where the experiment's holds, `guardrail_margin_percent` where the goal
-    is no guardrail. `steps` are the names of a funnel's; empty where visitors' steps were not counted.
+    `minimum_effect_percent` is None where the experiment's holds, the margins where the goal is no
+    guardrail. `steps` are the names of a funnel's; empty where visitors' steps were not counted.
     `has_orders` where visitors have the number of their orders, as of a goal that is measured per order.
     """
 
@@ -80,6 +80,7 @@ class SnapshotGoal:
     has_orders: bool = False
     minimum_effect_percent: float | None = None
     guardrail_margin_percent: float | None = None
+    guardrail_margin_absolute: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

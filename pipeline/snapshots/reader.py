@@ -205,6 +205,7 @@ def _goal_of(goal: SnapshotGoal, name: str) -> FrameGoal:
     options: dict[str, Any] = {
         "less_is_better": goal.less_is_better,
         "guardrail": goal.guardrail_margin_percent,
+        "guardrail_absolute": goal.guardrail_margin_absolute,
         "minimum_effect": goal.minimum_effect_percent,
     }
     if goal.measure == "retained":

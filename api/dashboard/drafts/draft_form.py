@@ -17,6 +17,7 @@ from api.dashboard.drafts.form_fields import (
 from api.dashboard.drafts.step_lines import lines_of_steps, steps_of_lines
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import StopConditions
+from engine.design.metrics.metric_goals import OWN_KEYS
 from engine.design.targeting.rules import VERSION
 
 Form = dict[str, str]
@@ -30,8 +31,6 @@ _REQUIRED: Final = frozenset({"name", "variants[].name", "variants[].weight", "g
 _KEPT: Final = frozenset(
     {"url", "test_key", "variants[].id", "variants[].changes[].id", "goals[].id", "goals[].metric_id"}
 )
-# Of a goal that a metric defines: its role in one experiment.
-_OF_METRIC_GOALS: Final = frozenset({"guardrail_margin_percent", "minimum_effect_percent"})
 
 
 def new_form() -> Form:
@@ -132,7 +131,7 @@ def _goal(goal: dict[str, Any], stored: Mapping[str, Any] | None) -> dict[str, A
     if "steps" in config:
         config["steps"] = steps_of_lines(config["steps"], goal.get("goal_type", ""))
     if goal.get("metric_id"):
-        own = {name: value for name, value in config.items() if name in _OF_METRIC_GOALS}
+        own = {name: value for name, value in config.items() if name in OWN_KEYS}
         return {name: value for name, value in goal.items() if name != "goal_type"} | {"config": own}
     if stored is not None and stored["metric_id"]:
         return {**goal, "metric_id": None, "config": config}

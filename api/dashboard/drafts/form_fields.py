@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from engine import vocabulary
+from engine.design.goals import MARGIN_KEYS
 from engine.design.targeting.fields import GROUP_OPERATORS, VALUES_OF_OPERATOR
 from engine.vocabulary import words
 
@@ -61,7 +62,7 @@ _CONFIG: Final[Mapping[str, Reader]] = {
     "denominator.selector": _text,
     "steps": _lines,
     **dict.fromkeys(("from_day", "to_day", "cap_percentile", "min_cents", "max_cents", "window"), _number),
-    **dict.fromkeys(("guardrail_margin_percent", "minimum_effect_percent"), _number),
+    **dict.fromkeys((*MARGIN_KEYS, "minimum_effect_percent"), _number),
 }
 _STATISTICS: Final[Mapping[str, Reader]] = {
     **dict.fromkeys(("sequential", "correction", "alternative", "prior"), _text),

@@ -30,7 +30,8 @@ class AnalysisPlan:
     `control` is the control's column, None without one; `challengers` are the columns compared with it,
     none without a control. `primary` is the primary goal's row. Per goal: `is_revenue` flags metrics in cents
     and `is_mean` these and other means (the rest are shares of visitors), `wanted` is 1 where more is better
-    and -1 where less is (as a column), `margins` are those of guardrails (shares, NaN elsewhere),
+    and -1 where less is (as a column), `margins` are those of guardrails (shares of the control's mean, NaN
+    elsewhere), `absolute_margins` those in the unit of the metric (shares, cents, or its own; NaN elsewhere),
     `minimum_effects` the smallest relevant lifts (shares). `shares` are the visitors each variant should get
     now, zeros while all weights are.
 
@@ -47,6 +48,7 @@ class AnalysisPlan:
     is_mean: BoolArray
     wanted: FloatArray
     margins: FloatArray
+    absolute_margins: FloatArray
     minimum_effects: FloatArray
     weights: FloatArray
     shares: FloatArray
@@ -59,6 +61,11 @@ class AnalysisPlan:
     comparison_alpha: float
     decision_alpha: float
     threshold: float
+
+    @property
+    def is_guardrail(self) -> BoolArray:
+        """Whether a goal has a margin of either kind."""
+        return np.asarray(~np.isnan(self.margins) | ~np.isnan(self.absolute_margins))
 
     @property
     def is_one_sided(self) -> bool:
@@ -83,6 +90,7 @@ def plan_analysis(experiment: Experiment) -> AnalysisPlan:
     columns = np.arange(len(variants))
     directions = [-1.0 if goal.config.get("direction") == "decrease" else 1.0 for goal in goals]
     margins = np.array([goal.config.get("guardrail_margin_percent") for goal in goals], np.float64) / 100
+    absolute = np.array([goal.config.get("guardrail_margin_absolute") for goal in goals], np.float64)
     effects = [
         goal.config.get("minimum_effect_percent") or statistics.minimum_effect_percent for goal in goals
     ]
@@ -96,6 +104,7 @@ def plan_analysis(experiment: Experiment) -> AnalysisPlan:
         is_mean=np.array([goal.unit != "share" for goal in goals], bool),
         wanted=np.array(directions, np.float64)[:, None],
         margins=margins,
+        absolute_margins=absolute / [100 if goal.unit == "share" else 1 for goal in goals],
         minimum_effects=np.array(effects, np.float64) / 100,
         weights=weights,
         shares=weights / max(weights.sum(), np.finfo(float).tiny),

@@ -35,8 +35,9 @@ class SamplePlan:
     at the plan on; then all is frozen, and `recorded` is that look once it is recorded. `minimum_effect` and
     `detectable_effect` (by the plan, with 80% power) are relative lifts of the primary goal, as shares;
     `detectable_now` is that of the visitors so far. By goal: `equivalence_margins` within which there is no
-    relevant difference, and `detectable_harm`, the loss of a guardrail beyond its margin that is detected
-    by the plan (NaN elsewhere). `running_days` is None where days are not known.
+    relevant difference, and the loss of a guardrail beyond its margin that is detected by the plan (NaN
+    elsewhere): `detectable_harm` as a share, `detectable_loss` beyond an absolute one in the metric's unit.
+    `running_days` is None where days are not known.
     """
 
     source: PlanSource
@@ -50,6 +51,7 @@ class SamplePlan:
     detectable_now: float | None
     equivalence_margins: FloatArray
     detectable_harm: FloatArray
+    detectable_loss: FloatArray
     mean: float | None
     variance: float | None
     recorded: RecordedLook | None = None
@@ -137,6 +139,7 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
         detectable_now=_finite(now, row),
         equivalence_margins=_equivalence_margins(plan, pooled, recorded, goal_ids),
         detectable_harm=np.where(np.isnan(plan.margins), np.nan, effects),
+        detectable_loss=np.where(np.isnan(plan.absolute_margins), np.nan, pooled.detectable_loss(at_plan)),
         mean=_finite(pooled.mean, row),
         variance=_finite(pooled.variance, row),
         recorded=recorded,
@@ -185,6 +188,12 @@ class _Pooled:
         return required_sample.detectable_effect(
             mean=self.mean, variance=self.variance, visitors=visitors, shares=self.shares, drift=self.drift
         )
+
+    def detectable_loss(self, visitors: float) -> FloatArray:
+        """Compute the difference of each goal's means that is detected, in its unit; NaN where unknown."""
+        if not self.is_known:
+            return np.full(self.mean.shape, np.nan)
+        return self.drift * required_sample.standard_error(self.variance, visitors, self.shares)
 
 
 def _required(

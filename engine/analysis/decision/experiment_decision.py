@@ -100,10 +100,10 @@ def decide_experiment(
 
 def goal_roles(data: AnalysisData) -> GoalRoles:
     """Return the primary goal and the guardrails."""
-    rows = np.arange(len(data.plan.margins))
+    rows = np.arange(len(data.plan.is_guardrail))
     return GoalRoles(
         is_primary=rows == (-1 if data.plan.primary is None else data.plan.primary),
-        is_guardrail=~np.isnan(data.plan.margins),
+        is_guardrail=data.plan.is_guardrail,
     )
 
 
@@ -214,8 +214,8 @@ def situation_of(  # noqa: PLR0913  # the facts of a situation
         return np.asarray((flags & ~established.broken)[..., roles.is_guardrail, :].any(axis=-2))
 
     may_still_come = ~has_ended[..., None]
-    is_unjudged = of_guardrails(~look.is_judged & look.is_below_zero)
-    is_unknown = of_guardrails(~look.is_judged & ~look.is_below_zero)
+    is_unjudged = of_guardrails(~look.is_judged & look.lacks_margin)
+    is_unknown = of_guardrails(~look.is_judged & ~look.lacks_margin)
 
     return Situation(
         is_compared=is_compared,

@@ -23,8 +23,8 @@ class LookStatistics(ArrayRecord):
     `margin_z` is negative where the variant is worse than the margin allows, and `log_p_margin` is the log p,
     valid at every look, of the exact test that judges instead where conversions are few; both are NaN for
     other goals, and `log_p_margin` where conversions are not few. NaN where there is no number.
-    `has_outcomes` flags pairs with visitors of known outcome, and `is_below_zero` those where the control's
-    mean is below 0, of which no percentage is a margin.
+    `has_outcomes` flags pairs with visitors of known outcome, and `lacks_margin` those where the control's
+    mean is not above 0, of which no percentage is a margin.
     """
 
     z: FloatArray
@@ -35,13 +35,13 @@ class LookStatistics(ArrayRecord):
     margin_z: FloatArray
     log_p_margin: FloatArray
     has_outcomes: BoolArray
-    is_below_zero: BoolArray
+    lacks_margin: BoolArray
 
     @property
     def is_judged(self) -> BoolArray:
         """Whether the margin can be judged: by few conversions, or by enough of them."""
         few = ~np.isnan(self.log_p_margin)
-        by_z = self.is_monitored & ~np.isnan(self.margin_z) & ~self.is_below_zero
+        by_z = self.is_monitored & ~np.isnan(self.margin_z) & ~self.lacks_margin
         return np.asarray(np.where(few, self.has_outcomes, by_z))
 
     @property
@@ -65,32 +65,44 @@ def look_statistics(data: AnalysisData, significance: Significance) -> LookStati
             margin_z=nothing,
             log_p_margin=nothing,
             has_outcomes=nowhere,
-            is_below_zero=nowhere,
+            lacks_margin=nowhere,
         )
     compared = np.arange(shape[1]) != control
-    pairs, kept = data.pairs, 1.0 - data.plan.wanted * data.plan.margins[:, None]
+    pairs, plan, is_enough = data.pairs, data.plan, is_monitored(data, control)
+    is_relative = np.isnan(plan.absolute_margins)[:, None]
+    kept = 1.0 - np.where(is_relative, plan.wanted * plan.margins[:, None], 0.0)
+    added = np.where(is_relative, 0.0, -plan.wanted * plan.absolute_margins[:, None])
     margin = data.sample.equivalence_margins[:, None]
     bounds = equivalence(pairs.control, pairs.variant, margin=margin, cumulants=pairs.cumulants)
-    margin_z = relative_z(pairs.control, pairs.variant, ratio=kept, cumulants=pairs.cumulants)
+    margin_z = relative_z(pairs.control, pairs.variant, ratio=kept, added=added, cumulants=pairs.cumulants)
     is_counted = ~data.is_mean[:, None] & (data.by_epoch is None)
     log_p_margin = log_p_of_few(
         data.evidence.conversions,
         data.evidence.trials,
         control,
-        kept=np.where(is_counted, kept, np.nan),
-        wanted=data.plan.wanted,
+        kept=np.where(is_counted & (added == 0.0), kept, np.nan),
+        wanted=plan.wanted,
     )
     return LookStatistics(
         z=np.where(compared, _one_look_z(data, significance), np.nan),
-        is_monitored=is_monitored(data, control) & compared,
+        is_monitored=is_enough & compared,
         is_enough=significance.is_enough & compared,
         above=np.where(compared, bounds.above, np.nan),
         below=np.where(compared, bounds.below, np.nan),
-        margin_z=np.where(compared, data.plan.wanted * margin_z, np.nan),
+        margin_z=np.where(compared, plan.wanted * margin_z, np.nan),
         log_p_margin=np.where(compared, log_p_margin, np.nan),
         has_outcomes=(data.evidence.trials > 0) & (data.evidence.trials[:, [control]] > 0),
-        is_below_zero=data.is_mean[:, None] & (pairs.control.value < 0),
+        lacks_margin=_lacks_margin(data, pairs.control.value, kept, is_enough),
     )
+
+
+def _lacks_margin(data: AnalysisData, mean: FloatArray, kept: FloatArray, is_enough: BoolArray) -> BoolArray:
+    """Flag pairs of which no percentage is a margin: the control's mean is below 0, or 0 by enough data.
+
+    None of shares, of which few are judged by their split, and none of 0%, which is 0 of any mean.
+    """
+    not_above = (mean < 0) | ((mean == 0) & is_enough)
+    return np.asarray(data.is_mean[:, None] & (kept != 1.0) & not_above)
 
 
 def _one_look_z(data: AnalysisData, significance: Significance) -> FloatArray:

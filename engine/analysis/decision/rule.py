@@ -18,12 +18,12 @@ class Situation(ArrayRecord):
     """Facts that an action follows from.
 
     Of each variant: `is_compared` flags those with a control to compare with and traffic; `crosses` (its
-    boundary upwards, on any day), `wins`, `loses` and `is_equivalent` are established on the primary goal, `is_broken` on any guardrail and `is_harmed` on
-    any other goal; some guardrail is not known yet (`is_unknown`), can't be judged (`is_unjudged`), or is
-    worse at this look than its margin allows (`is_beyond_margin`); `gain` orders winners. Of the experiment:
-    a health check `has_alarm`, or says that variants are measured of different visitors
-    (`measured_differs`), a comparison `has_data`, its plan `is_reached`, it `has_ended`, or it is a segment
-    only (`is_exploratory`).
+    boundary upwards, on any day), `wins`, `loses` and `is_equivalent` are established on the primary goal,
+    `is_broken` on any guardrail and `is_harmed` on any other goal; some guardrail is not known yet
+    (`is_unknown`), can't be judged (`is_unjudged`), or is worse at this look than its margin allows
+    (`is_beyond_margin`); `gain` orders winners. Of the experiment: a health check `has_alarm`, or says that
+    variants are measured of different visitors (`measured_differs`), a comparison `has_data`, its plan
+    `is_reached`, it `has_ended`, or it is a segment only (`is_exploratory`).
     """
 
     is_compared: BoolArray
@@ -151,8 +151,8 @@ def choose_row(situation: Situation) -> IntArray:
 def choose_variant(situation: Situation) -> IntArray:
     """Choose the variant that an action is about: the best to ship, else the best of the others.
 
-    The order is: what can be shipped, clean winners, winners (and variants ahead that break a guardrail), variants that neither win nor fail, failures;
-    by `gain` within each. -1 where none is compared.
+    The order is: what can be shipped, clean winners, winners and those `breaking` a guardrail, variants that
+    neither win nor fail, failures; by `gain` within each. -1 where none is compared.
     """
     if not situation.is_compared.shape[-1]:
         return np.full(situation.is_compared.shape[:-1], -1)

@@ -47,7 +47,7 @@ def compare_days(days: SimulatedDays, *, equivalence_margin: npt.ArrayLike) -> L
         margin_z=np.where(is_variant, margin_z, np.nan),
         log_p_margin=np.where(is_variant, log_p_margin, np.nan),
         has_outcomes=np.broadcast_to((days.visitors > 0)[:, None, :], hits.shape),
-        is_below_zero=np.zeros(hits.shape, bool),
+        lacks_margin=np.zeros(hits.shape, bool),
     )
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from engine.design.experiment import Experiment, Goal
-from engine.design.goals import CONFIG_KEYS, tracking_of
+from engine.design.goals import CONFIG_KEYS, MARGIN_KEYS, tracking_of
 from engine.design.metrics.metric import Metric
 from engine.errors import InvalidDesignError, Problem
 from engine.validation.parsing import by_id
@@ -18,7 +18,7 @@ Metrics = Mapping[str, Metric]
 # Statuses in which no visitor was counted: goals follow the newest version of their metrics.
 FOLLOWING: tuple[Status, ...] = ("draft", "scheduled")
 # Keys of a config that a goal of a metric may set for itself: its role in one experiment.
-OWN_KEYS = ("guardrail_margin_percent", "minimum_effect_percent")
+OWN_KEYS = (*MARGIN_KEYS, "minimum_effect_percent")
 
 
 def with_metrics(

@@ -101,7 +101,7 @@ class SampleQuestion:
     standard_deviation: Annotated[
         float | None,
         optional(number(_TINY, _LARGEST)).described(
-            "Standard deviation per visitor, in the unit of baseline_mean; required with it."
+            "Standard deviation per visitor; required with baseline_mean."
         ),
     ] = None
     effect: Annotated[
@@ -122,7 +122,7 @@ class SampleQuestion:
     alternative: Annotated[
         Alternative,
         choice(words(Alternative)).described(
-            "`two_sided`, or `one_sided`: a test of the wanted direction alone, which needs fewer visitors."
+            "`one_sided`: a test of the wanted direction alone, which needs fewer visitors."
         ),
     ] = "two_sided"
     power: Annotated[
@@ -132,7 +132,7 @@ class SampleQuestion:
     method: Annotated[
         StoppingMethod,
         choice(words(StoppingMethod)).described(
-            "Stopping rule. `fixed`: one look at the end. `always_valid`, `group_sequential`: several."
+            "Stopping rule: `fixed` has one look at the end, the others several."
         ),
     ] = "fixed"
     looks: Annotated[

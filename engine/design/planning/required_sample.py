@@ -64,11 +64,17 @@ def detectable_effect(
     """
     pooled, count = np.asarray(mean, np.float64), np.asarray(visitors, np.float64)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        error = np.sqrt(np.asarray(variance, np.float64) * smallest_pair(shares) / count)
-        ratio = np.asarray(drift, np.float64) * error / pooled
+        ratio = np.asarray(drift, np.float64) * standard_error(variance, count, shares) / pooled
         effect = ratio / (1.0 - ratio / 2.0)
     known = (pooled > 0) & (count > 0) & (ratio > 0) & (ratio < 2.0)  # no lift is larger
     return np.where(known, effect, np.nan)
+
+
+def standard_error(variance: npt.ArrayLike, visitors: npt.ArrayLike, shares: npt.ArrayLike) -> FloatArray:
+    """Compute sqrt(V (1/w_c + 1/w_v) / N), in the metric's unit; NaN or infinite without visitors."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        square = np.asarray(variance, np.float64) * smallest_pair(shares) / np.asarray(visitors, np.float64)
+        return np.asarray(np.sqrt(square))
 
 
 def smallest_pair(shares: npt.ArrayLike) -> FloatArray:

@@ -88,15 +88,18 @@ def relative_z(
     variant: Estimate,
     *,
     ratio: npt.ArrayLike,
+    added: npt.ArrayLike = 0.0,
     cumulants: PooledCumulants | None = None,
 ) -> FloatArray:
-    """Compute the z of the variant's mean being `ratio` times the control's; NaN where not defined.
+    """Compute the z of the variant's mean being `ratio` times the control's, and `added` to that.
 
-    Given the `cumulants` of both means, z is freed of its skewness at that ratio (`remove_skewness`).
+    NaN where not defined, as where the control's mean is below 0, unless `ratio` is 1: differences are of
+    means of either sign. Given the `cumulants` of both means, z is freed of its skewness at that ratio
+    (`remove_skewness`).
     """
     times = np.asarray(ratio, np.float64)
     error = np.sqrt(variant.variance + times**2 * control.variance)
-    defined = control.defined & variant.defined & (control.value >= 0) & (error > 0)
-    apart = variant.value - times * control.value
+    defined = control.defined & variant.defined & (error > 0) & ((control.value >= 0) | (times == 1.0))
+    apart = variant.value - times * control.value - np.asarray(added, np.float64)
     z = np.divide(apart, error, out=np.full(defined.shape, np.nan), where=defined)
     return z if cumulants is None else remove_skewness(z, cumulants.skewness(times))

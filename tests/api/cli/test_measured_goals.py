@@ -36,7 +36,7 @@ def test_at_least_one_goal_is_named() -> None:
 
 
 NO_OPTIONS: dict[str, list[str] | None] = dict.fromkeys(
-    ("covariate", "orders", "cap", "guardrail", "less_is_better")
+    ("covariate", "orders", "cap", "guardrail", "guardrail_absolute", "less_is_better")
 )
 
 
@@ -47,11 +47,14 @@ def test_options_are_those_of_the_goals() -> None:
         "orders": ["spend=orders"],
         "cap": ["spend=99.5"],
         "guardrail": ["aov=2"],
+        "guardrail_absolute": ["spend=50"],
         "less_is_better": ["bought"],
     }
     assert with_options(goals, **given) == {
         "bought": Converted(less_is_better=True),
-        "spend": Revenue(covariates=["before", "country"], orders="orders", cap_percentile=99.5),
+        "spend": Revenue(
+            covariates=["before", "country"], orders="orders", cap_percentile=99.5, guardrail_absolute=50
+        ),
         "aov": Ratio("spend", "orders", covariates=["before"], guardrail=2),
     }
     assert with_options(goals, **NO_OPTIONS) == goals
@@ -62,6 +65,7 @@ def test_options_are_those_of_the_goals() -> None:
     ("cap", "spent=99", "--cap names no goal: 'spent'; the goals are 'bought'"),
     ("less_is_better", "spent", "--less-is-better names no goal: 'spent'"),
     ("guardrail", "bought=100", "guardrail of Converted is from 0 to 99 percent, not 100"),
+    ("guardrail_absolute", "bought=few", "'few' is not a margin; write it as in --guardrail-absolute"),
     ("covariate", "bought", "'bought' is not a goal with a value; write it as in --covariate"),
 ])  # fmt: skip
 def test_an_option_that_does_not_fit_is_refused(option: str, text: str, message: str) -> None:

@@ -174,6 +174,7 @@ def test_everything_locked_and_everything_wrong_is_reported_at_once() -> None:
         ("guardrail_margin_percent", 2, 5),
         ("guardrail_margin_percent", 2, None),
         ("guardrail_margin_percent", None, 2),
+        ("guardrail_margin_absolute", 2, 5),
         ("window", 7, 14),
         ("window", None, 7),
     ],

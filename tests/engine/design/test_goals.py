@@ -123,3 +123,9 @@ def test_guardrail_is_any_goal_but_the_primary() -> None:
         a_goal(config=config)
     with pytest.raises(InvalidDesignError, match="from 0 to 99"):
         a_goal(is_primary=False, config={**config, "guardrail_margin_percent": 100})
+    absolute = {"event_name": "refund", "guardrail_margin_absolute": 0.5}
+    assert a_goal(is_primary=False, config=absolute).config["guardrail_margin_absolute"] == 0.5
+    with pytest.raises(InvalidDesignError, match="guardrail can't be the primary goal"):
+        a_goal(config=absolute)
+    with pytest.raises(InvalidDesignError, match="has one margin"):
+        a_goal(is_primary=False, config={**config, **absolute})

@@ -88,6 +88,8 @@ def test_an_option_of_other_kinds_is_refused(
         ({"guardrail": -1}, "guardrail of Revenue is from 0 to 99 percent, not -1"),
         ({"guardrail": float("nan")}, "not nan"),
         ({"guardrail": "2"}, "not '2'"),
+        ({"guardrail_absolute": -1}, "guardrail_absolute of Revenue is from 0 to 1e\\+12, not -1"),
+        ({"guardrail": 2, "guardrail_absolute": 5}, "Revenue has one margin"),
         ({"minimum_effect": 0}, "minimum_effect of Revenue is from 0.1 to 1000 percent, not 0"),
         ({"less_is_better": "yes"}, "less_is_better of Revenue is true or false, not 'yes'"),
         ({"cap_percentile": 10}, "cap_percentile of Revenue is from 50 to 100 percent, not 10"),
@@ -113,6 +115,7 @@ def test_an_option_that_does_not_exist_is_refused_as_by_any_function() -> None:
         ({"bought": "conversion"}, "the kind 'conversion'; kinds are custom_event"),
         ({"bought": Revenue}, "the kind <class"),
         ({"bought": Converted(guardrail=2)}, "'bought' is the primary goal"),
+        ({"bought": Converted(guardrail_absolute=2)}, "'bought' is the primary goal"),
         ({"spent": Revenue(covariates="spent")}, "'spent' is a covariate of 'spent'"),
     ],
 )
@@ -169,6 +172,40 @@ def test_a_loss_beyond_the_margin_breaks_the_guardrail() -> None:
     assert broken.primary is not None
     assert kept.primary is not None
     assert (broken.primary.decision.reason, kept.primary.decision.reason) == ("guardrail_broken", None)
+
+
+@pytest.mark.parametrize(
+    ("profits", "margin", "action"),
+    [
+        # A mean of -1 has no percentage, so that a fall to -9 is not judged by one, and never ships.
+        ((-1.0, -9.0), {"guardrail": 10}, ("review", "guardrail_unjudged")),
+        ((0.0, -9.0), {"guardrail": 10}, ("review", "guardrail_broken")),
+        ((0.0, 0.1), {"guardrail": 10}, ("review", "guardrail_unjudged")),
+        ((-1.0, -9.0), {"guardrail": 0}, ("review", "guardrail_broken")),
+        ((-1.0, -9.0), {"guardrail_absolute": 50}, ("review", "guardrail_broken")),
+        ((-1.0, -1.2), {"guardrail_absolute": 50}, ("ship", None)),
+        ((-1.0, -1.6), {"guardrail_absolute": 50}, ("ship", None)),
+        ((5.0, 4.6), {"guardrail_absolute": 50}, ("ship", None)),
+        ((5.0, 4.0), {"guardrail_absolute": 50}, ("review", "guardrail_broken")),
+    ],
+)
+def test_a_mean_that_is_not_above_0_is_judged_by_an_absolute_margin(
+    profits: tuple[float, float], margin: dict[str, Any], action: tuple[str, str | None]
+) -> None:
+    # Standard deviation 5, so that the error of the difference is 0.1.
+    count, rows = 5_000, []
+    for arm, buyers, profit in (("A", 500, profits[0]), ("B", 650, profits[1])):
+        rows += [(arm, n < buyers, profit + (5.0 if n % 2 else -5.0)) for n in range(count)]
+    frame = pl.DataFrame(rows, schema=["variant", "bought", "profit"], orient="row")
+    goals = {"bought": Converted(), "profit": Revenue(**margin)}
+    report = analyze_frame(frame, control="A", goals=goals)
+    decision = report.goals[1].decision
+    assert (decision.recommendation, decision.reason) == action
+    if action[0] == "review":
+        assert "No harm beyond the margin found" not in decision.headline
+    if action[1] == "guardrail_unjudged":
+        assert "of which no percentage is a margin" in decision.explanation
+        assert "profit of 'A' is not above 0" in report.goals[0].decision.explanation
 
 
 @pytest.mark.parametrize("is_lazy", [False, True])

@@ -18,7 +18,7 @@ def assess_confidence(context: DecisionContext) -> str:
         return "These results are not reliable until the data problem is fixed."
     if leader is None or control is None or _is_unknown(leader):
         return UNKNOWN
-    of_guardrail = GUARDRAIL if context.data.plan.margins[context.row] >= 0 else ""
+    of_guardrail = GUARDRAIL if context.data.plan.is_guardrail[context.row] else ""
     return _by_method(context, leader, control) + of_guardrail
 
 

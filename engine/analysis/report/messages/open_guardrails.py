@@ -2,8 +2,6 @@
 
 from datetime import timedelta
 
-import numpy as np
-
 from engine.analysis.report.decision_context import DecisionContext, Message
 from engine.analysis.report.messages.plan_progress import how_long, progress
 from engine.analysis.report.messages.variant_sentences import comparison, leader_and_control, losers, quoted
@@ -71,13 +69,13 @@ def describe_unjudged(context: DecisionContext) -> tuple[str, str] | None:
     """
     statistics, row = context.decision.statistics, context.row
     has_outcomes = context.data.evidence.trials[row].all()
-    is_below_zero = statistics.is_below_zero[row].any()
+    lacks_margin = statistics.lacks_margin[row].any()
     is_compared = any(one.status != "insufficient_data" for one in context.challengers)
     is_judged = (statistics.is_judged[row] | ~context.decision.situation.is_compared).all()
-    is_counted_below = has_outcomes and not is_compared and not is_below_zero
+    is_counted_below = has_outcomes and not is_compared and not lacks_margin
     if is_judged or is_counted_below or context.found(context.decision.findings.broken):
         return None
-    word = "judged" if is_below_zero or context.has_ended else "known yet"
+    word = "judged" if lacks_margin or context.has_ended else "known yet"
     return f"The guardrail {context.goal.name} is not {word}", _missing(context, context.goal)
 
 
@@ -85,8 +83,7 @@ def _open_goals(context: DecisionContext, flags: BoolArray) -> list[Goal]:
     """List the guardrails that are flagged for the leader and not broken."""
     leader, _ = leader_and_control(context)
     column = context.variants.index(leader)
-    is_guardrail = ~np.isnan(context.data.plan.margins)
-    is_open = is_guardrail & flags[:, column] & ~context.decision.findings.broken[:, column]
+    is_open = context.data.plan.is_guardrail & flags[:, column] & ~context.decision.findings.broken[:, column]
     return [goal for goal, is_in in zip(context.experiment.goals, is_open, strict=True) if is_in]
 
 
@@ -108,9 +105,12 @@ def _missing(context: DecisionContext, goal: Goal) -> str:
     """Say what a guardrail lacks, in a sentence."""
     row = context.experiment.goals.index(goal)
     statistics, control = context.decision.statistics, context.data.plan.control
-    if statistics.is_below_zero[row].any():
+    if statistics.lacks_margin[row].any():
         name = "" if control is None else f" of '{context.experiment.variants[control].name}'"
-        return f"{goal.name}{name} is below 0, of which no percentage is a margin."
+        return (
+            f"{goal.name}{name} is not above 0, of which no percentage is a margin: a test with an absolute"
+            " margin can judge it."
+        )
     own_days, started = goal.measure.days(goal.tracking), context.experiment.started_at
     if own_days is not None and not context.data.evidence.trials[row].any():
         if context.has_ended or started is None:

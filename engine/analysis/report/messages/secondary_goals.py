@@ -8,6 +8,7 @@ from engine.analysis.report.messages.variant_sentences import (
     broken_guardrails,
     by_how_much,
     comparison,
+    in_unit,
     named,
     quoted,
 )
@@ -22,7 +23,7 @@ GUARDRAIL = " This is a guardrail: it can only speak against a variant."
 def describe_goal(context: DecisionContext) -> tuple[str, str]:
     """Return the headline and the explanation of a goal."""
     leader, control = context.leader, context.control
-    is_guardrail = context.data.plan.margins[context.row] >= 0
+    is_guardrail = context.data.plan.is_guardrail[context.row]
     if is_guardrail and leader is not None and (unjudged := describe_unjudged(context)) is not None:
         return unjudged[0], unjudged[1] + GUARDRAIL
     if leader is None or control is None or not _known(context):
@@ -47,7 +48,6 @@ def _known(context: DecisionContext) -> list[VariantResult]:
 
 
 def _guardrail(context: DecisionContext) -> tuple[str, str]:
-    margin = float(context.data.plan.margins[context.row])
     broken = context.found(context.decision.findings.broken)
     if broken:
         names = listed([quoted(one) + (by_how_much(one) if context.is_loss(one) else "") for one in broken])
@@ -55,17 +55,26 @@ def _guardrail(context: DecisionContext) -> tuple[str, str]:
         return f"{names} {verb} the guardrail {context.goal.name}", broken_guardrails(
             context, broken, only=context.row
         )
-    harm = context.sample.detectable_harm[context.row]
-    power = ""
-    if harm > 0:
-        beyond = share(margin + float(harm))
-        power = f" A harm of {beyond} is found with {POWER:.0%} power by the plan."
-        if margin + float(harm) > 1:
-            extreme = "the loss of all of it" if context.wanted > 0 else "a doubling"
-            power = f" Even {extreme} may be missed by the plan."
-    allowed = allowed_harm(margin, context.wanted)
-    sentence = f" {allowed[0].upper()}{allowed[1:]}; more is not established.{power}"
+    allowed = allowed_harm(context, context.row)
+    sentence = f" {allowed[0].upper()}{allowed[1:]}; more is not established.{_detectable_harm(context)}"
     return f"No harm beyond the margin found on {context.goal.name}", sentence
+
+
+def _detectable_harm(context: DecisionContext) -> str:
+    """Say which harm is found by the plan: that of the margin, and what is detected beyond it."""
+    row, plan, sample = context.row, context.data.plan, context.sample
+    harm = float(plan.margins[row] + sample.detectable_harm[row])
+    absolute = float(plan.absolute_margins[row] + sample.detectable_loss[row])
+    if absolute > 0:
+        found = in_unit(context, row, absolute)
+    elif harm > 1:
+        extreme = "the loss of all of it" if context.wanted > 0 else "a doubling"
+        return f" Even {extreme} may be missed by the plan."
+    elif harm > 0:
+        found = share(harm)
+    else:
+        return ""
+    return f" A harm of {found} is found with {POWER:.0%} power by the plan."
 
 
 def _secondary(context: DecisionContext, leader: VariantResult) -> tuple[str, str]:

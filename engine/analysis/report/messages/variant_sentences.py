@@ -148,16 +148,15 @@ def broken_guardrails(
     context: DecisionContext, variants: Sequence[VariantResult], *, only: int | None = None
 ) -> str:
     """Name every guardrail that these variants break, or `only` that one, with its margin and the change."""
-    broken, margins = context.decision.findings.broken, context.data.plan.margins
+    broken = context.decision.findings.broken
     sentences = []
     for row, goal in enumerate(context.experiment.goals):
         for variant in variants:
             column = context.variants.index(variant)
             if broken[row, column] and only in {None, row}:
                 found = context.results[row][column]
-                wanted = float(context.data.plan.wanted[row, 0])
                 change = _change_or_earlier(context, row, found)
-                allowed = allowed_harm(float(margins[row]), wanted)
+                allowed = allowed_harm(context, row)
                 text = f" {quoted(found)} breaks the guardrail {goal.name}: {change}, where {allowed}."
                 sentences.append(text)
     return "".join(sentences)
@@ -187,19 +186,32 @@ def harmed_goals(context: DecisionContext, variant: VariantResult) -> list[tuple
             _change_or_earlier(context, row, context.results[row][column]),
         )
         for row in rows
-        if loses[row, column] and math.isnan(context.data.plan.margins[row])
+        if loses[row, column] and not context.data.plan.is_guardrail[row]
     ]
 
 
-def allowed_harm(margin: float, wanted: float) -> str:
+def allowed_harm(context: DecisionContext, row: int) -> str:
     """Describe the margin of a guardrail."""
-    word = "fall" if wanted > 0 else "rise"
-    return f"a {word} of at most {share(margin)} is allowed" if margin else f"no {word} is allowed"
+    plan = context.data.plan
+    word = "fall" if plan.wanted[row, 0] > 0 else "rise"
+    relative, absolute = float(plan.margins[row]), float(plan.absolute_margins[row])
+    if 0.0 in {relative, absolute}:
+        return f"no {word} is allowed"
+    most = share(relative) if math.isnan(absolute) else in_unit(context, row, absolute)
+    return f"a {word} of at most {most} is allowed"
+
+
+def in_unit(context: DecisionContext, row: int, value: float) -> str:
+    """Format a difference of a goal's means in its unit: points of shares, money, or a number."""
+    goal = context.experiment.goals[row]
+    if goal.unit == "cents":
+        return money(value, goal.currency(context.currency))
+    return f"{figure(100 * value)} percentage points" if goal.unit == "share" else figure(value)
 
 
 def _change(context: DecisionContext, row: int, variant: VariantResult) -> str:
-    """Describe a change in percent; where the control has nothing, by both rates."""
-    if variant.improvement is not None:
+    """Describe a change in percent; by both means where that is no measure, or not that of the margin."""
+    if variant.improvement is not None and math.isnan(context.data.plan.absolute_margins[row]):
         return f"a change of {signed(variant.improvement)}"
     control = next(one for one in context.results[row] if one.is_control)
     unit = context.experiment.goals[row].unit

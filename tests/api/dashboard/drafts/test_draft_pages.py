@@ -81,7 +81,7 @@ WHOLE: dict[str, Any] = {
         {
             "name": "Money",
             "goal_type": "revenue",
-            "config": {"max_cents": 100000, "guardrail_margin_percent": 5, "direction": "increase"},
+            "config": {"max_cents": 100000, "guardrail_margin_absolute": 5, "direction": "increase"},
         },
         {
             "name": "Per view",

@@ -24,7 +24,7 @@ def look(**values: Any) -> LookStatistics:
     defaults: dict[str, Any] = {
         **dict.fromkeys(("z", "above", "below", "margin_z", "log_p_margin"), nothing),
         **dict.fromkeys(("is_monitored", "is_enough", "has_outcomes"), everywhere),
-        "is_below_zero": np.zeros(shape, bool),
+        "lacks_margin": np.zeros(shape, bool),
     }
     return LookStatistics(**{**defaults, **{name: np.asarray(value) for name, value in values.items()}})
 

@@ -8,8 +8,9 @@ import pytest
 
 from engine.analysis.decision.rule import RULE, Situation, choose_row, choose_variant
 
-# A letter a variant: Wins, Crosses its boundary in the first week, Loses, Equivalent, open (.); then b for a broken guardrail, u for one that is not
-# known yet, j for one that can't be judged, m for one beyond its margin by now; h for another harm.
+# A letter a variant: Wins, Crosses its boundary in the first week, Loses, Equivalent, open (.); then b for a
+# broken guardrail, u for one that is not known yet, j for one that can't be judged, m for one beyond its
+# margin by now; h for another harm.
 CONTROL = "-"
 
 

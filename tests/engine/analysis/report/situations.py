@@ -20,6 +20,7 @@ from engine.stats.moments import Moments
 from tests.builders import STARTED, a_goal, an_experiment
 from tests.observations import observed
 
+ERROR = {"event_name": "error"}
 GUARDRAIL = a_goal(
     id="goal_2",
     name="Errors",
@@ -182,6 +183,20 @@ SITUATIONS: dict[str, Situation] = {
         conversions=[[1_550, 1_800], [1_000, 1_000]],
         goals=(a_goal(), PROFIT),
         cents=[(-100, 900), (-900, 900)],
+    ),
+    "a winner whose guardrail is below 0, within an absolute margin": Situation(
+        visitors=[15_500] * 2,
+        conversions=[[1_550, 1_800], [1_000, 1_000]],
+        goals=(a_goal(), replace(PROFIT, config={"guardrail_margin_absolute": 50})),
+        cents=[(-100, 900), (-90, 900)],
+    ),
+    "a winner that breaks a guardrail with an absolute margin": Situation(
+        visitors=[15_500] * 2,
+        conversions=[[1_550, 1_800], [1_000, 1_250]],
+        goals=(
+            a_goal(),
+            replace(GUARDRAIL, config={"direction": "decrease", "guardrail_margin_absolute": 0.5, **ERROR}),
+        ),
     ),
     "a winner before the plan, its guardrail beyond the margin": Situation(
         visitors=[8_000] * 2,

@@ -26,6 +26,18 @@ def test_each_bound_is_the_z_against_a_scaled_control() -> None:
         assert z == pytest.approx(sign * expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("shift", [0.0, -30.0])
+def test_an_added_difference_is_that_of_statsmodels_whatever_the_sign_of_the_means(shift: float) -> None:
+    control, variant = CONTROL + shift, VARIANT + shift
+    arms = Estimate.of(Moments.of(control)), Estimate.of(Moments.of(variant))
+    z = relative_z(*arms, ratio=1.0, added=-0.5)
+    expected, _ = CompareMeans(DescrStatsW(variant), DescrStatsW(control)).ztest_ind(
+        usevar="unequal", value=-0.5
+    )
+    assert z == pytest.approx(expected, rel=1e-9)
+    assert np.isnan(relative_z(*arms, ratio=0.9)) == (shift < 0)
+
+
 def test_a_control_of_zero_has_a_margin_and_nothing_at_all_has_none() -> None:
     control = Estimate.of(Moments.of_shares([0, 0], [10_000, 10_000]))
     variant = Estimate.of(Moments.of_shares([100, 0], [10_000, 10_000]))
