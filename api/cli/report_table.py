@@ -79,13 +79,13 @@ def _verdict(decision: DecisionSummary, title: str) -> Panel:
 def _plan(plan: PlanReport) -> str:
     """Describe the plan in a line: its visitors, how far it is, and what it detects."""
     if plan.source == "finished":
-        extent = f"finished test, judged by one look at {plan.collected_visitors:,} visitors"
+        extent = f"finished test, judged by one look at {plan.counted:,} {plan.unit}"
     elif plan.is_reached:
-        extent = f"reached, {plan.collected_visitors:,} visitors"
+        extent = f"reached, {plan.counted:,} {plan.unit}"
     elif plan.required_visitors is None:
-        extent = f"{plan.collected_visitors:,} visitors, required number not known yet"
+        extent = f"{plan.counted:,} {plan.unit}, required number not known yet"
     else:
-        extent = f"{plan.collected_visitors:,} of {plan.required_visitors:,} visitors"
+        extent = f"{plan.counted:,} of {plan.required_visitors:,} {plan.unit}"
         extent += f" ({_percent(plan.progress)})"
     days = "" if plan.is_reached or plan.days_left is None else f"; days left: {plan.days_left}"
     return f"Plan: {extent}{days}{_detects(plan.detectable_effect)}"

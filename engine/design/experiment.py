@@ -109,6 +109,11 @@ class Goal:
         return self.measure.unit
 
     @property
+    def known_after(self) -> int | None:
+        """The days from the first exposure after which an outcome is known; None where it is at once."""
+        return self.measure.known_after(self.tracking)
+
+    @property
     def summed(self) -> Summed | None:
         """What the goal, or the numerator of a ratio, sums up of its events; None for other goals."""
         return self.measure.summed(self.tracking)

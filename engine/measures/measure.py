@@ -39,7 +39,7 @@ class Measure:
     Counting: `summed` is what the goal sums up of its events, and `divided_by` what its denominator does, by
     the config; `columns` are those of a visitor's row besides the time, day and cents of the goal, from which
     the sums over visitors follow (`engine.measures.sums`). A measure with `days` counts events of those days
-    since the first exposure only, by the config: the outcome is known when they are over.
+    since the first exposure only, by the config. `known_after` says when a visitor's outcome is known.
 
     Results: `has_days` where conversions or money by day say all, so that days can be drawn. `has_mean` where
     results have a `mean`; others have the conversion rate or the revenue in its place.
@@ -69,8 +69,18 @@ class Measure:
 
     @property
     def is_known_at_once(self) -> bool:
-        """Tell whether a visitor's outcome is known from the first exposure on, though it may still grow."""
+        """Tell whether events count from the first exposure on, and not on later days only."""
         return self.days is _nothing
+
+    def known_after(self, config: Config) -> int | None:
+        """Return the days of 24 hours from the first exposure after which an outcome is known.
+
+        Those of the measure, or of the goal's window: before they are over no visitor counts as known,
+        whatever it did. None where a visitor counts at once, or as soon as it has a value.
+        """
+        own = self.days(config)
+        window: int | None = config.get("window")
+        return window if own is None else own[1] + 1
 
     @property
     def is_per_order(self) -> bool:

@@ -20,8 +20,9 @@ def _find_problems(_: GoalType, config: Config) -> Iterator[Problem]:
         yield Problem("to_day", f"{shown(config['to_day'])} is before from_day, {shown(config['from_day'])}")
 
 
-def _days(config: Config) -> tuple[int, int]:
-    return config["from_day"], config["to_day"]
+def _days(config: Config) -> tuple[int, int] | None:
+    # The goals of data frames have a column instead.
+    return (config["from_day"], config["to_day"]) if "from_day" in config else None
 
 
 RETAINED: Final = Measure(

@@ -87,6 +87,7 @@ def prepare(
         metrics,
         goal_ids=[goal.id for goal in experiment.goals],
         running_days=_days_run(experiment, days, now),
+        now=now,
         looks=looks,
         is_finished=is_finished,
     )

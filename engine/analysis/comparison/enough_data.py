@@ -18,12 +18,13 @@ _LEAST_SHARE = 1e-6
 def has_enough(
     visitors: IntArray, conversions: IntArray, by_mean: BoolArray, control: int, *, is_bayesian: bool = False
 ) -> BoolArray:
-    """Flag where both arms have the visitors, and together the conversions, that a decision needs.
+    """Flag where both arms have the known outcomes, and together the conversions, that a decision needs.
 
-    Of any number of segments: `visitors` (…, V), `conversions` (…, G, V), `by_mean` (G).
+    Of any number of segments: `visitors` with a known outcome (…, G, V), `conversions` (…, G, V), `by_mean`
+    (G).
     """
     together = conversions + conversions[..., [control]]
-    fewest = np.minimum(visitors, visitors[..., [control]])[..., None, :]
+    fewest = np.minimum(visitors, visitors[..., [control]])
     needed = conversions_needed(visitors, by_mean, control, is_bayesian=is_bayesian)
     enough: BoolArray = together >= needed
     return enough & (fewest >= MIN_VISITORS)
@@ -34,23 +35,22 @@ def conversions_needed(
 ) -> IntArray:
     """Count the conversions a variant and the control need together, (…, G, V): more if unequal.
 
-    Of means, and of posteriors: a prior adds as many conversions to a small arm as to a large one, which
-    favours the small one. They are negligible where without any difference the small arm has
-    MIN_CONVERSIONS times the large arm's share of visitors: half of them in equal arms, all in the extreme.
+    `visitors` are (…, G, V), or (V) of all goals. Of means, and of posteriors: a prior adds as many
+    conversions to a small arm as to a large one, which favours the small one. They are negligible where
+    without any difference the small arm has MIN_CONVERSIONS times the large arm's share of visitors: half
+    of them in equal arms, all in the extreme.
     """
+    visitors = np.atleast_2d(visitors)
     by_means = np.floor(MIN_PAYING_VISITORS * imbalance_factor(visitors, control))
     of_shares = np.full(by_means.shape, float(MIN_CONVERSIONS))
     if is_bayesian:
         controls = visitors[..., [control]]
         of_shares *= np.maximum(visitors, controls) / np.maximum(np.minimum(visitors, controls), 1)
-    needed: IntArray = np.where(
-        by_mean[:, None], by_means[..., None, :], np.floor(of_shares)[..., None, :]
-    ).astype(np.int64)
-    return needed
+    return np.where(by_mean[:, None], by_means, np.floor(of_shares)).astype(np.int64)
 
 
 def imbalance_factor(visitors: IntArray, control: int) -> FloatArray:
-    """Compute how many times the conversions of two equal arms a mean needs in unequal arms, (…, V).
+    """Compute how many times the conversions of two equal arms a mean needs in unequal arms, elementwise.
 
     In two equal arms the skewness of the values cancels. With a share s of the visitors in one of them the
     skewness of their difference is that of N values times λ = (1 - 2s) / sqrt(N s (1 - s)). Hall's

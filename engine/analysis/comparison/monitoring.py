@@ -11,7 +11,7 @@ import scipy
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.effects import lift_intervals
-from engine.analysis.evidence.recorded_looks import visitors_at_looks
+from engine.analysis.evidence.recorded_looks import counted_at_looks
 from engine.design.planning.required_sample import FIRST_DAY
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.sequential import confidence_sequence_boundary
@@ -70,14 +70,16 @@ def spending_limit(data: AnalysisData) -> float:
 
     Lan and DeMets (1983), Biometrika 70, with the O'Brien-Fleming type of spending.
     """
-    planned = data.sample.required_visitors or max(data.sample.collected, 1)
-    looks = [*visitors_at_looks(data.looks), data.sample.collected]
+    known = data.sample.collected
+    planned = data.sample.required_visitors or max(known, 1)
+    # Looks of earlier versions counted visitors, of whom fewer had an outcome.
+    looks = [*(min(earlier, known) for earlier in counted_at_looks(data.looks)), known]
     days = data.sample.running_days
     return limit_at_last(looks, float(planned), data.plan.two_sided_alpha, running_days=days)
 
 
 def limit_at_last(looks: Sequence[int], planned: float, alpha: float, *, running_days: float | None) -> float:
-    """Compute the critical |z| at the last of the looks, which are given by their visitors.
+    """Compute the critical |z| at the last of the looks, which are given by their known outcomes.
 
     A sample that is complete within the first week is judged at its end: alpha is spent by then, at the pace
     so far, and not all at once on the day that completes it.

@@ -33,7 +33,8 @@ class AnalysisPlan:
     and -1 where less is (as a column), `margins` are those of guardrails (shares of the control's mean, NaN
     elsewhere), `absolute_margins` those in the unit of the metric (shares, cents, or its own; NaN elsewhere),
     `minimum_effects` the smallest relevant lifts (shares). `shares` are the visitors each variant should get
-    now, zeros while all weights are.
+    now, zeros while all weights are. `known_after` are each goal's days from the first exposure to a known
+    outcome, 0 where it is known at once.
 
     Levels are shares: `family_alpha` for all comparisons together, `comparison_alpha` for one of them by
     Bonferroni, `decision_alpha` what p values are compared with, and `threshold` the score from which a
@@ -52,6 +53,7 @@ class AnalysisPlan:
     minimum_effects: FloatArray
     weights: FloatArray
     shares: FloatArray
+    known_after: IntArray
     have_weights_changed: bool
     is_bayesian: bool
     is_bandit: bool
@@ -108,6 +110,7 @@ def plan_analysis(experiment: Experiment) -> AnalysisPlan:
         minimum_effects=np.array(effects, np.float64) / 100,
         weights=weights,
         shares=weights / max(weights.sum(), np.finfo(float).tiny),
+        known_after=np.array([goal.known_after or 0 for goal in goals], np.int64),
         have_weights_changed=is_bandit or len(epochs_of(experiment)) > 1,
         is_bayesian=is_bayesian,
         is_bandit=is_bandit,

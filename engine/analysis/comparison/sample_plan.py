@@ -1,8 +1,9 @@
-"""Sample plan: the visitors at which an experiment is judged, their source, and how far it is."""
+"""Sample plan: the known outcomes at which an experiment is judged, their source, and how far it is."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from engine.analysis.comparison.enough_data import conversions_needed
 from engine.analysis.comparison.metrics import Metrics
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.evidence.evidence import Evidence
-from engine.analysis.evidence.recorded_looks import PlanSource, RecordedLook, plan_look
+from engine.analysis.evidence.recorded_looks import PlanSource, RecordedLook, outcomes_since, plan_look
 from engine.design.planning import required_sample
 from engine.design.planning.required_sample import FIRST_DAY, LAST_DAY, POWER
 from engine.design.planning.stopping import Stopping
@@ -29,9 +30,13 @@ _VISITORS_OF_SHARES: Final = 10**9
 class SamplePlan:
     """The plan of a test: one for all goals, by the metric of the primary one.
 
-    `required_visitors` are of all variants together, None where no number of visitors is enough; `source`
-    says where they come from: a given sample, blinded re-estimation, the last running day, or data that are
-    complete. `tuned_to` are those that the confidence sequence is tuned to. `is_reached` from the first look
+    Its clock are known outcomes of the primary goal: `required_visitors` and `collected` are visitors with
+    one, of all variants together, and `visitors` all who entered. `required_visitors` is None where no number
+    is enough; `source` says where it comes from: a given sample, blinded re-estimation, the last running day,
+    or data that are complete. `tuned_to` are those that the confidence sequence is tuned to, and `at_plan`
+    those at the recorded look at the plan, None before it. An outcome is known `known_after` days after the
+    first exposure, 0 where it is at once. `outcomes_since` is the time from which recorded looks count
+    outcomes, None where they always did. `is_reached` from the first look
     at the plan on; then all is frozen, and `recorded` is that look once it is recorded. `minimum_effect` and
     `detectable_effect` (by the plan, with 80% power) are relative lifts of the primary goal, as shares;
     `detectable_now` is that of the visitors so far. By goal: `equivalence_margins` within which there is no
@@ -43,7 +48,11 @@ class SamplePlan:
     source: PlanSource
     required_visitors: int | None
     tuned_to: float
+    at_plan: int | None
     collected: int
+    visitors: int
+    known_after: int
+    outcomes_since: datetime | None
     running_days: float | None
     is_reached: bool
     minimum_effect: float
@@ -58,18 +67,23 @@ class SamplePlan:
 
     @property
     def progress(self) -> float | None:
-        """Visitors so far over those required, a share of at most 1; None without a required number."""
+        """Known outcomes over those required, a share of at most 1; None without a required number."""
         if self.required_visitors is None:
             return None
         return 1.0 if self.is_reached else min(self.collected / max(self.required_visitors, 1), 1.0)
 
     @property
+    def counts_outcomes(self) -> bool:
+        """Whether outcomes are known of some visitors only, or later than at the first exposure."""
+        return self.known_after > 0 or self.collected != self.visitors
+
+    @property
     def fraction(self) -> float:
-        """Visitors so far over those that the confidence sequence is tuned to.
+        """Known outcomes over those that the confidence sequence is tuned to.
 
         At most 1 before the plan; above it afterwards.
         """
-        planned = np.nan if self.recorded is None else float(self.recorded.visitors)
+        planned = np.nan if self.at_plan is None else float(self.at_plan)
         return float(required_sample.observed_fraction(self.collected, self.tuned_to, planned))
 
     @property
@@ -82,11 +96,13 @@ class SamplePlan:
         """Days until the plan is reached at the pace so far; 0 once it is, None without a pace."""
         if self.is_reached:
             return 0
-        if not self.running_days or not self.collected:
+        entered = self.visitors if self.known_after else self.collected
+        if not self.running_days or not entered:
             return None
-        pace = self.collected / self.running_days
+        pace = entered / self.running_days
         missing = math.inf if self.required_visitors is None else self.required_visitors - self.collected
-        days = max(missing / pace, FIRST_DAY - self.running_days)
+        until_known = 0.0 if self.collected else max(self.known_after - self.running_days, 0.0)
+        days = max(missing / pace + until_known, FIRST_DAY - self.running_days)
         if self.source != "given":
             days = min(days, LAST_DAY - self.running_days)
         return math.ceil(days - 1e-9) if math.isfinite(days) else None
@@ -99,6 +115,7 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
     *,
     goal_ids: Sequence[str],
     running_days: float | None,
+    now: datetime | None = None,
     looks: Sequence[RecordedLook] = (),
     is_finished: bool = False,
 ) -> SamplePlan:
@@ -107,8 +124,9 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
     A plan that was reached stays as it was recorded.
     """
     pooled = _Pooled.of(plan, evidence, metrics)
-    recorded, collected = plan_look(tuple(looks)), int(evidence.visitors.sum())
-    row = plan.primary
+    recorded, row = plan_look(tuple(looks)), plan.primary
+    collected, visitors = evidence.known_outcomes(row), int(evidence.visitors.sum())
+    known_after = 0 if row is None else int(plan.known_after[row])
     required, source = _required(plan, pooled, collected, is_finished=is_finished)
     if recorded is not None:
         required, source = recorded.plan.required_visitors, recorded.plan.source
@@ -122,21 +140,28 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
     )
     if recorded is None and source == "blinded" and is_reached and (required is None or collected < required):
         source = "last_day"
-    reachable = float(required_sample.reachable_visitors(collected, days, unknown, is_given=is_given))
+    reachable = float(
+        required_sample.reachable_visitors(
+            visitors if known_after else collected, days, unknown, is_given=is_given, known_after=known_after
+        )
+    )
     tuned = reachable if np.isfinite(reachable) and reachable > 0 else float(max(collected, 1))
     at_plan = collected if is_reached and source != "given" else tuned
     effects = pooled.detectable(at_plan)
-    now = pooled.detectable(collected)
     return SamplePlan(
         source=source,
         required_visitors=required,
         tuned_to=tuned,
+        at_plan=None if recorded is None else recorded.known_of(None if row is None else goal_ids[row]),
         collected=collected,
+        visitors=visitors,
+        known_after=known_after,
+        outcomes_since=outcomes_since(looks, now),
         running_days=running_days,
         is_reached=is_reached,
         minimum_effect=_minimum_effect(plan),
         detectable_effect=_finite(effects, row) if recorded is None else recorded.plan.detectable_effect,
-        detectable_now=_finite(now, row),
+        detectable_now=_finite(pooled.detectable(collected), row),
         equivalence_margins=_equivalence_margins(plan, pooled, recorded, goal_ids),
         detectable_harm=np.where(np.isnan(plan.margins), np.nan, effects),
         detectable_loss=np.where(np.isnan(plan.absolute_margins), np.nan, pooled.detectable_loss(at_plan)),
@@ -166,12 +191,11 @@ class _Pooled:
     @classmethod
     def of(cls, plan: AnalysisPlan, evidence: Evidence, metrics: Metrics) -> "_Pooled":
         together = metrics.moments.sum_over(-1)
-        visitors = max(int(evidence.visitors.sum()), 1)
         order = [] if plan.control is None else [plan.control, *plan.challengers.tolist()]
         return cls(
             mean=together.mean,
             variance=together.variance,
-            conversion_rate=evidence.conversions.sum(axis=-1) / visitors,
+            conversion_rate=evidence.conversions.sum(axis=-1) / np.maximum(evidence.trials.sum(axis=-1), 1),
             shares=plan.shares[order],
             drift=drift_for(plan.statistics.sequential, plan.two_sided_alpha),
         )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.corrections import correct
 from engine.analysis.comparison.effects import Effects, compare_with_control
-from engine.analysis.comparison.enough_data import MIN_VISITORS, has_enough
+from engine.analysis.comparison.enough_data import has_enough
 from engine.analysis.comparison.monitoring import Monitoring, monitor
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.stats.arrays import BoolArray, FloatArray, IntArray
@@ -121,15 +121,13 @@ def _has_enough_data(data: AnalysisData) -> BoolArray:
     evidence, control = data.evidence, data.plan.control
     if control is None:
         return np.zeros(evidence.conversions.shape, bool)
-    enough = has_enough(
-        evidence.visitors,
+    return has_enough(
+        evidence.trials,
         evidence.conversions,
         data.needs_mean_test,
         control,
         is_bayesian=data.plan.is_bayesian,
     )
-    known = evidence.trials
-    return enough & (np.minimum(known, known[:, [control]]) >= MIN_VISITORS)
 
 
 def _leader(gain: FloatArray, winners: BoolArray, enough: BoolArray) -> IntArray:

@@ -13,7 +13,8 @@ from engine.analysis.evidence.recorded_looks import (
     RecordedComparison,
     RecordedLook,
     RecordedPlan,
-    visitors_at_looks,
+    counted_at_looks,
+    outcomes_since,
 )
 from engine.stats.arrays import FloatArray
 from engine.stats.sequential.confidence_sequence_boundary import critical_value
@@ -28,7 +29,7 @@ def due_look(
     established, so that it is kept. Nothing is recorded by data that are not to be relied on, or without
     visitors.
     """
-    if decision.is_doubtful or not data.sample.collected:
+    if decision.is_doubtful or not data.sample.visitors:
         return None
     is_at_plan = data.sample.is_reached and data.sample.recorded is None
     is_first_of_day = recorded_looks.is_first_of_day(data.sample.running_days, data.looks)
@@ -51,7 +52,7 @@ def record(
         taken_at=now,
         is_at_plan=is_at_plan,
         running_days=data.sample.running_days,
-        visitors=data.sample.collected,
+        visitors=data.sample.visitors,
         plan=_recorded_plan(data),
         comparisons=_comparisons(
             data, significance, decision, decision.findings if is_at_plan else decision.at_any_look
@@ -59,7 +60,9 @@ def record(
         recommendation=decision.recommendation,
         reason=decision.reason,
         variant_id=variant,
-        earlier_visitors=visitors_at_looks(data.looks),
+        earlier_visitors=counted_at_looks(data.looks),
+        known_outcomes=data.sample.collected,
+        outcomes_since=outcomes_since(data.looks, now),
     )
 
 

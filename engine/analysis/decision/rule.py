@@ -22,8 +22,9 @@ class Situation(ArrayRecord):
     `is_broken` on any guardrail and `is_harmed` on any other goal; some guardrail is not known yet
     (`is_unknown`), can't be judged (`is_unjudged`), or is worse at this look than its margin allows
     (`is_beyond_margin`); `gain` orders winners. Of the experiment: a health check `has_alarm`, or says that
-    variants are measured of different visitors (`measured_differs`), a comparison `has_data`, its plan
-    `is_reached`, it `has_ended`, or it is a segment only (`is_exploratory`).
+    variants are measured of different visitors (`measured_differs`), a comparison `has_data`, visitors
+    entered but no outcome is known (`is_outcome_open`), its plan `is_reached`, it `has_ended`, or it is a
+    segment only (`is_exploratory`).
     """
 
     is_compared: BoolArray
@@ -40,6 +41,7 @@ class Situation(ArrayRecord):
     has_alarm: BoolArray
     measured_differs: BoolArray
     has_data: BoolArray
+    is_outcome_open: BoolArray
     is_reached: BoolArray
     has_ended: BoolArray
     is_exploratory: BoolArray
@@ -136,6 +138,7 @@ RULE: Final[tuple[RuleRow, ...]] = (
     RuleRow(lambda s: _any(s.winners), "review", "goal_harmed"),
     RuleRow(_all_fail, "rollback"),
     RuleRow(_none_differs, "review", "no_difference"),
+    RuleRow(lambda s: s.is_outcome_open & _any(s.is_compared) & ~s.has_ended, "keep_running"),
     RuleRow(lambda s: ~s.has_data, "insufficient_data"),
     RuleRow(lambda s: ~s.is_reached & ~s.has_ended, "keep_running"),
     RuleRow(lambda s: ~s.is_reached, "review", "ended_early"),

@@ -139,6 +139,19 @@ class Evidence:
             return self.observed
         return np.broadcast_to(self.visitors, self.conversions.shape)
 
+    def known_outcomes(self, goal: int | None) -> int:
+        """Count the visitors whose outcome of a goal is known, all variants together; all without a goal.
+
+        They are the information of a test: what plans, looks and intervals that hold at every look count.
+        """
+        return int((self.visitors if goal is None else self.trials[goal]).sum())
+
+    def open_visitors(self, known_after: IntArray) -> int:
+        """Count the visitors with an outcome still to come, of any goal with days until it is known."""
+        entered = int(self.visitors.sum())
+        known = self.trials.sum(axis=1)[known_after > 0]
+        return entered - int(known.min(initial=entered))
+
     @property
     def is_imported(self) -> bool:
         """Tell whether every visitor is of a table, and no page or server sent any."""

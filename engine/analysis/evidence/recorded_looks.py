@@ -61,9 +61,11 @@ class RecordedLook:
     """A look at an experiment; comparisons by goal id and variant id, the control's without a test.
 
     `is_at_plan` marks the one look at the plan, which is judged by ordinary tests. `visitors` are of all
-    variants together, `running_days` None where they are not known; `earlier_visitors` are those of the
-    looks before, which group-sequential spending needs. What was established is kept from look to look, so
-    that the last look and the one at the plan tell all.
+    variants together, `running_days` None where they are not known; `earlier_visitors` are what the looks
+    before counted, which group-sequential spending needs. What was established is kept from look to look, so
+    that the last look and the one at the plan tell all. `known_outcomes` are the visitors whose outcome of
+    the primary goal was known, and `outcomes_since` is the time from which looks count those; None at looks
+    that counted visitors, and where looks always counted outcomes.
     """
 
     taken_at: datetime
@@ -76,11 +78,32 @@ class RecordedLook:
     reason: str | None = None
     variant_id: str | None = None
     earlier_visitors: tuple[int, ...] = ()
+    known_outcomes: int | None = None
+    outcomes_since: datetime | None = None
+
+    @property
+    def counted(self) -> int:
+        """What the look counted: known outcomes, or visitors in earlier versions."""
+        return self.visitors if self.known_outcomes is None else self.known_outcomes
+
+    def known_of(self, goal_id: str | None) -> int:
+        """Count the visitors with a known outcome of a goal, also at a look that counted visitors."""
+        compared = self.comparisons.get(goal_id or "", {})
+        if self.known_outcomes is None and compared:
+            return sum(one.n for one in compared.values())
+        return self.counted
 
 
-def visitors_at_looks(looks: Sequence[RecordedLook]) -> tuple[int, ...]:
-    """List the visitors at every look taken so far, by the last of `looks`, which are in order."""
-    return (*looks[-1].earlier_visitors, looks[-1].visitors) if looks else ()
+def counted_at_looks(looks: Sequence[RecordedLook]) -> tuple[int, ...]:
+    """List what every look taken so far counted, by the last of `looks`, which are in order."""
+    return (*looks[-1].earlier_visitors, looks[-1].counted) if looks else ()
+
+
+def outcomes_since(looks: Sequence[RecordedLook], now: datetime | None) -> datetime | None:
+    """Return the time from which looks count known outcomes; None where they always did."""
+    if not looks:
+        return None
+    return now if looks[-1].known_outcomes is None else looks[-1].outcomes_since
 
 
 def plan_look(looks: tuple[RecordedLook, ...]) -> RecordedLook | None:

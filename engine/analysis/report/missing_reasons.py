@@ -84,7 +84,7 @@ def missing_reasons(data: AnalysisData, significance: Significance) -> list[list
     if control is None:
         return [[NO_CONTROL] * variants for _ in range(goals)]
     needed = conversions_needed(
-        data.evidence.visitors, data.needs_mean_test, control, is_bayesian=data.plan.is_bayesian
+        data.evidence.trials, data.needs_mean_test, control, is_bayesian=data.plan.is_bayesian
     )
     rarest = expected_conversions(data, control)
     reasons: list[list[str | None]] = [[None] * variants for _ in range(goals)]
@@ -107,9 +107,8 @@ def _too_few_visitors(cell: _Comparison) -> str | None:
         if count == 0:
             return f"{cell.name(column)} has no visitors yet"
         if count < MIN_VISITORS:
-            is_open = int(cell.data.evidence.visitors[column]) >= MIN_VISITORS
-            known = " with a known outcome" if is_open else ""
-            return f"{cell.name(column)} has {count} of the {MIN_VISITORS} visitors{known} required"
+            known = "visitors" if count == cell.data.evidence.visitors[column] else "known outcomes"
+            return f"{cell.name(column)} has {count} of the {MIN_VISITORS} {known} required"
     return None
 
 

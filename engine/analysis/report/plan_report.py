@@ -13,8 +13,11 @@ def report_plan(data: AnalysisData) -> PlanReport:
     return PlanReport(
         source=sample.source,
         required_visitors=sample.required_visitors,
-        tuned_to=float(sample.tuned_to if sample.recorded is None else sample.recorded.visitors),
-        collected_visitors=sample.collected,
+        tuned_to=float(sample.tuned_to if sample.at_plan is None else sample.at_plan),
+        collected_visitors=sample.visitors,
+        observed_visitors=sample.collected if sample.counts_outcomes else None,
+        open_visitors=data.evidence.open_visitors(data.plan.known_after),
+        outcomes_since=sample.outcomes_since if sample.counts_outcomes else None,
         progress=sample.progress,
         is_reached=sample.is_reached,
         reached_at=None if sample.recorded is None else sample.recorded.taken_at,

@@ -111,11 +111,25 @@ class PlanReport:
     ]
     required_visitors: Annotated[
         int | None,
-        described("Visitors to judge by, all variants together; null where no number is enough, or known."),
+        described("Known outcomes to judge by, all variants together; null where no number is enough."),
     ]
     # At so many visitors the intervals that are valid at every look are tightest.
     tuned_to: Annotated[float, NOT_ANSWERED]
     collected_visitors: Annotated[int, described("Visitors so far, all variants together.")]
+    observed_visitors: Annotated[
+        int | None,
+        described(
+            "Those whose outcome of the primary goal is known, which the plan counts; null where all are."
+        ),
+    ]
+    open_visitors: Annotated[
+        int,
+        described("Those with an outcome of some goal still to come, which ends with the experiment."),
+    ]
+    outcomes_since: Annotated[
+        datetime | None,
+        described("Time from which looks count known outcomes and not visitors; null where they always did."),
+    ]
     progress: Annotated[
         float | None,
         AnswerField("percent", "Percent of the required visitors, at most 100.", "progress_percent"),
@@ -153,6 +167,16 @@ class PlanReport:
             "detectable_harm_percent",
         ),
     ]
+
+    @property
+    def counted(self) -> int:
+        """What the plan counts so far: visitors, or those whose outcome is known."""
+        return self.collected_visitors if self.observed_visitors is None else self.observed_visitors
+
+    @property
+    def unit(self) -> str:
+        """What the plan counts, in words."""
+        return "visitors" if self.observed_visitors is None else "known outcomes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

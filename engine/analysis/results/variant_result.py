@@ -120,7 +120,7 @@ class VariantResult:
     ] = None
     observed_visitors: Annotated[
         int | None,
-        described("Visitors whose outcome is known; for a `retained` goal, until that is all of them."),
+        described("Visitors whose outcome is known, which comparisons are of; null where all have one."),
     ] = None
     steps: Annotated[
         tuple[FunnelStep, ...] | None,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.analysis.comparison.effects import relative_change
-from engine.analysis.comparison.enough_data import MIN_VISITORS, has_enough
+from engine.analysis.comparison.enough_data import has_enough
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.evidence.segments import Counts, SegmentEvidence, dimensions_of
 from engine.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray
@@ -81,8 +81,7 @@ def segment_effects(
     rest_counts = evidence.rest
     here, rest = (_effects(plan, counts, control) for counts in (evidence.counts, rest_counts))
     enough, enough_rest = (
-        has_enough(counts.visitors, counts.conversions, plan.is_mean, control)[..., others]
-        & (np.minimum(counts.observed, counts.observed[..., [control]]) >= MIN_VISITORS)[..., others]
+        has_enough(counts.observed, counts.conversions, plan.is_mean, control)[..., others]
         for counts in (evidence.counts, rest_counts)
     )
     differs = log_p_normal(here.estimate.minus(rest.estimate).z)

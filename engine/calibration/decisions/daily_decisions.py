@@ -202,6 +202,7 @@ def _situation(
         gain=np.where(is_variant, mean - mean[..., [0]], np.nan),
         has_alarm=no,
         measured_differs=no,
+        is_outcome_open=no,
         has_data=np.asarray(look.is_enough[..., 0, :].any(axis=-1)),
         is_reached=plan.is_reached,
         has_ended=no,

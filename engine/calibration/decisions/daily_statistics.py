@@ -66,7 +66,7 @@ def _has_data(days: SimulatedDays) -> tuple[BoolArray, BoolArray]:
     is_variant = np.arange(hits.shape[-1]) != 0
     expected = fewest_expected(hits, days.visitors, 0, is_mean=is_revenue)
     is_monitored = (expected >= FEWEST_CONVERSIONS) & is_variant
-    visitors = np.broadcast_to(days.visitors.astype(np.int64), (*hits.shape[:2], hits.shape[-1]))
+    visitors = np.broadcast_to(days.visitors[:, None, :].astype(np.int64), hits.shape)
     is_enough = has_enough(
         visitors, hits.astype(np.int64), is_revenue, 0, is_bayesian=case.method == "Bayesian"
     )

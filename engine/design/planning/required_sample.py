@@ -1,6 +1,7 @@
 """Required sample of a running experiment: visitors, blinded, from all variants together.
 
-Arrays broadcast together. Effects are relative lifts, as shares; visitors are of all variants together.
+Arrays broadcast together. Effects are relative lifts, as shares; visitors are those with a known outcome, of
+all variants together.
 The mean and the variance are those of the metric over all visitors, whatever their variant, so that planning
 again at each look tells nothing about the difference and adds no false positives.
 """
@@ -98,17 +99,23 @@ def is_reached(
 
 
 def reachable_visitors(
-    visitors: npt.ArrayLike, days: npt.ArrayLike, required: npt.ArrayLike, *, is_given: bool
+    visitors: npt.ArrayLike,
+    days: npt.ArrayLike,
+    required: npt.ArrayLike,
+    *,
+    is_given: bool,
+    known_after: npt.ArrayLike = 0.0,
 ) -> FloatArray:
     """Compute the visitors that the confidence sequence is tuned to: the plan, or those by LAST_DAY.
 
-    A sequence tuned to a plan beyond reach would be blind to every effect before it.
+    A sequence tuned to a plan beyond reach would be blind to every effect before it. Where outcomes are
+    `known_after` so many days, `visitors` are all who entered: those who enter in time count, at their pace.
     """
     counted, ran = np.asarray(visitors, np.float64), np.asarray(days, np.float64)
     planned = np.nan_to_num(np.asarray(required, np.float64), nan=np.inf)
     if is_given:
         return np.asarray(planned + 0.0 * counted)
-    at_this_pace = counted * LAST_DAY
+    at_this_pace = counted * np.maximum(LAST_DAY - np.asarray(known_after, np.float64), 0.0)
     beyond = np.full(np.broadcast_shapes(at_this_pace.shape, ran.shape), np.inf)
     by_last_day = np.divide(at_this_pace, ran, out=beyond, where=ran > 0)
     return np.asarray(np.minimum(planned, by_last_day))

@@ -1,12 +1,12 @@
 """Messages of winners that wait for a guardrail: not known yet, not judgeable, or beyond its margin."""
 
-from datetime import timedelta
+import numpy as np
 
 from engine.analysis.report.decision_context import DecisionContext, Message
-from engine.analysis.report.messages.plan_progress import how_long, progress
+from engine.analysis.report.messages.plan_progress import first_outcomes, how_long, progress
 from engine.analysis.report.messages.variant_sentences import comparison, leader_and_control, losers, quoted
 from engine.analysis.report.messages.verdicts import winner_headline
-from engine.analysis.results.formatting import day, listed
+from engine.analysis.results.formatting import listed
 from engine.design.experiment import Goal
 from engine.stats.arrays import BoolArray
 
@@ -111,10 +111,6 @@ def _missing(context: DecisionContext, goal: Goal) -> str:
             f"{goal.name}{name} is not above 0, of which no percentage is a margin: a test with an absolute"
             " margin can judge it."
         )
-    own_days, started = goal.measure.days(goal.tracking), context.experiment.started_at
-    if own_days is not None and not context.data.evidence.trials[row].any():
-        if context.has_ended or started is None:
-            return f"No outcome of {goal.name} was known when the experiment ended."
-        first = day(started + timedelta(days=own_days[1] + 1))
-        return f"The first outcomes of {goal.name} are known on {first}."
+    if context.data.evidence.visitors.any() and not context.data.evidence.known_outcomes(row):
+        return first_outcomes(context, goal)
     return f"There is too little data on {goal.name} to judge its margin."

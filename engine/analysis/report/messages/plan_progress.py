@@ -1,10 +1,12 @@
 """Sentences on the plan: what an action rests on, how far the plan is, and what was recorded."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Final
 
 from engine.analysis.report.decision_context import DecisionContext
 from engine.analysis.results.formatting import day, share, signed
+from engine.design.experiment import Goal
 from engine.design.planning.required_sample import FIRST_DAY, LAST_DAY, POWER
 
 LABELS: Final[Mapping[str, str]] = {
@@ -32,7 +34,7 @@ def basis(context: DecisionContext) -> str:
     if context.decision.holds_at_every_look and not at_plan:
         return f" This holds at every look{_before_the_plan(context)}."
     if context.judged_at is None:
-        return f" Judged by the one look at the plan: {sample.collected:,} visitors are in."
+        return f" Judged by the one look at the plan: {sample.collected:,} {are_in(context)}."
     if has_changed(context):
         return f" Judged by the look at the plan, recorded on {day(context.judged_at)}, and what holds since."
     return f" Judged by the one look at the plan, recorded on {day(context.judged_at)}."
@@ -52,7 +54,47 @@ def _of_required(context: DecisionContext) -> str:
         return ""
     if sample.collected >= sample.required_visitors:
         return " or the end of the first week" if not context.has_ended else ""
-    return f" ({at_most_99(sample.progress)} of {sample.required_visitors:,} visitors are in)"
+    return f" ({at_most_99(sample.progress)} of {sample.required_visitors:,} {are_in(context)})"
+
+
+def counted(context: DecisionContext) -> str:
+    """Name what the plan counts."""
+    return "known outcomes" if context.sample.counts_outcomes else "visitors"
+
+
+def are_in(context: DecisionContext) -> str:
+    """Say that what the plan counts is there."""
+    return "outcomes are known" if context.sample.counts_outcomes else "visitors are in"
+
+
+def first_outcomes(context: DecisionContext, goal: Goal) -> str:
+    """Say when the first outcomes of a goal are known of which none is, in a sentence.
+
+    They are known together of all visitors first exposed on one local day, once that is over as well.
+    """
+    started, days = context.experiment.started_at, goal.known_after
+    if context.has_ended or started is None:
+        return f"No outcome of {goal.name} was known when the experiment ended."
+    if days is None:
+        return f"No outcome of {goal.name} is known yet."
+    first = day(started + timedelta(days=days + 1))
+    return f"The first outcomes of {goal.name} are known on {first}, day {days + 1} of the test."
+
+
+def completing(context: DecisionContext) -> str:
+    """Say how to complete the experiment, to be followed by what to do then.
+
+    While outcomes are open it is paused first: completing it would lose them.
+    """
+    open_visitors = context.data.evidence.open_visitors(context.data.plan.known_after)
+    if not open_visitors or context.sample.source == "finished":
+        return "Complete the experiment and"
+    outcomes = f"the outcomes of {open_visitors:,} visitors"
+    if context.experiment.status == "paused":
+        return f"Wait until {outcomes} are known; then complete the experiment and"
+    return (
+        f"Pause the experiment, so that nobody new enters while {outcomes} become known; then complete it and"
+    )
 
 
 def at_most_99(progress: float) -> str:
@@ -67,12 +109,29 @@ def progress(context: DecisionContext) -> str:
         return f" Too little is known for a plan yet; the test ends on running day {LAST_DAY} at the latest."
     if sample.collected >= sample.required_visitors and context.sample.is_first_week_over is False:
         weekdays = f"the test runs to day {FIRST_DAY}, so that every weekday counts"
-        return f" The planned {sample.required_visitors:,} visitors are in; {weekdays}."
+        return f" The planned {sample.required_visitors:,} {are_in(context)}; {weekdays}."
     source = {"given": "set for the experiment", "last_day": f"ends on running day {LAST_DAY}"}.get(
-        sample.source, "estimated from all visitors so far"
+        sample.source, f"estimated from all {counted(context)} so far"
     )
-    so_far = f"{sample.collected:,} of {sample.required_visitors:,} visitors"
-    return f" The plan is at {at_most_99(sample.progress)}: {so_far} ({source}){_to_find(context)}."
+    so_far = f"{sample.collected:,} of {sample.required_visitors:,} {counted(context)}"
+    plan = f" The plan is at {at_most_99(sample.progress)}: {so_far} ({source}){_to_find(context)}."
+    return plan + _open(context) + _since(context)
+
+
+def _open(context: DecisionContext) -> str:
+    """Count the visitors whose outcome is still to come."""
+    sample = context.sample
+    if not sample.known_after or sample.visitors == sample.collected:
+        return ""
+    return f" The outcomes of {sample.visitors - sample.collected:,} more visitors are still to come."
+
+
+def _since(context: DecisionContext) -> str:
+    """Say since when looks count outcomes, where earlier ones counted visitors."""
+    since = context.sample.outcomes_since
+    if since is None or not context.sample.counts_outcomes:
+        return ""
+    return f" Since {day(since)} looks count known outcomes; earlier ones counted visitors."
 
 
 def _to_find(context: DecisionContext) -> str:
@@ -106,7 +165,8 @@ def how_long(context: DecisionContext) -> str:
         "Resume the experiment and keep it running" if status == "paused" else "Keep the experiment running"
     )
     required, days = sample.required_visitors, context.sample.days_left
-    until = "" if required is None or sample.collected >= required else f" until {required:,} visitors are in"
+    is_missing = required is not None and sample.collected < required
+    until = f" until {required:,} {are_in(context)}" if is_missing else ""
     if days:
         for_days = f" for about {'1 more day' if days == 1 else f'{days:,} more days'}"
         ends = sample.running_days is not None and sample.running_days + days >= LAST_DAY

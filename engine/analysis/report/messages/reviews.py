@@ -5,7 +5,13 @@ from collections.abc import Sequence
 
 from engine.analysis.report.decision_context import DecisionContext, Message
 from engine.analysis.report.goal_facts import remaining_lift_intervals
-from engine.analysis.report.messages.plan_progress import at_most_99, basis, found_by_plan
+from engine.analysis.report.messages.plan_progress import (
+    at_most_99,
+    basis,
+    completing,
+    counted,
+    found_by_plan,
+)
 from engine.analysis.report.messages.revenue_impact import yearly
 from engine.analysis.report.messages.unfinished import DECIDE_BY_ALL, SEGMENT
 from engine.analysis.report.messages.variant_sentences import (
@@ -45,7 +51,7 @@ def no_difference(context: DecisionContext) -> Message:
         + losers(context)
         + broken_guardrails(context, failed)
         + basis(context),
-        next_step=f"K{action}" if context.has_ended else f"Complete the experiment and k{action}",
+        next_step=f"K{action}" if context.has_ended else f"{completing(context)} k{action}",
     )
 
 
@@ -80,7 +86,7 @@ def ruled_out(context: DecisionContext, variants: Sequence[VariantResult]) -> st
     if (
         context.judged_at is not None
         and recorded is not None
-        and recorded.visitors != context.sample.collected
+        and context.sample.at_plan != context.sample.collected
     ):
         text = f"by the look of {day(context.judged_at)} {text}"
     return text[0].upper() + text[1:]
@@ -110,7 +116,7 @@ def undecided(context: DecisionContext) -> Message:
         + unsettled(context, besides=leader).replace(" yet", "")
         + _single_look(context, leader)
         + (_no_test(leader) or found_by_plan(context)),
-        next_step=f"K{keep}" if context.has_ended else f"Complete the experiment and k{keep}",
+        next_step=f"K{keep}" if context.has_ended else f"{completing(context)} k{keep}",
     )
 
 
@@ -193,8 +199,8 @@ def ended_early(context: DecisionContext) -> Message:
     if required is not None and share is not None and context.sample.collected < required:
         again = "Run the test again, up to its plan"
         at = f"at {at_most_99(share)} of its plan"
-        so_far = f" ({context.sample.collected:,} of {required:,} visitors)"
-        again += f" of {required:,} visitors"
+        so_far = f" ({context.sample.collected:,} of {required:,} {counted(context)})"
+        again += f" of {required:,} {counted(context)}"
     return Message(
         label="Review",
         tone="warning",

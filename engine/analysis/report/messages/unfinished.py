@@ -2,7 +2,7 @@
 
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.report.decision_context import DecisionContext, Message
-from engine.analysis.report.messages.plan_progress import first_week, how_long, progress
+from engine.analysis.report.messages.plan_progress import first_outcomes, first_week, how_long, progress
 from engine.analysis.report.messages.variant_sentences import (
     broken_guardrails,
     by_how_much,
@@ -27,6 +27,8 @@ CAUSE_IN_TABLE = (
 def keep_running(context: DecisionContext) -> Message:
     """Announce that the experiment is to go on to its plan, and how far it is."""
     leader, control = leader_and_control(context)
+    if context.decision.situation.is_outcome_open:
+        return _no_outcome_yet(context)
     missing = leader.status == "insufficient_data"
     own = "" if missing else comparison(context, leader, control)
     situation, is_segment = context.decision.situation, bool(context.decision.situation.is_exploratory)
@@ -40,6 +42,18 @@ def keep_running(context: DecisionContext) -> Message:
             own + _why(context, leader) + rest + (SEGMENT if is_segment else progress(context))
         ).strip(),
         next_step=DECIDE_BY_ALL if is_segment else how_long(context),
+    )
+
+
+def _no_outcome_yet(context: DecisionContext) -> Message:
+    """Announce that visitors entered whose outcomes are all still to come, and when the first are known."""
+    entered = f"{context.sample.visitors:,} visitors have entered so far."
+    return Message(
+        label="Keep running",
+        tone="neutral",
+        headline=f"No outcome of {context.goal.name} is known yet",
+        explanation=f"{first_outcomes(context, context.goal)} {entered}{progress(context)}",
+        next_step=how_long(context),
     )
 
 
@@ -78,6 +92,14 @@ def _why(context: DecisionContext, leader: VariantResult) -> str:
 
 def insufficient_data(context: DecisionContext) -> Message:
     """Announce that nothing can be compared yet, and the first reason."""
+    if context.decision.situation.is_outcome_open and context.has_ended:
+        return Message(
+            label="Not enough data",
+            tone="neutral",
+            headline=f"Not enough data on {context.goal.name}",
+            explanation=first_outcomes(context, context.goal),
+            next_step="Run the test again, and complete it once outcomes are known.",
+        )
     reasons = [
         variant.reason for variant in (context.leader, *context.challengers) if variant and variant.reason
     ]

@@ -4,7 +4,7 @@ import numpy as np
 
 from engine.analysis.report.decision_context import DecisionContext, Message
 from engine.analysis.report.goal_facts import beaten
-from engine.analysis.report.messages.plan_progress import basis
+from engine.analysis.report.messages.plan_progress import basis, completing
 from engine.analysis.report.messages.revenue_impact import yearly
 from engine.analysis.report.messages.variant_sentences import (
     broken_guardrails,
@@ -27,7 +27,7 @@ DAYS_A_WEEK = 7
 def ship(context: DecisionContext) -> Message:
     """Announce the winner that harms nothing."""
     leader, control = leader_and_control(context)
-    action = f"Complete the experiment and roll {quoted(leader)} out to everyone."
+    action = f"{completing(context)} roll {quoted(leader)} out to everyone."
     if context.has_ended:
         action = f"Roll {quoted(leader)} out to everyone."
     return Message(
@@ -89,7 +89,7 @@ def rollback(context: DecisionContext) -> Message:
     leader, control = leader_and_control(context)
     failures = context.where(context.decision.situation.failures)
     several = len(failures) > 1
-    action = f"Complete the experiment and keep {quoted(control)} for everyone."
+    action = f"{completing(context)} keep {quoted(control)} for everyone."
     if context.has_ended:
         action = f"Keep {quoted(control)} for everyone."
     others = [one for one in failures if one is not leader]

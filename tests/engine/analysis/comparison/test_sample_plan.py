@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,61 @@ from engine.stats.moments import Moments
 from tests.builders import NOW, a_goal, an_experiment
 from tests.observations import observed
 
+BACK_ON_DAY_14 = a_goal(config={"event_name": "visit", "measure": "retained", "from_day": 14})
+
 
 def plan_of(visitors: list[int], conversions: Any, *, days: int = 10, **fields: Any) -> SamplePlan:
-    finished = fields.pop("is_finished", False)
+    finished, known = fields.pop("is_finished", False), fields.pop("known", None)
     experiment = an_experiment(**{"weights": (1,) * len(visitors), **fields})
-    return prepare(experiment, observed(visitors, conversions, days=days), is_finished=finished).sample
+    overrides: dict[str, Any] = {} if known is None else {"observed": np.array([known])}
+    evidence = observed(visitors, conversions, days=days, **overrides)
+    return prepare(experiment, evidence, is_finished=finished).sample
+
+
+def test_known_outcomes_are_the_clock_of_a_retention_goal() -> None:
+    # 800 visitors a day, of whom those of two days have been away for 15 days.
+    sample = plan_of([7_200] * 2, [160, 176], days=18, known=[800] * 2, goals=(BACK_ON_DAY_14,))
+    assert (sample.collected, sample.visitors, sample.is_reached) == (1_600, 14_400, False)
+    # R: power.prop.test(p1 = .2, p2 = .22, power = .8)$n = 6,510 an arm.
+    assert sample.required_visitors == pytest.approx(2 * 6_510, rel=0.01)
+    assert sample.progress == pytest.approx(1_600 / (sample.required_visitors or 1))
+    # 11,430 outcomes more, of 800 a day.
+    assert sample.days_left == 15
+
+
+def test_the_plan_of_a_retention_goal_is_reached_by_outcomes_or_on_day_56() -> None:
+    def plan(known: int, days: int) -> SamplePlan:
+        hits = [known // 5] * 2
+        return plan_of([400 * days] * 2, hits, days=days, known=[known] * 2, goals=(BACK_ON_DAY_14,))
+
+    assert not plan(6_800, 32).is_reached
+    assert plan(7_200, 33).is_reached
+    assert plan(5, 56).is_reached
+
+
+def test_a_sequence_is_tuned_to_the_outcomes_that_are_known_on_day_56() -> None:
+    goal = replace(BACK_ON_DAY_14, config={**BACK_ON_DAY_14.config, "minimum_effect_percent": 1})
+    sample = plan_of([4_000] * 2, [200, 220], days=20, known=[1_000] * 2, goals=(goal,))
+    # 400 visitors a day enter, those of the first 41 days in time.
+    assert sample.tuned_to == pytest.approx(400 * 41)
+    assert sample.fraction == pytest.approx(2_000 / (400 * 41))
+
+
+def test_before_the_first_outcome_the_days_left_are_counted_from_it() -> None:
+    sample = plan_of([800] * 2, [0, 0], days=2, known=[0, 0], goals=(BACK_ON_DAY_14,))
+    assert (sample.collected, sample.fraction, sample.is_reached) == (0, 0.0, False)
+    planned = Statistics(planned_sample=8_000)
+    given = plan_of([800] * 2, [0, 0], days=2, known=[0, 0], goals=(BACK_ON_DAY_14,), statistics=planned)
+    # Outcomes begin 15 days after the first visitors, and 800 a day take ten more.
+    assert given.days_left == 15 - 2 + 10
+
+
+def test_means_with_missing_values_count_the_visitors_with_one() -> None:
+    mean = a_goal(config={"event_name": "score", "measure": "value"})
+    sample = plan_of([5_000] * 2, [500, 500], known=[1_000, 1_000], goals=(mean,))
+    assert (sample.collected, sample.visitors, sample.known_after) == (2_000, 10_000, 0)
+    # 2,000 values in ten days, by the 56th day 11,200.
+    assert sample.tuned_to == pytest.approx(11_200)
 
 
 def test_the_default_plan_detects_the_minimum_effect() -> None:

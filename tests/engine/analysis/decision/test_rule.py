@@ -77,6 +77,9 @@ TABLE = {
     "a winner, measured of other visitors": Row("W", "review measured_differs", "measured_differs"),
     "a segment, measured of other visitors": Row(".", "keep_running", "measured_differs segment"),
     "no variant to compare": Row("", "insufficient_data", "no_data"),
+    "no outcome known yet": Row(".", "keep_running", "no_data open"),
+    "no outcome known when it ended": Row(".", "insufficient_data", "no_data open ended"),
+    "no outcome known, and no variant to compare": Row("", "insufficient_data", "no_data open"),
 }
 
 
@@ -104,6 +107,7 @@ def situation(row: Row) -> Situation:
         has_alarm=fact("alarm"),
         measured_differs=fact("measured_differs"),
         has_data=~fact("no_data"),
+        is_outcome_open=fact("open"),
         is_reached=fact("reached"),
         has_ended=fact("ended"),
         is_exploratory=fact("segment"),

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -7,7 +8,9 @@ from engine.analysis.evidence.recorded_looks import (
     RecordedComparison,
     RecordedLook,
     RecordedPlan,
+    counted_at_looks,
     is_to_be_added,
+    outcomes_since,
     plan_look,
     with_ids,
 )
@@ -80,3 +83,22 @@ def test_looks_with_other_ids_leave_out_what_has_none() -> None:
     assert renamed.variant_id == "B"
     (without,) = with_ids([look], goals={}, variants={})
     assert (without.comparisons, without.variant_id) == ({}, None)
+
+
+def test_looks_count_known_outcomes_and_earlier_versions_visitors() -> None:
+    arms = {name: RecordedComparison(n=60, mean=0.1, m2=5.4, m3=4.3) for name in ("var_1", "var_2")}
+    earlier = a_look(7.0, comparisons={"goal_1": arms}, earlier_visitors=(400,))
+    now = a_look(8.0, known_outcomes=150, earlier_visitors=counted_at_looks([earlier]))
+    assert counted_at_looks([]) == ()
+    assert counted_at_looks([earlier, now]) == (400, 500, 150)
+    # The moments tell how many outcomes an earlier look was of.
+    assert (earlier.known_of("goal_1"), earlier.known_of("goal_2"), now.known_of("goal_1")) == (120, 500, 150)
+
+
+def test_time_since_which_looks_count_outcomes_is_kept() -> None:
+    since = STARTED + timedelta(days=9)
+    first = a_look(9.0, known_outcomes=150, outcomes_since=since)
+    assert outcomes_since([], since) is None
+    assert outcomes_since([a_look(8.0)], since) == since
+    assert outcomes_since([a_look(8.0), first], since + timedelta(days=1)) == since
+    assert outcomes_since([a_look(8.0, known_outcomes=90)], since) is None

@@ -42,6 +42,14 @@ RETAINED = a_goal(
     },
 )
 TIME = a_goal(name="Time", config={"event_name": "time", "measure": "value"})
+BACK_IN_WEEK_3 = replace(
+    RETAINED,
+    name="Back in week 3",
+    config={**RETAINED.config, "from_day": 14, "to_day": 20},
+)
+BACK_ON_DAY_14 = a_goal(
+    name="Back on day 14", config={"event_name": "visit", "measure": "retained", "from_day": 14}
+)
 PROFIT = a_goal(
     id="goal_2",
     name="Profit",
@@ -176,6 +184,43 @@ SITUATIONS: dict[str, Situation] = {
         conversions=[[1_550, 1_800], [0, 0]],
         goals=(a_goal(), RETAINED),
         known=[[15_500, 15_500], [0, 0]],
+        status="completed",
+    ),
+    "a guardrail in week 3, on day 8": Situation(
+        visitors=[8_000] * 2,
+        conversions=[[800, 830], [0, 0]],
+        goals=(a_goal(), BACK_IN_WEEK_3),
+        known=[[8_000, 8_000], [0, 0]],
+        day=8,
+    ),
+    "retention before any outcome is known": Situation(
+        visitors=[4_800] * 2, conversions=[0, 0], goals=(BACK_ON_DAY_14,), known=[[0, 0]], day=12
+    ),
+    # 800 visitors a day: the required ones have entered, the outcomes of two days are known.
+    "retention once the planned visitors have entered": Situation(
+        visitors=[7_200] * 2, conversions=[160, 176], goals=(BACK_ON_DAY_14,), known=[[800, 800]], day=18
+    ),
+    "retention, ahead of the plan": Situation(
+        visitors=[10_000] * 2,
+        conversions=[800, 1_000],
+        goals=(BACK_ON_DAY_14,),
+        known=[[4_000, 4_000]],
+        day=25,
+    ),
+    "retention that won, paused": Situation(
+        visitors=[10_000] * 2,
+        conversions=[1_600, 2_000],
+        goals=(BACK_ON_DAY_14,),
+        known=[[8_000, 8_000]],
+        day=25,
+        status="paused",
+    ),
+    "retention of which no outcome was known at the end": Situation(
+        visitors=[4_800] * 2,
+        conversions=[0, 0],
+        goals=(BACK_ON_DAY_14,),
+        known=[[0, 0]],
+        day=12,
         status="completed",
     ),
     "a winner whose guardrail is below 0 with the control": Situation(
