@@ -1,6 +1,6 @@
 """Two-by-two tables of conversions, odds ratios, and complements of segments."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -129,5 +129,16 @@ def pairs_without(part: PairedMoments, whole: PairedMoments) -> PairedMoments:
     """Subtract a segment's pairs from those of all visitors: `PairedMoments.merge` inverted."""
     x, y = moments_without(part.x, whole.x), moments_without(part.y, whole.y)
     share = np.divide(part.n * x.n, whole.n, out=np.zeros_like(x.n), where=whole.n > 0)
-    co = whole.co - part.co - (x.mean - part.mean_x) * (y.mean - part.mean_y) * share
-    return PairedMoments(x.n, x.mean, y.mean, x.m2, y.m2, np.where(x.n > 0, co, 0.0), y.m3)
+    co = np.where(x.n > 0, whole.co - part.co - (x.mean - part.mean_x) * (y.mean - part.mean_y) * share, 0.0)
+    nothing = np.zeros_like(x.n)
+    rest = PairedMoments(x.n, x.mean, y.mean, x.m2, y.m2, co, y.m3, nothing, nothing, nothing)
+    # Both parts about the mean of all are the whole.
+    of_part, of_rest = (
+        one.thirds_about(one.mean_x - whole.mean_x, one.mean_y - whole.mean_y) for one in (part, rest)
+    )
+    of_whole = whole.m3_x, whole.xxy, whole.xyy
+    m3_x, xxy, xyy = (
+        np.where(x.n > 0, all_ - one - moved, 0.0)
+        for all_, one, moved in zip(of_whole, of_part, of_rest, strict=True)
+    )
+    return replace(rest, m3_x=m3_x, xxy=xxy, xyy=xyy)

@@ -6,8 +6,13 @@ A ratio is linearized to one number per visitor, so that any method for means ap
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.moments import Moments, PairedMoments
+
+# Residuals below this share of what they are left of are rounding.
+_ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,26 +27,55 @@ class RatioMoments:
     zx: PairedMoments
 
 
-def linearize(xy: PairedMoments) -> Moments:
+def linearize(xy: PairedMoments, ratio: FloatArray | None = None) -> Moments:
     """Linearize the ratio R = sum y / sum x: moments per visitor with mean R.
 
-    A visitor counts as R + (y - R x) / mean x, whose variance over n is the delta method's of R:
-    (s_y² - 2 R s_xy + R² s_x²) / (n mean_x²); Deng, Knoblich and Lu (2018), "Applying the delta method in
-    metric analytics", KDD. The unit is the visitor, however many sessions each has. A cell whose mean x is
-    not above 0 has no ratio and comes back empty, with n = 0. The third moment would need products of three
-    values and is left at 0, so that ratios are tested by plain Welch.
+    A visitor counts as R + (y - R₀ x) / mean x, where R₀ is the cell's own R, or a `ratio` of several.
+    Its variance over n is the delta method's: (s_y² - 2 R₀ s_xy + R₀² s_x²) / (n mean_x²); Deng, Knoblich and
+    Lu (2018), "Applying the delta method in metric analytics", KDD. The unit is the visitor, however many
+    sessions each has. A cell whose mean x is not above 0 has no ratio and comes back empty, with n = 0. The
+    third moment is 0 where the products of three values are not known.
     """
     defined = (xy.n > 0) & (xy.mean_x > 0)
-    unit = np.where(defined, xy.mean_x, 1.0)
-    ratio = np.where(defined, xy.mean_y / unit, 0.0)
-    m2 = (xy.m2_y - 2.0 * ratio * xy.co + ratio**2 * xy.m2_x) / unit**2
-    return Moments(np.where(defined, xy.n, 0.0), ratio, np.where(defined, np.maximum(m2, 0.0), 0.0))
+    own = np.where(defined, xy.mean_y / np.where(defined, xy.mean_x, 1.0), 0.0)
+    slope = own if ratio is None else ratio
+    return residual_moments(xy, slope, where=defined, is_third_known=xy.are_thirds_known)
+
+
+def linearize_together(xy: PairedMoments) -> Moments:
+    """Linearize ratios with R₀ of all arms along the last axis, as where nothing differs (`ratio_test`)."""
+    x, y = ((xy.n * mean).sum(axis=-1, keepdims=True) for mean in (xy.mean_x, xy.mean_y))
+    return linearize(xy, np.divide(y, x, out=np.zeros_like(x), where=x > 0))
+
+
+def residual_moments(
+    xy: PairedMoments,
+    ratio: FloatArray,
+    *,
+    where: BoolArray,
+    is_third_known: BoolArray,
+    times: npt.ArrayLike = 1.0,
+) -> Moments:
+    """Take the moments of (`times` y - ratio x) / mean x about the mean `times` R, in the cells `where`.
+
+    Cells elsewhere are empty, and the third moment is 0 where it is not known. Residuals that are rounding
+    only are 0, as where y is a multiple of x.
+    """
+    unit, factor = np.where(where, xy.mean_x, 1.0), np.asarray(times, np.float64)
+    of_y, of_x = factor**2 * xy.m2_y, ratio**2 * xy.m2_x
+    m2 = of_y - 2.0 * factor * ratio * xy.co + of_x
+    m2 = np.where(where & (m2 > _ROUNDING * (of_y + of_x)), m2, 0.0) / unit**2
+    m3 = factor**3 * xy.m3_y - 3.0 * factor**2 * ratio * xy.xyy + 3.0 * factor * ratio**2 * xy.xxy
+    m3 = (m3 - ratio**3 * xy.m3_x) / unit**3
+    mean = np.where(where, factor * xy.mean_y / unit, 0.0)
+    known = where & (m2 > 0) & is_third_known
+    return Moments(np.where(where, xy.n, 0.0), mean, m2, np.where(known, m3, 0.0))
 
 
 def with_ratios(values: Moments, ratios: PairedMoments) -> Moments:
-    """Take linearized ratios along the last axis where there are any pairs, and `values` elsewhere."""
+    """Take linearized ratios of all arms along the last axis where there are any, and `values` elsewhere."""
     is_ratio = np.asarray(ratios.n.any(axis=-1, keepdims=True))
-    return Moments.where(is_ratio, linearize(ratios), values) if is_ratio.any() else values
+    return Moments.where(is_ratio, linearize_together(ratios), values) if is_ratio.any() else values
 
 
 def linearize_with_covariate(moments: RatioMoments) -> PairedMoments:

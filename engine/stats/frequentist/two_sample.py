@@ -92,14 +92,9 @@ def compare_means(
     two visitors) or no value differs from another in its arm. The interval has the critical values of the
     test at `alpha`, one for all or one each.
     """
-    change = treatment.minus(control)
-    t, testable = change.z, np.isfinite(change.z)
-    # The variant's part of the variance: squares of parts, unlike those of variances, don't underflow.
-    part = treatment.variance[testable] / change.variance[testable]
-    df, log_p, critical = (np.full(t.shape, np.nan) for _ in range(3))
-    df[testable] = 1.0 / (
-        part**2 / (treatment.n[testable] - 1.0) + (1.0 - part) ** 2 / (control.n[testable] - 1.0)
-    )
+    t, df = treatment.minus(control).z, welch_df(control, treatment)
+    testable = ~np.isnan(df)
+    log_p, critical = (np.full(t.shape, np.nan) for _ in range(2))
     skewed = np.broadcast_to(np.asarray(skewness, np.float64), t.shape)
     statistic = remove_skewness(t, skewed)
     log_p[testable] = log_p_student(statistic[testable], df[testable])
@@ -111,6 +106,19 @@ def compare_means(
         lower_critical=restore_skewness(-critical, skewed),
     )
     return Comparison(statistic=statistic, df=df, log_p=log_p, low=low, high=high)
+
+
+def welch_df(control: Estimate, treatment: Estimate) -> FloatArray:
+    """Compute the Welch-Satterthwaite degrees of freedom; NaN where there is no test."""
+    change = treatment.minus(control)
+    testable = np.isfinite(change.z)
+    # The variant's part of the variance: squares of parts, unlike those of variances, don't underflow.
+    part = treatment.variance[testable] / change.variance[testable]
+    df = np.full(testable.shape, np.nan)
+    df[testable] = 1.0 / (
+        part**2 / (treatment.n[testable] - 1.0) + (1.0 - part) ** 2 / (control.n[testable] - 1.0)
+    )
+    return df
 
 
 def fieller(  # noqa: PLR0913  # two estimates in their parts

@@ -54,6 +54,8 @@ def test_taking_pairs_away_undoes_merging_them() -> None:
     left = pairs_without(part, part.merge(rest))
     for name in ("n", "mean_x", "mean_y", "m2_x", "m2_y", "co"):
         np.testing.assert_allclose(getattr(left, name), getattr(rest, name), rtol=1e-9)
+    for name in ("m3_x", "xxy", "xyy", "m3_y"):
+        np.testing.assert_allclose(getattr(left, name), getattr(rest, name), rtol=1e-7, atol=1e-6)
     nobody = pairs_without(rest, rest)
     assert nobody.n.sum() == nobody.co.sum() == 0
 

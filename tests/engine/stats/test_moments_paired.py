@@ -1,5 +1,7 @@
 """Paired moments against NumPy's covariance and exact fractions."""
 
+import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -24,6 +26,10 @@ def assert_same(left: PairedMoments, right: PairedMoments) -> None:
         np.testing.assert_allclose(getattr(left, name), getattr(right, name), rtol=1e-9, atol=1e-6)
     for name in ("m2_x", "m2_y", "co"):
         np.testing.assert_allclose(getattr(left, name), getattr(right, name), rtol=1e-9, atol=1e-9 * scale)
+    for name in ("m3_x", "xxy", "xyy", "m3_y"):
+        np.testing.assert_allclose(
+            getattr(left, name), getattr(right, name), rtol=1e-8, atol=1e-7 * scale**1.5
+        )
 
 
 @given(first=PAIRS, second=PAIRS)
@@ -63,3 +69,38 @@ def test_paired_moments_of_sums_are_those_of_exact_fractions(pairs: list[tuple[i
     assert found.co == float(apart)
     assert found.mean_y == float(Fraction(y, n))
     assert found.m2_x == Moments.of_sums(n, x, xx).m2
+
+
+@given(st.lists(st.tuples(CENTS, CENTS), min_size=2, max_size=8))
+def test_third_moments_of_sums_are_those_of_exact_fractions(pairs: list[tuple[int, int]]) -> None:
+    def total(*columns: int) -> int:
+        return sum(math.prod(pair[column] for column in columns) for pair in pairs)
+
+    n = len(pairs)
+    found = PairedMoments.of_sums(
+        n,
+        x=total(0),
+        y=total(1),
+        xx=total(0, 0),
+        yy=total(1, 1),
+        xy=total(0, 1),
+        yyy=total(1, 1, 1),
+        others=(total(0, 0, 0), total(0, 0, 1), total(0, 1, 1)),
+    )
+    apart = [(a - Fraction(total(0), n), b - Fraction(total(1), n)) for a, b in pairs]
+    assert found.m3_x == float(sum(a * a * a for a, _ in apart))
+    assert found.xxy == float(sum(a * a * b for a, b in apart))
+    assert found.xyy == float(sum(a * b * b for a, b in apart))
+
+
+def test_third_moments_that_contradict_the_squares_are_not_known() -> None:
+    sums = {"x": 3, "y": 3, "xx": 5, "yy": 5, "xy": 4, "yyy": 9}
+    assert PairedMoments.of_sums(2, **sums, others=(9, 6, 6)).are_thirds_known
+    assert not PairedMoments.of_sums(2, **sums, others=(9, 60, 6)).are_thirds_known
+    assert not PairedMoments.of_sums(2, **sums).are_thirds_known
+
+
+def test_a_part_without_third_moments_leaves_the_whole_without_them() -> None:
+    known, unknown = moments_of([(1, 2), (2, 5)]), replace(moments_of([(3, 1), (7, 2)]), xxy=np.array(np.nan))
+    assert not known.merge(unknown).are_thirds_known
+    assert PairedMoments.of([], []).merge(known).are_thirds_known
