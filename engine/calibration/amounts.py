@@ -7,6 +7,7 @@ import numpy as np
 import scipy
 
 from engine.calibration.method import (
+    FAMILY,
     Method,
     MethodOutcome,
     outcome_of_estimates,
@@ -22,7 +23,7 @@ from engine.calibration.trials import (
 )
 from engine.stats.arrays import FloatArray
 from engine.stats.estimates import Estimate
-from engine.stats.frequentist.quantiles import estimate_quantiles
+from engine.stats.frequentist.quantiles import QuantileComparison, ValueCounts, compare_quantiles
 from engine.stats.moments import Moments
 from engine.stats.winsorizing import winsorize
 
@@ -145,11 +146,19 @@ def _quantile(share: float) -> Callable[[AmountsSample], MethodOutcome]:
     """Method that compares a quantile of the orders above 0."""
 
     def run(sample: AmountsSample) -> MethodOutcome:
-        control, variant = (
-            Estimate.stack([estimate_quantiles(amounts[amounts > 0], share) for amounts in arm])[:, None]
-            for arm in sample.amounts
+        pairs = [
+            [ValueCounts.of(amounts[amounts > 0]) for amounts in pair]
+            for pair in zip(*sample.amounts, strict=True)
+        ]
+        compared = [compare_quantiles(control, variant, [share], FAMILY) for control, variant in pairs]
+        found = QuantileComparison.stack(compared)[:, None]
+        apart = [variant.quantiles([share]) - control.quantiles([share]) for control, variant in pairs]
+        return MethodOutcome(
+            verdict=np.where(found.log_p <= np.log(FAMILY), np.sign(found.z), 0.0).astype(np.int64),
+            low=found.lift_low,
+            high=found.lift_high,
+            observed_lift=np.stack(apart)[:, None] / sample.case.quantile(share),
         )
-        return outcome_of_estimates(control, variant, mean=sample.case.quantile(share))
 
     return run
 

@@ -26,6 +26,7 @@ from engine.calibration.trials import Setting
 from engine.stats.arrays import FloatArray
 from engine.stats.bayesian.priors import pre_period_prior
 from engine.stats.estimates import Estimate
+from engine.stats.frequentist.quantiles import ValueCounts
 from engine.stats.moments import Moments
 from engine.stats.sequential.sample_ratio import SplitCheck
 
@@ -96,6 +97,8 @@ def less_spread(found: Any) -> Any:
         return replace(found, variance=found.variance / 2)
     if isinstance(found, Moments):
         return replace(found, m2=found.m2 / 2)
+    if isinstance(found, ValueCounts):
+        return replace(found, counts=found.counts * 2)
     parts = {
         part: less_spread(getattr(found, part))
         for part in ("moments", "control", "variant")
@@ -159,8 +162,8 @@ BROKEN = (
     Broken("Welch, uncapped", UNEVEN, "method", "compare_means", without_skewness),
     Broken("Welch, capped at 99%", UNEVEN, "method", "compare_means", without_skewness),
     Broken("Welch, capped at 99%", AMOUNTS, "amounts", "winsorize", too_sure),
-    Broken("median order", AMOUNTS, "amounts", "estimate_quantiles", too_sure),
-    Broken("90% quantile order", AMOUNTS, "amounts", "estimate_quantiles", too_sure),
+    Broken("median order", AMOUNTS, "amounts", "compare_quantiles", with_too_sure_arms),
+    Broken("90% quantile order", AMOUNTS, "amounts", "compare_quantiles", with_too_sure_arms),
     Broken("prior on the lift", DRAWN, "lift_priors", "update_lift", with_too_sure_arms),
     Broken(
         "pre-period prior", FIXED, "lift_priors", "pre_period_prior", lambda _: as_if_every_visitor_counted
