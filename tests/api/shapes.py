@@ -47,7 +47,7 @@ VARIANT_RESULT = {
     "confidence",
     "score_value",
     "score_progress_percentage",
-    "chance_to_beat",
+    *("chance_to_beat", "adjusted_chance_to_beat"),
     "status",
     "rpv_lift",
     "projected_annual_revenue_impact_cents",

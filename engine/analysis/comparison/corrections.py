@@ -38,6 +38,22 @@ def correct(
     return replace(effects, log_p=log_p, low=at_levels.low, high=at_levels.high), levels
 
 
+def adjust_chances(data: AnalysisData, chance: FloatArray) -> FloatArray:
+    """Adjust chances to beat the control by Holm, where the experiment's statistics ask for it.
+
+    The chance of the less likely direction takes the place of p, as it is half of p under a flat prior, and
+    is at most 1/2: an adjusted chance is nearer to 1/2. Comparisons along the last axis; NaN for one
+    comparison, and where another correction holds.
+    """
+    if data.plan.statistics.correction != "holm" or len(data.plan.challengers) < 2:
+        return np.full(chance.shape, np.nan)
+    is_better = chance >= 0.5
+    with np.errstate(divide="ignore"):
+        unlikely = np.log(np.where(is_better, 1.0 - chance, chance))
+    adjusted = np.minimum(np.exp(holm(unlikely)), 0.5)
+    return np.where(is_better, 1.0 - adjusted, adjusted)
+
+
 def _always_valid(effects: Effects, monitoring: Monitoring) -> Effects:
     """Replace p values and intervals by those valid at every look."""
     compared = ~np.isnan(effects.difference)

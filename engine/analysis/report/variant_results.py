@@ -6,6 +6,7 @@ import numpy as np
 
 from engine.analysis.comparison.absolute_intervals import absolute_difference_intervals, rate_intervals
 from engine.analysis.comparison.analysis_data import AnalysisData
+from engine.analysis.comparison.corrections import adjust_chances
 from engine.analysis.comparison.metrics import have_means, mean_amounts
 from engine.analysis.comparison.revenue import RevenueEffects, compare_revenue
 from engine.analysis.comparison.significance import Significance
@@ -114,6 +115,7 @@ def _comparisons(
         "score_value": score,
         "score_progress": np.minimum(score / data.plan.threshold, 1.0),
         "chance_to_beat": effects.chance,
+        "adjusted_chance_to_beat": adjust_chances(data, effects.chance),
         "expected_loss": effects.loss,
         "absolute_difference": effects.difference,
         "rpv_lift": revenue.lift,

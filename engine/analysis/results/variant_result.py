@@ -136,6 +136,14 @@ class VariantResult:
     ] = None
     score_progress: Annotated[float | None, PROGRESS] = None
     chance_to_beat: Annotated[float | None, AnswerField("score", "Percent.")] = None
+    adjusted_chance_to_beat: Annotated[
+        float | None,
+        AnswerField(
+            "score",
+            "Percent: chance_to_beat with Holm's adjustment for several variants; null without "
+            "`statistics.correction` `holm` and several comparisons.",
+        ),
+    ] = None
     status: VariantStatus
     rpv_lift: Annotated[
         float | None, AnswerField("percent", "Lift of revenue per visitor over the control, in percent.")

@@ -45,7 +45,9 @@ def _chance(context: DecisionContext, leader: VariantResult, control: VariantRes
     threshold = context.data.plan.threshold
     counts = f"It counts as better from {share(threshold)}, and as worse up to {share(1.0 - threshold)}"
     waits = "; the action waits for what holds at every look, or for the plan" if _goes_on(context) else ""
-    return f"{text[0].upper()}{text[1:]} chance that {pair}, by this look's data. {counts}{waits}."
+    adjusted = leader.adjusted_chance_to_beat
+    several = "" if adjusted is None else f" With Holm's adjustment for several variants: {chance(adjusted)}."
+    return f"{text[0].upper()}{text[1:]} chance that {pair}, by this look's data. {counts}{waits}.{several}"
 
 
 def _sequential(context: DecisionContext, p: float) -> str:
