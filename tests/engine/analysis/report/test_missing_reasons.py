@@ -100,4 +100,4 @@ def test_few_known_outcomes_are_not_few_visitors() -> None:
     evidence = observed([1000] * 2, [5, 5], observed=np.array([[40, 1000]]))
     data = prepare(an_experiment(weights=(1, 1)), evidence)
     found = missing_reasons(data, assess_significance(data))[0][1]
-    assert found == "'Control' has 40 of the 100 visitors with a known outcome required"
+    assert found == "'Control' has 40 of the 100 known outcomes required"
