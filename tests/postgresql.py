@@ -39,8 +39,9 @@ def served() -> Iterator[str]:
     programs = _programs()
     # Not pytest's own folder: only its owner may enter it, and its path is too long for a socket.
     folder = Path(tempfile.mkdtemp(prefix="truelift-postgresql-"))
-    identity = _identity(folder)
-    data = folder / "data"
+    # A new database is some 300 files: in memory, where the stores of tests are, nothing waits for a disk.
+    data = Path(tempfile.mkdtemp(prefix=folder.name, dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")))
+    identity = _identity(folder, data)
     initdb: list[str | Path] = [programs / "initdb", "--pgdata", data, "--username", USER, *INITIAL]
     options = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
     server = None
@@ -55,7 +56,8 @@ def served() -> Iterator[str]:
             # SIGINT: it ends the sessions that are left, and then itself.
             server.send_signal(2)
             server.wait(timeout=30)
-        shutil.rmtree(folder, ignore_errors=True)
+        for made in (folder, data):
+            shutil.rmtree(made, ignore_errors=True)
 
 
 def new_database(socket_folder: str) -> str:
@@ -79,13 +81,14 @@ def _programs() -> Path:
     return found[-1].parent if found else Path(on_path or "").parent
 
 
-def _identity(folder: Path) -> dict[str, Any]:
-    """Return the user that the server runs as, since it refuses to be root."""
+def _identity(*folders: Path) -> dict[str, Any]:
+    """Return the user that the server runs as, since it refuses to be root; the folders become its own."""
     if os.geteuid() != 0:
         return {}
     names = {entry.pw_name: entry for entry in pwd.getpwall()}
     owner = names.get("postgres") or names["nobody"]
-    os.chown(folder, owner.pw_uid, owner.pw_gid)
+    for folder in folders:
+        os.chown(folder, owner.pw_uid, owner.pw_gid)
     return {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
 
 
