@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ import pytest
 from tests.long_tests import MOST_SHARES, SHARE_SECONDS, WORKERS, divide, place_of
 from tests.test_tests import FOLDER, SOURCES
 
-CRON = "tests/recipes/test_cron.py::test_a_night_ends_with_0_3_or_4_and_prints_what_has_to_be_read"
 SECONDS = {
     f"test {number}": seconds for number, seconds in enumerate([100.0, 60, 40, 20, 10] * 6 + [3.0] * 300)
 }
@@ -53,21 +53,23 @@ def test_more_tests_than_twenty_commits_run_are_refused() -> None:
         divide({**fits, "one more": 1.0})
 
 
+def sources_with(*texts: str) -> Iterator[tuple[Path, ast.Module]]:
+    """Parse the sources that have one of the texts: all of them would take seconds."""
+    for path in SOURCES:
+        source = path.read_text()
+        if any(text in source for text in texts):
+            yield path.relative_to(FOLDER), ast.parse(source)
+
+
 def test_every_long_test_says_how_long_and_fits_into_a_share() -> None:
-    marks = [
-        (path.relative_to(FOLDER), node)
-        for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Attribute) and ast.unparse(node) == "pytest.mark.long"
-    ]
-    calls = [
-        (path.relative_to(FOLDER), keyword.value)
-        for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"pytest.mark.long", "examples"}
-        for keyword in node.keywords
-        if keyword.arg == "seconds"
-    ]
+    marks: list[Path] = []
+    calls: list[tuple[Path, ast.expr]] = []
+    for path, tree in sources_with("mark.long", "examples("):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and ast.unparse(node) == "pytest.mark.long":
+                marks.append(path)
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in {"pytest.mark.long", "examples"}:
+                calls.extend((path, one.value) for one in node.keywords if one.arg == "seconds")
     assert len(marks) > 20
     seconds = [(path, value.value) for path, value in calls if isinstance(value, ast.Constant)]
     assert [one for one in seconds if not 0 < float(str(one[1])) <= SHARE_SECONDS] == []
@@ -82,8 +84,8 @@ OF_THE_BARS = "test_a_group_sequential_test_has_the_power_that_its_larger_sample
 
 def test_simulations_with_many_trials_are_in_shares_and_nothing_else_is() -> None:
     counted, marked = {*BY_FILE}, {OF_THE_BARS}
-    for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text())):
+    for _, tree in sources_with("trials(", "mark.many"):
+        for node in ast.walk(tree):
             if not isinstance(node, ast.FunctionDef):
                 continue
             calls = {ast.unparse(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
@@ -96,11 +98,32 @@ def test_simulations_with_many_trials_are_in_shares_and_nothing_else_is() -> Non
 
 
 @pytest.mark.parametrize(
-    ("options", "number"),
-    [(("tests/recipes/test_cron.py",), 0), (("--long", "tests/recipes/test_cron.py"), 1), ((CRON,), 1)],
+    ("options", "name", "number"),
+    [((), "", 0), (("--long",), "", 1), ((), "::test_kills", 1)],
     ids=["by itself", "--long", "by its id"],
 )
-def test_long_tests_are_left_out_unless_asked_for(options: tuple[str, ...], number: int) -> None:
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *options]
-    collected = subprocess.run(command, cwd=FOLDER.parent, capture_output=True, text=True, check=False).stdout
-    assert len([line for line in collected.splitlines() if line.startswith(CRON)]) == number
+def test_long_tests_are_left_out_unless_asked_for(
+    options: tuple[str, ...], name: str, number: int, tmp_path: Path
+) -> None:
+    file = tmp_path / "test_kills.py"
+    file.write_text("import pytest\n\n@pytest.mark.long(seconds=60)\ndef test_kills(): pass\n")
+    # Beside this file alone: that of all tests imports the program.
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "tests.long_tests"]
+    collected = subprocess.run(
+        [
+            *command,
+            "--rootdir",
+            tmp_path,
+            "-c",
+            "/dev/null",
+            "-p",
+            "no:cacheprovider",
+            *options,
+            f"{file}{name}",
+        ],
+        cwd=FOLDER.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    assert len([line for line in collected.splitlines() if "::test_kills" in line]) == number, collected
