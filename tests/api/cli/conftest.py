@@ -4,10 +4,12 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
 
 from api.cli.app import main
 
@@ -27,12 +29,15 @@ class Ran:
 
 
 Run = Callable[..., Ran]
+# Typer builds all commands for each that is run: as a process runs one, once is enough for all tests too.
+command_of = cache(typer.main.get_command)
 
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     def truelift(*arguments: str | Path) -> Ran:
         monkeypatch.setattr(sys, "argv", ["truelift", *map(str, arguments)])
+        monkeypatch.setattr(typer.main, "get_command", command_of)
         status = 0
         try:
             main()
