@@ -1,5 +1,6 @@
 """Settings of every test run: numbers of examples, the catalog's database, and no skips in CI."""
 
+import atexit
 import gc
 import os
 from collections.abc import Callable, Generator, Iterator
@@ -37,14 +38,11 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
-        gc.collect()
         gc.freeze()
         gc.enable()
-
-
-def pytest_unconfigure() -> None:
-    """Let the end of the process find fewer objects that libraries report as leaked."""
-    gc.unfreeze()
+        # Then the end of the process finds fewer objects that libraries report as leaked; no sooner, as
+        # pytest searches for garbage twice when it ends.
+        atexit.register(gc.unfreeze)
 
 
 def pytest_configure(config: pytest.Config) -> None:
