@@ -111,7 +111,10 @@ def _is_measure(case: object) -> bool:
 
 def _welch(sample: MeasureSample) -> MethodOutcome:
     """Test as a report tests goals of any measure but conversions."""
-    return outcome_of_means(metric_moments(sample.values).map(np.transpose), mean=sample.case.mean)
+    ratios = sample.values.orders.map(np.transpose)
+    return outcome_of_means(
+        metric_moments(sample.values).map(np.transpose), mean=sample.case.mean, ratios=ratios
+    )
 
 
 METHODS: tuple[Method, ...] = (Method(name="Welch, measures", run=_welch, applies_to=_is_measure),)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.analysis.comparison.metrics import adjusted_metrics, metric_moments
+from engine.analysis.comparison.metrics import Metrics, adjusted_metrics, metric_moments
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.calibration.method import (
     FAMILY,
@@ -97,8 +97,15 @@ def _draw(
         orders=PairedMoments.of(orders, spent),
         before=PairedMoments.of(filled, spent),
         before_orders=PairedMoments.of(filled, orders),
+        triple=_triple(filled, spent, orders.astype(np.float64)),
     )
     return revenue, per_order
+
+
+def _triple(*values: FloatArray) -> FloatArray:
+    """Sum the products of the deviations of three values, runs by arms."""
+    z, y, x = (each - each.mean(axis=-1, keepdims=True) for each in values)
+    return np.asarray((z * y * x).sum(axis=-1))
 
 
 def _lognormal(rng: np.random.Generator, deviation: float, shape: int | tuple[int, ...]) -> FloatArray:
@@ -129,21 +136,22 @@ def _plain(sample: ReturningVisitorsSample) -> MethodOutcome:
 
 
 def _cuped(sample: ReturningVisitorsSample) -> MethodOutcome:
-    return outcome_of_means(_adjusted(sample.revenue), mean=sample.case.rate)
+    return outcome_of_means(_adjusted(sample.revenue).moments, mean=sample.case.rate)
 
 
 def _per_order(sample: ReturningVisitorsSample) -> MethodOutcome:
-    return outcome_of_means(metric_moments(sample.orders), mean=1.0)
+    return outcome_of_means(metric_moments(sample.orders), mean=1.0, ratios=sample.orders.orders)
 
 
 def _per_order_cuped(sample: ReturningVisitorsSample) -> MethodOutcome:
-    return outcome_of_means(_adjusted(sample.orders), mean=1.0)
+    adjusted = _adjusted(sample.orders)
+    return outcome_of_means(adjusted.moments, mean=1.0, ratios=adjusted.ratios)
 
 
-def _adjusted(values: VisitorValues) -> Moments:
+def _adjusted(values: VisitorValues) -> Metrics:
     """Adjust as a report adjusts goals, each run standing for a goal."""
     is_share = np.zeros(len(values.value.n), bool)
-    return adjusted_metrics(values, is_share=is_share).moments
+    return adjusted_metrics(values, is_share=is_share)
 
 
 METHODS: tuple[Method, ...] = (

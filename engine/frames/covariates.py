@@ -60,24 +60,24 @@ def _categories(values: pl.Series) -> Iterator[FloatArray]:
         yield (~is_common).cast(pl.Float64).to_numpy()
 
 
-def index_pairs(
+def index_of(
     x: Sequence[FloatArray], values: Sequence[FloatArray], orders: Sequence[FloatArray]
-) -> tuple[PairedMoments, PairedMoments | None, int]:
-    """Pair the index of the covariates that explains the goal best with its values, and with its orders.
+) -> tuple[list[FloatArray], int]:
+    """Compute the index of the covariates that explains the goal best, of the visitors of each arm.
 
-    By arms. Of a ratio, `values` over `orders`, the index explains the linearized ratio. Returns the number
-    of slopes besides; `orders` is empty where the goal is no ratio.
+    Of a ratio, `values` over `orders`, it explains the linearized ratio. Returns the number of slopes
+    besides; `orders` is empty where the goal is no ratio.
     """
     moments = CovariateMoments.of(x, values)
-    if not orders:
-        theta, rank = pooled_slopes(moments.xx, moments.xy)
-        return moments.pair(theta), None, rank
-    below = CovariateMoments.of(x, orders)
-    pairs = PairedMoments.stack([PairedMoments.of(*each) for each in zip(orders, values, strict=True)])
-    ratio, unit = linearize(pairs), np.where(pairs.mean_x > 0, pairs.mean_x, 1.0)
-    with_ratio = (moments.xy - ratio.mean[:, None] * below.xy) / unit[:, None]
-    theta, rank = pooled_slopes(moments.xx, np.where(ratio.n[:, None] > 0, with_ratio, 0.0))
-    return moments.pair(theta), below.pair(theta), rank
+    with_value = moments.xy
+    if orders:
+        below = CovariateMoments.of(x, orders)
+        pairs = PairedMoments.stack([PairedMoments.of(*each) for each in zip(orders, values, strict=True)])
+        ratio, unit = linearize(pairs), np.where(pairs.mean_x > 0, pairs.mean_x, 1.0)
+        with_ratio = (moments.xy - ratio.mean[:, None] * below.xy) / unit[:, None]
+        with_value = np.where(ratio.n[:, None] > 0, with_ratio, 0.0)
+    theta, rank = pooled_slopes(moments.xx, with_value)
+    return [each @ theta for each in x], rank
 
 
 def require_no_copies(values: VisitorValues | None, goals: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import numpy as np
 import polars as pl
 
-from engine.analysis.comparison.metrics import metric_moments
+from engine.analysis.comparison.metrics import metric_moments_of_all
 from engine.analysis.evidence.epochs import SETTLING, EpochEvidence
 from engine.analysis.evidence.evidence import Evidence
 from engine.errors import InvalidEvidenceError
@@ -72,7 +72,10 @@ def with_epochs(
             conversions=np.stack([part.conversions for part in parts]),
             revenue=Moments.stack([part.revenue for part in parts]),
             values=Moments.stack(
-                [part.revenue if part.values is None else metric_moments(part.values) for part in parts]
+                [
+                    part.revenue if part.values is None else metric_moments_of_all(part.values)
+                    for part in parts
+                ]
             ),
         ),
     )

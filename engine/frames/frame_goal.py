@@ -119,6 +119,12 @@ class FrameGoal:
         return found
 
     @property
+    def divided_by(self) -> str | None:
+        """The column that a ratio is divided by; None for other goals."""
+        found: str | None = getattr(self, "denominator", None)
+        return found
+
+    @property
     def own_currency(self) -> str | None:
         """The currency of the goal's amounts; None for a goal that names none."""
         found: str | None = getattr(self, "currency", None)
@@ -143,6 +149,7 @@ class FrameGoal:
             "event_name": name,
             "direction": "decrease" if self.less_is_better else "increase",
             "measure": None if self.measure == "converted" else self.measure,
+            "denominator": self.divided_by and {"event_name": self.divided_by, "measure": "value"},
             "cap_percentile": self.percentile if self.goal_type == "revenue" else None,
             "per": "order" if self.order_column else None,
             "currency": self.own_currency,

@@ -7,11 +7,11 @@ import numpy as np
 import polars as pl
 
 from engine.analysis.evidence.visitor_values import VisitorValues
-from engine.frames.covariates import design_matrix, index_pairs
+from engine.frames.covariates import design_matrix, index_of
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Ratio, Revenue
 from engine.stats.arrays import FloatArray
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments, PairedMoments, triple_moment
 from engine.stats.winsorizing import cap_of
 
 
@@ -57,19 +57,26 @@ def _values_of_goal(
         )
     past, orders = _numbers(arms, f"before_{place}"), _numbers(arms, f"orders_{place}")
     if orders:
-        found = replace(found, orders=_pairs(orders, values))
+        found = replace(
+            found,
+            orders=_pairs(orders, values),
+            nonzero=np.array([[np.count_nonzero(value) for value in values]], np.float64),
+            largest_orders=np.array([[order.max(initial=0.0) for order in orders]]),
+        )
     if several := design_matrix(arms, place):
-        before, before_orders, slopes = index_pairs(several, values, orders)
-        found = replace(found, before=before[None], index_slopes=np.array([float(slopes)]))
-        return found if before_orders is None else replace(found, before_orders=before_orders[None])
-    if orders:
+        past, slopes = index_of(several, values, orders)
+        found = replace(found, index_slopes=np.array([float(slopes)]))
+    elif orders:
         past = _filled(past)
     known = [~np.isnan(one) for one in past]
     if not any(one.any() for one in known):
         return found
     if all(one.all() for one in known):
         found = replace(found, before=_pairs(past, values))
-        return replace(found, before_orders=_pairs(past, orders)) if orders else found
+        if not orders:
+            return found
+        triple = [triple_moment(*each) for each in zip(past, values, orders, strict=True)]
+        return replace(found, before_orders=_pairs(past, orders), triple=np.array([triple]))
     unknown = [~one for one in known]
     return replace(
         found,

@@ -52,6 +52,14 @@ def _denominator(config: Config) -> Summed:
     return denominator
 
 
+def denominator_name(config: Config) -> str:
+    """Name what a ratio is divided by, for a sentence: orders, or what the denominator tracks, quoted."""
+    denominator = config.get("denominator")
+    if denominator is None:
+        return "orders"
+    return f"'{next(denominator[key] for key in ('event_name', 'selector', 'url') if key in denominator)}'"
+
+
 RATIO: Final = Measure(
     word="ratio",
     description=(

@@ -80,13 +80,13 @@ def log_odds_ratios(tables: Tables) -> Estimate:
     return Estimate(np.where(seen, value, np.nan), np.where(seen, variance, np.nan), n)
 
 
-def relative_effects(control: Moments, variant: Moments, *, base: FloatArray) -> Estimate:
+def relative_effects(control: Estimate, variant: Estimate, *, base: FloatArray) -> Estimate:
     """Estimate the difference of means relative to `base`, the mean of all visitors.
 
     One base for all segments keeps the noise of small ones out of the denominator. Not defined where base
     is not above 0 or an arm has fewer than two visitors.
     """
-    change = Estimate.of(variant).minus(Estimate.of(control))
+    change = variant.minus(control)
     unit = np.where(base > 0, base, np.nan)
     return Estimate(change.value / unit, change.variance / unit**2, change.n)
 

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from engine.stats.arrays import BoolArray, FloatArray
 from engine.stats.contingency import Tables
+from engine.stats.delta_method import RatioMoments
 from engine.stats.frequentist.two_sample import log_p_shares
 from engine.stats.log_p_values import log_p_normal
 from engine.stats.moments import Moments, PairedMoments
@@ -39,8 +40,8 @@ def adjust(
 
     x has to be fixed before the first exposure. `without` are the moments of y of visitors without x (new
     ones): they are merged unadjusted. The uncertainty of the mean of x itself is left out: it shifts all
-    arms together, and a lift only by lift times that. The third moment of adjusted values is not known
-    from these sums and left at 0, so that they are tested by plain Welch.
+    arms together, and a lift only by lift times that. The third moment is that of y - theta x, and 0 where
+    the products of three values are not known, so that plain Welch tests it.
     """
     co, m2_x = paired.co.sum(axis=axis), paired.m2_x.sum(axis=axis)
     theta = np.divide(co, m2_x, out=np.zeros_like(co), where=m2_x > 0)
@@ -48,14 +49,45 @@ def adjust(
     centre = np.expand_dims(paired.sum_over(axis).mean_x, axis)
     mean = np.where(paired.n > 0, paired.mean_y - slope * (paired.mean_x - centre), 0.0)
     m2 = np.maximum(paired.m2_y - 2.0 * slope * paired.co + slope**2 * paired.m2_x, 0.0)
-    adjusted, raw = Moments(paired.n, mean, m2 * _slope_correction(paired.n, axis, slopes)), paired.y
+    m3 = paired.m3_y - 3.0 * slope * paired.xyy + 3.0 * slope**2 * paired.xxy - slope**3 * paired.m3_x
+    is_known = paired.are_thirds_known
+    wider, m3 = _slope_correction(paired.n, axis, slopes), np.where(is_known & (m2 > 0), m3, 0.0)
+    adjusted, raw = Moments(paired.n, mean, m2 * wider, m3), paired.y
     if without is not None:
         merged = adjusted.merge(without)
         # A third moment of one part alone would be neither the whole's nor 0.
-        adjusted, raw = Moments(merged.n, merged.mean, merged.m2), raw.merge(without)
+        m3 = np.where(is_known, merged.m3, 0.0)
+        adjusted, raw = Moments(merged.n, merged.mean, merged.m2, m3), raw.merge(without)
     before, after = raw.m2.sum(axis=axis), adjusted.m2.sum(axis=axis)
     left = np.divide(after, before, out=np.ones_like(before), where=before > 0)
     return Adjusted(adjusted, theta, np.clip(1.0 - left, 0.0, 1.0))
+
+
+def adjust_ratios(
+    moments: RatioMoments, mean: FloatArray, theta: FloatArray, *, axis: int = -1, slopes: npt.ArrayLike = 1.0
+) -> PairedMoments:
+    """Adjust the numerators of ratios: pairs of the denominator x with y - theta · (mean of x) · z.
+
+    For `ratio_test`, whose residuals are then (y - R₀ x) / (mean of x) - theta z. `theta` is the slope of the
+    linearized ratios and `mean` each arm's adjusted ratio, both of `adjust`; second moments are widened for
+    the `slopes`, as there.
+    """
+    xy, zy, zx = moments.xy, moments.zy, moments.zx
+    f = np.expand_dims(theta, axis) * xy.mean_x
+    m2_y = np.maximum(xy.m2_y - 2.0 * f * zy.co + f**2 * zy.m2_x, 0.0)
+    wider = _slope_correction(xy.n, axis, slopes)
+    return PairedMoments(
+        n=xy.n,
+        mean_x=xy.mean_x,
+        mean_y=mean * xy.mean_x,
+        m2_x=xy.m2_x * wider,
+        m2_y=m2_y * wider,
+        co=(xy.co - f * zx.co) * wider,
+        m3_y=np.nan_to_num(xy.m3_y - 3.0 * f * zy.xyy + 3.0 * f**2 * zy.xxy - f**3 * zy.m3_x),
+        m3_x=xy.m3_x,
+        xxy=xy.xxy - f * zx.xyy,
+        xyy=xy.xyy - 2.0 * f * moments.zyx + f**2 * zx.xxy,
+    )
 
 
 def log_p_before(paired: PairedMoments, *, control: int = 0, axis: int = -1) -> FloatArray:

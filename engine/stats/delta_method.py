@@ -19,12 +19,14 @@ _ROUNDING = 1e-13
 class RatioMoments:
     """Moments of numerator y, denominator x and covariate z of the same visitors, pair by pair.
 
-    `xy` pairs x with y; `zy` and `zx` pair z, the first, with each.
+    `xy` pairs x with y; `zy` and `zx` pair z, the first, with each. `zyx` is the sum of products of the
+    deviations of all three, NaN where it is not known.
     """
 
     xy: PairedMoments
     zy: PairedMoments
     zx: PairedMoments
+    zyx: FloatArray
 
 
 def linearize(xy: PairedMoments, ratio: FloatArray | None = None) -> Moments:
@@ -65,11 +67,16 @@ def residual_moments(
     of_y, of_x = factor**2 * xy.m2_y, ratio**2 * xy.m2_x
     m2 = of_y - 2.0 * factor * ratio * xy.co + of_x
     m2 = np.where(where & (m2 > _ROUNDING * (of_y + of_x)), m2, 0.0) / unit**2
-    m3 = factor**3 * xy.m3_y - 3.0 * factor**2 * ratio * xy.xyy + 3.0 * factor * ratio**2 * xy.xxy
-    m3 = (m3 - ratio**3 * xy.m3_x) / unit**3
+    thirds = (
+        factor**3 * xy.m3_y,
+        -3.0 * factor**2 * ratio * xy.xyy,
+        3.0 * factor * ratio**2 * xy.xxy,
+        -(ratio**3) * xy.m3_x,
+    )
+    m3 = sum(thirds, np.zeros(m2.shape))
+    known = where & (m2 > 0) & is_third_known & (np.abs(m3) > _ROUNDING * sum(map(np.abs, thirds)))
     mean = np.where(where, factor * xy.mean_y / unit, 0.0)
-    known = where & (m2 > 0) & is_third_known
-    return Moments(np.where(where, xy.n, 0.0), mean, m2, np.where(known, m3, 0.0))
+    return Moments(np.where(where, xy.n, 0.0), mean, m2, np.where(known, m3 / unit**3, 0.0))
 
 
 def with_ratios(values: Moments, ratios: PairedMoments) -> Moments:

@@ -367,6 +367,13 @@ def third_of_sums(
     return np.asarray(scaled / (divisor * divisor), np.float64)
 
 
+def triple_moment(a: FloatArray, b: FloatArray, c: FloatArray) -> float:
+    """Compute the sum of products of the deviations of three values of the same visitors."""
+    if not a.size:
+        return 0.0
+    return float(((a - a.mean()) * (b - b.mean()) * (c - c.mean())).sum())
+
+
 def _integers(*sums: npt.ArrayLike) -> tuple[AnyArray, ...]:
     """Broadcast sums together, as Python's integers, which do not overflow."""
     return tuple(np.broadcast_arrays(*(np.asarray(values).astype(object) for values in sums)))

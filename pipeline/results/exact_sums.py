@@ -30,29 +30,45 @@ def moments_of(n: npt.ArrayLike, cells: pl.DataFrame, place: Place, *, cohort: s
     `n` has the number of visitors and the shape of the result, and `place` the place of each row.
     """
     shape = np.shape(n)
-    total, squares, high, low = (
-        whole_numbers(cells[f"{cohort}{power}"], place, shape)
-        for power in ("total", "squared", "cubed_high", "cubed_low")
+    total, squares = (
+        whole_numbers(cells[f"{cohort}{power}"], place, shape) for power in ("total", "squared")
     )
-    return Moments.of_sums(n, total, squares, high * CUBE_BASE + low)
+    return Moments.of_sums(n, total, squares, _cubes(cells, place, shape, cohort))
 
 
-def paired_moments(
+def paired_moments(  # noqa: PLR0913  # sums of both and of their combinations
     n: npt.ArrayLike,
     x: tuple[pl.DataFrame, Place],
     y: tuple[pl.DataFrame, Place],
-    both: tuple[pl.DataFrame, Place],
+    plus: tuple[pl.DataFrame, Place],
+    minus: tuple[pl.DataFrame, Place],
     *,
     cohort: str = COHORT,
 ) -> PairedMoments:
-    """Take the moments of pairs from the sums of x, of y and of both added up, each with its places.
+    """Take the moments of pairs from the sums of x, y, y + x and y - x, each with its places.
 
-    The products follow from the squares, as (x + y)² = x² + 2xy + y². The arguments are as in
-    `moments_of`.
+    The products follow from the powers: (y + x)² = y² + 2yx + x², (y + x)³ + (y - x)³ = 2y³ + 6yx² and
+    (y + x)³ - (y - x)³ = 6y²x + 2x³. The arguments are as in `moments_of`.
     """
     shape = np.shape(n)
     totals = [whole_numbers(cells[f"{cohort}total"], place, shape) for cells, place in (x, y)]
-    squares = [whole_numbers(cells[f"{cohort}squared"], place, shape) for cells, place in (x, y, both)]
-    xx, yy, of_both = squares
-    products = (of_both - xx - yy) // 2
-    return PairedMoments.of_sums(n, x=totals[0], y=totals[1], xx=xx, yy=yy, xy=products)
+    squares = [whole_numbers(cells[f"{cohort}squared"], place, shape) for cells, place in (x, y, plus)]
+    xx, yy, of_plus = squares
+    xxx, yyy, cubed_plus, cubed_minus = (_cubes(*one, shape, cohort) for one in (x, y, plus, minus))
+    return PairedMoments.of_sums(
+        n,
+        x=totals[0],
+        y=totals[1],
+        xx=xx,
+        yy=yy,
+        xy=(of_plus - xx - yy) // 2,
+        yyy=yyy,
+        others=(xxx, (cubed_plus + cubed_minus - 2 * yyy) // 6, (cubed_plus - cubed_minus - 2 * xxx) // 6),
+    )
+
+
+def _cubes(cells: pl.DataFrame, place: Place, shape: tuple[int, ...], cohort: str) -> ObjectArray:
+    high, low = (
+        whole_numbers(cells[f"{cohort}{power}"], place, shape) for power in ("cubed_high", "cubed_low")
+    )
+    return np.asarray(high * CUBE_BASE + low)

@@ -7,7 +7,7 @@ import polars as pl
 
 from engine.analysis.evidence.visitor_values import no_pairs
 from engine.design.experiment import Experiment
-from engine.measures.sums import AMOUNT, DENOMINATOR, PLUS, Sum, unit_of
+from engine.measures.sums import AMOUNT, DENOMINATOR, MINUS, PLUS, Sum, unit_of
 from engine.stats.arrays import AnyArray, FloatArray, IntArray
 from engine.stats.moments import Moments, PairedMoments
 from pipeline.results.exact_sums import COHORT, Place, paired_moments
@@ -49,13 +49,15 @@ def ratios_from(
     """
     if not have_ratios(experiment):
         return no_pairs(n.shape)
-    x, y, both = (
-        (found, place(found)) for found in (cells_of(cells, one) for one in (DENOMINATOR, AMOUNT, PLUS))
+    x, y, plus, minus = (
+        (found, place(found))
+        for found in (cells_of(cells, one) for one in (DENOMINATOR, AMOUNT, PLUS, MINUS))
     )
     below = np.array([unit_of(goal.divided_by) or 0 for goal in experiment.goals], np.float64)[:, None]
     is_ratio = below > 0
     above = np.where(is_ratio, _units(experiment)[:, None], 1.0)
-    pairs = paired_moments(n, x, y, both, cohort=cohort).divide_each(np.where(is_ratio, below, 1.0), above)
+    pairs = paired_moments(n, x, y, plus, minus, cohort=cohort)
+    pairs = pairs.divide_each(np.where(is_ratio, below, 1.0), above)
     return PairedMoments.where(is_ratio, pairs, no_pairs(n.shape))
 
 

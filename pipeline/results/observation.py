@@ -22,7 +22,13 @@ from pipeline.results.other_currencies import read_other_currencies
 from pipeline.results.retention import with_retention
 from pipeline.results.segment_evidence import segment_evidence_of, segment_visitors_of
 from pipeline.results.senders import read_senders
-from pipeline.results.visitor_values import goals_needing_values, largest_cents_of, values_of
+from pipeline.results.visitor_values import (
+    goals_needing_values,
+    largest_cents_of,
+    ratio_goals,
+    values_of,
+    with_extremes,
+)
 from pipeline.rollup.goals.retained_days import last_days
 from pipeline.rollup.segment_values import dimensions_left_out
 from pipeline.store.warehouse import aggregates
@@ -30,7 +36,14 @@ from pipeline.store.warehouse.connection import Cursor
 from pipeline.store.warehouse.epoch_sums import read_epochs
 from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.segment_sums import read_cohorts, read_segment
-from pipeline.store.warehouse.value_sums import ValueSums, read_largest_cents, read_steps, read_value_sums
+from pipeline.store.warehouse.value_sums import (
+    RatioExtremes,
+    ValueSums,
+    read_largest_cents,
+    read_ratio_extremes,
+    read_steps,
+    read_value_sums,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +68,7 @@ class Observation:
         # Epochs are analyzed separately, and only counts and revenue are known of each.
         sums = [] if epochs else self._value_sums(segment)
         ids = {"variants": self.published.variants, "goals": self.published.goals}
+        values = values_of(self.experiment, evidence, sums, **ids) if sums else evidence.values
         return replace(
             evidence,
             epochs=epochs,
@@ -69,7 +83,7 @@ class Observation:
             funnels=self._funnels(segment),
             as_of=self.as_of,
             last_exposure_at=_moment(self.published.last_exposed_at),
-            values=values_of(self.experiment, evidence, sums, **ids) if sums else evidence.values,
+            values=with_extremes(self.experiment, values, self._ratio_extremes(segment), **ids),
         )
 
     def of_segments(self, *, timezone: str) -> SegmentEvidence:
@@ -140,6 +154,16 @@ class Observation:
             self.cursor, self.experiment.id, goals, variants=len(self.published.variants)
         )
         return largest_cents_of(self.experiment, largest, variants=self.published.variants, goals=counted)
+
+    def _ratio_extremes(self, segment: Mapping[str, str]) -> list[RatioExtremes]:
+        """Find the visitors with a numerator, and the largest denominator of one, of ratios."""
+        goals = ratio_goals(self.experiment, self.published.goals)
+        variants = len(self.published.variants)
+        return (
+            read_ratio_extremes(self.cursor, self.experiment.id, goals, segment, variants=variants)
+            if goals
+            else []
+        )
 
     def _funnels(self, segment: Mapping[str, str]) -> Mapping[int, FunnelEvidence]:
         """Count the visitors at each step of goals that are funnels."""

@@ -10,25 +10,38 @@ from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.experiment import Experiment, Goal
 from engine.measures.sums import unit_of
 from engine.stats.arrays import AnyArray, IntArray
-from engine.stats.moments import Moments, PairedMoments
-from pipeline.store.warehouse.value_sums import LargestCents, SummedGoal, ValueSums
+from engine.stats.moments import Moments, PairedMoments, third_of_sums
+from pipeline.store.warehouse.value_sums import LargestCents, RatioExtremes, SummedGoal, ValueSums
 
 
 def goals_needing_values(experiment: Experiment, counted: Sequence[str]) -> list[SummedGoal]:
     """List the goals whose analysis needs more than counts and revenue, by position among those counted."""
     return [
-        SummedGoal(
-            place=counted.index(goal.id),
-            is_revenue=goal.unit == "cents",
-            cap_percentile=goal.tracking.get("cap_percentile"),
-            has_amounts=goal.summed is not None,
-            has_denominator=goal.divided_by is not None,
-        )
+        _summed(goal, counted)
         for goal in experiment.goals
         if goal.id in counted
         and goal.measure.is_known_at_once
         and (experiment.statistics.uses_pre_period or _needs_values(goal))
     ]
+
+
+def ratio_goals(experiment: Experiment, counted: Sequence[str]) -> list[SummedGoal]:
+    """List the goals that are ratios, revenue per order among them, by position among those counted."""
+    return [
+        _summed(goal, counted)
+        for goal in experiment.goals
+        if goal.id in counted and (goal.divided_by is not None or goal.measure.is_per_order)
+    ]
+
+
+def _summed(goal: Goal, counted: Sequence[str]) -> SummedGoal:
+    return SummedGoal(
+        place=counted.index(goal.id),
+        is_revenue=goal.unit == "cents",
+        cap_percentile=goal.tracking.get("cap_percentile"),
+        has_amounts=goal.summed is not None,
+        has_denominator=goal.divided_by is not None,
+    )
 
 
 def values_of(
@@ -116,13 +129,41 @@ def _of_goal(
         capped=column("capped").astype(np.int64),
     )
     d, dd, z, zz = column("d"), column("dd"), column("z"), column("zz")
+    zy, zd, dy = column("zy"), column("zd"), column("dy")
+    ddd, ddy, dyy, zzz, zzy, zyy, zzd, zdd, zyd = (
+        np.array([[sums[place].thirds[name] if place in sums else 0 for place in range(n.shape[1])]], object)
+        for name in some.thirds
+    )
     if some.has_orders:
-        orders = PairedMoments.of_sums(n, x=d, y=y, xx=dd, yy=yy, xy=column("dy"), yyy=yyy)
+        orders = PairedMoments.of_sums(n, x=d, y=y, xx=dd, yy=yy, xy=dy, yyy=yyy, others=(ddd, ddy, dyy))
         found = replace(found, orders=orders.divide_each(unit_of_orders, unit))
     if some.has_past:
-        before = PairedMoments.of_sums(n, x=z, y=y, xx=zz, yy=yy, xy=column("zy"), yyy=yyy)
+        before = PairedMoments.of_sums(n, x=z, y=y, xx=zz, yy=yy, xy=zy, yyy=yyy, others=(zzz, zzy, zyy))
         found = replace(found, before=before.divide(unit))
         if some.has_orders:
-            pairs = PairedMoments.of_sums(n, x=z, y=d, xx=zz, yy=dd, xy=column("zd"))
-            found = replace(found, before_orders=pairs.divide_each(unit, unit_of_orders))
+            pairs = PairedMoments.of_sums(n, x=z, y=d, xx=zz, yy=dd, xy=zd, yyy=ddd, others=(zzz, zzd, zdd))
+            triple = third_of_sums(n, (z, y, d), (dy, zd, zy), zyd) / (float(unit) ** 2 * unit_of_orders)
+            found = replace(found, before_orders=pairs.divide_each(unit, unit_of_orders), triple=triple)
     return found
+
+
+def with_extremes(
+    experiment: Experiment,
+    values: VisitorValues | None,
+    extremes: Iterable[RatioExtremes],
+    *,
+    variants: Sequence[str],
+    goals: Sequence[str],
+) -> VisitorValues | None:
+    """Add the extremes of ratios; `variants` and `goals` are the counted ids by position."""
+    if values is None:
+        return None
+    rows = {goal.id: row for row, goal in enumerate(experiment.goals)}
+    columns = {variant.id: column for column, variant in enumerate(experiment.variants)}
+    nonzero, largest = values.nonzero.copy(), values.largest_orders.copy()
+    for one in extremes:
+        if goals[one.goal] in rows and variants[one.variant] in columns:
+            place = rows[goals[one.goal]], columns[variants[one.variant]]
+            unit = unit_of(experiment.goals[place[0]].divided_by) or 1
+            nonzero[place], largest[place] = one.nonzero, one.largest / unit
+    return replace(values, nonzero=nonzero, largest_orders=largest)

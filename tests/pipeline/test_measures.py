@@ -84,7 +84,8 @@ MADE = {
 
 def drawn_visitors() -> pl.DataFrame:
     rng = np.random.default_rng(5)
-    arm, late = np.arange(VISITORS) % 2, np.arange(VISITORS) >= VISITORS - LATE
+    # A third of the visitors, so that the skewness of means matters.
+    arm, late = (np.arange(VISITORS) % 3 == 0).astype(int), np.arange(VISITORS) >= VISITORS - LATE
     count = rng.poisson(1.5 + 0.5 * arm)
     visits = rng.poisson(1.2, VISITORS)
     orders = rng.poisson(0.4 + 0.1 * arm)
@@ -110,7 +111,7 @@ def events(visitors: pl.DataFrame, experiment: Experiment) -> Iterator[EventRow]
     """Visits come before views, so that every funnel is in order."""
     for place, row in enumerate(visitors.iter_rows(named=True)):
         who, at = f"v{place}", 18 * DAY if row["is_late"] else 60
-        yield an_exposure(experiment, place % 2, who, minute=at)
+        yield an_exposure(experiment, int(place % 3 == 0), who, minute=at)
         for name, times, minute in (("visit", row["visits"], 1), ("view", row["count"], 100)):
             for number in range(times):
                 yield an_event("custom_event", who, event_name=name, minute=at + minute + number)
@@ -143,7 +144,7 @@ def reports(visitors: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) ->
     )
     with a_working_store(tmp_path_factory.mktemp("store"), clock=lambda: NOW) as store:
         project = store.add_project()
-        experiment = store.add_experiment(project, goals=goals)
+        experiment = store.add_experiment(project, goals=goals, weights=(2, 1))
         store.write(project, *events(visitors, experiment))
         store.rollup.refresh(project.id)
         served = store.results.report(experiment, project, now=NOW)
@@ -160,14 +161,18 @@ def sums_of(visitors: pl.DataFrame) -> pl.DataFrame:
         for column in (
             pl.col(name).sum().alias(f"{name}_sum"),
             (pl.col(name) ** 2).sum().alias(f"{name}_squares"),
+            (pl.col(name) ** 3).sum().alias(f"{name}_cubes"),
         )
     ]
+    clicks, visits = pl.col("count"), pl.col("visits")
     paid = (pl.col("revenue") > 0).sum().alias("revenue")
     return visitors.group_by("variant").agg(
         pl.len().alias("visitors"),
         pl.col("converted", "retained").sum(),
         pl.col("retained").count().alias("retained_visitors"),
-        (pl.col("count") * pl.col("visits")).sum().alias("count_visits_products"),
+        (clicks * visits).sum().alias("count_visits_products"),
+        (clicks**2 * visits).sum().alias("count_count_visits_products"),
+        (clicks * visits**2).sum().alias("count_visits_visits_products"),
         paid,
         *of_values,
     )

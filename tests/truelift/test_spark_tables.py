@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.frames.analyze import analyze_frame
+from engine.frames.kinds import Ratio
 from tests.engine.frames.lazy.shop import shop_rows
 from tests.engine.frames.same_reports import differences
 
@@ -43,7 +44,11 @@ def test_a_table_of_spark_gives_the_report_of_its_rows(spark: SparkSession, tmp_
     rows.write_parquet(tmp_path / "shop.parquet")
     asked: dict[str, Any] = {
         "control": "A",
-        "goals": {"bought": "converted", "spent": "revenue"},
+        "goals": {
+            "bought": "converted",
+            "spent": "revenue",
+            "score per view": Ratio("score", "views", covariates="rating"),
+        },
         "visitor": "visitor",
         "timestamp": "at",
         "timezone": "America/New_York",

@@ -13,7 +13,7 @@ from engine.analysis.comparison.significance import Significance
 from engine.stats.arrays import FloatArray
 from engine.stats.bayesian import posteriors
 from engine.stats.estimates import Estimate
-from engine.stats.frequentist.mean_intervals import mean_difference_interval, mean_interval
+from engine.stats.frequentist.mean_intervals import mean_interval
 from engine.stats.frequentist.miettinen_nurminen import difference_interval
 from engine.stats.frequentist.wilson import share_interval
 
@@ -65,12 +65,7 @@ def _confidence(data: AnalysisData, alpha: FloatArray, control: int) -> Bounds:
             rate_tables(data.evidence, control)[shares], alpha[shares]
         )
     if means.any() and data.pairs is not None:
-        low[means], high[means] = mean_difference_interval(
-            data.pairs.control[means],
-            data.pairs.variant[means],
-            alpha[means],
-            data.pairs.cumulants[means].skewness(),
-        )
+        low[means], high[means] = data.pairs[means].difference_interval(alpha[means])
     return low, high
 
 

@@ -6,15 +6,17 @@ from datetime import datetime
 
 import numpy as np
 
+from engine.analysis.comparison.comparable import are_comparable, deciding_visitors
 from engine.analysis.comparison.metrics import Metrics, measure
+from engine.analysis.comparison.pairs import Pairs
 from engine.analysis.comparison.plan import AnalysisPlan, plan_analysis
 from engine.analysis.comparison.sample_plan import SamplePlan, plan_sample
-from engine.analysis.comparison.stratified import Pairs, moments_by_epoch, pair_with_control
+from engine.analysis.comparison.stratified import moments_by_epoch, pair_with_control
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.design.experiment import Experiment
 from engine.design.running_time import running_days
-from engine.stats.arrays import BoolArray, FloatArray
+from engine.stats.arrays import BoolArray, FloatArray, IntArray
 from engine.stats.bayesian.priors import pre_period_prior
 from engine.stats.moments import Moments
 
@@ -29,7 +31,9 @@ class AnalysisData:
     test to fall back on: all but shares, and every goal where weights changed. `beta_priors` are the two
     shapes of each conversion rate's prior (G, 2), `expected_shares` of all visitors each variant should have,
     and `days` those from the first to the last with a visitor, 0 where days are not known. `sample` is the
-    plan that the experiment is judged by, and `looks` those recorded so far, in order.
+    plan that the experiment is judged by, and `looks` those recorded so far, in order. `deciding` are the
+    visitors that comparisons need so many of, and `is_comparable` flags those whose test is reliable with
+    them (`comparable`), goals by variants.
     """
 
     experiment: Experiment
@@ -45,6 +49,8 @@ class AnalysisData:
     days: int
     sample: SamplePlan
     looks: tuple[RecordedLook, ...]
+    deciding: IntArray
+    is_comparable: BoolArray
 
     def without_covariate(self) -> "AnalysisData":
         """Return the data without the pre-period, and so without CUPED."""
@@ -57,9 +63,10 @@ class AnalysisData:
             self,
             evidence=evidence,
             metrics=metrics,
-            pairs=None if control is None else pair_with_control(control, metrics.moments, by_epoch),
+            pairs=None if control is None else pair_with_control(control, metrics, by_epoch),
             is_mean=self.plan.is_mean | metrics.is_adjusted,
             beta_priors=_beta_priors(self.plan, evidence),
+            is_comparable=are_comparable(evidence, metrics, control),
         )
 
 
@@ -97,7 +104,7 @@ def prepare(
         plan=plan,
         metrics=metrics,
         by_epoch=by_epoch,
-        pairs=None if control is None else pair_with_control(control, metrics.moments, by_epoch),
+        pairs=None if control is None else pair_with_control(control, metrics, by_epoch),
         is_mean=plan.is_mean | metrics.is_adjusted,
         needs_mean_test=plan.is_mean | (by_epoch is not None),
         beta_priors=_beta_priors(plan, evidence),
@@ -105,6 +112,8 @@ def prepare(
         days=days,
         sample=sample,
         looks=tuple(looks),
+        deciding=deciding_visitors(evidence),
+        is_comparable=are_comparable(evidence, metrics, control),
     )
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.analysis.comparison.analysis_data import AnalysisData
+from engine.analysis.comparison.pairs import Pairs
 from engine.analysis.comparison.plan import AnalysisPlan, LiftPrior
-from engine.analysis.comparison.stratified import Pairs
 from engine.analysis.evidence.evidence import Evidence
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.bayesian import posteriors
@@ -106,9 +106,7 @@ def lift_intervals(data: AnalysisData, alpha: FloatArray) -> tuple[FloatArray, F
         tables = rate_tables(evidence, control)[shares]
         low[shares], high[shares] = two_sample.lift_interval_of_shares(tables, alpha[shares])
     if means.any():
-        pairs = data.pairs
-        skewness = pairs.cumulants[means].skewness()
-        test = two_sample.compare_means(pairs.control[means], pairs.variant[means], alpha[means], skewness)
+        test = data.pairs[means].compare(alpha[means])
         low[means], high[means] = test.low, test.high
     return low, high
 
@@ -184,8 +182,7 @@ def _posterior_shares(tables: Tables, prior: FloatArray) -> tuple[FloatArray, Fl
 def _mean_effects(pairs: Pairs, goals: BoolArray, method: _Method) -> Effects:
     """Compare means."""
     controls, variants = pairs.control[goals], pairs.variant[goals]
-    skewness = pairs.cumulants[goals].skewness()
-    test = two_sample.compare_means(controls, variants, method.alpha, skewness)
+    test = pairs[goals].compare(method.alpha)
     posterior = posteriors.compare_means(controls, variants)
     low, high = test.low, test.high
     if method.is_bayesian:

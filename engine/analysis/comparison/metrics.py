@@ -6,10 +6,15 @@ import numpy as np
 
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.evidence.evidence import Evidence
-from engine.analysis.evidence.visitor_values import VisitorValues
+from engine.analysis.evidence.visitor_values import VisitorValues, no_pairs
 from engine.stats.arrays import BoolArray, FloatArray
-from engine.stats.cuped import adjust
-from engine.stats.delta_method import RatioMoments, linearize, linearize_with_covariate
+from engine.stats.cuped import adjust, adjust_ratios
+from engine.stats.delta_method import (
+    RatioMoments,
+    linearize,
+    linearize_together,
+    linearize_with_covariate,
+)
 from engine.stats.frequentist.fisher_exact import SMALL_CELL
 from engine.stats.moments import Moments, PairedMoments
 
@@ -19,12 +24,16 @@ class Metrics:
     """Moments of the goals' metrics, goals by variants.
 
     `is_adjusted` flags the goals adjusted by the pre-period (CUPED), and `reduction` is the share of the
-    variance within variants that this removes: one a goal, 0 where nothing was adjusted.
+    variance within variants that this removes: one a goal, 0 where nothing was adjusted. `ratios` pair the
+    denominator x with the numerator y, which is adjusted, of goals that are ratios; others have no pairs.
+    `is_skewness_known` flags arms of which the third moment of the metric is known.
     """
 
     moments: Moments
     is_adjusted: BoolArray
     reduction: FloatArray
+    ratios: PairedMoments
+    is_skewness_known: BoolArray
 
 
 def measure(plan: AnalysisPlan, evidence: Evidence) -> Metrics:
@@ -37,17 +46,25 @@ def measure(plan: AnalysisPlan, evidence: Evidence) -> Metrics:
         return adjusted_metrics(evidence.values, is_share=~plan.is_mean)
     shares = Moments.of_shares(evidence.conversions, evidence.trials)
     means = evidence.revenue if evidence.values is None else metric_moments(evidence.values)
-    goals = len(plan.is_mean)
+    goals, shape = len(plan.is_mean), evidence.conversions.shape
+    ratios = no_pairs(shape) if evidence.values is None else evidence.values.orders
     return Metrics(
         moments=Moments.where(plan.is_mean[:, None], means, shares),
         is_adjusted=np.zeros(goals, bool),
         reduction=np.zeros(goals),
+        ratios=ratios,
+        is_skewness_known=ratios.are_thirds_known,
     )
 
 
 def metric_moments(values: VisitorValues) -> Moments:
     """Take moments per visitor; a ratio, as revenue per order, is linearized by the delta method."""
     return Moments.where(_is_ratio(values), linearize(values.orders), values.value)
+
+
+def metric_moments_of_all(values: VisitorValues) -> Moments:
+    """Take the same with the ratio of all arms in place of each one's own, as tests do (`ratio_test`)."""
+    return Moments.where(_is_ratio(values), linearize_together(values.orders), values.value)
 
 
 def mean_amounts(values: VisitorValues) -> FloatArray:
@@ -71,17 +88,23 @@ def adjusted_metrics(values: VisitorValues, *, is_share: BoolArray) -> Metrics:
     they have no adjustment.
     """
     plain = metric_moments(values)
-    ratio = linearize_with_covariate(RatioMoments(values.orders, values.before, values.before_orders))
+    moments = RatioMoments(values.orders, values.before, values.before_orders, values.triple)
+    ratio = linearize_with_covariate(moments)
     paired = PairedMoments.where(_is_ratio(values), ratio, values.before)
     hits = values.value.total
     rarer = np.minimum(hits, values.value.n - hits)
     rarest = np.where(values.value.n > 0, rarer, np.inf).min(axis=-1, initial=np.inf)
     usable = (paired.m2_x.sum(axis=-1) > 0) & (~is_share | (rarest >= SMALL_CELL))
-    adjusted = adjust(paired, without=values.without_before, slopes=np.maximum(values.index_slopes, 1.0))
+    slopes = np.maximum(values.index_slopes, 1.0)
+    adjusted = adjust(paired, without=values.without_before, slopes=slopes)
+    ratios = adjust_ratios(moments, adjusted.moments.mean, adjusted.theta, slopes=slopes)
+    by_ratio = np.where(_is_ratio(values), ratios.are_thirds_known, paired.are_thirds_known)
     return Metrics(
         moments=Moments.where(usable[:, None], adjusted.moments, plain),
         is_adjusted=usable,
         reduction=np.where(usable, adjusted.reduction, 0.0),
+        ratios=PairedMoments.where(usable[:, None], ratios, values.orders),
+        is_skewness_known=np.where(usable[:, None], by_ratio, values.orders.are_thirds_known),
     )
 
 

@@ -96,21 +96,20 @@ def _last_limit(fractions: tuple[float, ...], alpha: float) -> float:
 def is_monitored(data: AnalysisData, control: int) -> BoolArray:
     """Flag comparisons with FEWEST_CONVERSIONS expected in both arms if nothing differs, goals by variants.
 
+    Their tests are reliable with so many (`comparable`).
     Nearly all visitors converting is as hard to judge as hardly any. What is expected and not what is seen,
     so that a variant that breaks conversion altogether is found.
     """
-    return np.asarray(expected_conversions(data, control) >= FEWEST_CONVERSIONS)
+    return np.asarray(expected_conversions(data, control) >= FEWEST_CONVERSIONS) & data.is_comparable
 
 
 def expected_conversions(data: AnalysisData, control: int) -> FloatArray:
     """Compute the conversions that the smaller arm would have if nothing differed, goals by variants.
 
     Of conversion rates the rarer of converting and not converting; of means visitors with a value other
-    than 0, as paying visitors.
+    than 0, as paying visitors, and of ratios those with such a numerator.
     """
-    return fewest_expected(
-        data.evidence.conversions, data.evidence.trials, control, is_mean=data.plan.is_mean
-    )
+    return fewest_expected(data.deciding, data.evidence.trials, control, is_mean=data.plan.is_mean)
 
 
 def fewest_expected(

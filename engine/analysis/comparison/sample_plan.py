@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import scipy
 
+from engine.analysis.comparison.comparable import deciding_visitors
 from engine.analysis.comparison.enough_data import conversions_needed
 from engine.analysis.comparison.metrics import Metrics
 from engine.analysis.comparison.plan import AnalysisPlan
@@ -195,7 +196,8 @@ class _Pooled:
         return cls(
             mean=together.mean,
             variance=together.variance,
-            conversion_rate=evidence.conversions.sum(axis=-1) / np.maximum(evidence.trials.sum(axis=-1), 1),
+            conversion_rate=deciding_visitors(evidence).sum(axis=-1)
+            / np.maximum(evidence.trials.sum(axis=-1), 1),
             shares=plan.shares[order],
             drift=drift_for(plan.statistics.sequential, plan.two_sided_alpha),
         )

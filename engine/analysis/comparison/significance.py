@@ -121,13 +121,14 @@ def _has_enough_data(data: AnalysisData) -> BoolArray:
     evidence, control = data.evidence, data.plan.control
     if control is None:
         return np.zeros(evidence.conversions.shape, bool)
-    return has_enough(
+    enough = has_enough(
         evidence.trials,
-        evidence.conversions,
+        data.deciding,
         data.needs_mean_test,
         control,
         is_bayesian=data.plan.is_bayesian,
     )
+    return enough & data.is_comparable
 
 
 def _leader(gain: FloatArray, winners: BoolArray, enough: BoolArray) -> IntArray:

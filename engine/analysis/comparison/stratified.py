@@ -1,47 +1,29 @@
 """Estimates of each variant and the control, stratified by weight epoch, and the estimand."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from engine.analysis.comparison.metrics import metric_moments
+from engine.analysis.comparison.metrics import Metrics, metric_moments
+from engine.analysis.comparison.pairs import Pairs
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.evidence.evidence import Evidence
+from engine.analysis.evidence.visitor_values import no_pairs
 from engine.stats.arrays import FloatArray
-from engine.stats.estimates import Estimate
+from engine.stats.frequentist.ratio_test import RatioArms
 from engine.stats.moments import Moments
-from engine.stats.skewness import PooledCumulants
 from engine.stats.stratification import Stratified, stratify
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """Estimates of the control and of each variant on each goal's metric, goals by variants.
-
-    `cumulants` are those of the two means, pooled over both arms, for tests that allow for skewness.
-    """
-
-    control: Estimate
-    variant: Estimate
-    cumulants: PooledCumulants
-
-
-def pair_with_control(control: int, metric: Moments, by_epoch: Moments | None) -> Pairs:
+def pair_with_control(control: int, metrics: Metrics, by_epoch: Moments | None) -> Pairs:
     """Estimate the control's and each variant's mean.
 
     Where weights changed these are means within epochs, averaged over the epochs in which both had
     visitors (`stratification.stratify`), so that the control's differ from variant to variant. Elsewhere
-    they are plain means of `metric`.
+    they are plain means of the goals' metrics, and ratios with the errors of `ratio_test`.
     """
-    if by_epoch is not None:
-        strata = _stratify(control, by_epoch)
-        return Pairs(strata.control, strata.variant, strata.cumulants)
-    variant, of_control = Estimate.of(metric), metric[:, [control]].broadcast_to(metric.n.shape)
-    return Pairs(
-        control=variant[:, [control]].broadcast_to(metric.n.shape),
-        variant=variant,
-        cumulants=PooledCumulants.of(of_control, metric),
-    )
+    if by_epoch is None:
+        return Pairs.of(metrics.moments, metrics.ratios, control)
+    strata, none = _stratify(control, by_epoch), no_pairs(metrics.moments.n.shape)
+    return Pairs(strata.control, strata.variant, strata.cumulants, RatioArms(none, none))
 
 
 def moments_by_epoch(plan: AnalysisPlan, evidence: Evidence) -> Moments:

@@ -9,7 +9,6 @@ from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.monitoring import FEWEST_CONVERSIONS, fewest_expected, is_monitored
 from engine.analysis.comparison.significance import Significance
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
-from engine.stats.frequentist.equivalence import equivalence, relative_z
 from engine.stats.sequential.conversion_split import log_p_split
 
 
@@ -73,8 +72,7 @@ def look_statistics(data: AnalysisData, significance: Significance) -> LookStati
     kept = 1.0 - np.where(is_relative, plan.wanted * plan.margins[:, None], 0.0)
     added = np.where(is_relative, 0.0, -plan.wanted * plan.absolute_margins[:, None])
     margin = data.sample.equivalence_margins[:, None]
-    bounds = equivalence(pairs.control, pairs.variant, margin=margin, cumulants=pairs.cumulants)
-    margin_z = relative_z(pairs.control, pairs.variant, ratio=kept, added=added, cumulants=pairs.cumulants)
+    bounds, margin_z = pairs.equivalence(margin), pairs.relative_z(kept, added)
     is_counted = ~data.is_mean[:, None] & (data.by_epoch is None)
     log_p_margin = log_p_of_few(
         data.evidence.conversions,

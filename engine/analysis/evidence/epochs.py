@@ -22,7 +22,7 @@ class EpochEvidence:
     `conversions[e, g, v]` and `revenue[e, g, v]` are as in Evidence, and add up over e to what is there.
     `settled[e, v]` of the visitors came at least SETTLING after the change; in the first epoch, all.
     `values[e, g, v]` are the moments of each goal's metric where that is a mean: for revenue, those of cents,
-    and for a ratio those of its linearization within the epoch.
+    and for a ratio those of its linearization within the epoch, by the ratio of all variants.
     `observed[e, g, v]` of the visitors have a known outcome; None where all have.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """

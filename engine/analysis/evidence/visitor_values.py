@@ -14,6 +14,10 @@ def _no_index() -> FloatArray:
     return np.zeros(())
 
 
+def _unknown() -> FloatArray:
+    return np.full((), np.nan)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisitorValues(ArrayRecord):
     """Moments per visitor of each goal's metric, goals by variants.
@@ -25,6 +29,10 @@ class VisitorValues(ArrayRecord):
     one covariate); `before_orders` pairs it with the number of orders. `without_before` are values of
     visitors without a known pre-period, which `before` leaves out. A cell of a pair with n = 0 says that the
     goal has no such pair.
+
+    `triple` is the sum of products of the deviations of the pre-period value, the value and the orders. Of
+    ratios, `nonzero` are the visitors with a value other than 0, and `largest_orders` is the largest number
+    of orders of one visitor. All three are NaN where they are not known.
     """
 
     value: Moments
@@ -35,16 +43,23 @@ class VisitorValues(ArrayRecord):
     before_orders: PairedMoments
     without_before: Moments
     index_slopes: FloatArray = field(default_factory=_no_index)
+    triple: FloatArray = field(default_factory=_unknown)
+    nonzero: FloatArray = field(default_factory=_unknown)
+    largest_orders: FloatArray = field(default_factory=_unknown)
 
     def __post_init__(self) -> None:
         shape = self.value.n.shape
+        of_cells = ("triple", "nonzero", "largest_orders")
+        for name in of_cells:
+            if getattr(self, name).shape == ():
+                object.__setattr__(self, name, np.full(shape, float(getattr(self, name))))
         if self.index_slopes.shape == ():
             object.__setattr__(self, "index_slopes", np.full(shape[:1], float(self.index_slopes)))
         if self.index_slopes.shape != shape[:1]:
             raise InvalidEvidenceError(
                 f"index_slopes must have the shape {shape[:1]}, not {self.index_slopes.shape}"
             )
-        for name in ("capped", "orders", "before", "before_orders", "without_before"):
+        for name in ("capped", "orders", "before", "before_orders", "without_before", *of_cells):
             part = getattr(self, name)
             found = part.shape if isinstance(part, np.ndarray) else part.n.shape
             if found != shape:

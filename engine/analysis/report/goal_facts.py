@@ -1,5 +1,7 @@
 """Facts of a goal for its sentences: amounts, bounds of the lift, proven differences, yearly impact."""
 
+from dataclasses import replace
+
 import numpy as np
 import scipy
 
@@ -9,10 +11,11 @@ from engine.analysis.comparison.yearly_impact import Selection, YearlyImpact, ye
 from engine.analysis.decision.established import EQUIVALENCE_LEVEL
 from engine.analysis.decision.experiment_decision import Decision
 from engine.analysis.evidence.recorded_looks import RecordedComparison
+from engine.analysis.evidence.visitor_values import no_pairs
 from engine.analysis.results.numbers import interval
 from engine.analysis.results.variant_result import Interval
 from engine.stats.estimates import Estimate
-from engine.stats.frequentist.equivalence import remaining_lifts
+from engine.stats.frequentist.ratio_test import RatioArms
 from engine.stats.moments import Moments
 from engine.stats.sequential.confidence_sequence_boundary import critical_value
 from engine.stats.skewness import PooledCumulants
@@ -45,20 +48,22 @@ def remaining_lift_intervals(data: AnalysisData, decision: Decision, row: int) -
     """
     if data.pairs is None or not decision.findings.equivalent[row].any():
         return (None,) * len(data.experiment.variants)
-    control, variant = data.pairs.control[row], data.pairs.variant[row]
-    cumulants = data.pairs.cumulants[row]
+    pairs = data.pairs[row]
     always = float(critical_value(data.sample.fraction, EQUIVALENCE_LEVEL))
-    low, high = remaining_lifts(
-        control, variant, critical=always if np.isfinite(always) else np.nan, cumulants=cumulants
-    )
+    low, high = pairs.remaining_lifts(always if np.isfinite(always) else np.nan)
     if data.sample.is_reached:
         recorded = _recorded_moments(data, row)
         if recorded is not None and data.plan.control is not None:
             base = recorded[[data.plan.control]].broadcast_to(recorded.n.shape)
-            control, variant = Estimate.of(base), Estimate.of(recorded)
-            cumulants = PooledCumulants.of(base, recorded)
-        once = float(-scipy.special.ndtri(EQUIVALENCE_LEVEL))
-        lowest, highest = remaining_lifts(control, variant, critical=once, cumulants=cumulants)
+            pairs = replace(
+                pairs,
+                control=Estimate.of(base),
+                variant=Estimate.of(recorded),
+                cumulants=PooledCumulants.of(base, recorded),
+                # The record has the moments of linearized ratios alone.
+                ratios=RatioArms(nothing := no_pairs(recorded.n.shape), nothing),
+            )
+        lowest, highest = pairs.remaining_lifts(float(-scipy.special.ndtri(EQUIVALENCE_LEVEL)))
         margin = float(data.sample.equivalence_margins[row])
         is_within = (lowest > -margin) & (highest < margin)
         low, high = np.where(is_within, lowest, low), np.where(is_within, highest, high)

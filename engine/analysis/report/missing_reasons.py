@@ -7,10 +7,12 @@ from typing import Final
 import numpy as np
 
 from engine.analysis.comparison.analysis_data import AnalysisData
+from engine.analysis.comparison.comparable import LARGEST_SHARE, are_spread, largest_shares
 from engine.analysis.comparison.enough_data import MIN_VISITORS, conversions_needed
 from engine.analysis.comparison.monitoring import FEWEST_CONVERSIONS, expected_conversions
 from engine.analysis.comparison.significance import Significance
-from engine.analysis.results.formatting import figure
+from engine.analysis.results.formatting import figure, share
+from engine.measures.ratio import denominator_name
 from engine.stats.arrays import FloatArray, IntArray
 from engine.vocabulary import MetricUnit
 
@@ -33,6 +35,7 @@ _WORDS: Mapping[MetricUnit, _Words] = {
     "cents": _Words("paying visitors", "revenue", "revenue"),
     "number": _Words("visitors with a value other than 0", "total", "mean"),
 }
+_OF_RATIOS = _Words("visitors with a numerator other than 0", "total", "ratio")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,8 @@ class _Comparison:
     @property
     def words(self) -> "_Words":
         """The words for the goal's metric."""
-        return _WORDS[self.data.experiment.goals[self.goal].unit]
+        goal = self.data.experiment.goals[self.goal]
+        return _OF_RATIOS if goal.measure.word == "ratio" else _WORDS[goal.unit]
 
     def name(self, column: int) -> str:
         """Quote a variant's name."""
@@ -114,7 +118,7 @@ def _too_few_visitors(cell: _Comparison) -> str | None:
 
 def _too_few_conversions(cell: _Comparison) -> str | None:
     needed = int(cell.needed[cell.goal, cell.variant])
-    together = int(cell.data.evidence.conversions[cell.goal, [cell.control, cell.variant]].sum())
+    together = int(cell.data.deciding[cell.goal, [cell.control, cell.variant]].sum())
     if together >= needed:
         return None
     return f"{cell.both_names} together have {together:,} of the {needed:,} {cell.words.counted} required"
@@ -128,6 +132,30 @@ def _too_few_for_monitoring(cell: _Comparison) -> str | None:
     least = FEWEST_CONVERSIONS
     kind = cell.words.counted if cell.is_mean else f"visitors who convert and {least} who do not"
     return f"continuous monitoring requires {least} {kind} in each variant; one has {fewest:.0f}"
+
+
+def _one_visitor(cell: _Comparison) -> str | None:
+    shares = largest_shares(cell.data.evidence)[cell.goal]
+    if are_spread(shares, cell.control)[cell.variant]:
+        return None
+    column = max(cell.control, cell.variant, key=lambda arm: float(shares[arm]))
+    values = cell.data.evidence.values
+    is_known = values is not None and not np.isnan(values.largest_orders[cell.goal, column])
+    has = "has" if is_known else "may have up to"
+    what = denominator_name(cell.data.experiment.goals[cell.goal].config)
+    return (
+        f"one visitor of {cell.name(column)} {has} {share(shares[column])} of its {what}, and a comparison"
+        f" allows {share(LARGEST_SHARE)}"
+    )
+
+
+def _unknown_skewness(cell: _Comparison) -> str | None:
+    if cell.data.is_comparable[cell.goal, cell.variant]:
+        return None
+    return (
+        f"{cell.both_names} are of unequal size, and without the sums of cubes and of products of three the "
+        "test of a ratio is Welch's, which calls the smaller one a loser too often"
+    )
 
 
 def _no_common_epoch(cell: _Comparison) -> str | None:
@@ -181,6 +209,8 @@ def _other_variant_leads(cell: _Comparison) -> str | None:
 _REASONS: tuple[Callable[[_Comparison], str | None], ...] = (
     _too_few_visitors,
     _too_few_conversions,
+    _one_visitor,
+    _unknown_skewness,
     _too_few_for_monitoring,
     _no_common_epoch,
     _no_variation,

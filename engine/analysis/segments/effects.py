@@ -8,8 +8,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from engine.analysis.comparison.comparable import (
+    are_skewnesses_known,
+    are_spread,
+    least_nonzero,
+    most_of_one,
+)
 from engine.analysis.comparison.effects import relative_change
 from engine.analysis.comparison.enough_data import has_enough
+from engine.analysis.comparison.pairs import Pairs
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.evidence.segments import Counts, SegmentEvidence, dimensions_of
 from engine.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray
@@ -17,9 +24,8 @@ from engine.stats.bayesian.pooling import Families, Pool, Pooled, in_closed_form
 from engine.stats.contingency import Tables, lift_of_log_odds, log_odds_ratios, relative_effects
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.multiple_testing import benjamini_hochberg
-from engine.stats.frequentist.two_sample import compare_means, log_p_shares
+from engine.stats.frequentist.two_sample import log_p_shares
 from engine.stats.log_p_values import log_p_normal
-from engine.stats.skewness import PooledCumulants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +87,7 @@ def segment_effects(
     rest_counts = evidence.rest
     here, rest = (_effects(plan, counts, control) for counts in (evidence.counts, rest_counts))
     enough, enough_rest = (
-        has_enough(counts.observed, counts.conversions, plan.is_mean, control)[..., others]
-        for counts in (evidence.counts, rest_counts)
+        _has_enough(plan, counts, control)[..., others] for counts in (evidence.counts, rest_counts)
     )
     differs = log_p_normal(here.estimate.minus(rest.estimate).z)
     tables = _tables(evidence.counts, control, others, enough)
@@ -100,6 +105,18 @@ def segment_effects(
         log_p_differs=benjamini_hochberg(np.where(enough & enough_rest, differs, np.nan), axis=None),
         enough=enough,
         enough_rest=enough_rest,
+    )
+
+
+def _has_enough(plan: AnalysisPlan, counts: Counts, control: int) -> BoolArray:
+    """Flag comparisons with enough data; of ratios by what their sums say of single visitors."""
+    ratios = counts.ratios
+    is_ratio = ratios.n.any(axis=-1, keepdims=True)
+    deciding = np.where(is_ratio, least_nonzero(ratios).astype(np.int64), counts.conversions)
+    return np.asarray(
+        has_enough(counts.observed, deciding, plan.is_mean, control)
+        & are_spread(most_of_one(ratios), control)
+        & are_skewnesses_known(counts.visitors, ratios.are_thirds_known, control)
     )
 
 
@@ -131,17 +148,16 @@ def _fill_shares(effects: _Effects, counts: Counts, goals: BoolArray, control: i
 def _fill_means(effects: _Effects, counts: Counts, goals: BoolArray, control: int, others: IntArray) -> None:
     """Compute changes of revenue or another value per visitor as shares of the segment's mean."""
     moments = counts.metrics[:, goals]
-    treated = moments[..., others]
-    controls = moments[..., [control]].broadcast_to(treated.n.shape)
+    pairs = Pairs.of(moments, counts.ratios[:, goals], control)[..., others]
+    mean = moments.mean[..., others]
+    of_control = np.broadcast_to(moments.mean[..., [control]], mean.shape)
     # One base for both arms of a segment: the mean per visitor of all its arms.
-    base = np.broadcast_to(moments.sum_over(-1).mean[..., None], treated.n.shape)
-    change, estimate = relative_effects(controls, treated, base=base), effects.estimate
+    base = np.broadcast_to(moments.sum_over(-1).mean[..., None], mean.shape)
+    change, estimate = relative_effects(pairs.control, pairs.variant, base=base), effects.estimate
     estimate.value[:, goals], estimate.variance[:, goals] = change.value, change.variance
-    effects.improvement[:, goals] = relative_change(controls.mean, treated.mean)
-    effects.unit[:, goals] = relative_change(controls.mean, base) + 1.0
-    skewness = PooledCumulants.of(controls, treated).skewness()
-    test = compare_means(Estimate.of(controls), Estimate.of(treated), 0.05, skewness)
-    effects.log_p[:, goals] = test.log_p
+    effects.improvement[:, goals] = relative_change(of_control, mean)
+    effects.unit[:, goals] = relative_change(of_control, base) + 1.0
+    effects.log_p[:, goals] = pairs.log_p()
 
 
 def _tables(counts: Counts, control: int, others: IntArray, enough: BoolArray) -> Tables:

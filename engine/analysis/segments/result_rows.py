@@ -5,9 +5,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from engine.analysis.comparison.comparable import LARGEST_SHARE
 from engine.analysis.comparison.enough_data import MIN_CONVERSIONS, MIN_PAYING_VISITORS, MIN_VISITORS
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.evidence.segments import SegmentEvidence
+from engine.analysis.results.formatting import share
 from engine.analysis.results.numbers import Nested, listed, numbers
 from engine.analysis.results.segment_report import SegmentArm, SegmentResult, SegmentVariant
 from engine.analysis.results.variant_result import Interval
@@ -145,10 +147,18 @@ def _reasons(plan: AnalysisPlan, evidence: SegmentEvidence, effects: SegmentEffe
     is_mean, is_revenue = (
         np.broadcast_to(flags[:, None], shape) for flags in (plan.is_mean, plan.is_revenue)
     )
+    is_ratio = np.broadcast_to(np.any(evidence.everyone.ratios.n, axis=-1, keepdims=True), shape)
     ordered = (
         (
             ~effects.enough & is_revenue,
             _too_few(f"{MIN_PAYING_VISITORS} paying visitors, more where the variants are of unequal size"),
+        ),
+        (
+            ~effects.enough & is_ratio,
+            _too_few(
+                f"{MIN_PAYING_VISITORS} visitors with a numerator other than 0, more where the variants are "
+                f"of unequal size, and none with more than {share(LARGEST_SHARE)} of the denominators"
+            ),
         ),
         (
             ~effects.enough & is_mean,

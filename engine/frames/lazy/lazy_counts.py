@@ -1,12 +1,14 @@
 """Evidence from a lazy table: counts and moments that its engine computes."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
 from engine.analysis.evidence.evidence import DailyEvidence, Evidence
+from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.frames.counts import moment
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Retained, Revenue
@@ -48,7 +50,7 @@ def count_lazy(
         largest_cents=totals.largest_cents,
         observed=observed,
         with_denominator=totals.with_denominator,
-        values=moments.visitor_values(kinds, shares),
+        values=totals.with_extremes(moments.visitor_values(kinds, shares)),
     )
 
 
@@ -60,23 +62,33 @@ class _Totals:
     """Totals by variant, and by goal and variant, in one query."""
 
     def __init__(self, visitors: Table, kinds: Sequence[FrameGoal], arms: int) -> None:
-        goals = range(len(kinds))
-        self._divided = [goal for goal in goals if f"orders_{goal}" in visitors.collect_schema().names()]
+        goals, known = range(len(kinds)), visitors.collect_schema().names()
+        ratios = [goal for goal in goals if f"orders_{goal}" in known]
         found = fetch(
             visitors.group_by("arm").agg(
                 nw.len().alias("visitors"),
                 *(nw.col(f"done_{goal}").sum() for goal in goals),
                 *(nw.col(f"sum_{goal}").max().alias(f"largest_{goal}") for goal in goals),
                 *(nw.col(f"sum_{goal}").count().alias(f"known_{goal}") for goal in goals),
-                *(
-                    flag(nw.col(f"orders_{goal}") > 0.0).sum().alias(f"divided_{goal}")
-                    for goal in self._divided
-                ),
+                *(flag(nw.col(f"orders_{goal}") > 0.0).sum().alias(f"divided_{goal}") for goal in ratios),
+                *(flag(nw.col(f"sum_{goal}") != 0.0).sum().alias(f"nonzero_{goal}") for goal in ratios),
+                *(nw.col(f"orders_{goal}").max() for goal in ratios),
             )
         )
         every = pl.DataFrame({"arm": range(arms)}).join(found.cast({"arm": pl.Int64}), on="arm", how="left")
         self._by_arm = every.sort("arm").fill_null(0)
         self._kinds = kinds
+        self._ratios = ratios
+
+    def with_extremes(self, values: VisitorValues | None) -> VisitorValues | None:
+        """Add the visitors with a numerator other than 0, and the largest denominator of one, of ratios."""
+        if values is None:
+            return None
+        nonzero, largest = values.nonzero.copy(), values.largest_orders.copy()
+        for goal in self._ratios:
+            for part, name in ((nonzero, "nonzero"), (largest, "orders")):
+                part[goal] = self._by_arm[f"{name}_{goal}"].cast(pl.Float64).to_numpy()
+        return replace(values, nonzero=nonzero, largest_orders=largest)
 
     def _stacked(self, name: str) -> IntArray:
         columns = [self._by_arm[f"{name}_{goal}"] for goal in range(len(self._kinds))]
@@ -99,7 +111,7 @@ class _Totals:
     def with_denominator(self) -> IntArray:
         """Visitors whose denominator is above 0; all for a goal without one."""
         found = np.tile(self.visitors, (len(self._kinds), 1))
-        for goal in self._divided:
+        for goal in self._ratios:
             found[goal] = self._by_arm[f"divided_{goal}"].cast(pl.Int64).to_numpy()
         return found
 

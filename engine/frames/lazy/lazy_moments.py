@@ -12,8 +12,8 @@ from engine.frames.lazy.engine_queries import Table, by_case, fetch, flag
 from engine.stats.arrays import FloatArray
 from engine.stats.moments import PairedMoments
 
-# Sums of deviations of x and y, and of their products.
-_SUMS: Final = ("x", "y", "xx", "yy", "xy", "yyy")
+# Sums of deviations of x and y, and of products of two and three of them.
+_SUMS: Final = ("x", "y", "xx", "yy", "xy", "yyy", "xxx", "xxy", "xyy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,14 @@ class Pair:
             return nw.lit(0.0), self.y
         are_known = ~(self.x.is_null() | self.y.is_null())
         return nw.when(are_known).then(self.x), nw.when(are_known).then(self.y)
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """Three values that every visitor has, with their means by variant."""
+
+    values: tuple[nw.Expr, nw.Expr, nw.Expr]
+    means: tuple[FloatArray, FloatArray, FloatArray]
 
 
 def moments_by_arm(visitors: Table, pairs: Sequence[Pair], arms: int) -> list[PairedMoments]:
@@ -73,10 +81,9 @@ def _centred(i: int, x: nw.Expr, y: nw.Expr, mean_x: FloatArray, mean_y: FloatAr
     arms = range(len(mean_x))
     dx = nw.when(~y.is_null()).then(x - by_case(nw.col("arm"), arms, mean_x.tolist()))
     dy = y - by_case(nw.col("arm"), arms, mean_y.tolist())
-    return [
-        power.sum().alias(f"{name}_{i}")
-        for name, power in zip(_SUMS, (dx, dy, dx * dx, dy * dy, dx * dy, dy * dy * dy), strict=True)
-    ]
+    thirds = dy * dy * dy, dx * dx * dx, dx * dx * dy, dx * dy * dy
+    powers = dx, dy, dx * dx, dy * dy, dx * dy, *thirds
+    return [power.sum().alias(f"{name}_{i}") for name, power in zip(_SUMS, powers, strict=True)]
 
 
 def _moments(
@@ -95,7 +102,25 @@ def _moments(
         np.maximum(sums["yy"] - n * apart_y**2, 0.0),
         sums["xy"] - n * apart_x * apart_y,
         sums["yyy"] - 3.0 * apart_y * sums["yy"] + 2.0 * n * apart_y**3,
+        sums["xxx"] - 3.0 * apart_x * sums["xx"] + 2.0 * n * apart_x**3,
+        sums["xxy"] - 2.0 * apart_x * sums["xy"] - apart_y * sums["xx"] + 2.0 * n * apart_x**2 * apart_y,
+        sums["xyy"] - 2.0 * apart_y * sums["xy"] - apart_x * sums["yy"] + 2.0 * n * apart_x * apart_y**2,
     )
+
+
+def triples_by_arm(visitors: Table, triples: Sequence[Triple], arms: int) -> list[FloatArray]:
+    """Sum the products of the deviations of three values by variant, in one query."""
+    if not triples:
+        return []
+    products = []
+    for i, triple in enumerate(triples):
+        a, b, c = (
+            value - by_case(nw.col("arm"), range(arms), mean.tolist())
+            for value, mean in zip(triple.values, triple.means, strict=True)
+        )
+        products.append((a * b * c).sum().alias(f"triple_{i}"))
+    found = _fetch_by_arm(visitors, products, arms)
+    return [found[f"triple_{i}"] for i in range(len(triples))]
 
 
 def _fetch_by_arm(visitors: Table, totals: Sequence[nw.Expr], arms: int) -> dict[str, FloatArray]:

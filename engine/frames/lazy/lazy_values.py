@@ -10,8 +10,9 @@ import numpy as np
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Revenue
-from engine.frames.lazy.engine_queries import Table
-from engine.frames.lazy.lazy_moments import Pair, moments_by_arm
+from engine.frames.lazy.engine_queries import Table, fetch
+from engine.frames.lazy.lazy_moments import Pair, Triple, moments_by_arm, triples_by_arm
+from engine.stats.arrays import FloatArray
 from engine.stats.moments import Moments, PairedMoments
 
 
@@ -20,33 +21,53 @@ class GoalMoments:
     """Moments by variant of goals, by their place.
 
     Of `values` of goals that are no shares of visitors; of `ratios` with the denominator as x; and of
-    `covariates`, as x, with the value of visitors who have one. `without` are the values of the others.
+    `covariates`, as x, with the value of visitors who have one. `without` are the values of the others. Of a
+    ratio a covariate that is not known is the average, which adjusts nothing; `below` pairs it with the
+    denominator, and `triples` are the sums of products of the deviations of all three.
     """
 
     values: dict[int, Moments]
     ratios: dict[int, PairedMoments]
     covariates: dict[int, PairedMoments]
     without: dict[int, Moments]
+    below: dict[int, PairedMoments]
+    triples: dict[int, FloatArray]
 
     @classmethod
     def fetch(cls, visitors: Table, kinds: Sequence[FrameGoal], arms: int) -> Self:
-        """Let the engine take the moments, all of them in two queries."""
+        """Let the engine take the moments in two queries, and in two more where ratios have covariates."""
         known = visitors.collect_schema().names()
         values = [goal for goal, kind in enumerate(kinds) if not kind.is_share]
         ratios = [goal for goal in values if f"orders_{goal}" in known]
         covariates = [goal for goal in range(len(kinds)) if f"before_{goal}" in known]
+        both = [goal for goal in ratios if goal in covariates]
+        visitors = _filled(visitors, both)
         pairs = [
             *(Pair(_value(goal, kinds[goal])) for goal in values),
             *(Pair(_value(goal, kinds[goal]), nw.col(f"orders_{goal}")) for goal in ratios),
             *(Pair(_value(goal, kinds[goal]), nw.col(f"before_{goal}")) for goal in covariates),
             *(Pair(_value_without(goal, kinds[goal])) for goal in covariates),
+            *(Pair(nw.col(f"orders_{goal}"), nw.col(f"before_{goal}")) for goal in both),
         ]
         found = iter(moments_by_arm(visitors, pairs, arms))
+        of_values = {goal: next(found).y for goal in values}
+        of_ratios = {goal: next(found) for goal in ratios}
+        of_covariates = {goal: next(found) for goal in covariates}
+        without, below = {goal: next(found).y for goal in covariates}, {goal: next(found) for goal in both}
+        triples = [
+            Triple(
+                (nw.col(f"before_{goal}"), _value(goal, kinds[goal]), nw.col(f"orders_{goal}")),
+                (of_covariates[goal].mean_x, of_ratios[goal].mean_y, of_ratios[goal].mean_x),
+            )
+            for goal in both
+        ]
         return cls(
-            values={goal: next(found).y for goal in values},
-            ratios={goal: next(found) for goal in ratios},
-            covariates={goal: next(found) for goal in covariates},
-            without={goal: next(found).y for goal in covariates},
+            values=of_values,
+            ratios=of_ratios,
+            covariates=of_covariates,
+            without=without,
+            below=below,
+            triples=dict(zip(both, triples_by_arm(visitors, triples, arms), strict=True)),
         )
 
     def revenue(self, kinds: Sequence[FrameGoal], visitors: Sequence[int]) -> Moments:
@@ -72,7 +93,19 @@ class GoalMoments:
         if goal in self.covariates and self.covariates[goal].n.any():
             before, without = self.covariates[goal][None], self.without[goal][None]
             found = replace(found, before=before, without_before=without)
+            if goal in self.below:
+                found = replace(found, before_orders=self.below[goal][None], triple=self.triples[goal][None])
         return found
+
+
+def _filled(visitors: Table, goals: Sequence[int]) -> Table:
+    """Fill unknown covariates of ratios with the average over all variants."""
+    if not goals:
+        return visitors
+    names = [f"before_{goal}" for goal in goals]
+    averages = fetch(visitors.select(*(nw.col(name).mean() for name in names))).row(0)
+    known = [(name, average) for name, average in zip(names, averages, strict=True) if average is not None]
+    return visitors.with_columns(*(nw.col(name).fill_null(average) for name, average in known))
 
 
 def _value(goal: int, kind: FrameGoal) -> nw.Expr:

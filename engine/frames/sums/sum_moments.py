@@ -78,21 +78,37 @@ class SummedValue:
 def pairs_of(x: SummedValue, y: SummedValue) -> PairedMoments:
     """Take the moments of two values in each row, with their products in `<y>_<x>_products`.
 
-    Or with their covariances in `<y>_<x>_covariance`, where means and variances are given.
+    Or with their covariances in `<y>_<x>_covariance`, where means and variances are given. Third moments are
+    known where `<y>_cubes`, `<x>_cubes`, `<y>_<y>_<x>_products` and `<y>_<x>_<x>_products` are given.
     """
     of_x, of_y = x.moments(), y.moments()
     together = f"{y.name}_{x.name}"
     if x.has_sums and y.has_sums:
         scale = (x.units or 1) * (y.units or 1)
-        given = numbers(y.table, f"{together}_products", 2)
-        products = np.array([Fraction(value) * scale for value in given], object)
+
+        def products(name: str, power: int, unit: int) -> AnyArray:
+            given = numbers(y.table, f"{name}_products", power)
+            return np.array([Fraction(value) * unit for value in given], object)
+
+        thirds = f"{y.name}_{together}", f"{together}_{x.name}"
+        needed = {f"{y.name}_cubes", f"{x.name}_cubes", *(f"{name}_products" for name in thirds)}
+        cubes = others = None
+        if needed <= set(y.table.columns):
+            cubes = y.exact("cubes", 3)
+            yyx, yxx = (
+                products(name, 3, scale * unit)
+                for name, unit in zip(thirds, (y.units or 1, x.units or 1), strict=True)
+            )
+            others = x.exact("cubes", 3), yxx, yyx
         return PairedMoments.of_sums(
             y.n,
             x=x.exact("sum", 1),
             y=y.exact("sum", 1),
             xx=x.squares(),
             yy=y.squares(),
-            xy=products,
+            xy=products(together, 2, scale),
+            yyy=cubes,
+            others=others,
         )
     covariance = np.array(numbers(y.table, f"{together}_covariance", 2)) * float(
         (x.units or 1) * (y.units or 1)

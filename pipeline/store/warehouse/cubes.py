@@ -1,4 +1,4 @@
-"""Sums of cubed cents, in two columns of 128 bits that can't overflow.
+"""Sums of cubed cents, and of products of three numbers, in two columns of 128 bits that can't overflow.
 
 c³ = high · CUBE_BASE + low with high = c · (c² // CUBE_BASE) and low = c · (c² mod CUBE_BASE): both are sums
 of integers, so those of different visitors add up exactly and can be subtracted again. An amount beyond
@@ -25,9 +25,16 @@ def cube_parts(cents: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
 
 def cube_sums(cents: str) -> tuple[str, str]:
     """Build the SQL of the sums of both parts of the cube of an integer expression."""
-    wide = f"least(greatest({cents}, -{MOST_CUBED_CENTS}), {MOST_CUBED_CENTS})::HUGEINT"
-    square = f"({wide} * {wide})"
-    choice = f"CASE WHEN {cents} BETWEEN -{_PLAIN} AND {_PLAIN} THEN"
-    high = f"{choice} 0::HUGEINT ELSE {wide} * ({square} // {CUBE_BASE}) END"
-    low = f"{choice} {cents}::HUGEINT * {cents} * {cents} ELSE {wide} * ({square} % {CUBE_BASE}) END"
+    return product_sums(cents, cents, cents)
+
+
+def product_sums(*numbers: str) -> tuple[str, str]:
+    """Build the SQL of the sums of both parts of the product of three integer expressions."""
+    first, second, third = numbers
+    wide = [f"least(greatest({one}, -{MOST_CUBED_CENTS}), {MOST_CUBED_CENTS})::HUGEINT" for one in numbers]
+    product = f"({wide[1]} * {wide[2]})"
+    are_small = (f"{one} BETWEEN -{_PLAIN} AND {_PLAIN}" for one in dict.fromkeys(numbers))
+    choice = f"CASE WHEN {' AND '.join(are_small)} THEN"
+    high = f"{choice} 0::HUGEINT ELSE {wide[0]} * ({product} // {CUBE_BASE}) END"
+    low = f"{choice} {first}::HUGEINT * {second} * {third} ELSE {wide[0]} * ({product} % {CUBE_BASE}) END"
     return f"sum({high})::DECIMAL(38, 0)", f"sum({low})::DECIMAL(38, 0)"

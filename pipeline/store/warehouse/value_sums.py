@@ -1,10 +1,10 @@
 """Sums of visitors' values: winsorized amounts, orders, pre-period values, and steps of funnels."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pipeline.store.warehouse.connection import Cursor
-from pipeline.store.warehouse.cubes import CUBE_BASE, cube_sums
+from pipeline.store.warehouse.cubes import CUBE_BASE, cube_sums, product_sums
 from pipeline.store.warehouse.visitors import (
     column_of,
     day_column,
@@ -42,7 +42,8 @@ class SummedGoal(NamedTuple):
 class ValueSums(NamedTuple):
     """Integer sums over the visitors of one variant: of the value y, the orders d, the pre-period value z.
 
-    The orders of a ratio are its denominator.
+    The orders of a ratio are its denominator. `thirds` are the sums of products of three of them but y³, such
+    as `ddy`.
 
     Without `has_orders` or `has_past` those are not counted, and their sums are 0.
     """
@@ -64,6 +65,7 @@ class ValueSums(NamedTuple):
     zz: int
     zy: int
     zd: int
+    thirds: Mapping[str, int]
 
 
 class LargestCents(NamedTuple):
@@ -72,6 +74,18 @@ class LargestCents(NamedTuple):
     goal: int
     variant: int
     cents: int
+
+
+class RatioExtremes(NamedTuple):
+    """Visitors of a variant with a numerator other than 0, and the largest denominator of one of them.
+
+    Goal and variant by position, the denominator as a whole number.
+    """
+
+    goal: int
+    variant: int
+    nonzero: int
+    largest: int
 
 
 class StepCount(NamedTuple):
@@ -101,7 +115,7 @@ def read_value_sums(
         return []
     caps = _caps(cursor, experiment_id, counted, variants)
     values = [column for goal in counted for column in _values(goal, caps.get(goal.place), columns)]
-    sums = [column for goal in counted for column in _sums(goal.place, caps.get(goal.place))]
+    sums = [column for goal in counted for column in _sums(goal, caps.get(goal.place), columns)]
     rows = cursor.execute(
         f"""
         SELECT variant, count(*), {", ".join(sums)} FROM (
@@ -136,6 +150,34 @@ def read_largest_cents(
         LargestCents(goal=goal, variant=int(variant), cents=int(cents))
         for variant, *found in rows
         for goal, cents in zip(counted, found, strict=True)
+    ]
+
+
+def read_ratio_extremes(
+    cursor: Cursor,
+    experiment_id: str,
+    goals: Sequence[SummedGoal],
+    segment: Mapping[str, str],
+    *,
+    variants: int,
+) -> list[RatioExtremes]:
+    """Find the extremes of ratios, of visitors who have every value of `segment`."""
+    columns = set(read_columns(cursor, experiment_id))
+    counted = [goal for goal in goals if {goal.column, goal.orders_column} <= columns]
+    if not counted:
+        return []
+    found = ", ".join(f"count(*) FILTER ({goal.column} <> 0), max({goal.orders_column})" for goal in counted)
+    rows = cursor.execute(
+        f"""
+        SELECT variant, {found} FROM {result_table("visitors", experiment_id)}
+        WHERE variant < {variants:d} AND {segment_condition(cursor, experiment_id, segment)}
+        GROUP BY variant ORDER BY variant
+        """
+    ).fetchall()
+    return [
+        RatioExtremes(goal.place, int(variant), int(numbers[2 * place]), int(numbers[2 * place + 1] or 0))
+        for variant, *numbers in rows
+        for place, goal in enumerate(counted)
     ]
 
 
@@ -192,21 +234,44 @@ def _capped(amount: str, cap: int | None) -> str:
     return amount if cap is None else f"least({amount}, {cap:d})"
 
 
-def _sums(place: int, cap: int | None) -> list[str]:
+# Products of three: of each goal with orders, and of each with a pre-period.
+_THIRDS: Final = ("ddd", "ddy", "dyy", "zzz", "zzy", "zyy", "zzd", "zdd", "zyd")
+
+
+def _sums(goal: SummedGoal, cap: int | None, columns: set[str]) -> list[str]:
+    place = goal.place
     y, d, z = (f"{name}_{place}" for name in ("y", "d", "z"))
     pairs = (y, f"{y} * {y}", d, f"{d} * {d}", f"{d} * {y}", z, f"{z} * {z}", f"{z} * {y}", f"{z} * {d}")
     capped = "0" if cap is None else f"count(*) FILTER (raw_{place} > {cap:d})"
-    return [capped, *cube_sums(y), *(f"sum({pair})" for pair in pairs)]
+    unknown = {name for name, is_known in zip("dz", _has(goal, columns), strict=True) if not is_known}
+    thirds = [
+        column
+        for third in _THIRDS
+        for column in (
+            ("0", "0") if unknown & set(third) else product_sums(*(f"{name}_{place}" for name in third))
+        )
+    ]
+    return [capped, *cube_sums(y), *(f"sum({pair})" for pair in pairs), *thirds]
 
 
-_SUMS = len(_sums(0, None))
+def _has(goal: SummedGoal, columns: set[str]) -> tuple[bool, bool]:
+    """Tell whether a goal has orders, and whether it has a pre-period."""
+    return goal.orders_column in columns, f"g{goal.place}_before" in columns
+
+
+# Sums before those of three.
+_FIRST_SUMS: Final = 12
+_SUMS: Final = _FIRST_SUMS + 2 * len(_THIRDS)
 
 
 def _row(
     goal: SummedGoal, numbers: Sequence[int], first: int, cap: int | None, columns: set[str]
 ) -> ValueSums:
     variant, n, *sums = numbers
-    capped, high, low, y, yy, d, dd, dy, z, zz, zy, zd = map(int, sums[first : first + _SUMS])
+    numbers = [int(one) for one in sums[first : first + _SUMS]]
+    capped, high, low, y, yy, d, dd, dy, z, zz, zy, zd = numbers[:_FIRST_SUMS]
+    parts = zip(numbers[_FIRST_SUMS::2], numbers[_FIRST_SUMS + 1 :: 2], strict=True)
+    has_orders, has_past = _has(goal, columns)
     return ValueSums(
         goal=goal.place,
         variant=int(variant),
@@ -216,13 +281,14 @@ def _row(
         yyy=high * CUBE_BASE + low,
         cap=cap,
         capped=capped,
-        has_orders=goal.orders_column in columns,
+        has_orders=has_orders,
         d=d,
         dd=dd,
         dy=dy,
-        has_past=f"g{goal.place}_before" in columns,
+        has_past=has_past,
         z=z,
         zz=zz,
         zy=zy,
         zd=zd,
+        thirds={name: high * CUBE_BASE + low for name, (high, low) in zip(_THIRDS, parts, strict=True)},
     )

@@ -10,6 +10,7 @@ from engine.stats.contingency import (
     pairs_without,
     relative_effects,
 )
+from engine.stats.estimates import Estimate
 from engine.stats.moments import Moments, PairedMoments
 
 
@@ -27,8 +28,8 @@ def test_nobody_converting_is_an_answer_and_nobody_coming_is_none() -> None:
 
 def test_revenue_effects_are_in_shares_of_the_overall_mean() -> None:
     control, variant = (
-        Moments.of(np.array([[100.0, 200.0, 300.0]])),
-        Moments.of(np.array([[150.0, 250.0, 350.0]])),
+        Estimate.of(Moments.of(np.array([[100.0, 200.0, 300.0]]))),
+        Estimate.of(Moments.of(np.array([[150.0, 250.0, 350.0]]))),
     )
     effect = relative_effects(control, variant, base=np.array([200.0]))
     assert effect.value[0] == pytest.approx(0.25)

@@ -5,10 +5,12 @@ import statsmodels.api as sm
 from scipy import stats
 
 from engine.stats.arrays import FloatArray
-from engine.stats.cuped import adjust, log_p_before
+from engine.stats.cuped import adjust, adjust_ratios, log_p_before
+from engine.stats.delta_method import RatioMoments, linearize_with_covariate
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import compare_means
-from engine.stats.moments import Moments, PairedMoments
+from engine.stats.moments import Moments, PairedMoments, triple_moment
+from engine.stats.skewness import PooledCumulants
 from tests.public_data import EmailChallenge
 
 
@@ -48,6 +50,58 @@ def test_estimate_and_error_are_those_of_an_analysis_of_covariance() -> None:
     # Its residual variance, with the same degrees of freedom.
     pooled = adjusted.moments.m2.sum() / (adjusted.moments.n - 1).sum()
     assert pooled == pytest.approx(fit.mse_resid, rel=1e-10)
+
+
+def test_the_third_moment_is_that_of_the_adjusted_values() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.exponential(1.0, (2, 300))
+    y = x + rng.exponential(0.5, x.shape)
+    found = adjust(PairedMoments.of(x, y))
+    np.testing.assert_allclose(found.moments.m3, Moments.of(y - found.theta * x).m3, rtol=1e-10)
+    new = rng.exponential(2.0, (2, 50))
+    merged = adjust(PairedMoments.of(x, y), without=Moments.of(new)).moments
+    whole = np.concatenate([y - found.theta * (x - x.mean()), new], axis=1)
+    np.testing.assert_allclose(merged.m3, Moments.of(whole).m3, rtol=0.02)
+
+
+def test_adjusted_money_in_a_small_arm_is_no_loser_too_often() -> None:
+    rng = np.random.default_rng(5)
+
+    def drawn(visitors: int) -> PairedMoments:
+        spend = rng.lognormal(0, 0.8, (2_000, visitors))
+        past, now = (
+            (rng.random(spend.shape) < 0.2) * spend * rng.lognormal(0, 0.5, spend.shape) for _ in "ab"
+        )
+        return PairedMoments.of(past, now)
+
+    found = adjust(PairedMoments.stack([drawn(900), drawn(100)], axis=-1)).moments
+    control, variant = (Estimate.of(found[:, arm]) for arm in (0, 1))
+    for skewness, most in ((PooledCumulants.of(found[:, 0], found[:, 1]).skewness(), 0.035), (0.0, 1.0)):
+        test = compare_means(control, variant, 0.05, skewness)
+        worse = ((test.log_p <= np.log(0.05)) & (test.statistic < 0)).mean()
+        # Two Monte Carlo errors.
+        assert worse <= most + 0.008
+        assert most < 1 or worse > 0.05
+
+
+def test_a_ratio_is_tested_by_what_is_left_of_residuals() -> None:
+    rng = np.random.default_rng(6)
+    z = rng.gamma(2.0, 1.0, (2, 400))
+    x = 1.0 + rng.poisson(3 * z)
+    y = rng.binomial(x.astype(int), 0.3) + z
+    triple = np.array([triple_moment(*each) for each in zip(z, y, x, strict=True)])
+    moments = RatioMoments(PairedMoments.of(x, y), PairedMoments.of(z, y), PairedMoments.of(z, x), triple)
+    adjusted = adjust(linearize_with_covariate(moments))
+    pairs = adjust_ratios(moments, adjusted.moments.mean, adjusted.theta)
+    slope = adjusted.theta * x.mean(axis=1, keepdims=True)
+    expected = PairedMoments.of(x, y - slope * z)
+    np.testing.assert_allclose(pairs.mean_y / pairs.mean_x, adjusted.moments.mean, rtol=1e-12)
+    for name in ("m3_x", "xxy", "xyy", "m3_y"):
+        np.testing.assert_allclose(getattr(pairs, name), getattr(expected, name), rtol=1e-9)
+    for name in ("m2_x", "m2_y", "co"):
+        # 800 - 2 degrees of freedom, less one of the slope.
+        wanted = getattr(expected, name) * 798 / 797
+        np.testing.assert_allclose(getattr(pairs, name), wanted, rtol=1e-9)
 
 
 def test_an_a_a_test_is_significant_as_often_as_it_says() -> None:

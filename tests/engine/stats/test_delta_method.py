@@ -3,7 +3,12 @@ import pytest
 
 from engine.stats.arrays import FloatArray
 from engine.stats.cuped import adjust
-from engine.stats.delta_method import RatioMoments, linearize, linearize_with_covariate
+from engine.stats.delta_method import (
+    RatioMoments,
+    linearize,
+    linearize_together,
+    linearize_with_covariate,
+)
 from engine.stats.estimates import Estimate
 from engine.stats.frequentist.two_sample import compare_means
 from engine.stats.moments import Moments, PairedMoments
@@ -50,7 +55,12 @@ def test_an_a_a_test_of_a_ratio_stays_at_its_level_where_sessions_as_units_would
 def test_a_ratio_is_adjusted_by_what_visitors_did_before() -> None:
     cells = [shop((5_000,), seed) for seed in (5, 6)]
     x, y, z = (np.stack([cell[part] for cell in cells]) for part in range(3))
-    moments = RatioMoments(xy=PairedMoments.of(x, y), zy=PairedMoments.of(z, y), zx=PairedMoments.of(z, x))
+    moments = RatioMoments(
+        xy=PairedMoments.of(x, y),
+        zy=PairedMoments.of(z, y),
+        zx=PairedMoments.of(z, x),
+        zyx=np.full(2, np.nan),
+    )
     ratio = (y.sum(axis=1) / x.sum(axis=1))[:, None]
     share = ratio + (y - ratio * x) / x.mean(axis=1, keepdims=True)
     expected = adjust(PairedMoments.of(z, share))
@@ -58,6 +68,18 @@ def test_a_ratio_is_adjusted_by_what_visitors_did_before() -> None:
     np.testing.assert_allclose(adjusted.moments.mean, expected.moments.mean, rtol=1e-12)
     np.testing.assert_allclose(adjusted.moments.m2, expected.moments.m2, rtol=1e-9)
     assert adjusted.reduction > 0.1
+
+
+def test_the_third_moment_of_residuals_is_that_of_rows() -> None:
+    x, y, _ = shop((2, 400), 8)
+    for ratio in (0.2, 0.5):
+        residuals = (y - ratio * x) / x.mean(axis=1, keepdims=True)
+        found, expected = linearize(PairedMoments.of(x, y), np.full(2, ratio)), Moments.of(residuals)
+        np.testing.assert_allclose(found.m2, expected.m2, rtol=1e-10)
+        np.testing.assert_allclose(found.m3, expected.m3, rtol=1e-10)
+    together = linearize_together(PairedMoments.of(x, y))
+    residuals = (y - y.sum() / x.sum() * x) / x.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(together.m3, Moments.of(residuals).m3, rtol=1e-10)
 
 
 def test_a_denominator_of_one_each_is_the_plain_mean() -> None:

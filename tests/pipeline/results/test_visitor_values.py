@@ -16,6 +16,7 @@ from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from engine.frames.analyze import analyze_frame
 from engine.frames.kinds import Revenue
+from engine.stats.moments import PairedMoments, triple_moment
 from pipeline.store.event_columns import EventRow
 from tests.builders import NOW
 from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
@@ -117,6 +118,32 @@ def test_the_service_and_a_data_frame_agree(
     alike(treatment(report), treatment(analysed))
     checks = {check.check: check.status for check in report.health}
     assert checks["alike_before"] == ("ok" if statistics.cuped else "not_applicable")
+
+
+@pytest.mark.parametrize("device", [None, "mobile"])
+def test_sums_of_products_of_three_are_those_of_rows(
+    store: WorkingStore, shoppers: pl.DataFrame, device: str | None
+) -> None:
+    project, experiment = served(
+        store, shoppers, goals=revenue(per="order"), statistics=Statistics(cuped=True)
+    )
+    filters = {} if device is None else {"device_type": device}
+    found = store.observe(experiment, project, filters).values
+    assert found is not None
+    for column, name in enumerate(("Control", "Treatment")):
+        rows = shoppers.filter(pl.col("variant") == name)
+        rows = rows if device is None else rows.filter("mobile")
+        z, x = (rows[one].to_numpy().astype(float) for one in ("before", "orders"))
+        y = (rows["orders"] * rows["each"]).to_numpy().astype(float)
+        pairs = ((found.orders, x, y), (found.before, z, y), (found.before_orders, z, x))
+        for moments, first, second in pairs:
+            expected = PairedMoments.of(first, second)
+            for part in ("m3_x", "xxy", "xyy", "m3_y"):
+                wanted = pytest.approx(getattr(expected, part), rel=1e-9)
+                assert getattr(moments, part)[0, column] == wanted, part
+        assert found.triple[0, column] == pytest.approx(triple_moment(z, y, x), rel=1e-9)
+        assert found.nonzero[0, column] == np.count_nonzero(y)
+        assert found.largest_orders[0, column] == x.max()
 
 
 def test_caps_are_those_of_everybody_whatever_segment_is_asked_for(

@@ -1,6 +1,5 @@
 """Messages of winners that wait for a guardrail: not known yet, not judgeable, or beyond its margin."""
 
-
 from engine.analysis.report.decision_context import DecisionContext, Message
 from engine.analysis.report.messages.plan_progress import first_outcomes, how_long, progress
 from engine.analysis.report.messages.variant_sentences import comparison, leader_and_control, losers, quoted

@@ -50,6 +50,8 @@ def summed(rows: pl.DataFrame, *by: str) -> pl.DataFrame:
         *((pl.col(name) ** 2).sum().alias(f"{name}_squares") for name in VALUES),
         *((pl.col(name) ** 3).sum().alias(f"{name}_cubes") for name in VALUES),
         (score * views).sum().alias("score_views_products"),
+        (score**2 * views).sum().alias("score_score_views_products"),
+        (score * views**2).sum().alias("score_views_views_products"),
     )
 
 

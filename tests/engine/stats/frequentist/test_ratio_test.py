@@ -46,12 +46,12 @@ def clicks(rng: np.random.Generator, shape: tuple[int, int], factor: float = 1.0
 
 
 def returned_money(rng: np.random.Generator, shape: tuple[int, int], rate: float = 0.03) -> Rows:
-    sessions = 1.0 + rng.poisson(1.5, shape)
+    sessions = (1 + rng.poisson(1.5, shape)).astype(np.float64)
     return sessions, np.asarray((rng.random(shape) < rate) * rng.lognormal(3, 1, shape))
 
 
 def money_per_order(rng: np.random.Generator, shape: tuple[int, int], factor: float = 1.0) -> Rows:
-    orders = (rng.random(shape) < 0.1) * (1.0 + rng.poisson(0.5, shape))
+    orders = np.asarray((rng.random(shape) < 0.1) * (1.0 + rng.poisson(0.5, shape)), np.float64)
     return orders, np.asarray(factor * orders * rng.lognormal(3, 0.85, shape))
 
 

@@ -1,0 +1,82 @@
+"""Comparable metrics: the visitors that decide a comparison, and what the test of a ratio rests on."""
+
+from typing import Final
+
+import numpy as np
+
+from engine.analysis.comparison.metrics import Metrics
+from engine.analysis.evidence.evidence import Evidence
+from engine.stats.arrays import BoolArray, FloatArray, IntArray
+from engine.stats.moments import PairedMoments
+
+# With more of the denominators in one visitor, A/A tests of heavy ones err too often.
+LARGEST_SHARE: Final = 0.2
+# The smaller of two arms up to which skewness hardly matters: 0.8 percentage points on a side at the least
+# number of visitors with a value.
+_EVEN_SHARE: Final = 0.45
+
+
+def deciding_visitors(evidence: Evidence) -> IntArray:
+    """Count the visitors by whom a comparison is decided, goals by variants.
+
+    Those with a conversion; of ratios those with a numerator other than 0, of whom money per session may have
+    hardly any, though every visitor has sessions.
+    """
+    values = evidence.values
+    if values is None:
+        return evidence.conversions
+    known = np.where(np.isnan(values.nonzero), least_nonzero(values.orders), values.nonzero)
+    is_ratio = values.orders.n.any(axis=-1, keepdims=True)
+    return np.where(is_ratio, np.minimum(known.astype(np.int64), evidence.visitors), evidence.conversions)
+
+
+def largest_shares(evidence: Evidence) -> FloatArray:
+    """Compute the largest share that one visitor has of the denominators, goals by variants; 0 elsewhere.
+
+    Where the visitor is not known, the largest share that is possible.
+    """
+    values = evidence.values
+    if values is None:
+        return np.zeros(evidence.conversions.shape)
+    total = values.orders.x.total
+    known = np.divide(values.largest_orders, total, out=np.zeros(total.shape), where=total > 0)
+    return np.where(np.isnan(known), most_of_one(values.orders), known)
+
+
+def are_comparable(evidence: Evidence, metrics: Metrics, control: int | None) -> BoolArray:
+    """Flag comparisons whose test is reliable with enough visitors, goals by variants."""
+    if control is None:
+        return np.ones(evidence.conversions.shape, bool)
+    is_known = are_skewnesses_known(evidence.visitors, metrics.is_skewness_known, control)
+    return is_known & are_spread(largest_shares(evidence), control)
+
+
+def are_spread(shares: FloatArray, control: int) -> BoolArray:
+    """Flag where no visitor of either arm has too much of the denominators; arms along the last axis."""
+    spread: BoolArray = np.maximum(shares, shares[..., [control]]) <= LARGEST_SHARE
+    return spread
+
+
+def are_skewnesses_known(visitors: IntArray, is_known: BoolArray, control: int) -> BoolArray:
+    """Flag where the skewness of both arms is known, or cancels as they are of one size.
+
+    Of `visitors` (…, V) and goals `is_known` (…, G, V).
+    """
+    smaller = np.minimum(visitors, visitors[..., [control]])
+    are_even = smaller >= _EVEN_SHARE * (visitors + visitors[..., [control]])
+    known: BoolArray = (is_known & is_known[..., [control]]) | are_even[..., None, :]
+    return known
+
+
+def least_nonzero(pairs: PairedMoments) -> FloatArray:
+    """Compute the least number of numerators other than 0: (sum y)² / sum y², by Cauchy and Schwarz."""
+    squares = pairs.m2_y + pairs.n * pairs.mean_y**2
+    total = pairs.n * pairs.mean_y
+    return np.floor(np.divide(total**2, squares, out=np.zeros(total.shape), where=squares > 0) + 1e-9)
+
+
+def most_of_one(pairs: PairedMoments) -> FloatArray:
+    """Compute the largest share of the denominators that one visitor can have: sqrt(sum x²) / sum x."""
+    total = pairs.n * pairs.mean_x
+    norm = np.sqrt(pairs.m2_x + pairs.n * pairs.mean_x**2)
+    return np.divide(norm, total, out=np.zeros(total.shape), where=total > 0)
