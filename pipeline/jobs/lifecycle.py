@@ -46,7 +46,7 @@ def _visitors(_experiment: Experiment, evidence: Evidence) -> int:
 
 def _conversions(experiment: Experiment, evidence: Evidence) -> int:
     goal = experiment.primary_goal
-    return 0 if goal is None else int(evidence.conversions[experiment.goals.index(goal)].sum())
+    return 0 if goal is None else int(evidence.totals.conversions[experiment.goals.index(goal)].sum())
 
 
 VISITOR_LIMIT: Final = Limit(

@@ -28,7 +28,7 @@ def epochs_from(experiment: Experiment, cells: pl.DataFrame) -> EpochEvidence:
         counts[place] = counted[name].to_numpy()
     # Every counted goal has the same visitors; a new one has none yet.
     visitors = by_goal["visitors"].max(axis=1)
-    n = np.broadcast_to(visitors[:, None, :], shape)
+    n = by_goal["observed"]
     of_variants = cells.filter(pl.col("variant") < shape[2])
     revenue, amounts = (
         moments_of(n, sums, _place(sums), cohort="") for sums in (counted, cells_of(of_variants, AMOUNT))

@@ -87,14 +87,14 @@ def evidence_of(experiment: Experiment, cells: pl.DataFrame, days: range) -> Evi
         denominators=_daily_denominators(experiment, counted, days),
     )
     visitors, conversions = daily.visitors.sum(axis=0), daily.conversions.sum(axis=0)
-    revenue = _revenue(outcomes, np.broadcast_to(visitors, (goals, variants)))
+    revenue = revenue_of(outcomes, np.broadcast_to(visitors, (goals, variants)))
     is_revenue = np.array([[goal.unit == "cents"] for goal in experiment.goals], bool)
     plain = Moments.where(is_revenue.reshape(-1, 1), revenue, Moments.of_shares(conversions, visitors))
     return Evidence(
         visitors=visitors,
         conversions=conversions,
         revenue=revenue,
-        values=_values(experiment, counted, plain),
+        values=values_of_amounts(experiment, counted, plain),
         daily=daily,
         several_variants=_marked(cells, SEVERAL_VARIANTS),
         identity_conflicts=_marked(cells, IDENTITY_CONFLICT),
@@ -132,11 +132,11 @@ def _daily_denominators(experiment: Experiment, counted: pl.DataFrame, days: ran
     return in_units_of_denominators(experiment, totals)
 
 
-def _values(experiment: Experiment, counted: pl.DataFrame, plain: Moments) -> VisitorValues | None:
+def values_of_amounts(experiment: Experiment, counted: pl.DataFrame, plain: Moments) -> VisitorValues | None:
     """Take the moments of every goal's values, `plain` but for amounts; None without amounts."""
     if not have_amounts(experiment):
         return None
-    amounts = _revenue(cells_of(counted, AMOUNT), plain.n)
+    amounts = revenue_of(cells_of(counted, AMOUNT), plain.n)
     values = VisitorValues.of(with_amounts(experiment, plain, amounts))
     if not have_ratios(experiment):
         return values
@@ -144,8 +144,8 @@ def _values(experiment: Experiment, counted: pl.DataFrame, plain: Moments) -> Vi
     return replace(values, orders=ratios_from(experiment, totals, plain.n, _place))
 
 
-def _revenue(cells: pl.DataFrame, n: npt.NDArray[Any]) -> Moments:
-    """Moments of cents, or amounts, of `n` visitors, goals by variants."""
+def revenue_of(cells: pl.DataFrame, n: npt.NDArray[Any]) -> Moments:
+    """Take the moments of cents, or amounts, of `n` visitors, goals by variants."""
     sums = _totals(cells)
     return moments_of(n, sums, _place(sums))
 

@@ -13,7 +13,7 @@ from pipeline.results.filters import SegmentFilters
 from pipeline.results.observation import published_at
 from pipeline.results.results import Results
 from pipeline.rollup.goals.goal_money import units_of, units_of_denominators
-from pipeline.rollup.goals.retained_days import observed_until
+from pipeline.rollup.goals.known_days import observed_until
 from pipeline.settings import Settings
 from pipeline.store.warehouse import published
 from pipeline.store.warehouse.connection import Warehouse

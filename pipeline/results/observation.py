@@ -18,8 +18,8 @@ from engine.stats.arrays import IntArray
 from pipeline.results.epochs import epochs_from
 from pipeline.results.evidence import align_to, days_of, evidence_of, follow_up_of
 from pipeline.results.funnels import funnels_of
+from pipeline.results.known_outcomes import with_known_outcomes
 from pipeline.results.other_currencies import read_other_currencies
-from pipeline.results.retention import with_retention
 from pipeline.results.segment_evidence import segment_evidence_of, segment_visitors_of
 from pipeline.results.senders import read_senders
 from pipeline.results.visitor_values import (
@@ -29,7 +29,7 @@ from pipeline.results.visitor_values import (
     values_of,
     with_extremes,
 )
-from pipeline.rollup.goals.retained_days import last_days
+from pipeline.rollup.goals.known_days import last_days
 from pipeline.rollup.segment_values import dimensions_left_out
 from pipeline.store.warehouse import aggregates
 from pipeline.store.warehouse.connection import Cursor
@@ -38,6 +38,7 @@ from pipeline.store.warehouse.published import Published
 from pipeline.store.warehouse.segment_sums import read_cohorts, read_segment
 from pipeline.store.warehouse.value_sums import (
     RatioExtremes,
+    SummedGoal,
     ValueSums,
     read_largest_cents,
     read_ratio_extremes,
@@ -60,13 +61,20 @@ class Observation:
 
     def of_visitors(self, segment: Mapping[str, str], *, days: range, timezone: str) -> Evidence:
         """Read the evidence of visitors with every value of `segment`, over at least `days` since 1970."""
-        cells = self._align(self._cells(segment))
+        counted = self._cells(segment)
+        cells = self._align(counted)
         last = last_days(self.experiment, self.published.goals, self.as_of, timezone)
-        plain = evidence_of(self.experiment, cells, days)
-        evidence = plain if not last else self._with_retention(plain, last, segment)
+        evidence = evidence_of(self.experiment, cells, days)
+        if last:
+            evidence = with_known_outcomes(
+                self.experiment,
+                evidence,
+                cohorts=self._align(read_cohorts(self.cursor, self.experiment.id, last, segment)),
+                known=self._align(up_to(counted, last)),
+            )
         epochs = self._epochs(segment, last)
         # Epochs are analyzed separately, and only counts and revenue are known of each.
-        sums = [] if epochs else self._value_sums(segment)
+        sums = [] if epochs else self._value_sums(segment, last)
         ids = {"variants": self.published.variants, "goals": self.published.goals}
         values = values_of(self.experiment, evidence, sums, **ids) if sums else evidence.values
         return replace(
@@ -83,27 +91,23 @@ class Observation:
             funnels=self._funnels(segment),
             as_of=self.as_of,
             last_exposure_at=_moment(self.published.last_exposed_at),
-            values=with_extremes(self.experiment, values, self._ratio_extremes(segment), **ids),
+            values=with_extremes(self.experiment, values, self._ratio_extremes(segment, last), **ids),
         )
 
     def of_segments(self, *, timezone: str) -> SegmentEvidence:
         """Read the evidence of every segment in the aggregates; `left_out` names the other dimensions."""
         cells = aggregates.read_totals(self.cursor, self.experiment.id)
         last = last_days(self.experiment, self.published.goals, self.as_of, timezone)
+        known = aggregates.read_totals(self.cursor, self.experiment.id, last) if last else None
         cohorts = aggregates.read_segment_cohorts(self.cursor, self.experiment.id, last) if last else None
         return segment_evidence_of(
             self.experiment,
             self._align(cells),
             cohorts=None if cohorts is None else self._align(cohorts),
+            known=None if known is None else self._align(known),
             left_out=dimensions_left_out(self.cursor, self.experiment, self.published),
             as_of=self.as_of,
         )
-
-    def _with_retention(
-        self, evidence: Evidence, last: Mapping[int, int], segment: Mapping[str, str]
-    ) -> Evidence:
-        cohorts = read_cohorts(self.cursor, self.experiment.id, last, segment)
-        return with_retention(self.experiment, evidence, self._align(cohorts))
 
     def _align(self, cells: pl.DataFrame) -> pl.DataFrame:
         return align_to(self.experiment, cells, variants=self.published.variants, goals=self.published.goals)
@@ -130,15 +134,19 @@ class Observation:
         cells = aggregates.read_visitors(self.cursor, self.experiment.id)
         return segment_visitors_of(self.experiment, self._align(cells))
 
-    def _value_sums(self, segment: Mapping[str, str]) -> list[ValueSums]:
-        """Sum up visitors' values of the goals that need more than the aggregates."""
-        summed = goals_needing_values(self.experiment, self.published.goals)
+    def _value_sums(self, segment: Mapping[str, str], last: Mapping[int, int]) -> list[ValueSums]:
+        """Sum up visitors' values of the goals that need more than the aggregates, where they are known."""
+        by_last_day: dict[int | None, list[SummedGoal]] = {}
+        for goal in goals_needing_values(self.experiment, self.published.goals):
+            by_last_day.setdefault(last.get(goal.place), []).append(goal)
         variants = len(self.published.variants)
-        return (
-            read_value_sums(self.cursor, self.experiment.id, summed, segment, variants=variants)
-            if summed
-            else []
-        )
+        return [
+            sums
+            for last_day, goals in by_last_day.items()
+            for sums in read_value_sums(
+                self.cursor, self.experiment.id, goals, segment, variants=variants, last_day=last_day
+            )
+        ]
 
     def _largest_cents(self) -> IntArray | None:
         """Find the largest revenue of one visitor by goal and variant; None without a revenue goal."""
@@ -155,12 +163,14 @@ class Observation:
         )
         return largest_cents_of(self.experiment, largest, variants=self.published.variants, goals=counted)
 
-    def _ratio_extremes(self, segment: Mapping[str, str]) -> list[RatioExtremes]:
+    def _ratio_extremes(self, segment: Mapping[str, str], last: Mapping[int, int]) -> list[RatioExtremes]:
         """Find the visitors with a numerator, and the largest denominator of one, of ratios."""
         goals = ratio_goals(self.experiment, self.published.goals)
         variants = len(self.published.variants)
         return (
-            read_ratio_extremes(self.cursor, self.experiment.id, goals, segment, variants=variants)
+            read_ratio_extremes(
+                self.cursor, self.experiment.id, goals, segment, variants=variants, last_days=last
+            )
             if goals
             else []
         )
@@ -184,6 +194,12 @@ class Observation:
         today = days_of(self.experiment, timezone, self.as_of)[-1]
         later = self._align(aggregates.read_since_exposure(self.cursor, self.experiment.id))
         return follow_up_of(self.experiment, cells, later, today=today)
+
+
+def up_to(cells: pl.DataFrame, last_days: Mapping[int, int]) -> pl.DataFrame:
+    """Leave out the sums of visitors first exposed after the last day of a goal, where it has one."""
+    last = pl.col("goal").replace_strict(last_days, default=None, return_dtype=pl.Int32)
+    return cells.filter(last.is_null() | (pl.col("day") <= last))
 
 
 def published_at(published: Published) -> datetime:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from engine.analysis.evidence.segments import Counts, Segment, SegmentEvidence, SegmentVisitors
+from engine.analysis.evidence.totals import Totals
 from engine.design.experiment import Experiment
 from engine.measures.sums import AMOUNT, MONEY
 from engine.stats.arrays import IntArray
@@ -18,23 +19,28 @@ from pipeline.store.event_columns import DIMENSIONS
 from pipeline.store.warehouse.aggregates import EVERYONE
 
 
-def segment_evidence_of(
+def segment_evidence_of(  # noqa: PLR0913  # the rest is said by name
     experiment: Experiment,
     cells: pl.DataFrame,
     *,
     cohorts: pl.DataFrame | None = None,
+    known: pl.DataFrame | None = None,
     left_out: Mapping[str, str] | None = None,
     as_of: datetime | None = None,
 ) -> SegmentEvidence:
     """Arrange sums by segment, goal and variant, segments in order of their names.
 
-    `cells` are those of `aggregates.read_totals`, and `cohorts` those of `read_segment_cohorts` where a goal
-    is retained, aligned to the experiment. Segments without visitors are
-    left out.
+    `cells` are those of `aggregates.read_totals`. Where outcomes of a goal take days, `cohorts` are those of
+    `read_segment_cohorts`, and `known` those of `read_totals` up to their last days. All are aligned to the
+    experiment. Segments without visitors are left out.
     """
     counted = cells.filter(pl.col("variant") < len(experiment.variants))
     names = _segments(counted)
-    counts = _counts(experiment, counted, names, cohorts)
+    counts = _counts(experiment, counted, names)
+    if cohorts is not None and known is not None:
+        counts = _counts(
+            experiment, known.filter(pl.col("variant") < len(experiment.variants)), names, cohorts, counts
+        )
     return SegmentEvidence(
         segments=_named(names),
         counts=counts[:-1],
@@ -63,9 +69,16 @@ def _segments(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def _counts(
-    experiment: Experiment, cells: pl.DataFrame, names: pl.DataFrame, cohorts: pl.DataFrame | None
+    experiment: Experiment,
+    cells: pl.DataFrame,
+    names: pl.DataFrame,
+    cohorts: pl.DataFrame | None = None,
+    so_far: Counts | None = None,
 ) -> Counts:
-    """Arrange the counts of every segment, with those of all visitors in the last row."""
+    """Arrange the counts of every segment, with those of all visitors in the last row.
+
+    With `cohorts`, of visitors with a known outcome; `so_far` are then the counts of all.
+    """
     goals = len(experiment.goals)
     everyone = pl.DataFrame(
         {"dimension": [EVERYONE], "value": [EVERYONE], "row": [names.height]},
@@ -79,16 +92,20 @@ def _counts(
     place = _place(done, "row", "goal", "variant")
     np.add.at(conversions, place, done["conversions"].to_numpy())
     n = np.broadcast_to(visitors[:, None], conversions.shape)
-    observed = n.copy()
-    if cohorts is not None:
+    observed, totals = n.copy(), Totals.nothing()
+    if cohorts is not None and so_far is not None:
         known = cohorts.filter(pl.col("variant") < len(experiment.variants))
         known = known.join(rows, on=["dimension", "value"])
-        retained = [place for place, goal in enumerate(experiment.goals) if not goal.measure.is_known_at_once]
+        late = [place for place, goal in enumerate(experiment.goals) if goal.known_after is not None]
         for name, counts in (("observed", observed), ("conversions", conversions)):
-            counts[:, retained] = 0
+            counts[:, late] = 0
             np.add.at(counts, _place(known, "row", "goal", "variant"), known[name].to_numpy())
+        retained = [place for place, goal in enumerate(experiment.goals) if not goal.measure.is_known_at_once]
+        done_so_far = so_far.conversions.copy()
+        done_so_far[:, retained] = conversions[:, retained]
+        totals = Totals(conversions=done_so_far, revenue=so_far.revenue)
     revenue, amounts = (
-        moments_of(n, sums, _place(sums, "row", "goal", "variant"))
+        moments_of(observed, sums, _place(sums, "row", "goal", "variant"))
         for sums in (done, cells_of(placed, AMOUNT))
     )
     return Counts(
@@ -97,7 +114,8 @@ def _counts(
         revenue=revenue,
         values=with_amounts(experiment, revenue, amounts),
         observed=observed,
-        ratios=ratios_from(experiment, placed, n, lambda sums: _place(sums, "row", "goal", "variant")),
+        so_far=totals,
+        ratios=ratios_from(experiment, placed, observed, lambda sums: _place(sums, "row", "goal", "variant")),
     )
 
 

@@ -15,7 +15,7 @@ from engine.local_days import from_epoch_microseconds
 from pipeline.rollup.counting_rules import FLAGGED_AS_BOT, IDENTITY_CONFLICT, SEVERAL_VARIANTS
 from pipeline.rollup.goals.counted_goals import step_names
 from pipeline.rollup.goals.goal_money import units_of, units_of_denominators
-from pipeline.rollup.goals.retained_days import observed_until
+from pipeline.rollup.goals.known_days import observed_until
 from pipeline.snapshots.manifest import (
     SCHEMA_VERSION,
     DataFile,

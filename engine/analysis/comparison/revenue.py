@@ -55,14 +55,14 @@ def compare_revenue(data: AnalysisData) -> RevenueEffects:
     if control is None:
         return RevenueEffects(nothing, nothing, nothing)
     base, mean = revenue_means(control, evidence)
-    have_visitors = np.minimum(evidence.visitors, evidence.visitors[control]) > 0
+    have_visitors = np.minimum(evidence.trials, evidence.trials[:, [control]]) > 0
     difference = np.where(have_visitors, mean - base, np.nan)
     allocation = data.experiment.traffic_allocation
     yearly = nothing
     if data.days > 0 and allocation > 0:
         eligible = evidence.visitors.sum() * 100 / allocation
         yearly = np.asarray(difference * eligible / data.days * DAYS_A_YEAR)
-    lift = np.where(evidence.visitors > 0, relative_change(base, mean), np.nan)
+    lift = np.where(evidence.trials > 0, relative_change(base, mean), np.nan)
     is_revenue = data.plan.is_revenue
     has_parts = is_revenue.any() and data.by_epoch is None
     parts = split_revenue(evidence, control, is_revenue) if has_parts else None
@@ -76,12 +76,12 @@ def split_revenue(evidence: Evidence, control: int, goals: BoolArray) -> Revenue
     converted visitors. (1 + converted) (1 + spent) = 1 + the lift of revenue per visitor. `goals` flags
     those to be split; the others are NaN.
     """
-    hits, visitors = evidence.conversions[goals].astype(np.float64), evidence.visitors.astype(np.float64)
-    tables = Tables.of(hits[:, [control]], visitors[control], hits, visitors)
+    hits, visitors = evidence.conversions[goals].astype(np.float64), evidence.trials[goals].astype(np.float64)
+    tables = Tables.of(hits[:, [control]], visitors[:, [control]], hits, visitors)
     paid = _of_converted(evidence.revenue[goals], hits)
     spent = Estimate.of(paid)
     spent_control = Estimate.of(paid[:, [control]].broadcast_to(hits.shape))
-    is_control = np.arange(len(visitors)) == control
+    is_control = np.arange(hits.shape[1]) == control
 
     def challengers(values: FloatArray) -> FloatArray:
         spread = np.full(evidence.conversions.shape, np.nan)

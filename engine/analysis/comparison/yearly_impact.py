@@ -98,7 +98,7 @@ def _correlation(data: AnalysisData, row: int) -> float:
     """
     if data.plan.is_revenue[row]:
         return 1.0
-    revenue, visitors = data.evidence.revenue[row].sum_over(-1), float(data.evidence.visitors.sum())
+    revenue, visitors = data.evidence.revenue[row].sum_over(-1), float(data.evidence.known_outcomes(row))
     rate = float(data.evidence.conversions[row].sum()) / visitors
     deviation = math.sqrt(float(revenue.variance))
     if not 0 < rate < 1 or deviation <= 0:

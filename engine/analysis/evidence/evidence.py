@@ -14,6 +14,7 @@ from engine.analysis.evidence.funnels import FunnelEvidence
 from engine.analysis.evidence.other_currencies import OtherCurrencies
 from engine.analysis.evidence.segments import SegmentVisitors
 from engine.analysis.evidence.senders import SenderEvidence
+from engine.analysis.evidence.totals import Totals
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.errors import InvalidEvidenceError
 from engine.stats.arrays import FloatArray, IntArray
@@ -74,8 +75,9 @@ class Evidence:
     `senders` are known where the service has counted their events by kind, and `other_currencies` of revenue
     goals with orders that they do not count; None where the currencies of orders are not known.
     `observed[g, v]` visitors have a known outcome of the goal, where some do not have one yet; None where all
-    have. `with_denominator[g, v]` visitors have a denominator above 0, on goals that are ratios; None where
-    that is not known. `funnels` have the steps of goals that are funnels, by the goal's row.
+    have. Conversions, revenue and values are of those visitors only; `so_far` has what all did so far, where
+    that is more. `with_denominator[g, v]` visitors have a denominator above 0, on goals that are ratios; None
+    where that is not known. `funnels` have the steps of goals that are funnels, by the goal's row.
     `missing_sources` are imports without whose events the outcomes of imported visitors are not known.
     `is_table` where the rows or sums of a table are counted, and no events of a service.
     `follow_up` is of the primary goal; None where it is not known when visitors converted after exposure.
@@ -100,6 +102,7 @@ class Evidence:
     other_currencies: tuple[OtherCurrencies, ...] | None = None
     observed: IntArray | None = None
     with_denominator: IntArray | None = None
+    so_far: Totals | None = None
     funnels: Mapping[int, FunnelEvidence] = field(default_factory=dict)
     is_table: bool = False
     missing_sources: tuple[str, ...] = ()
@@ -127,7 +130,8 @@ class Evidence:
                 "conversions must lie between 0 and the visitors of their variant: count each visitor once"
             )
         _check_observed(self)
-        if ((self.revenue.n != self.visitors) & (self.revenue.n != 0)).any():
+        n = self.revenue.n
+        if ((n != self.visitors) & (n != self.trials) & (n != 0)).any():
             raise InvalidEvidenceError(
                 "revenue must be of every visitor counted, zeros included: its n differs from the visitors"
             )
@@ -138,6 +142,13 @@ class Evidence:
         if self.observed is not None:
             return self.observed
         return np.broadcast_to(self.visitors, self.conversions.shape)
+
+    @property
+    def totals(self) -> Totals:
+        """What all visitors did so far, whether their outcomes are known or not."""
+        if self.so_far is not None:
+            return self.so_far
+        return Totals(conversions=self.conversions, revenue=self.revenue)
 
     def known_outcomes(self, goal: int | None) -> int:
         """Count the visitors whose outcome of a goal is known, all variants together; all without a goal.

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine.analysis.evidence.totals import Totals
 from engine.analysis.evidence.visitor_values import no_pairs
 from engine.errors import InvalidEvidenceError
 from engine.stats.arrays import ArrayRecord, IntArray
@@ -40,7 +41,8 @@ class Counts(ArrayRecord):
 
     `values` are the moments of each goal's metric where that is a mean: for revenue, those of cents. `ratios`
     pair the denominator x of goals that are ratios with the numerator y; other goals have no pairs.
-    `observed` (…, G, V) visitors have a known outcome of the goal, by default all.
+    `observed` (…, G, V) visitors have a known outcome of the goal, by default all. Conversions and moments
+    are of those, and `so_far` has what all visitors did, by default the same.
     Raises InvalidEvidenceError for numbers that can't have been observed together.
     """
 
@@ -50,6 +52,7 @@ class Counts(ArrayRecord):
     values: Moments
     ratios: PairedMoments = field(default_factory=_no_ratios)
     observed: IntArray = field(default_factory=_all_observed)
+    so_far: Totals = field(default_factory=Totals.nothing)
 
     def __post_init__(self) -> None:
         goals = self.conversions.shape[-2]
@@ -58,6 +61,9 @@ class Counts(ArrayRecord):
             object.__setattr__(self, "ratios", no_pairs(shape))
         if self.observed.shape == ():
             object.__setattr__(self, "observed", np.broadcast_to(self.visitors[..., None, :], shape))
+        if self.so_far.conversions.shape == ():
+            own = Totals(conversions=self.conversions, revenue=self.revenue)
+            object.__setattr__(self, "so_far", own)
         if not self.conversions.shape == self.revenue.n.shape == self.values.n.shape == shape:
             raise InvalidEvidenceError(
                 f"visitors {self.visitors.shape}, conversions {self.conversions.shape}, revenue "

@@ -28,7 +28,8 @@ def revenue_concentration(check_input: CheckInput) -> CheckResult:
     ]
     if largest is None or not goals:
         return CheckResult("not_applicable", "There is no uncapped revenue by visitor to test.", {})
-    total, paying = check_input.evidence.revenue.total, check_input.evidence.conversions
+    totals = check_input.evidence.totals
+    total, paying = totals.revenue.total, totals.conversions
     shares = np.divide(largest, total, out=np.zeros(total.shape), where=total > 0)
     least = np.maximum(LARGEST_SHARE, TIMES_THE_AVERAGE / np.maximum(paying, 1))
     names = [variant.name for variant in check_input.experiment.variants]

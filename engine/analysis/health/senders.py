@@ -73,7 +73,7 @@ def refunds_above_orders(check_input: CheckInput) -> CheckResult:
         kinds.setdefault(place, set()).add(one.sender)
     found: list[dict[str, Any]] = []
     for (goal, variant), cents in lost.items():
-        orders = float(evidence.revenue.total[goal, variant]) + cents
+        orders = float(evidence.totals.revenue.total[goal, variant]) + cents
         if cents > OVERDRAWN_SHARE * orders:
             found.append(
                 {

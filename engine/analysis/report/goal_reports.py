@@ -30,7 +30,7 @@ def goal_reports(  # noqa: PLR0913  # everything that is known of the goals
 ) -> tuple[GoalReport, ...]:
     """Sum up each goal's results; the decision on the experiment is one for all goals."""
     days = _days(data)
-    totals = data.evidence.revenue.total.sum(axis=1).tolist()
+    totals = data.evidence.totals.revenue.total.sum(axis=1).tolist()
     alarms = tuple(check.message for check in health if check.status == "alarm")
     contexts = [
         _context(data, significance, decision, row, results=tuple(results), alarms=alarms, currency=currency)

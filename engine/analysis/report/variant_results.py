@@ -69,14 +69,14 @@ def _result(data: AnalysisData, variant: int, cells: dict[str, Any], *, currency
 
 def _counts(data: AnalysisData) -> dict[str, Nested]:
     """List the counts of every variant, goals by variants, under the names of VariantResult's fields."""
-    evidence, revenue = data.evidence, data.evidence.revenue
+    evidence, totals = data.evidence, data.evidence.totals
     everywhere = np.ones(evidence.conversions.shape, bool)
     levels = np.full(everywhere.shape, 1.0 - data.plan.family_alpha)
     return {
-        "conversions": evidence.conversions.tolist(),
-        "conversion_rate": (evidence.conversions / np.maximum(evidence.visitors, 1)).tolist(),
-        "revenue_cents": whole_numbers(revenue.total, where=everywhere),
-        "revenue_per_visitor_cents": revenue.mean.tolist(),
+        "conversions": totals.conversions.tolist(),
+        "conversion_rate": (totals.conversions / np.maximum(evidence.visitors, 1)).tolist(),
+        "revenue_cents": whole_numbers(totals.revenue.total, where=everywhere),
+        "revenue_per_visitor_cents": totals.revenue.mean.tolist(),
         "mean": _means(data),
         "observed_visitors": _observed_visitors(data),
         "rate_interval": intervals(*rate_intervals(data), levels, where=everywhere),
@@ -89,8 +89,14 @@ def _means(data: AnalysisData) -> Nested:
     shares = data.evidence.conversions / np.maximum(data.evidence.trials, 1)
     means = shares if values is None else np.where(data.plan.is_mean[:, None], mean_amounts(values), shares)
     is_measured = np.array([goal.measure.has_mean for goal in data.experiment.goals], bool)
+    is_share_so_far = _are_partial(data) & ~data.plan.is_mean & (data.plan.known_after > 0)
     is_known = data.evidence.trials > 0 if values is None else have_means(values) & (data.evidence.trials > 0)
-    return numbers(means, where=is_measured[:, None] & is_known)
+    return numbers(means, where=(is_measured | is_share_so_far)[:, None] & is_known)
+
+
+def _are_partial(data: AnalysisData) -> BoolArray:
+    """Flag goals of which some visitors have no known outcome."""
+    return np.asarray((data.evidence.trials != data.evidence.visitors).any(axis=1))
 
 
 def _observed_visitors(data: AnalysisData) -> Nested:
@@ -98,8 +104,7 @@ def _observed_visitors(data: AnalysisData) -> Nested:
     observed = data.evidence.observed
     if observed is None:
         return no_cells(data.evidence.conversions.shape)
-    is_partial = np.asarray((observed != data.evidence.visitors).any(axis=1, keepdims=True))
-    return listed(observed, where=np.broadcast_to(is_partial, observed.shape))
+    return listed(observed, where=np.broadcast_to(_are_partial(data)[:, None], observed.shape))
 
 
 def _comparisons(

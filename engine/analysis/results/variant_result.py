@@ -114,8 +114,8 @@ class VariantResult:
         AnswerField(
             "mean",
             "Mean per visitor of the goal's `measure`, which `improvement` and `score_value` are of: "
-            "for `count` of the events; for `retained` the percent of `observed_visitors`. Null for "
-            "`converted` and for revenue.",
+            "for `count` of the events; for `retained` the percent of `observed_visitors`, and for "
+            "other shares while a window is open. Null for other `converted` goals and for revenue.",
         ),
     ] = None
     observed_visitors: Annotated[

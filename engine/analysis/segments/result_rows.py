@@ -82,32 +82,39 @@ class SegmentTable:
     def _counts(self, row: int, goal: int, column: int) -> dict[str, Any]:
         """Count the visitors of one arm and what they brought."""
         counts, variant = self.evidence.counts, self.experiment.variants[column]
-        visitors, conversions = int(counts.visitors[row, column]), int(counts.conversions[row, goal, column])
-        mean = float(counts.revenue.mean[row, goal, column])
+        visitors, revenue = int(counts.visitors[row, column]), counts.so_far.revenue
+        conversions = int(counts.so_far.conversions[row, goal, column])
+        mean = float(revenue.mean[row, goal, column])
         return {
             "variant_id": variant.id,
             "variant_name": variant.name,
             "visitors": visitors,
             "conversions": conversions,
             "conversion_rate": conversions / visitors if visitors else 0.0,
-            "revenue_cents": round(mean * float(counts.revenue.n[row, goal, column])),
+            "revenue_cents": round(mean * float(revenue.n[row, goal, column])),
             "revenue_per_visitor_cents": mean,
             "mean": self.means[row][goal][column],
         }
 
 
 def _means(experiment: Experiment, evidence: SegmentEvidence) -> Nested:
-    """List the mean of every variant, and the share that was retained of visitors with a known outcome.
+    """List the mean of every variant, and the share of visitors with a known outcome where it takes days.
 
     A ratio has none where its denominators add up to 0.
     """
     counts, metrics = evidence.counts, evidence.counts.metrics
-    is_retained = np.array([not goal.measure.is_known_at_once for goal in experiment.goals], bool)[:, None]
+    is_later = np.array(
+        [
+            goal.unit == "share" and (goal.known_after is not None or not goal.measure.is_known_at_once)
+            for goal in experiment.goals
+        ],
+        bool,
+    )[:, None]
     shares = counts.conversions / np.maximum(counts.observed, 1)
     is_number = np.array([goal.unit == "number" for goal in experiment.goals], bool)
     is_defined = (counts.ratios.n == 0) | (metrics.n > 0)
-    is_known = (is_number[:, None] & is_defined) | (is_retained & (counts.observed > 0))
-    return numbers(np.where(is_retained, shares, metrics.mean), where=is_known)
+    is_known = (is_number[:, None] & is_defined) | (is_later & (counts.observed > 0))
+    return numbers(np.where(is_later, shares, metrics.mean), where=is_known)
 
 
 def _columns(

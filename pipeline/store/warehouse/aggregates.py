@@ -130,8 +130,15 @@ def read_value(cursor: Cursor, experiment_id: str, dimension: str, value: str) -
     return cells.cast({_WIDE: pl.Int128})
 
 
-def read_totals(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
-    """Read totals over all days, of every value of every dimension, and of EVERYONE."""
+def read_totals(
+    cursor: Cursor, experiment_id: str, last_days: Mapping[int, int] | None = None
+) -> pl.DataFrame:
+    """Read totals over all days, of every value of every dimension, and of EVERYONE.
+
+    Sums of the cohorts of goals in `last_days` are of visitors first exposed up to these days.
+    """
+    is_later = " OR ".join(f"goal = {goal:d} AND day > {last:d}" for goal, last in (last_days or {}).items())
+    condition = "dimension <> ?" + (f" AND NOT coalesce({is_later}, false)" if is_later else "")
     cells = fetch_frame(
         cursor,
         f"""
@@ -139,7 +146,7 @@ def read_totals(cursor: Cursor, experiment_id: str) -> pl.DataFrame:
           sum(visitors)::BIGINT AS visitors, sum(conversions)::BIGINT AS conversions,
           sum(cohort_total)::BIGINT AS cohort_total,
           {", ".join(f"sum({name})::DECIMAL(38, 0) AS {name}" for name in _POWERS)}
-        FROM {sums(experiment_id, "dimension <> ?")} GROUP BY ALL
+        FROM {sums(experiment_id, condition)} GROUP BY ALL
         """,
         [SINCE_EXPOSURE],
     )

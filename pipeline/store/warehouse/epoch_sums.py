@@ -44,7 +44,7 @@ def read_epochs(  # noqa: PLR0913  # the rest is said by name
     microseconds since 1970. Earlier visitors belong to the first epoch, settled. One row per `epoch`,
     `variant`, `goal` and `sum`: `visitors`, those `settled`, those `observed` (first exposed up to the goal's
     day in `last_days`, if it has one) and their `conversions`, and the `total`, squares (`squared`)
-    and both parts of the cubes (`cubed`) of what the sum adds up.
+    and both parts of the cubes (`cubed`) of what the sum adds up of them.
     """
     condition = segment_condition(cursor, experiment_id, segment)
     valued = sums_with_values(cursor, experiment_id)
@@ -102,8 +102,10 @@ def _sums(goal: int, name: str, observed: str, *, has_values: bool) -> str:
     # Powers are summed in 128 bits, so that they stay exact.
     totals = ("0::BIGINT", *("0::DECIMAL(38, 0)",) * len(_POWERS))
     if has_values:
-        squares = f"sum({value}::HUGEINT * {value})::DECIMAL(38, 0)"
-        totals = (f"sum({value})::BIGINT", squares, *cube_sums(value))
+        # Only of visitors with a known outcome: others add nothing.
+        value = value if observed == "true" else f"CASE WHEN {observed} THEN {value} ELSE 0 END"
+        squares = f"sum(({value})::HUGEINT * ({value}))::DECIMAL(38, 0)"
+        totals = (f"sum({value})::BIGINT", squares, *cube_sums(f"({value})"))
     counts = (
         f"count({counted}) FILTER ({observed})::BIGINT AS {prefix}_{kind}"
         for kind, counted in (("observed", "*"), ("conversions", day_column(goal)))

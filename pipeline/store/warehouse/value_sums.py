@@ -96,15 +96,18 @@ class StepCount(NamedTuple):
     visitors: int
 
 
-def read_value_sums(
+def read_value_sums(  # noqa: PLR0913  # the rest is said by name
     cursor: Cursor,
     experiment_id: str,
     goals: Sequence[SummedGoal],
     segment: Mapping[str, str],
     *,
     variants: int,
+    last_day: int | None = None,
 ) -> list[ValueSums]:
     """Sum up the visitors who have every value of `segment`, a row per goal and variant with visitors.
+
+    Only visitors first exposed up to `last_day`, where it is given.
 
     Amounts, in the pre-period too, are capped at a percentile of the positive amounts of all visitors, in any
     segment: see `engine.stats.winsorizing`. `cursor` is in a transaction.
@@ -121,6 +124,7 @@ def read_value_sums(
         SELECT variant, count(*), {", ".join(sums)} FROM (
           SELECT variant, {", ".join(values)} FROM {result_table("visitors", experiment_id)}
           WHERE variant < {variants:d} AND {segment_condition(cursor, experiment_id, segment)}
+            AND {"true" if last_day is None else f"first_day <= {last_day:d}"}
         ) GROUP BY variant ORDER BY variant
         """
     ).fetchall()
@@ -160,13 +164,25 @@ def read_ratio_extremes(
     segment: Mapping[str, str],
     *,
     variants: int,
+    last_days: Mapping[int, int],
 ) -> list[RatioExtremes]:
-    """Find the extremes of ratios, of visitors who have every value of `segment`."""
+    """Find the extremes of ratios, of visitors who have every value of `segment`.
+
+    Of goals with one of `last_days`, by position, only visitors first exposed up to it.
+    """
     columns = set(read_columns(cursor, experiment_id))
     counted = [goal for goal in goals if {goal.column, goal.orders_column} <= columns]
     if not counted:
         return []
-    found = ", ".join(f"count(*) FILTER ({goal.column} <> 0), max({goal.orders_column})" for goal in counted)
+    are_known = {
+        goal.place: f"first_day <= {last_days[goal.place]:d}" if goal.place in last_days else "true"
+        for goal in counted
+    }
+    found = ", ".join(
+        f"count(*) FILTER ({goal.column} <> 0 AND {are_known[goal.place]}), "
+        f"max({goal.orders_column}) FILTER ({are_known[goal.place]})"
+        for goal in counted
+    )
     rows = cursor.execute(
         f"""
         SELECT variant, {found} FROM {result_table("visitors", experiment_id)}

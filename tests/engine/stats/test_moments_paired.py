@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -94,7 +95,7 @@ def test_third_moments_of_sums_are_those_of_exact_fractions(pairs: list[tuple[in
 
 
 def test_third_moments_that_contradict_the_squares_are_not_known() -> None:
-    sums = {"x": 3, "y": 3, "xx": 5, "yy": 5, "xy": 4, "yyy": 9}
+    sums: dict[str, Any] = {"x": 3, "y": 3, "xx": 5, "yy": 5, "xy": 4, "yyy": 9}
     assert PairedMoments.of_sums(2, **sums, others=(9, 6, 6)).are_thirds_known
     assert not PairedMoments.of_sums(2, **sums, others=(9, 60, 6)).are_thirds_known
     assert not PairedMoments.of_sums(2, **sums).are_thirds_known

@@ -119,15 +119,15 @@ def test_earlier_exposure_that_arrives_late_moves_the_window(store: WorkingStore
     idle = [an_exposure(experiment, 0, f"idle{number}") for number in range(30)]
     shown = an_exposure(experiment, 1, minute=3 * DAY)
     store.write(project, *idle, shown, a_purchase(minute=4 * DAY))
-    assert store.observe(experiment, project).conversions.tolist() == [[0, 1]]
+    assert store.observe(experiment, project).totals.conversions.tolist() == [[0, 1]]
 
     store.write(project, an_exposure(experiment, 1, minute=1))
-    assert store.observe(experiment, project).conversions.tolist() == [[0, 0]]
+    assert store.observe(experiment, project).totals.conversions.tolist() == [[0, 0]]
 
     # An event of the window that arrives after it counts.
     received = epoch_microseconds(STARTED + timedelta(days=9))
     store.write(project, a_purchase(minute=2 * DAY, received_at=received))
-    assert store.observe(experiment, project).conversions.tolist() == [[0, 1]]
+    assert store.observe(experiment, project).totals.conversions.tolist() == [[0, 1]]
     assert store.rollup.rebuild(project.id).drifted == ()
 
 

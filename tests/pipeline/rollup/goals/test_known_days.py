@@ -1,4 +1,4 @@
-"""Days of retained goals."""
+"""Days on which outcomes are known."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,7 +6,7 @@ import pytest
 
 from engine.local_days import epoch_days, epoch_microseconds, from_epoch_microseconds, local_days
 from pipeline.rollup.counting_rules import DAY_US
-from pipeline.rollup.goals.retained_days import days_observed, last_days, observed_until
+from pipeline.rollup.goals.known_days import last_days, observed_until
 from tests.builders import a_goal, an_experiment
 
 GOAL = a_goal(config={"event_name": "open", "measure": "retained", "from_day": 2, "to_day": 3})
@@ -23,7 +23,7 @@ def test_the_days_of_every_visitor_up_to_the_last_one_are_over(timezone: str) ->
         until = observed_until(EXPERIMENT, as_of, timezone)[GOAL.id]
         assert local_days([until - 1, until], timezone).tolist() == [last, last + 1]
         # The latest visitor has seen the end of the days, and few have waited for two days in vain.
-        over = from_epoch_microseconds(until - 1 + days_observed(GOAL) * DAY_US)
+        over = from_epoch_microseconds(until - 1 + (GOAL.known_after or 0) * DAY_US)
         assert as_of - timedelta(days=1, hours=4) < over <= as_of
 
 

@@ -1,4 +1,4 @@
-"""Retained goals: the service against a data frame of the same visitors, as days go by."""
+"""Goals whose outcomes take days: the service against a data frame of the same visitors, as days go by."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -14,6 +14,7 @@ from engine.design.experiment import Experiment, Goal
 from engine.design.weight_epochs import WeightEpoch
 from engine.frames.analyze import analyze_frame
 from engine.frames.kinds import Retained
+from pipeline.results.filters import SegmentFilters
 from pipeline.snapshots.reader import open_snapshot
 from pipeline.store.event_columns import EventRow
 from tests.builders import STARTED
@@ -175,6 +176,98 @@ def test_a_snapshot_has_null_where_the_outcome_is_not_known(
     wanted = known(readers, as_of).drop_nulls("back")
     assert visitors["back"].count() == wanted.height
     assert visitors["back"].sum() == wanted["back"].sum()
+
+
+WINDOW = 2
+
+
+def bought() -> tuple[Goal, ...]:
+    """Goals of which events count for two days: a purchase is worth the hours before it."""
+    buy = {"event_name": "buy", "window": WINDOW}
+    return (
+        Goal(id="goal_buy", name="buy", goal_type="custom_event", is_primary=True, config=buy),
+        Goal(id="goal_score", name="score", goal_type="custom_event", config={**buy, "measure": "value"}),
+        Goal(id="goal_paid", name="paid", goal_type="revenue", config=buy),
+    )
+
+
+def purchases(readers: pl.DataFrame, experiment: Experiment) -> Iterator[EventRow]:
+    for place, row in enumerate(readers.iter_rows(named=True)):
+        at, who = row["day"] * DAY, row["who"]
+        yield an_exposure(experiment, place % 2, who, minute=at, country=row["country"])
+        money = {"value": float(row["hours"]), "currency": "USD", "event_name": "buy"}
+        minute = at + row["hours"] * HOUR
+        yield an_event("custom_event", who, minute=minute, **money)
+        yield an_event("conversion", who, minute=minute, **money)
+
+
+def bought_in_time(readers: pl.DataFrame, now: datetime) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return what all visitors bought within the window, and those whose window is over."""
+    hours = pl.col("hours") * (pl.col("hours") <= WINDOW * 24)
+    everyone = readers.with_columns(
+        buy=(hours > 0).cast(pl.Int64), score=hours.cast(pl.Float64), paid=hours.cast(pl.Float64)
+    )
+    return everyone, everyone.filter(pl.col("day") <= (now - STARTED).days - WINDOW - 1)
+
+
+@pytest.mark.parametrize("cuped", [False, True])
+def test_goals_with_a_window_compare_the_visitors_whose_window_is_over(
+    store: WorkingStore,
+    readers: pl.DataFrame,
+    cuped: bool,  # noqa: FBT001
+) -> None:
+    project = store.add_project()
+    experiment = store.add_experiment(project, goals=bought(), statistics=Statistics(cuped=cuped))
+    store.write(project, *purchases(readers, experiment))
+    now = STARTED + timedelta(days=5)
+    report = store.results.report(experiment, project, now=now)
+    everyone, known_ones = bought_in_time(readers, now)
+    assert 0 < known_ones.height < everyone.height
+    wanted = analyze_frame(
+        known_ones, control="Control", goals={"buy": "converted", "score": "value", "paid": "revenue"}
+    )
+    for goal, expected in zip(report.goals, wanted.goals, strict=True):
+        for found, arm in zip(goal.variants, expected.variants, strict=True):
+            so_far = everyone.filter(variant=arm.variant_name)
+            assert (found.visitors, found.observed_visitors) == (so_far.height, arm.visitors)
+            assert found.conversions == so_far["buy"].sum()
+            assert found.conversion_rate == pytest.approx(so_far["buy"].mean())
+            assert found.improvement == pytest.approx(arm.improvement)
+            assert found.p_value == pytest.approx(arm.p_value)
+    cents = [round(100 * everyone.filter(variant=name)["paid"].sum()) for name in ("Control", "Treatment")]
+    assert [one.revenue_cents for one in report.goals[2].variants] == cents
+    plan = report.plan
+    assert (plan.collected_visitors, plan.observed_visitors) == (everyone.height, known_ones.height)
+    assert report.plan.open_visitors == everyone.height - known_ones.height
+
+
+def test_windows_in_segments_and_where_weights_changed(store: WorkingStore, readers: pl.DataFrame) -> None:
+    project = store.add_project()
+    experiment = store.add_experiment(project, goals=bought())
+    store.write(project, *purchases(readers, experiment))
+    now = STARTED + timedelta(days=5)
+    everyone, known_ones = bought_in_time(readers.filter(country="DE"), now)
+    wanted = analyze_frame(known_ones, control="Control", goals={"buy": "converted", "score": "value"})
+    some = store.results.report(experiment, project, SegmentFilters({"country": "DE"}), now=now)
+    for place, expected in enumerate(wanted.goals):
+        found = store.results.segments(experiment, project, now=now, dimension="country").goals[place]
+        (segment,) = [one for one in found.segments if one.value == "DE"]
+        treatment = expected.variants[1]
+        assert segment.variants[0].improvement == pytest.approx(treatment.improvement)
+        assert some.goals[place].variants[1].improvement == pytest.approx(treatment.improvement)
+        assert segment.variants[0].conversions == everyone.filter(variant="Treatment")["buy"].sum()
+    ids = [variant.id for variant in experiment.variants]
+    moved = tuple(
+        WeightEpoch(started_at=STARTED + timedelta(days=days), weights=dict(zip(ids, weights, strict=True)))
+        for days, weights in ((0, (1.0, 1.0)), (1, (1.0, 3.0)))
+    )
+    experiment = store.change(experiment, weight_epochs=moved)
+    evidence = store.observe(experiment, project, now=now)
+    assert evidence.epochs is not None
+    assert evidence.epochs.trials.sum(axis=0).tolist() == evidence.trials.tolist()
+    # Without weights that differ in effect, the epochs together are as the whole.
+    totals = evidence.epochs.revenue.total.sum(axis=0)
+    assert totals == pytest.approx(evidence.revenue.total)
 
 
 def test_both_ends_of_the_days_are_to_the_microsecond(store: WorkingStore) -> None:

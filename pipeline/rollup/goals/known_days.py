@@ -1,10 +1,10 @@
-"""Days of retained goals: the visitors whose outcome is known."""
+"""Days on which outcomes are known that take time: of retained goals, and of goals with a window."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from engine.design.experiment import Experiment, Goal
+from engine.design.experiment import Experiment
 from engine.local_days import epoch_days, local_day, local_day_starts
 from pipeline.rollup.counting_rules import DAY_US
 
@@ -13,28 +13,22 @@ _LONGEST_SHIFT: Final = timedelta(hours=2)
 
 
 def last_days(experiment: Experiment, goals: Sequence[str], as_of: datetime, timezone: str) -> dict[int, int]:
-    """Map retained goals, by their place in `goals`, to the last day whose visitors all have an outcome.
+    """Map such goals, by their place in `goals`, to the last day whose visitors all have an outcome.
 
-    Days are local days of first exposure since 1970. An outcome is known when the goal's days are over,
-    and nothing counts after the end of the experiment.
+    Days are local days of first exposure since 1970. An outcome is known when the goal's days or window are
+    over, whatever happened before, and nothing counts after the end of the experiment.
     """
     ended = as_of if experiment.completed_at is None else min(as_of, experiment.completed_at)
     today = epoch_days(local_day(ended - _LONGEST_SHIFT, timezone))
     return {
-        goals.index(goal.id): today - days_observed(goal) - 1
+        goals.index(goal.id): today - goal.known_after - 1
         for goal in experiment.goals
-        if not goal.measure.is_known_at_once and goal.id in goals
+        if goal.known_after is not None and goal.id in goals
     }
 
 
-def days_observed(goal: Goal) -> int:
-    """Return after how many days of 24 hours the outcome of a retained goal is known; 0 of other goals."""
-    own_days = goal.measure.days(goal.tracking)
-    return 0 if own_days is None else own_days[1] + 1
-
-
 def observed_until(experiment: Experiment, as_of: datetime, timezone: str) -> Mapping[str, int]:
-    """Map the ids of retained goals to the microsecond since 1970 before which visitors have an outcome."""
+    """Map the ids of such goals to the microsecond since 1970 before which visitors have an outcome."""
     ids = [goal.id for goal in experiment.goals]
     found = last_days(experiment, ids, as_of, timezone)
     return {ids[place]: _start_of(day + 1, timezone) for place, day in found.items()}
