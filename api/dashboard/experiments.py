@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 from urllib.parse import quote, urlencode
@@ -66,9 +67,11 @@ async def confirm_step(request: Request, session: SignedIn) -> Response:
     """Ask for the confirmation of a step."""
     step, sentence = _step(request)
     experiment = (await read(request, session, address_of(request)))["data"]
+    open_visitors = await _open_visitors(request, session) if step == "complete" else 0
     return render(
         request,
         "confirm.html",
+        open_visitors=open_visitors,
         session=session,
         address=address_of(request),
         experiment=experiment,
@@ -109,6 +112,14 @@ def _segments(asked: AskedResults) -> SegmentReport | dict[str, Any]:
     except Exception:
         logger.exception("the segments of %s could not be computed", asked.experiment.id)
         return {}
+
+
+async def _open_visitors(request: Request, session: SignedIn) -> int:
+    """Read how many outcomes the end would lose; 0 for a key that reads no results."""
+    with suppress(PageError):
+        results = (await read(request, session, f"{address_of(request)}/results"))["data"]
+        return int(results["plan"]["open_visitors"])
+    return 0
 
 
 def _step(request: Request) -> tuple[str, str]:

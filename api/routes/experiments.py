@@ -17,13 +17,14 @@ from api.deps import (
     ProjectOfReadableExperiments,
     ProjectOfWritableExperiments,
     ReadableExperiment,
+    ResultsDep,
     WritableExperiment,
 )
 from api.errors import BODY_CODES, KEY_CODES, documented
 from api.idempotency.route import IdempotentRoute
 from api.openapi import taking
 from api.schemas.envelopes import Listing, Meta, Single
-from api.schemas.experiments import Experiment, ExperimentDetail
+from api.schemas.experiments import CompletedExperiment, Experiment, ExperimentDetail, described
 from api.schemas.inputs import EXPERIMENT_INPUT
 from engine.design import lifecycle
 from engine.design.experiment import Experiment as ExperimentValue
@@ -105,11 +106,13 @@ class ExperimentInPath:
 
     def change(self, transition: Callable[..., ExperimentValue]) -> Single[ExperimentDetail]:
         """Apply a transition of `lifecycle` in one transaction; TransitionError, NotFoundError."""
+        return _detail(self.changed(transition))
+
+    def changed(self, transition: Callable[..., ExperimentValue]) -> ExperimentValue:
+        """Apply a transition in the same way, and return the experiment."""
         change = partial(transition, now=self.now)
-        return _detail(
-            self.catalog.experiments.change(
-                self.project.id, self.experiment_id, change, actor=self.caller.actor
-            )
+        return self.catalog.experiments.change(
+            self.project.id, self.experiment_id, change, actor=self.caller.actor
         )
 
     def delete(self) -> None:
@@ -149,9 +152,13 @@ def resume_experiment(experiment: WritableExperimentInPath) -> Single[Experiment
 
 
 @router.post("/{id}/complete", responses=documented("invalid_transition"))
-def complete_experiment(experiment: WritableExperimentInPath) -> Single[ExperimentDetail]:
+def complete_experiment(
+    experiment: WritableExperimentInPath, results: ResultsDep
+) -> Single[CompletedExperiment]:
     """End the experiment: no more visitors are assigned, and results are frozen."""
-    return experiment.change(lifecycle.complete)
+    ended = experiment.changed(lifecycle.complete)
+    lost = results.open_visitors(ended, experiment.project, now=experiment.now)
+    return Single(data=CompletedExperiment(**described(ended), open_visitors=lost))
 
 
 @router.post("/{id}/archive", responses=documented("invalid_transition"))

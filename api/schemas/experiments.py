@@ -149,6 +149,14 @@ class ExperimentDetail(Experiment):
         return cls(**described(found))
 
 
+class CompletedExperiment(ExperimentDetail):
+    """A completed experiment, with what its end has lost."""
+
+    open_visitors: int = Field(
+        description="Visitors with an outcome that was still to come, as days or a window were not over."
+    )
+
+
 def described(found: experiment.Experiment) -> dict[str, Any]:
     """Return the fields of an experiment, with its score's label, description and threshold."""
     label, description = describe_score(found.analysis_method, found.statistics.alternative)

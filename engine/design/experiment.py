@@ -139,7 +139,10 @@ class StopConditions:
     ] = None
     auto_stop_on_winner: Annotated[
         bool,
-        flag.described("Complete the experiment when a variant wins by what holds at every look."),
+        flag.described(
+            "Complete the experiment when a variant wins by what holds at every look; "
+            "it is paused first while outcomes are open."
+        ),
     ] = False
 
     def __post_init__(self) -> None:

@@ -164,7 +164,7 @@ def visitor_limit_is_reached(experiment: Experiment, visitors: int) -> bool:
 
 
 def planned_end(experiment: Experiment) -> int | None:
-    """Return the number of visitors at the last planned look; None without a last look."""
+    """Return the number of known outcomes at the last planned look; None without a last look."""
     statistics = experiment.statistics
     return statistics.planned_sample if statistics.sequential == "group_sequential" else None
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from engine.analysis.automation.early_stopping import early_winner
+from engine.analysis.automation.early_stopping import early_winner, open_outcomes, waits_for_outcomes
 from engine.analysis.evidence.evidence import Evidence
 from engine.design import lifecycle
 from engine.design.experiment import Experiment
@@ -42,6 +42,11 @@ class Limit:
 
 def _visitors(_experiment: Experiment, evidence: Evidence) -> int:
     return int(evidence.visitors.sum())
+
+
+def _known_outcomes(experiment: Experiment, evidence: Evidence) -> int:
+    goal = experiment.primary_goal
+    return evidence.known_outcomes(None if goal is None else experiment.goals.index(goal))
 
 
 def _conversions(experiment: Experiment, evidence: Evidence) -> int:
@@ -115,7 +120,7 @@ def complete_at_plan(catalog: Catalog, results: Results, *, now: datetime) -> No
     def complete(experiment: Experiment) -> None:
         project = catalog.projects.find(experiment.project_id)
         evidence = results.evidence(experiment, project, now=now)
-        visitors = _visitors(experiment, evidence)
+        visitors = _known_outcomes(experiment, evidence)
         if evidence.missing_sources or not planned_end_is_reached(experiment, visitors):
             return
         report = results.report(experiment, project, now=now)
@@ -131,23 +136,27 @@ def complete_at_plan(catalog: Catalog, results: Results, *, now: datetime) -> No
 def complete_with_winner(catalog: Catalog, results: Results, *, now: datetime) -> None:
     """Complete every running experiment that stops at a winner and has a final one.
 
-    ExceptionGroup of the failures.
+    Where outcomes of its visitors are still to come it is paused, so that nobody new enters, and completed
+    once they are known. ExceptionGroup of the failures.
     """
 
     def complete(experiment: Experiment) -> None:
         project = catalog.projects.find(experiment.project_id)
         evidence = results.evidence(experiment, project, now=now)
         looks = catalog.recorded_looks.of(experiment.id)
+        is_open = open_outcomes(experiment, evidence) > 0
+        if experiment.status == "paused" and (is_open or not waits_for_outcomes(experiment)):
+            return
         if winner := early_winner(experiment, evidence, now=now, looks=looks):
             # Recorded, so that no late event takes the win away.
             results.report(experiment, project, now=now)
-            trigger = partial(lifecycle.complete, now=now)
+            trigger = partial(lifecycle.pause if is_open else lifecycle.complete, now=now)
             # The winner is that of the experiment that was analyzed, not of a later version.
             steps = [(f"auto stop: {winner.id} wins", trigger)]
             _change_if_due(catalog, lambda one: one == experiment, steps, experiment)
 
-    running = catalog.experiments.in_statuses(["running"])
-    _each((one for one in running if one.stop_conditions.auto_stop_on_winner), complete)
+    unfinished = catalog.experiments.in_statuses(OPEN)
+    _each((one for one in unfinished if one.stop_conditions.auto_stop_on_winner), complete)
 
 
 class _NotDueError(Exception):

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from engine.analysis.analyze import analyze
+from engine.analysis.comparison.plan import plan_analysis
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.segments import SegmentEvidence
 from engine.analysis.results.report import Report
@@ -109,6 +110,11 @@ class Results:
         at, currency = evidence.as_of or now, project.revenue_currency
         analyze_and_record(experiment, evidence, self._looks, now=at, currency=currency)
         self._looked_at[experiment.id] = state
+
+    def open_visitors(self, experiment: Experiment, project: Project, *, now: datetime) -> int:
+        """Count the visitors with an outcome still to come; 0 where no goal's outcome takes days."""
+        days = plan_analysis(experiment).known_after
+        return self.evidence(experiment, project, now=now).open_visitors(days) if days.any() else 0
 
     def evidence(
         self,

@@ -145,6 +145,25 @@ def test_steps_are_confirmed_and_carried_out(customer: Customer, project: str, b
         assert customer.data_of(path)["status"] == status
 
 
+def test_the_end_of_an_experiment_says_which_outcomes_it_loses(
+    customer: Customer, project: str, browser: TestClient
+) -> None:
+    config = {"event_name": "purchase", "window": 14}
+    path = customer.an_experiment(
+        project, goals=[{"name": "Purchase", "goal_type": "custom_event", "config": config}]
+    )
+    assert customer.post(f"{path}/start").status_code == 200
+    assert "still to come" not in browser.get(f"{path}/complete").text
+    send_visitors(customer, path, {0: (2, 0), 1: (3, 1)})
+    page = browser.get(f"{path}/complete").text
+    assert "The outcomes of 5 visitors are still to come, and are lost with the end." in page
+    assert f'href="{path}/pause"' in page
+    assert "still to come" not in browser.get(f"{path}/pause").text
+    # The API's answer says the same.
+    answer = customer.post(f"{path}/complete").json()["data"]
+    assert (answer["status"], answer["open_visitors"]) == ("completed", 5)
+
+
 def test_a_step_that_is_sent_twice_says_why_it_is_not_possible(experiment: str, browser: TestClient) -> None:
     token = form_token(browser.get(f"{experiment}/pause"))
     assert browser.post(f"{experiment}/pause", data={"form_token": token}).status_code == 303

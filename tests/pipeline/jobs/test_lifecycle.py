@@ -21,6 +21,7 @@ from pipeline.store.event_columns import EventRow
 from tests.builders import NOW, STARTED, a_goal
 from tests.pipeline.working_store import WorkingStore, a_purchase, an_event, an_exposure, now_of
 
+DAY = 24 * 60
 LATER = NOW + timedelta(seconds=30)
 # No plan is reached, and no winner shipped, before.
 SECOND_WEEK = STARTED + timedelta(days=7)
@@ -194,6 +195,32 @@ def test_winner_of_a_single_look_completes_nothing(store: WorkingStore, project:
     assert report.goals[0].variants[1].status == "winner"
     complete_with_winner(store.catalog, store.results, now=SECOND_WEEK)
     assert now_of(store, experiment).status == "running"
+
+
+def test_winner_with_open_outcomes_pauses_and_completes_once_they_are_known(
+    store: WorkingStore, project: Project
+) -> None:
+    back = {"event_name": "purchase", "measure": "retained", "from_day": 2}
+    stop = StopConditions(auto_stop_on_winner=True)
+    experiment = store.add_experiment(project, goals=(a_goal(config=back),), stop_conditions=stop)
+    events = []
+    for arm, returning in ((0, 2), (1, 8)):
+        for i in range(200):
+            who, came = f"{arm}-{i}", (i % 2) * 5 * DAY
+            events.append(an_exposure(experiment, arm, who, minute=came))
+            if i // 2 % 10 < returning:
+                at = came + 2 * DAY + 60
+                events.append(an_event("custom_event", who, event_name="purchase", minute=at))
+    store.write(project, *events)
+    # Half of the visitors came on day 5, and have not been away for three days yet.
+    complete_with_winner(store.catalog, store.results, now=SECOND_WEEK)
+    assert last_change(store, experiment) == ("auto stop: var_1 wins", ["running", "paused"])
+    complete_with_winner(store.catalog, store.results, now=SECOND_WEEK + timedelta(days=1))
+    assert now_of(store, experiment).status == "paused"
+    later = SECOND_WEEK + timedelta(days=3)
+    complete_with_winner(store.catalog, store.results, now=later)
+    assert last_change(store, experiment) == ("auto stop: var_1 wins", ["paused", "completed"])
+    assert store.observe(now_of(store, experiment), project, now=later).trials.tolist() == [[200, 200]]
 
 
 def test_paused_experiment_waits_with_its_winner(store: WorkingStore, project: Project) -> None:

@@ -13,7 +13,7 @@ from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
 from engine.design.weight_epochs import WeightEpoch
 from engine.frames.analyze import analyze_frame
-from engine.frames.kinds import Retained
+from engine.frames.kinds import Converted, Retained, Revenue, Value
 from pipeline.results.filters import SegmentFilters
 from pipeline.snapshots.reader import open_snapshot
 from pipeline.store.event_columns import EventRow
@@ -223,9 +223,8 @@ def test_goals_with_a_window_compare_the_visitors_whose_window_is_over(
     report = store.results.report(experiment, project, now=now)
     everyone, known_ones = bought_in_time(readers, now)
     assert 0 < known_ones.height < everyone.height
-    wanted = analyze_frame(
-        known_ones, control="Control", goals={"buy": "converted", "score": "value", "paid": "revenue"}
-    )
+    kinds = {"buy": Converted(), "score": Value(), "paid": Revenue()}
+    wanted = analyze_frame(known_ones, control="Control", goals={**kinds})
     for goal, expected in zip(report.goals, wanted.goals, strict=True):
         for found, arm in zip(goal.variants, expected.variants, strict=True):
             so_far = everyone.filter(variant=arm.variant_name)
@@ -247,7 +246,7 @@ def test_windows_in_segments_and_where_weights_changed(store: WorkingStore, read
     store.write(project, *purchases(readers, experiment))
     now = STARTED + timedelta(days=5)
     everyone, known_ones = bought_in_time(readers.filter(country="DE"), now)
-    wanted = analyze_frame(known_ones, control="Control", goals={"buy": "converted", "score": "value"})
+    wanted = analyze_frame(known_ones, control="Control", goals={"buy": Converted(), "score": Value()})
     some = store.results.report(experiment, project, SegmentFilters({"country": "DE"}), now=now)
     for place, expected in enumerate(wanted.goals):
         found = store.results.segments(experiment, project, now=now, dimension="country").goals[place]
