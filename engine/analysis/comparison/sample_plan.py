@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -16,12 +16,13 @@ from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.recorded_looks import PlanSource, RecordedLook, outcomes_since, plan_look
 from engine.design.planning import required_sample
+from engine.design.planning.always_valid_plan import PLAN_DAYS, drift_at_pace, drift_by_day
 from engine.design.planning.required_sample import FIRST_DAY, LAST_DAY, POWER
 from engine.design.planning.stopping import Stopping
 from engine.stats.arrays import FloatArray
 from engine.vocabulary import SequentialMethod
 
-# Daily looks that the power of sequential methods is computed for.
+# Daily looks that the power of a group-sequential test is computed for, and the usual plan day of others.
 _LOOKS: Final = 28
 # So many visitors stand for the shares of the traffic.
 _VISITORS_OF_SHARES: Final = 10**9
@@ -128,6 +129,10 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
     recorded, row = plan_look(tuple(looks)), plan.primary
     collected, visitors = evidence.known_outcomes(row), int(evidence.visitors.sum())
     known_after = 0 if row is None else int(plan.known_after[row])
+    if plan.statistics.sequential == "always_valid":
+        days_known = 0.0 if running_days is None else running_days - known_after
+        per_day = collected / days_known if days_known > 0 else np.nan
+        pooled = replace(pooled, drift=_always_valid_drift(plan, pooled, per_day))
     required, source = _required(plan, pooled, collected, is_finished=is_finished)
     if recorded is not None:
         required, source = recorded.plan.required_visitors, recorded.plan.source
@@ -172,10 +177,15 @@ def plan_sample(  # noqa: PLR0913  # everything that a plan depends on
     )
 
 
-def drift_for(method: SequentialMethod, alpha: float) -> float:
-    """Compute the mean z at the plan that gives 80% power to one comparison at the two-sided `alpha`."""
+def drift_for(method: SequentialMethod, alpha: float, *, plan_day: float = _LOOKS) -> float:
+    """Compute the mean z at the plan that gives 80% power to one comparison at the two-sided `alpha`.
+
+    `plan_day` is that of an always-valid test, whose power depends on it.
+    """
     if method == "none":
         return float(-scipy.special.ndtri(alpha / 2.0) + scipy.special.ndtri(POWER))
+    if method == "always_valid":
+        return float(drift_by_day(plan_day, alpha))
     return Stopping(method, _LOOKS).drift(POWER, alpha)
 
 
@@ -229,16 +239,22 @@ def _required(
         return collected, "finished"
     if plan.statistics.planned_sample is not None:
         return plan.statistics.planned_sample, "given"
-    if plan.primary is None or not pooled.is_known:
-        return None, "blinded"
+    visitors = _visitors_at(plan, pooled, pooled.drift)
+    return (int(visitors) if np.isfinite(visitors) else None), "blinded"
+
+
+def _visitors_at(plan: AnalysisPlan, pooled: _Pooled, drift: FloatArray | float) -> FloatArray:
+    """Compute the visitors that the primary goal requires at each mean z; NaN without any that are enough."""
     row = plan.primary
-    visitors = required_sample.required_visitors(
+    if row is None or not pooled.is_known:
+        return np.full(np.shape(drift), np.nan)
+    return required_sample.required_visitors(
         mean=pooled.mean[row],
         variance=pooled.variance[row],
         conversion_rate=pooled.conversion_rate[row],
         minimum_effect=plan.minimum_effects[row],
         shares=pooled.shares,
-        drift=pooled.drift,
+        drift=drift,
         least_conversions=least_conversions(
             plan.shares,
             plan.control or 0,
@@ -246,7 +262,16 @@ def _required(
             is_bayesian=plan.is_bayesian,
         ),
     )
-    return (int(visitors) if np.isfinite(visitors) else None), "blinded"
+
+
+def _always_valid_drift(plan: AnalysisPlan, pooled: _Pooled, per_day: float) -> float:
+    """Return the mean z that an always-valid test plans for, by the day on which its plan is reached."""
+    alpha, given = plan.two_sided_alpha, plan.statistics.planned_sample
+    if given is None:
+        required = _visitors_at(plan, pooled, drift_by_day(PLAN_DAYS, alpha))
+    else:
+        required = np.full(PLAN_DAYS.shape, float(given))
+    return float(drift_at_pace(required, per_day, alpha))
 
 
 def least_conversions(shares: FloatArray, control: int, *, by_mean: bool, is_bayesian: bool) -> float:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from engine.analysis.comparison.monitoring import limit_at_last
 from engine.analysis.decision.established import (
@@ -20,6 +21,7 @@ from engine.calibration.decisions.daily_statistics import compare_days, guardrai
 from engine.calibration.decisions.decision_case import DecisionCase
 from engine.calibration.decisions.simulated_days import SimulatedDays
 from engine.design.planning import required_sample
+from engine.design.planning.always_valid_plan import PLAN_DAYS, drift_at_pace, drift_by_day
 from engine.stats.arrays import BoolArray, FloatArray, IntArray
 
 SHIP: Final = next(i for i, row in enumerate(RULE) if row.recommendation == "ship")
@@ -124,16 +126,26 @@ def _required(days: SimulatedDays) -> tuple[FloatArray, FloatArray]:
             drift=case.drift,
         )
         return np.full(shape, float(case.planned)), np.fmin(case.relevant_effect, detected)[..., None]
-    required = required_sample.required_visitors(
-        mean=together.mean[..., 0],
-        variance=together.variance[..., 0],
-        conversion_rate=days.conversions[..., 0, :].sum(axis=-1) / days.visitors.sum(axis=-1),
-        minimum_effect=case.minimum_effect,
-        shares=case.shares,
-        drift=case.drift,
-        least_conversions=case.least_conversions,
-    )
-    return required, np.full((1, 1, 1, 1), case.relevant_effect)
+
+    conversion_rate = days.conversions[..., 0, :].sum(axis=-1) / days.visitors.sum(axis=-1)
+
+    def required(drift: npt.ArrayLike) -> FloatArray:
+        """Compute the visitors at each mean z, along a last axis."""
+        return required_sample.required_visitors(
+            mean=together.mean[..., :1],
+            variance=together.variance[..., :1],
+            conversion_rate=conversion_rate[..., None],
+            minimum_effect=case.minimum_effect,
+            shares=case.shares,
+            drift=drift,
+            least_conversions=case.least_conversions,
+        )
+
+    drift = np.array(case.drift)
+    if case.sequential == "always_valid":
+        per_day = float(case.daily_visitors.sum())
+        drift = drift_at_pace(required(drift_by_day(PLAN_DAYS, case.alpha)), per_day, case.alpha)
+    return required(drift[..., None])[..., 0], np.full((1, 1, 1, 1), case.relevant_effect)
 
 
 def _at_any_look(

@@ -82,7 +82,7 @@ class DecisionCase:
     @property
     def drift(self) -> float:
         """Mean z that the plan aims at."""
-        return drift_for(self.sequential, self.alpha)
+        return drift_for(self.sequential, self.alpha, plan_day=self.plan_day)
 
     @property
     def shares(self) -> FloatArray:

@@ -17,22 +17,20 @@ from engine.stats.sequential.group_sequential import crossing_probability, drift
 StoppingMethod = Literal["fixed", "always_valid", "group_sequential"]
 
 
-def _fixed(_looks: int, alpha: float) -> tuple[FloatArray, FloatArray]:
+def _fixed(_looks: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
     return np.ones(1), np.full(1, -scipy.special.ndtri(alpha / 2.0))
 
 
-def _always_valid(looks: int, alpha: float) -> tuple[FloatArray, FloatArray]:
-    fractions = np.arange(1, looks + 1) / looks
+def _always_valid(fractions: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
     return fractions, confidence_sequence_boundary.critical_value(fractions, alpha)
 
 
-def _group_sequential(looks: int, alpha: float) -> tuple[FloatArray, FloatArray]:
-    fractions = np.arange(1, looks + 1) / looks
+def _group_sequential(fractions: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
     return fractions, obrien_fleming(fractions, alpha)
 
 
-# From the number of looks and alpha to the information fraction and the critical |z| of each look.
-Boundary = Callable[[int, float], tuple[FloatArray, FloatArray]]
+# From the information fractions of looks and alpha to those that count, and the critical |z| of each.
+Boundary = Callable[[FloatArray, float], tuple[FloatArray, FloatArray]]
 _BOUNDARIES: Mapping[StoppingMethod, Boundary] = MappingProxyType(
     {"fixed": _fixed, "always_valid": _always_valid, "group_sequential": _group_sequential}
 )
@@ -40,17 +38,23 @@ _BOUNDARIES: Mapping[StoppingMethod, Boundary] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Stopping:
-    """A stopping rule with `looks` evenly spaced up to the planned sample; a fixed horizon has one."""
+    """A stopping rule with `looks` evenly spaced up to the planned sample; a fixed horizon has one.
+
+    Looks before `first_look`, counted from 1, do not count: nothing is decided at them.
+    """
 
     method: StoppingMethod = "fixed"
     looks: int = 28
+    first_look: int = 1
 
     def __post_init__(self) -> None:
-        """Raise ValueError for an unknown method or number of looks."""
+        """Raise ValueError for an unknown method, number of looks or first look."""
         if self.method not in _BOUNDARIES:
             raise ValueError(f"method is one of {', '.join(_BOUNDARIES)}; not {self.method!r}")
         if not 1 <= self.looks <= 1000:
             raise ValueError(f"looks are from 1 to 1000; not {self.looks}")
+        if not 1 <= self.first_look <= self.looks:
+            raise ValueError(f"first_look is from 1 to looks, {self.looks}; not {self.first_look}")
 
     def power(self, drift: npt.ArrayLike, alpha: float) -> FloatArray:
         """Return the power for an effect whose mean z is `drift` at the planned sample."""
@@ -64,7 +68,8 @@ class Stopping:
 
 @lru_cache(maxsize=256)
 def _boundary(stopping: Stopping, alpha: float) -> tuple[FloatArray, FloatArray]:
-    return _BOUNDARIES[stopping.method](stopping.looks, alpha)
+    fractions = np.arange(stopping.first_look, stopping.looks + 1) / stopping.looks
+    return _BOUNDARIES[stopping.method](fractions, alpha)
 
 
 @lru_cache(maxsize=256)

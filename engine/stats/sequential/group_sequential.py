@@ -83,10 +83,16 @@ def crossing_probability(
 def drift_for_power(fractions: npt.ArrayLike, critical: npt.ArrayLike, power: float) -> float:
     """Find the expected z at fraction 1 whose probability of crossing by the last look is `power`."""
 
-    def missing(drift: FloatArray) -> FloatArray:
-        return power - crossing_probability(fractions, critical, drift)[..., -1]
+    def missing(drift: float) -> float:
+        return power - float(crossing_probability(fractions, critical, drift)[-1])
 
-    return bisect(missing, 0.0, FARTHEST).item()
+    if missing(0.0) <= 0:
+        return 0.0
+    # At the last look alone the power for the first guess is a half.
+    likely = min(float(np.asarray(critical)[-1]), FARTHEST / 2.0)
+    low, high = (likely, 2.0 * likely) if missing(likely) > 0 else (0.0, likely)
+    high = high if missing(high) <= 0 else FARTHEST
+    return float(scipy.optimize.brentq(missing, low, high, xtol=1e-13, rtol=1e-14))
 
 
 @dataclass(frozen=True, slots=True)

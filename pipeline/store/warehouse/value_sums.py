@@ -157,7 +157,7 @@ def read_largest_cents(
     ]
 
 
-def read_ratio_extremes(
+def read_ratio_extremes(  # noqa: PLR0913  # as `read_value_sums`
     cursor: Cursor,
     experiment_id: str,
     goals: Sequence[SummedGoal],

@@ -113,6 +113,18 @@ def test_methods_that_pay_for_their_looks_plan_more_visitors() -> None:
     assert 1.4 < always / plain < 1.8
 
 
+@pytest.mark.parametrize(("days", "factor"), [(7, 1.915), (50, 1.70)])
+def test_an_always_valid_plan_counts_the_looks_from_the_second_week_on(days: int, factor: float) -> None:
+    # The visitors of the fixed plan times about the factor, all of them within so many days.
+    visitors = 70_000
+    plain = plan_of([visitors] * 2, [3_500, 3_500], days=days)
+    always = plan_of(
+        [visitors] * 2, [3_500, 3_500], days=days, statistics=Statistics(sequential="always_valid")
+    )
+    reached = (plain.required_visitors or 0) * factor
+    assert always.required_visitors == pytest.approx(reached, rel=0.01)
+
+
 def test_a_plan_out_of_reach_ends_on_the_last_day_with_what_it_finds() -> None:
     sample = plan_of([2_800] * 2, [14, 14], days=56)
     assert (sample.is_reached, sample.source, sample.days_left) == (True, "last_day", 0)

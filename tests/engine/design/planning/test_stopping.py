@@ -42,3 +42,5 @@ def test_unknown_ways_to_stop_are_refused() -> None:
         Stopping("peeking")  # type: ignore[arg-type]  # what a caller without types may send
     with pytest.raises(ValueError, match="looks are from 1"):
         Stopping("fixed", 0)
+    with pytest.raises(ValueError, match="first_look is from 1"):
+        Stopping("fixed", 7, first_look=8)
