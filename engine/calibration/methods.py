@@ -71,6 +71,11 @@ def _uncorrected_peeking(trials: Trials) -> MethodOutcome:
     return outcome_of_test(_compare(trials, alpha), alpha, trials.observed_lift)
 
 
+def _one_sided(trials: Trials) -> MethodOutcome:
+    end, alpha = trials.at_the_end(), 2.0 * _alpha(trials)
+    return outcome_of_test(_compare(end, alpha), alpha, end.observed_lift)
+
+
 def _bayesian(trials: Trials) -> MethodOutcome:
     end, alpha = trials.at_the_end(), _alpha(trials)
     if trials.setting.orders is None:
@@ -142,7 +147,8 @@ DAILY: tuple[Method, ...] = (
     # Step-down levels give no simultaneous intervals.
     Method(name="Holm", run=_holm, applies_to=_has_several, intervals="all", promises_coverage=False),
     Method(name="Dunnett", run=_dunnett, applies_to=_has_several, intervals="all"),
-    # A Bayesian verdict is one-sided: it may err at the level on either side.
+    # One-sided verdicts, and Bayesian ones, may err at the level on either side.
+    Method(name="one-sided", run=_one_sided, error_rate=2.0 * FAMILY),
     Method(name="Bayesian", run=_bayesian, error_rate=2.0 * FAMILY),
     Method(name="always valid", run=_always_valid),
     Method(name="group sequential", run=_group_sequential),

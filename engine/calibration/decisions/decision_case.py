@@ -16,7 +16,7 @@ from engine.design.planning.required_sample import (
 from engine.stats.arrays import FloatArray
 from engine.vocabulary import SequentialMethod
 
-DecisionMethod = Literal["default", "planned", "always valid", "group sequential", "Bayesian"]
+DecisionMethod = Literal["default", "planned", "always valid", "group sequential", "one-sided", "Bayesian"]
 
 # A plan "near day 140" is never reached: a default one ends on LAST_DAY.
 NEVER: Final = 140.0
@@ -76,8 +76,8 @@ class DecisionCase:
 
     @property
     def alpha(self) -> float:
-        """Two-sided level of one comparison, as a share."""
-        return effective_alpha(LEVEL, len(self.weights))
+        """Two-sided level of one comparison, as a share: a one-sided test has all of alpha on each side."""
+        return effective_alpha(LEVEL, len(self.weights)) * (2.0 if self.method == "one-sided" else 1.0)
 
     @property
     def drift(self) -> float:

@@ -15,6 +15,7 @@ _OTHER_METHODS: Final[tuple[DecisionMethod, ...]] = (
     "planned",
     "always valid",
     "group sequential",
+    "one-sided",
     "Bayesian",
 )
 

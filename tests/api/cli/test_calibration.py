@@ -46,7 +46,7 @@ def test_figures_and_chart_are_saved(run: Run, tmp_path: Path) -> None:
     assert run("calibrate", "--quick", "--only", "methods", "--out", tmp_path / "new").status == 0
     with (tmp_path / "new" / "calibration.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 5
+    assert len(rows) == 6
     assert {row["runs"] for row in rows} == {"200"}
     assert all(0 <= float(row["false_positives"]) <= 1 for row in rows)
     assert "vegaEmbed" in (tmp_path / "new" / "calibration.html").read_text()

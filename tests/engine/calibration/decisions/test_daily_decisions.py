@@ -38,6 +38,8 @@ EFFECTS = (
 
 def experiment_of(case: DecisionCase) -> Experiment:
     statistics: dict[str, Any] = {"sequential": case.sequential}
+    if case.method == "one-sided":
+        statistics["alternative"] = "one_sided"
     if case.is_given:
         statistics["planned_sample"] = case.planned
     statistics["minimum_effect_percent"] = case.relevant_effect * 100
@@ -101,6 +103,9 @@ CASES = {
     "group sequential": DecisionCase(rate=0.05, plan_day=9.0, minimum_effect=0.2, method="group sequential"),
     "group sequential, complete early": DecisionCase(
         rate=0.05, plan_day=4.0, minimum_effect=0.2, method="group sequential"
+    ),
+    "one-sided": DecisionCase(
+        rate=0.05, plan_day=9.0, minimum_effect=0.2, method="one-sided", guardrail=0.05
     ),
     "Bayesian": DecisionCase(rate=0.05, plan_day=9.0, minimum_effect=0.2, method="Bayesian"),
 }

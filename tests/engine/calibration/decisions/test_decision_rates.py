@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from engine.analysis.decision import established
 from engine.calibration.decisions import daily_decisions, daily_statistics
@@ -37,6 +38,7 @@ CASES = {
     "group sequential": (GIVEN, 2_000),
     "group sequential, complete early": (replace(GIVEN, plan_day=4.0), 1_000),
     "Bayesian": (replace(SHARES, method="Bayesian", weights=(9.0, 1.0)), 1_000),
+    "one-sided": (replace(SHARES, method="one-sided"), 1_000),
     "revenue": (REVENUE, 2_400),
     "secondary goals": (replace(SHARES, secondary=5), 300),
 }
@@ -75,6 +77,21 @@ def test_a_group_sequential_test_has_the_power_that_its_larger_sample_was_planne
     # Two Monte-Carlo errors, and three where there are few runs.
     both = found.figures["ship"].value + found.figures["rollback"].value
     assert both < 0.05 + trials(3, 2) * np.sqrt(0.05 * 0.95 / found.runs)
+
+
+def test_bars_of_one_sided_tests_allow_all_of_alpha_on_each_side() -> None:
+    one, two = (
+        DecisionRates(case=replace(SHARES, method=method), runs=1, figures={})
+        for method in ("one-sided", "default")
+    )
+    for name in ("ship", "rollback", "ship by day 84", "rollback by day 84", "auto-stop"):
+        limits = [bar.limit for bar in (one.bar(name), two.bar(name)) if bar is not None]
+        assert limits[0] == pytest.approx(2 * limits[1])
+    # The powers of two one-sided tests at margins of z.95 + z.80 and z.975 + z.80 standard errors.
+    expected = 2 * stats.norm.cdf(0.8416) - 1, 2 * stats.norm.cdf(2.8016 - 1.6449) - 1
+    found = [bar.limit for each in (one, two) if (bar := each.bar("no difference"))]
+    assert found == pytest.approx(expected, abs=0.01)
+    assert one.bar("power") == two.bar("power")
 
 
 def always_1_96(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +217,7 @@ def test_all_cases_have_every_metric_split_plan_and_method() -> None:
         (lambda case: case.plan_day, {7.0, 10.0, 28.0, 45.0, NEVER}),
         (
             lambda case: case.method,
-            {"default", "planned", "always valid", "group sequential", "Bayesian"},
+            {"default", "planned", "always valid", "group sequential", "one-sided", "Bayesian"},
         ),
     ):
         assert {of(case) for case in ALL_CASES} == expected
