@@ -43,7 +43,9 @@ def analyze(  # noqa: PLR0913  # all but the experiment and its evidence have de
     data = prepare(experiment, evidence, now=now, looks=looks, is_finished=is_finished)
     significance = assess_significance(data)
     decision = decide_experiment(data, significance, has_alarm=False, is_exploratory=is_segment)
-    health = check_health(data, now, is_decided=decision.is_settled)
+    health = check_health(
+        data, now, is_decided=decision.is_settled, influence=decision.influence, turns=decision.turns
+    )
     alarms = {check.check for check in health if check.status == "alarm"}
     if alarms:
         decision = decide_experiment(

@@ -12,6 +12,7 @@ from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.funnels import funnels_of
 from engine.frames.kinds import Retained, Revenue
+from engine.frames.largest import largest_of
 from engine.frames.values import values_of
 from engine.frames.visitors import as_visitors, by_visitor, of_one_variant, with_codes
 from engine.local_days import from_epoch_days, from_epoch_microseconds
@@ -54,6 +55,7 @@ def count(
     observed = _observed(arms, kinds)
     shares = Moments.of_shares(conversions, visitors if observed is None else observed)
     revenue = Moments.concatenate([_revenue(arms, goal, kind) for goal, kind in enumerate(kinds)])
+    values = values_of(arms, goals, _plain(arms, kinds, revenue, shares))
     return Evidence(
         visitors=visitors,
         conversions=conversions,
@@ -64,10 +66,11 @@ def count(
         last_exposure_at=moment(rows["at"].max()),
         follow_up=follow_up,
         largest_cents=_largest_cents(arms, kinds),
+        largest=largest_of(arms, kinds, values),
         observed=observed,
         with_denominator=_with_denominator(arms, kinds),
         funnels=funnels_of(arms, goals),
-        values=values_of(arms, goals, _plain(arms, kinds, revenue, shares)),
+        values=values,
     )
 
 

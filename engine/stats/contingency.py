@@ -1,5 +1,6 @@
 """Two-by-two tables of conversions, odds ratios, and complements of segments."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -142,3 +143,23 @@ def pairs_without(part: PairedMoments, whole: PairedMoments) -> PairedMoments:
         for all_, one, moved in zip(of_whole, of_part, of_rest, strict=True)
     )
     return replace(rest, m3_x=m3_x, xxy=xxy, xyy=xyy)
+
+
+def triple_without(
+    one: Sequence[FloatArray],
+    triple: FloatArray,
+    whole: Sequence[Moments],
+    *,
+    rest: Sequence[PairedMoments],
+) -> FloatArray:
+    """Take one visitor's values a, b, c out of the sum of products of the deviations of all three.
+
+    `triple` is that of all visitors and `whole` their moments of a, b and c; `rest` are the pairs without
+    the visitor: (c, b), (a, c) and (a, b).
+    """
+    of_bc, of_ac, of_ab = rest
+    n, after = of_ab.n, (of_ab.x.mean, of_ab.y.mean, of_ac.y.mean)
+    from_mean = [value - moments.mean for value, moments in zip(one, whole, strict=True)]
+    a, b, c = (mean - moments.mean for mean, moments in zip(after, whole, strict=True))
+    left = triple - from_mean[0] * from_mean[1] * from_mean[2]
+    return np.asarray(left - a * of_bc.co - b * of_ac.co - c * of_ab.co - n * a * b * c)

@@ -10,11 +10,11 @@ from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.epochs import SETTLING, EpochEvidence
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.evidence.funnels import FunnelEvidence
+from engine.analysis.evidence.largest_visitors import MOST
 from engine.analysis.evidence.segments import SegmentEvidence, SegmentVisitors
 from engine.design.experiment import Experiment
 from engine.design.reweighting import epochs_of
 from engine.local_days import epoch_microseconds, from_epoch_microseconds
-from engine.stats.arrays import IntArray
 from pipeline.results.epochs import epochs_from
 from pipeline.results.evidence import align_to, days_of, evidence_of, follow_up_of
 from pipeline.results.funnels import funnels_of
@@ -24,10 +24,11 @@ from pipeline.results.segment_evidence import segment_evidence_of, segment_visit
 from pipeline.results.senders import read_senders
 from pipeline.results.visitor_values import (
     goals_needing_values,
-    largest_cents_of,
+    goals_with_values,
     ratio_goals,
     values_of,
     with_extremes,
+    with_ratio_extremes,
 )
 from pipeline.rollup.goals.known_days import last_days
 from pipeline.rollup.segment_values import dimensions_left_out
@@ -40,7 +41,7 @@ from pipeline.store.warehouse.value_sums import (
     RatioExtremes,
     SummedGoal,
     ValueSums,
-    read_largest_cents,
+    read_extremes,
     read_ratio_extremes,
     read_steps,
     read_value_sums,
@@ -77,13 +78,12 @@ class Observation:
         sums = [] if epochs else self._value_sums(segment, last)
         ids = {"variants": self.published.variants, "goals": self.published.goals}
         values = values_of(self.experiment, evidence, sums, **ids) if sums else evidence.values
-        return replace(
+        read = replace(
             evidence,
             epochs=epochs,
             # Within a segment there are neither other segments nor days since exposure.
             segments=None if segment else self._visitors_by_segment(),
             follow_up=None if segment else self._follow_up(cells, timezone),
-            largest_cents=None if segment else self._largest_cents(),
             senders=None if segment else read_senders(self.cursor, self.experiment, self.published),
             other_currencies=None
             if segment
@@ -91,8 +91,9 @@ class Observation:
             funnels=self._funnels(segment),
             as_of=self.as_of,
             last_exposure_at=_moment(self.published.last_exposed_at),
-            values=with_extremes(self.experiment, values, self._ratio_extremes(segment, last), **ids),
+            values=with_ratio_extremes(self.experiment, values, self._ratio_extremes(segment, last), **ids),
         )
+        return read if segment else self._with_extremes(read, last)
 
     def of_segments(self, *, timezone: str) -> SegmentEvidence:
         """Read the evidence of every segment in the aggregates; `left_out` names the other dimensions."""
@@ -148,20 +149,14 @@ class Observation:
             )
         ]
 
-    def _largest_cents(self) -> IntArray | None:
-        """Find the largest revenue of one visitor by goal and variant; None without a revenue goal."""
-        counted = self.published.goals
-        goals = [
-            counted.index(goal.id)
-            for goal in self.experiment.goals
-            if goal.unit == "cents" and goal.id in counted
-        ]
-        if not goals:
-            return None
-        largest = read_largest_cents(
-            self.cursor, self.experiment.id, goals, variants=len(self.published.variants)
+    def _with_extremes(self, evidence: Evidence, last: Mapping[int, int]) -> Evidence:
+        """Add the largest visitors of goals that are means, by one read of the visitor rows."""
+        counted, variants = self.published.goals, self.published.variants
+        goals = goals_with_values(self.experiment, counted)
+        extremes = read_extremes(
+            self.cursor, self.experiment.id, goals, variants=len(variants), most=MOST, last_days=last
         )
-        return largest_cents_of(self.experiment, largest, variants=self.published.variants, goals=counted)
+        return with_extremes(self.experiment, evidence, extremes, variants=variants, goals=counted)
 
     def _ratio_extremes(self, segment: Mapping[str, str], last: Mapping[int, int]) -> list[RatioExtremes]:
         """Find the visitors with a numerator, and the largest denominator of one, of ratios."""

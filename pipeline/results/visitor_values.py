@@ -2,16 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from engine.analysis.evidence.evidence import Evidence
+from engine.analysis.evidence.largest_visitors import LargestVisitors, LargeVisitor
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.design.experiment import Experiment, Goal
 from engine.measures.sums import unit_of
-from engine.stats.arrays import AnyArray, IntArray
+from engine.stats.arrays import AnyArray
 from engine.stats.moments import Moments, PairedMoments, third_of_sums
-from pipeline.store.warehouse.value_sums import LargestCents, RatioExtremes, SummedGoal, ValueSums
+from pipeline.store.warehouse.value_sums import Extremes, LargeValues, RatioExtremes, SummedGoal, ValueSums
 
 
 def goals_needing_values(experiment: Experiment, counted: Sequence[str]) -> list[SummedGoal]:
@@ -32,16 +34,6 @@ def ratio_goals(experiment: Experiment, counted: Sequence[str]) -> list[SummedGo
         for goal in experiment.goals
         if goal.id in counted and (goal.divided_by is not None or goal.measure.is_per_order)
     ]
-
-
-def _summed(goal: Goal, counted: Sequence[str]) -> SummedGoal:
-    return SummedGoal(
-        place=counted.index(goal.id),
-        is_revenue=goal.unit == "cents",
-        cap_percentile=goal.tracking.get("cap_percentile"),
-        has_amounts=goal.summed is not None,
-        has_denominator=goal.divided_by is not None,
-    )
 
 
 def values_of(
@@ -74,20 +66,75 @@ def values_of(
     )
 
 
-def largest_cents_of(
-    experiment: Experiment, largest: Iterable[LargestCents], *, variants: Sequence[str], goals: Sequence[str]
-) -> IntArray:
-    """Arrange the largest revenue of one visitor, goals by variants of the experiment; 0 without revenue.
+def goals_with_values(experiment: Experiment, counted: Sequence[str]) -> list[SummedGoal]:
+    """List the goals that are means, by position among those counted."""
+    return [
+        _summed(goal, counted) for goal in experiment.goals if goal.id in counted and goal.unit != "share"
+    ]
 
-    `variants` and `goals` are the counted ids by position.
+
+def with_extremes(
+    experiment: Experiment,
+    evidence: Evidence,
+    extremes: Iterable[Extremes],
+    *,
+    variants: Sequence[str],
+    goals: Sequence[str],
+) -> Evidence:
+    """Add the largest visitors to the evidence, and the visitors with a denominator.
+
+    `variants` and `goals` are the counted ids by position; values have the caps of the evidence.
     """
     rows = {goal.id: row for row, goal in enumerate(experiment.goals)}
     columns = {variant.id: column for column, variant in enumerate(experiment.variants)}
-    found = np.zeros((len(rows), len(columns)), np.int64)
-    for one in largest:
-        if goals[one.goal] in rows and variants[one.variant] in columns:
-            found[rows[goals[one.goal]], columns[variants[one.variant]]] = max(one.cents, 0)
-    return found
+    shape = len(rows), len(columns)
+    cents, largest = np.zeros(shape, np.int64), LargestVisitors.none(*shape)
+    divided = np.broadcast_to(evidence.visitors, shape).copy()
+    caps = np.full(shape[0], np.nan) if evidence.values is None else evidence.values.caps
+    for one in extremes:
+        if goals[one.goal] not in rows or variants[one.variant] not in columns:
+            continue
+        row, column = rows[goals[one.goal]], columns[variants[one.variant]]
+        goal = experiment.goals[row]
+        if goal.unit == "cents":
+            cents[row, column] = max(one.largest, 0)
+        if goal.divided_by is not None or goal.measure.is_per_order:
+            divided[row, column] = one.with_denominator
+        in_units = partial(_in_units, goal=goal, cap=float(caps[row]))
+        largest.put(
+            row,
+            column,
+            by_value=list(map(in_units, one.by_value)),
+            by_denominator=list(map(in_units, one.by_denominator)),
+        )
+    is_money = any(goal.unit == "cents" for goal in experiment.goals)
+    return replace(
+        evidence,
+        largest_cents=cents if is_money else None,
+        largest=largest,
+        with_denominator=divided,
+    )
+
+
+def _in_units(one: LargeValues, *, goal: Goal, cap: float) -> LargeVisitor:
+    """Convert the whole numbers of a visitor to the units of the goal, with its cap."""
+    unit, unit_of_orders = unit_of(goal.summed) or 1, unit_of(goal.divided_by) or 1
+    most = np.inf if np.isnan(cap) else cap
+    return LargeVisitor(
+        value=min(one.value / unit, most),
+        denominator=None if one.denominator is None else one.denominator / unit_of_orders,
+        before=None if one.before is None else min(one.before / unit, most),
+    )
+
+
+def _summed(goal: Goal, counted: Sequence[str]) -> SummedGoal:
+    return SummedGoal(
+        place=counted.index(goal.id),
+        is_revenue=goal.unit == "cents",
+        cap_percentile=goal.tracking.get("cap_percentile"),
+        has_amounts=goal.summed is not None,
+        has_denominator=goal.divided_by is not None,
+    )
 
 
 def _needs_values(goal: Goal) -> bool:
@@ -147,7 +194,7 @@ def _of_goal(
     return found
 
 
-def with_extremes(
+def with_ratio_extremes(
     experiment: Experiment,
     values: VisitorValues | None,
     extremes: Iterable[RatioExtremes],

@@ -57,6 +57,18 @@ def measure(plan: AnalysisPlan, evidence: Evidence) -> Metrics:
     )
 
 
+def plain_metrics(values: VisitorValues) -> Metrics:
+    """Take the metrics of values as they are, without a pre-period."""
+    goals = len(values.caps)
+    return Metrics(
+        moments=metric_moments(values),
+        is_adjusted=np.zeros(goals, bool),
+        reduction=np.zeros(goals),
+        ratios=values.orders,
+        is_skewness_known=values.orders.are_thirds_known,
+    )
+
+
 def metric_moments(values: VisitorValues) -> Moments:
     """Take moments per visitor; a ratio, as revenue per order, is linearized by the delta method."""
     return Moments.where(_is_ratio(values), linearize(values.orders), values.value)

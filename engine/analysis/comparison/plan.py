@@ -65,6 +65,21 @@ class AnalysisPlan:
     threshold: float
 
     @property
+    def allowed_by_margin(self) -> tuple[FloatArray, FloatArray]:
+        """Times of the control's mean, and what is added to that, at which a guardrail's margin is used up.
+
+        Goals by 1; NaN for other goals.
+        """
+        wanted, relative, absolute = (
+            self.wanted,
+            self.margins[:, None],
+            self.absolute_margins[:, None],
+        )
+        is_relative = np.isnan(absolute)
+        kept = 1.0 - np.where(is_relative, wanted * relative, 0.0)
+        return kept, np.where(is_relative, 0.0, -wanted * absolute)
+
+    @property
     def is_guardrail(self) -> BoolArray:
         """Whether a goal has a margin of either kind."""
         return np.asarray(~np.isnan(self.margins) | ~np.isnan(self.absolute_margins))

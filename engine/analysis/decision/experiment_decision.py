@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.analysis.comparison.analysis_data import AnalysisData
+from engine.analysis.comparison.influence import Influence, influence_of
 from engine.analysis.comparison.monitoring import spending_limit
 from engine.analysis.comparison.significance import Significance
 from engine.analysis.decision.established import (
@@ -15,6 +16,7 @@ from engine.analysis.decision.established import (
     established_at_plan,
     recorded_findings,
 )
+from engine.analysis.decision.influential_visitors import find_turns
 from engine.analysis.decision.look_statistics import LookStatistics, look_statistics
 from engine.analysis.decision.rule import RULE, RuleRow, Situation, choose_row, choose_variant
 from engine.analysis.evidence.recorded_looks import RecordedLook
@@ -29,7 +31,8 @@ class Decision:
     `variant` is the column that the action is about, -1 without any; `situation` has the flags of every
     variant. Goals by variants: `at_any_look` is what holds at every look by now, `findings` all that is
     established, at the plan too. `holds_at_every_look` where the action does not rest on the one look at
-    the plan.
+    the plan. `influence` is that of single visitors, None where it is not known, and `turns` flags the
+    findings that one of them makes.
     """
 
     recommendation: Recommendation
@@ -40,6 +43,8 @@ class Decision:
     at_any_look: Established
     findings: Established
     holds_at_every_look: bool
+    influence: Influence | None
+    turns: BoolArray
 
     @property
     def is_settled(self) -> bool:
@@ -72,6 +77,10 @@ def decide_experiment(
     at_any_look = _at_any_look(data, statistics, looks)
     at_plan = _at_plan(data, significance, statistics, looks)
     findings = at_any_look if at_plan is None else at_any_look.also(at_plan)
+    influence = None if is_exploratory else influence_of(data)
+    turns = find_turns(
+        data, influence, statistics, findings, roles=goal_roles(data), boundary=_boundary(data)
+    )
 
     def judge(established: Established) -> tuple[Situation, RuleRow]:
         situation = _situation(
@@ -79,6 +88,7 @@ def decide_experiment(
             significance,
             statistics,
             established,
+            turns=turns,
             has_alarm=has_alarm,
             measured_differs=measured_differs,
             is_exploratory=is_exploratory,
@@ -95,6 +105,8 @@ def decide_experiment(
         at_any_look=at_any_look,
         findings=findings,
         holds_at_every_look=at_plan is None or judge(at_any_look)[1] == row,
+        influence=influence,
+        turns=turns,
     )
 
 
@@ -166,6 +178,7 @@ def _situation(  # noqa: PLR0913  # facts of the experiment and of this look
     statistics: LookStatistics,
     established: Established,
     *,
+    turns: BoolArray,
     has_alarm: bool,
     measured_differs: bool,
     is_exploratory: bool,
@@ -179,6 +192,7 @@ def _situation(  # noqa: PLR0913  # facts of the experiment and of this look
         established,
         goal_roles(data),
         look=statistics,
+        turns=turns,
         is_compared=compared,
         gain=np.full(variants, np.nan) if row is None else significance.gain[row],
         has_alarm=np.asarray(has_alarm),
@@ -196,6 +210,7 @@ def situation_of(  # noqa: PLR0913  # the facts of a situation
     roles: GoalRoles,
     *,
     look: LookStatistics,
+    turns: BoolArray,
     is_compared: BoolArray,
     gain: FloatArray,
     has_alarm: BoolArray,
@@ -206,7 +221,10 @@ def situation_of(  # noqa: PLR0913  # the facts of a situation
     has_ended: BoolArray,
     is_exploratory: BoolArray,
 ) -> Situation:
-    """Arrange findings, with any leading axes, as the situation that an action follows from."""
+    """Arrange findings, with any leading axes, as the situation that an action follows from.
+
+    `turns` flags those that one visitor makes.
+    """
     primary, secondary = roles.is_primary, ~roles.is_primary & ~roles.is_guardrail
 
     def of_primary(flags: BoolArray) -> BoolArray:
@@ -219,17 +237,21 @@ def situation_of(  # noqa: PLR0913  # the facts of a situation
     is_unjudged = of_guardrails(~look.is_judged & look.lacks_margin)
     is_unknown = of_guardrails(~look.is_judged & ~look.lacks_margin)
 
+    wins, loses = of_primary(established.wins), of_primary(established.loses)
+    solid_failure = of_primary(established.loses & ~turns) | (established.broken & ~turns).any(axis=-2)
+
     return Situation(
         is_compared=is_compared,
         crosses=of_primary(established.crosses),
-        wins=of_primary(established.wins),
-        loses=of_primary(established.loses),
+        wins=wins,
+        loses=loses,
         is_equivalent=of_primary(established.equivalent),
         is_broken=np.asarray(established.broken.any(axis=-2)),
         is_harmed=np.asarray(established.loses[..., secondary, :].any(axis=-2)),
         is_unknown=is_unknown & may_still_come,
         is_unjudged=is_unjudged | (is_unknown & ~may_still_come),
         is_beyond_margin=of_guardrails(look.is_judged & look.is_beyond_margin),
+        rests_on_one=np.where(wins & ~loses, of_primary(turns), ~solid_failure & turns.any(axis=-2)),
         gain=gain,
         has_alarm=has_alarm,
         measured_differs=measured_differs,

@@ -68,9 +68,7 @@ def look_statistics(data: AnalysisData, significance: Significance) -> LookStati
         )
     compared = np.arange(shape[1]) != control
     pairs, plan, is_enough = data.pairs, data.plan, is_monitored(data, control)
-    is_relative = np.isnan(plan.absolute_margins)[:, None]
-    kept = 1.0 - np.where(is_relative, plan.wanted * plan.margins[:, None], 0.0)
-    added = np.where(is_relative, 0.0, -plan.wanted * plan.absolute_margins[:, None])
+    kept, added = plan.allowed_by_margin
     margin = data.sample.equivalence_margins[:, None]
     bounds, margin_z = pairs.equivalence(margin), pairs.relative_z(kept, added)
     is_counted = ~data.is_mean[:, None] & (data.by_epoch is None)

@@ -21,10 +21,11 @@ class Situation(ArrayRecord):
     boundary upwards, on any day), `wins`, `loses` and `is_equivalent` are established on the primary goal,
     `is_broken` on any guardrail and `is_harmed` on any other goal; some guardrail is not known yet
     (`is_unknown`), can't be judged (`is_unjudged`), or is worse at this look than its margin allows
-    (`is_beyond_margin`); `gain` orders winners. Of the experiment: a health check `has_alarm`, or says that
-    variants are measured of different visitors (`measured_differs`), a comparison `has_data`, visitors
-    entered but no outcome is known (`is_outcome_open`), its plan `is_reached`, it `has_ended`, or it is a
-    segment only (`is_exploratory`).
+    (`is_beyond_margin`); a win, or the loss or harm by which it fails, is one visitor's (`rests_on_one`);
+    `gain` orders winners. Of the experiment: a health check `has_alarm`, or says that variants are measured
+    of different visitors (`measured_differs`), a comparison `has_data`, visitors entered but no outcome is
+    known (`is_outcome_open`), its plan `is_reached`, it `has_ended`, or it is a segment only
+    (`is_exploratory`).
     """
 
     is_compared: BoolArray
@@ -37,6 +38,7 @@ class Situation(ArrayRecord):
     is_unknown: BoolArray
     is_unjudged: BoolArray
     is_beyond_margin: BoolArray
+    rests_on_one: BoolArray
     gain: FloatArray
     has_alarm: BoolArray
     measured_differs: BoolArray
@@ -128,7 +130,8 @@ RULE: Final[tuple[RuleRow, ...]] = (
     RuleRow(lambda s: s.has_alarm, "fix_data"),
     RuleRow(_is_settled_segment, "review", "exploratory"),
     RuleRow(lambda s: s.measured_differs & ~s.is_exploratory, "review", "measured_differs"),
-    RuleRow(lambda s: _any(s.shippable), "ship"),
+    RuleRow(lambda s: _any(s.shippable & ~s.rests_on_one), "ship"),
+    RuleRow(lambda s: _any(s.shippable), "review", "one_visitor"),
     RuleRow(lambda s: _any(s.clean_winners & s.is_unjudged), "review", "guardrail_unjudged"),
     RuleRow(lambda s: _waits(s) & ~s.is_reached, "keep_running", "guardrail_unknown"),
     RuleRow(_waits, "review", "guardrail_unknown"),
@@ -136,7 +139,8 @@ RULE: Final[tuple[RuleRow, ...]] = (
     RuleRow(lambda s: _any(s.clean_winners), "keep_running"),
     RuleRow(lambda s: _any(s.breaking), "review", "guardrail_broken"),
     RuleRow(lambda s: _any(s.winners), "review", "goal_harmed"),
-    RuleRow(_all_fail, "rollback"),
+    RuleRow(lambda s: _all_fail(s) & ~_any(s.failures & s.rests_on_one), "rollback"),
+    RuleRow(_all_fail, "review", "one_visitor"),
     RuleRow(_none_differs, "review", "no_difference"),
     RuleRow(lambda s: s.is_outcome_open & _any(s.is_compared) & ~s.has_ended, "keep_running"),
     RuleRow(lambda s: ~s.has_data, "insufficient_data"),
@@ -163,6 +167,7 @@ def choose_variant(situation: Situation) -> IntArray:
     rank = np.where(situation.winners | situation.breaking, 3, rank)
     rank = np.where(situation.clean_winners, 4, rank)
     rank = np.where(situation.shippable, 5, rank)
+    rank = np.where(situation.shippable & ~situation.rests_on_one, 6, rank)
     rank = np.where(situation.is_compared, rank, 0)
     first = rank == rank.max(axis=-1, keepdims=True)
     best = np.where(first, np.nan_to_num(situation.gain, nan=-np.inf), -np.inf)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.epochs import EpochEvidence
 from engine.analysis.evidence.funnels import FunnelEvidence
+from engine.analysis.evidence.largest_visitors import LargestVisitors
 from engine.analysis.evidence.other_currencies import OtherCurrencies
 from engine.analysis.evidence.segments import SegmentVisitors
 from engine.analysis.evidence.senders import SenderEvidence
@@ -72,6 +73,7 @@ class Evidence:
     are the visitors of every segment, where they are known and these are the totals of all visitors. `values`
     are there where a goal is judged on more than counts and revenue, or the pre-period matters.
     `largest_cents[g, v]` is the largest revenue of one visitor; None where visitors' revenue is not known.
+    `largest` has the values of the largest visitors, of goals that are means; None where they are not known.
     `senders` are known where the service has counted their events by kind, and `other_currencies` of revenue
     goals with orders that they do not count; None where the currencies of orders are not known.
     `observed[g, v]` visitors have a known outcome of the goal, where some do not have one yet; None where all
@@ -98,6 +100,7 @@ class Evidence:
     values: VisitorValues | None = None
     follow_up: FollowUp | None = None
     largest_cents: IntArray | None = None
+    largest: LargestVisitors | None = None
     senders: SenderEvidence | None = None
     other_currencies: tuple[OtherCurrencies, ...] | None = None
     observed: IntArray | None = None
@@ -110,19 +113,10 @@ class Evidence:
     def __post_init__(self) -> None:
         goals, variants = self.conversions.shape
         _check_totals(self)
-        if self.follow_up is not None:
-            _check_shape("visitors followed", self.follow_up.at_risk[:0], (0, variants))
         _check_shape("visitors", self.visitors, (variants,))
         _check_shape("revenue", self.revenue.n, (goals, variants))
         _check_shape("daily conversions", self.daily.conversions, (len(self.daily.days), goals, variants))
-        if self.segments is not None:
-            _check_shape(
-                "segments", self.segments.visitors, (len(self.segments.segments), len(self.visitors))
-            )
-        if self.largest_cents is not None:
-            _check_shape("largest_cents", self.largest_cents, (goals, variants))
-        if self.values is not None:
-            _check_shape("values", self.values.value.n, (goals, variants))
+        _check_known(self, goals, variants)
         if (self.visitors < 0).any() or min(self.several_variants, self.identity_conflicts, self.bots) < 0:
             raise InvalidEvidenceError("numbers of visitors must not be negative")
         if ((self.conversions < 0) | (self.conversions > self.visitors)).any():
@@ -181,6 +175,23 @@ class Evidence:
             revenue=Moments.full((goals, variants), 0.0),
             daily=DailyEvidence.none(goals, variants, days),
         )
+
+
+def _check_known(evidence: Evidence, goals: int, variants: int) -> None:
+    """Check the shapes of what is not always known."""
+    if evidence.follow_up is not None:
+        _check_shape("visitors followed", evidence.follow_up.at_risk[:0], (0, variants))
+    if evidence.segments is not None:
+        shape = len(evidence.segments.segments), variants
+        _check_shape("segments", evidence.segments.visitors, shape)
+    by_goal = {
+        "largest_cents": evidence.largest_cents,
+        "largest": None if evidence.largest is None else evidence.largest.value[..., 0],
+        "values": None if evidence.values is None else evidence.values.value.n,
+    }
+    for name, array in by_goal.items():
+        if array is not None:
+            _check_shape(name, array, (goals, variants))
 
 
 def _check_observed(evidence: Evidence) -> None:

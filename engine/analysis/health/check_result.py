@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Self
 
 from engine.analysis.comparison.analysis_data import AnalysisData
+from engine.analysis.comparison.influence import Influence
 from engine.analysis.comparison.plan import AnalysisPlan
 from engine.analysis.comparison.sample_plan import SamplePlan
 from engine.analysis.evidence.evidence import Evidence
 from engine.analysis.health.sample_split import SampleSplit, split_visitors
 from engine.analysis.results.report import CheckStatus
 from engine.design.experiment import Experiment
-from engine.stats.arrays import FloatArray
+from engine.stats.arrays import BoolArray, FloatArray
 
 # A split this unlikely under the configured weights, however often one looks, is a fault, not chance.
 SAMPLE_RATIO_ALARM = 0.001
@@ -24,7 +25,8 @@ class CheckInput:
 
     The evidence of an experiment with the plan of its analysis, the shares of all visitors that variants
     should have, its sample plan, the split of its visitors by epoch, and the time. `is_decided` where these
-    data, if they are sound, decide the experiment.
+    data, if they are sound, decide the experiment. `influence` is that of single visitors, and `turns` flags
+    the findings that one of them makes, goals by variants; None where they are not known.
     """
 
     experiment: Experiment
@@ -35,9 +37,19 @@ class CheckInput:
     split: SampleSplit
     now: datetime
     is_decided: bool
+    influence: Influence | None
+    turns: BoolArray | None
 
     @classmethod
-    def of(cls, data: AnalysisData, now: datetime, *, is_decided: bool = False) -> Self:
+    def of(
+        cls,
+        data: AnalysisData,
+        now: datetime,
+        *,
+        is_decided: bool = False,
+        influence: Influence | None = None,
+        turns: BoolArray | None = None,
+    ) -> Self:
         """Take what checks need from the data of an analysis."""
         return cls(
             experiment=data.experiment,
@@ -48,6 +60,8 @@ class CheckInput:
             split=split_visitors(data),
             now=now,
             is_decided=is_decided,
+            influence=influence,
+            turns=turns,
         )
 
 

@@ -5,12 +5,14 @@ from collections.abc import Callable
 from datetime import datetime
 
 from engine.analysis.comparison.analysis_data import AnalysisData
+from engine.analysis.comparison.influence import Influence
 from engine.analysis.health.check_result import CheckInput, CheckResult
 from engine.analysis.health.events import bots, freshness, goals_fire, sources_imported
 from engine.analysis.health.identity_conflicts import identity_conflicts
 from engine.analysis.health.implausible_lift import implausible_lift
 from engine.analysis.health.measured_visitors import measured_visitors
 from engine.analysis.health.novelty import novelty
+from engine.analysis.health.one_visitor import one_visitor
 from engine.analysis.health.other_currencies import other_currencies
 from engine.analysis.health.power import underpowered
 from engine.analysis.health.pre_period_balance import alike_before
@@ -27,6 +29,7 @@ from engine.analysis.health.several_variants import several_variants
 from engine.analysis.health.unweighted_arms import unweighted_arms
 from engine.analysis.health.weekdays import day_of_week_cover
 from engine.analysis.results.report import HealthCheck
+from engine.stats.arrays import BoolArray
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +49,7 @@ CHECKS: tuple[Callable[[CheckInput], CheckResult], ...] = (
     novelty,
     implausible_lift,
     revenue_concentration,
+    one_visitor,
     other_currencies,
     refunds_above_orders,
     bursts,
@@ -55,13 +59,20 @@ CHECKS: tuple[Callable[[CheckInput], CheckResult], ...] = (
 )
 
 
-def check_health(data: AnalysisData, now: datetime, *, is_decided: bool = False) -> tuple[HealthCheck, ...]:
+def check_health(
+    data: AnalysisData,
+    now: datetime,
+    *,
+    is_decided: bool = False,
+    influence: Influence | None = None,
+    turns: BoolArray | None = None,
+) -> tuple[HealthCheck, ...]:
     """Run every check, in the order of `CHECKS`; each is named as its function.
 
-    `is_decided` where the data, if they are sound, decide the experiment. A check that raises is a warning,
-    and hides no other.
+    `is_decided`, `influence` and `turns` are those of `CheckInput`. A check that raises is a warning, and
+    hides no other.
     """
-    check_input = CheckInput.of(data, now, is_decided=is_decided)
+    check_input = CheckInput.of(data, now, is_decided=is_decided, influence=influence, turns=turns)
     results = [(check.__name__, _run(check, check_input)) for check in CHECKS]
     return tuple(
         [

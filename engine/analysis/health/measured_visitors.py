@@ -31,19 +31,21 @@ def measured_visitors(check_input: CheckInput) -> CheckResult:
     or a guardrail. A warning on other goals, below 0.01 at one look, and for ratios, whose denominator a
     variant may well change. Comparisons with fewer than 25 expected visitors with, or without, are left out.
     """
-    measured = _Measured.of(check_input)
+    measured, unknown = _Measured.of(check_input), _unknown(check_input)
     if not measured.is_tested.any():
-        return CheckResult("not_applicable", _nothing_to_test(check_input), {})
+        message = unknown or "Every visitor is measured, or too few are not for a test."
+        return CheckResult("not_applicable", message, {})
     found = measured.differing()
     details = {
         "comparisons": int(measured.is_tested.sum()),
         "goals": [_details(check_input, one) for one in found],
     }
     if not found:
-        return CheckResult("ok", "Every variant has the same share of its visitors measured.", details)
+        message = "Every variant has the same share of its visitors measured."
+        return CheckResult("ok", f"{message} {unknown}".strip(), details)
     is_alarm = any(one.is_alarm for one in found)
     sentences = [_sentence(check_input, one) for one in found]
-    return CheckResult("alarm" if is_alarm else "warning", " ".join(sentences), details)
+    return CheckResult("alarm" if is_alarm else "warning", " ".join([*sentences, unknown]).strip(), details)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,14 +154,15 @@ def _has_enough(counts: IntArray, visitors: IntArray, control: int) -> BoolArray
     return np.asarray(np.minimum(rate, 1.0 - rate) * smaller >= FEWEST_CONVERSIONS)
 
 
-def _nothing_to_test(check_input: CheckInput) -> str:
-    """Say why nothing is tested; of ratios whose visitors are not known, by name."""
+def _unknown(check_input: CheckInput) -> str:
+    """Name the ratios of which it is not known how many visitors they are of; empty without any."""
     names = [
         goal.name for row, goal in enumerate(check_input.experiment.goals) if _is_ratio(check_input, row)
     ]
-    if names and (check_input.evidence.with_denominator is None or check_input.evidence.epochs is not None):
-        return f"How many visitors {listed(names)} is a ratio of is not known, as of sums or changed weights."
-    return "Every visitor is measured, or too few are not for a test."
+    is_known = check_input.evidence.with_denominator is not None and check_input.evidence.epochs is None
+    if not names or is_known:
+        return ""
+    return f"How many visitors have a denominator of {listed(names)} is not known (sums, or changed weights)."
 
 
 def _details(check_input: CheckInput, found: _Difference) -> dict[str, Any]:

@@ -32,11 +32,12 @@ Reason = Literal[
     "guardrail_unjudged",
     "goal_harmed",
     "measured_differs",
+    "one_visitor",
     "ended_early",
     "exploratory",
 ]
 # Reasons by which what the data show is not to be relied on, and not kept.
-DOUBTFUL: Final[frozenset[Reason]] = frozenset({"measured_differs"})
+DOUBTFUL: Final[frozenset[Reason]] = frozenset({"measured_differs", "one_visitor"})
 Tone = Literal["positive", "negative", "neutral", "warning"]
 CheckStatus = Literal["ok", "warning", "alarm", "not_applicable"]
 

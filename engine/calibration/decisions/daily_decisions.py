@@ -210,6 +210,7 @@ def _situation(
         established,
         roles,
         look=look,
+        turns=np.zeros(look.z.shape, bool),
         is_compared=np.broadcast_to(is_variant, mean.shape),
         gain=np.where(is_variant, mean - mean[..., [0]], np.nan),
         has_alarm=no,

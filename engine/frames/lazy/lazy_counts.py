@@ -14,6 +14,7 @@ from engine.frames.frame_goal import FrameGoal
 from engine.frames.kinds import Retained, Revenue
 from engine.frames.lazy.engine_queries import Table, fetch, flag
 from engine.frames.lazy.lazy_days import LazyDays
+from engine.frames.lazy.lazy_largest import largest_lazy
 from engine.frames.lazy.lazy_rows import LazyRows
 from engine.frames.lazy.lazy_values import GoalMoments
 from engine.frames.lazy.lazy_visitors import by_visitor, of_one_variant, with_arms
@@ -48,6 +49,7 @@ def count_lazy(
         # Whether a visitor is retained is known after a window, not from the first day on.
         follow_up=None if days is None or isinstance(kinds[0], Retained) else days.follow_up(),
         largest_cents=totals.largest_cents,
+        largest=largest_lazy(visitors, kinds, arms),
         observed=observed,
         with_denominator=totals.with_denominator,
         values=totals.with_extremes(moments.visitor_values(kinds, shares)),

@@ -68,12 +68,30 @@ class ValueSums(NamedTuple):
     thirds: Mapping[str, int]
 
 
-class LargestCents(NamedTuple):
-    """Largest revenue of one visitor of a variant, in cents; goal and variant by position."""
+class LargeValues(NamedTuple):
+    """Whole numbers of one visitor: value, denominator or orders, and value before the first exposure.
+
+    None where they are not counted.
+    """
+
+    value: int
+    denominator: int | None
+    before: int | None
+
+
+class Extremes(NamedTuple):
+    """Largest visitors of a variant on a goal, both by position, and those whose denominator is above 0.
+
+    `largest` is the largest value; `by_value` have the largest ones in size, and `by_denominator` the largest
+    denominators, in order.
+    """
 
     goal: int
     variant: int
-    cents: int
+    largest: int
+    with_denominator: int
+    by_value: list[LargeValues]
+    by_denominator: list[LargeValues]
 
 
 class RatioExtremes(NamedTuple):
@@ -135,25 +153,44 @@ def read_value_sums(  # noqa: PLR0913  # the rest is said by name
     ]
 
 
-def read_largest_cents(
-    cursor: Cursor, experiment_id: str, goals: Sequence[int], *, variants: int
-) -> list[LargestCents]:
-    """Find the largest revenue of one visitor, a row per goal (by position) and variant with visitors."""
+def read_extremes(  # noqa: PLR0913  # as `read_value_sums`
+    cursor: Cursor,
+    experiment_id: str,
+    goals: Sequence[SummedGoal],
+    *,
+    variants: int,
+    most: int,
+    last_days: Mapping[int, int],
+) -> list[Extremes]:
+    """Find the `most` largest visitors of goals with values, a row per goal and variant with visitors.
+
+    Goals whose values were not counted are left out, as those of results of earlier versions. Of goals with
+    one of `last_days`, by position, only visitors first exposed up to it.
+    """
     columns = set(read_columns(cursor, experiment_id))
-    counted = [goal for goal in goals if f"g{goal}_cents" in columns]
+    counted = [goal for goal in goals if goal.column in columns]
     if not counted:
         return []
-    largest = ", ".join(f"max(g{goal}_cents)" for goal in counted)
+    found = ", ".join(
+        part for goal in counted for part in _extremes(goal, columns, most, _are_known(goal, last_days))
+    )
     rows = cursor.execute(
         f"""
-        SELECT variant, {largest} FROM {result_table("visitors", experiment_id)}
+        SELECT variant, {found} FROM {result_table("visitors", experiment_id)}
         WHERE variant < {variants:d} GROUP BY variant ORDER BY variant
         """
     ).fetchall()
     return [
-        LargestCents(goal=goal, variant=int(variant), cents=int(cents))
-        for variant, *found in rows
-        for goal, cents in zip(counted, found, strict=True)
+        Extremes(
+            goal.place,
+            int(variant),
+            int(largest or 0),
+            int(divided),
+            *([LargeValues(*one.values()) for one in visitors or ()] for visitors in lists),
+        )
+        for variant, *numbers in rows
+        for place, goal in enumerate(counted)
+        for largest, divided, *lists in [numbers[4 * place : 4 * place + 4]]
     ]
 
 
@@ -174,14 +211,10 @@ def read_ratio_extremes(  # noqa: PLR0913  # as `read_value_sums`
     counted = [goal for goal in goals if {goal.column, goal.orders_column} <= columns]
     if not counted:
         return []
-    are_known = {
-        goal.place: f"first_day <= {last_days[goal.place]:d}" if goal.place in last_days else "true"
-        for goal in counted
-    }
     found = ", ".join(
-        f"count(*) FILTER ({goal.column} <> 0 AND {are_known[goal.place]}), "
-        f"max({goal.orders_column}) FILTER ({are_known[goal.place]})"
+        f"count(*) FILTER ({goal.column} <> 0 AND {known}), max({goal.orders_column}) FILTER ({known})"
         for goal in counted
+        for known in (_are_known(goal, last_days),)
     )
     rows = cursor.execute(
         f"""
@@ -195,6 +228,22 @@ def read_ratio_extremes(  # noqa: PLR0913  # as `read_value_sums`
         for variant, *numbers in rows
         for place, goal in enumerate(counted)
     ]
+
+
+def _are_known(goal: SummedGoal, last_days: Mapping[int, int]) -> str:
+    """Return the condition of visitors whose outcome is known."""
+    return f"first_day <= {last_days[goal.place]:d}" if goal.place in last_days else "true"
+
+
+def _extremes(goal: SummedGoal, columns: set[str], most: int, known: str) -> Iterator[str]:
+    value, before = goal.column, f"g{goal.place}_before"
+    denominator = goal.orders_column if goal.orders_column in columns else "NULL::BIGINT"
+    past = before if before in columns else "NULL::BIGINT"
+    visitor = f"struct_pack(value := {value}, denominator := {denominator}, past := {past})"
+    yield f"max({value}) FILTER ({known})"
+    yield f"count(*) FILTER ({denominator} > 0 AND {known})"
+    yield f"max_by({visitor}, abs({value}), {most:d}) FILTER ({known})"
+    yield f"max_by({visitor}, {denominator}, {most:d}) FILTER ({known})"
 
 
 def read_steps(

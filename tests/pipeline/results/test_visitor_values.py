@@ -9,17 +9,20 @@ import numpy as np
 import polars as pl
 import pytest
 
+from engine.analysis.evidence.largest_visitors import MOST
 from engine.analysis.results.report import Report
 from engine.analysis.results.variant_result import VariantResult
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
 from engine.design.project import Project
 from engine.frames.analyze import analyze_frame
+from engine.frames.counts import count
 from engine.frames.kinds import Revenue
+from engine.frames.rows import Columns, read_rows
 from engine.stats.moments import PairedMoments, triple_moment
 from pipeline.store.event_columns import EventRow
 from tests.builders import NOW
-from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_exposure
+from tests.pipeline.working_store import WorkingStore, a_purchase, a_working_store, an_event, an_exposure
 
 DAY = 60 * 24
 VISITORS = 400
@@ -229,6 +232,63 @@ def test_the_largest_revenue_of_one_visitor_is_that_of_the_rows(
         if one.check == "revenue_concentration"
     ]
     assert check.status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("config", "goal"),
+    [
+        ({"per": "order"}, Revenue(orders="orders", covariates="before")),
+        ({"cap_percentile": 90}, Revenue(cap_percentile=90, covariates="before")),
+    ],
+)
+def test_the_largest_visitors_are_those_of_a_data_frame(
+    store: WorkingStore, shoppers: pl.DataFrame, config: dict[str, Any], goal: Revenue
+) -> None:
+    project, experiment = served(store, shoppers, goals=revenue(**config), statistics=Statistics(cuped=True))
+    found = store.observe(experiment, project).largest
+    rows = shoppers.with_columns(pl.col("before") / 100)
+    columns = Columns(variant="variant", goals={"spent": goal}, visitor=None, timestamp=None, currency="USD")
+    expected = count(
+        read_rows(rows, columns),
+        variants=["Control", "Treatment"],
+        goals=columns.goals,
+        timezone="UTC",
+        is_distinct=True,
+    ).largest
+    assert found is not None
+    assert expected is not None
+    # Of visitors with one value, as with the cap, any are among the largest.
+    assert np.sort(found.value[..., :MOST]).tolist() == np.sort(expected.value[..., :MOST]).tolist()
+    if "per" in config:
+        denominators = found.denominator[..., MOST:], expected.denominator[..., MOST:]
+        assert np.sort(denominators[0]).tolist() == np.sort(denominators[1]).tolist()
+        by_value = found.value[0, 0, :MOST].tolist(), expected.value[0, 0, :MOST].tolist()
+        assert by_value[0] == by_value[1]
+        assert found.before[0, 0, :MOST].tolist() == (100 * expected.before[0, 0, :MOST]).tolist()
+
+
+def test_a_robot_does_not_ship_a_ratio_of_the_service(store: WorkingStore) -> None:
+    """Half of the control's views are one visitor's, who clicks nothing; the others click alike."""
+    views = {"event_name": "view", "measure": "value"}
+    config = {"event_name": "click", "measure": "ratio", "numerator": "value", "denominator": views}
+    goals = (Goal(id="goal_c", name="Clicks", goal_type="custom_event", is_primary=True, config=config),)
+    project = store.add_project()
+    experiment = store.add_experiment(project, goals=goals)
+    rng = np.random.default_rng(3)
+    seen = rng.poisson(4, VISITORS) + 1
+    clicked = rng.binomial(seen, 0.3)
+    seen[0], clicked[0] = 1_000, 0
+    for place, numbers in enumerate(zip(seen.tolist(), clicked.tolist(), strict=True)):
+        events_of = [
+            an_event("custom_event", f"r{place}", event_name=name, minute=20, value=float(number))
+            for name, number in zip(("view", "click"), numbers, strict=True)
+        ]
+        store.write(project, an_exposure(experiment, place % 2, f"r{place}", minute=10), *events_of)
+    report = store.results.report(experiment, project, now=NOW, is_finished=True)
+    (check,) = [one for one in report.health if one.check == "one_visitor"]
+    assert check.status == "warning"
+    assert " and 1,000 of 1,967 in the denominator" in check.message
+    assert report.goals[0].decision.reason == "one_visitor"
 
 
 def test_the_largest_revenue_is_known_of_all_visitors_only(

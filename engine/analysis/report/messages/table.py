@@ -25,6 +25,7 @@ MESSAGES: Final[Mapping[tuple[Recommendation, Reason | None], Callable[[Decision
     ("review", "guardrail_unjudged"): open_guardrails.guardrail_unjudged,
     ("keep_running", "guardrail_unknown"): open_guardrails.guardrail_unknown,
     ("review", "measured_differs"): doubtful_data.measured_differs,
+    ("review", "one_visitor"): doubtful_data.one_visitor,
     ("review", "goal_harmed"): reviews.goal_harmed,
     ("review", "ended_early"): reviews.ended_early,
     ("review", "exploratory"): reviews.exploratory,

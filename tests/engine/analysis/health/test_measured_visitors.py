@@ -100,7 +100,7 @@ def test_sums_do_not_tell_the_visitors_of_a_ratio_and_this_is_said() -> None:
         check_input(an_experiment(goals=(RATIO,), weights=(1, 1)), observed([10_000] * 2, [0, 0]))
     )
     assert found.status == "not_applicable"
-    assert found.message.startswith("How many visitors Clicks is a ratio of is not known")
+    assert found.message.startswith("How many visitors have a denominator of Clicks is not known")
 
 
 def test_weights_that_followed_a_change_of_the_share_are_no_difference() -> None:

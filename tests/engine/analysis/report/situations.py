@@ -1,6 +1,6 @@
 """Situations of experiments, each with its report: the golden file of sentences is made of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache
@@ -10,13 +10,14 @@ import numpy as np
 
 from engine.analysis.analyze import analyze
 from engine.analysis.evidence.evidence import Evidence
+from engine.analysis.evidence.largest_visitors import LargestVisitors, LargeVisitor
 from engine.analysis.evidence.recorded_looks import RecordedLook
 from engine.analysis.evidence.visitor_values import VisitorValues
 from engine.analysis.results.report import Report
 from engine.design.analysis_settings import Statistics
 from engine.design.experiment import Experiment, Goal
 from engine.design.variants import Variant
-from engine.stats.moments import Moments
+from engine.stats.moments import Moments, PairedMoments
 from tests.builders import STARTED, a_goal, an_experiment
 from tests.observations import observed
 
@@ -50,6 +51,10 @@ BACK_IN_WEEK_3 = replace(
 BACK_ON_DAY_14 = a_goal(
     name="Back on day 14", config={"event_name": "visit", "measure": "retained", "from_day": 14}
 )
+CLICKS = a_goal(
+    name="Clicks per view",
+    config={"event_name": "click", "measure": "ratio", "denominator": {"event_name": "view"}},
+)
 PROFIT = a_goal(
     id="goal_2",
     name="Profit",
@@ -81,6 +86,7 @@ class Situation:
     uncapped: Sequence[tuple[float, float]] | None = None
     apart: int = 0
     known: Sequence[Sequence[int]] | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
 
     def report(self) -> Report:
@@ -106,7 +112,7 @@ class Situation:
     def evidence(self) -> Evidence:
         """Build the evidence, spread over the days."""
         cents = None if self.cents is None else self._moments(self.uncapped or self.cents)
-        overrides: dict[str, Any] = {"several_variants": self.apart}
+        overrides: dict[str, Any] = {"several_variants": self.apart, **self.more}
         if self.known is not None:
             overrides["observed"] = np.array(self.known)
         if self.uncapped is not None and self.cents is not None:
@@ -140,6 +146,21 @@ class Situation:
         more = f", capped {[mean for mean, _ in self.cents or ()]}" if self.uncapped else ""
         record = "" if self.plan is None else f"; recorded on day {self.plan.day}: {self.plan.numbers}"
         return f"{'; '.join(parts)}{money}{more}; day {self.day}, {self.status}{record}"
+
+
+def _with_robot() -> dict[str, Any]:
+    """Build clicks and views of 2,000 visitors a variant, one of whom has 10,000 views and no click."""
+    rng = np.random.default_rng(3)
+    views = rng.poisson(4, (2, 2_000)) + 1
+    clicks = rng.binomial(views, 0.1)
+    views[0, 0], clicks[0, 0] = 10_000, 0
+    pairs = PairedMoments.of(views, clicks)[None]
+    largest = LargestVisitors.none(1, 2)
+    for arm in range(2):
+        by_size = [np.argsort(-size)[:5] for size in (clicks[arm], views[arm])]
+        lists = [[LargeVisitor(clicks[arm, one], views[arm, one]) for one in places] for places in by_size]
+        largest.put(0, arm, by_value=lists[0], by_denominator=lists[1])
+    return {"values": replace(VisitorValues.of(pairs.y), orders=pairs), "largest": largest}
 
 
 _PLAN = Situation(visitors=[15_500] * 2, conversions=[1_550, 1_700])
@@ -256,6 +277,14 @@ SITUATIONS: dict[str, Situation] = {
         known=[[6_000, 3_000]],
         cents=[(20, 10), (30, 10)],
         day=10,
+    ),
+    "a ratio that one robot decides": Situation(
+        visitors=[2_000] * 2,
+        conversions=[2_000, 2_000],
+        goals=(CLICKS,),
+        status="completed",
+        options={"is_finished": True},
+        more=_with_robot(),
     ),
     "a loser": Situation(visitors=[8_000] * 2, conversions=[800, 640], day=4),
     "a loser by less than matters": Situation(

@@ -1,0 +1,270 @@
+"""Influence of single visitors: every comparison without each of its largest ones."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final, Self
+
+import numpy as np
+
+from engine.analysis.comparison.analysis_data import AnalysisData
+from engine.analysis.comparison.effects import relative_change
+from engine.analysis.comparison.metrics import adjusted_metrics, plain_metrics
+from engine.analysis.comparison.pairs import Pairs
+from engine.analysis.comparison.plan import AnalysisPlan
+from engine.analysis.comparison.stratified import pair_with_control
+from engine.analysis.evidence.evidence import Evidence
+from engine.analysis.evidence.largest_visitors import MOST, LargestVisitors
+from engine.analysis.evidence.visitor_values import VisitorValues
+from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray, IntArray
+from engine.stats.contingency import moments_without, pairs_without, triple_without
+from engine.stats.log_p_values import signed_z
+from engine.stats.moments import Moments, PairedMoments
+
+# Places of visitors that are left out at once: each alone, the two with the largest values, and the two with
+# the largest denominators, as one of two large visitors hides what the other does.
+_LEFT_OUT: Final = (*((place,) for place in range(2 * MOST)), (0, 1), (MOST, MOST + 1))
+# A sound finding is often near its limit, so that leaving anyone out may lose it. One visitor makes or hides
+# a difference where it is a standard error, too: so do less than 0.2% of sound wins of revenue and clicks per
+# view. The size of a change of z.
+LEAST_CHANGE: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extreme(ArrayRecord):
+    """Comparisons without the visitors whose absence changes them most, goals by variants.
+
+    `z` is that of one look without them, NaN where there is none, `improvement` the relative change, and `at`
+    the number of what is left out.
+    """
+
+    z: FloatArray
+    improvement: FloatArray
+    at: IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """Visitors that are left out of a comparison, `count` of them, all of the variant in column `arm`.
+
+    `value` and `denominator` are theirs together, of `of_value` and `of_denominator` in their variant; the
+    denominators are None for a goal without. `improvement` is that without them, None where there is none.
+    """
+
+    arm: int
+    count: int
+    value: float
+    of_value: float
+    denominator: float | None
+    of_denominator: float | None
+    z: float
+    improvement: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Influence:
+    """Comparisons of means without their largest visitors, goals by variants; NaN for others.
+
+    `z` is that of one look with all visitors, positive where the variant is higher; `weakest` has the z that
+    leaving visitors out moves furthest towards the other side, `strongest` the one of the largest size.
+    `margin_z` and `weakest_margin` are those of the test of a guardrail's margin, positive where it is kept.
+    """
+
+    z: FloatArray
+    weakest: Extreme
+    strongest: Extreme
+    margin_z: FloatArray
+    weakest_margin: Extreme
+    is_known: BoolArray
+
+    def weakest_of(self, goal: int, plan: AnalysisPlan) -> Extreme:
+        """Return what weakens a finding on a goal most: for a guardrail, harm beyond its margin."""
+        return self.weakest_margin if plan.is_guardrail[goal] else self.weakest
+
+    @property
+    def lost(self) -> FloatArray:
+        """Standard errors that the comparison loses without the visitors it hangs on most."""
+        return np.asarray(np.abs(self.z) - np.sign(self.z) * self.weakest.z)
+
+    @property
+    def lost_of_margin(self) -> FloatArray:
+        """Standard errors that harm beyond the margin loses without the visitors it hangs on most."""
+        return np.asarray(self.weakest_margin.z - self.margin_z)
+
+
+def influence_of(data: AnalysisData) -> Influence | None:
+    """Compare every variant with the control without each of the largest visitors of both.
+
+    Of goals that are means, by the same sums and the same test as with all visitors; a covariate index of
+    several columns is left out. None where the largest visitors are not known, as of sums, and where weights
+    changed, since their periods are not known.
+    """
+    largest, control = data.evidence.largest, data.plan.control
+    rows = np.flatnonzero(data.plan.is_mean)
+    if largest is None or control is None or data.by_epoch is not None or not rows.size:
+        return None
+    everyone = _values(data.evidence)[rows]
+    without = [everyone, *_without(everyone, largest[rows])]
+    stacked = VisitorValues.concatenate(without)
+    if data.plan.statistics.cuped and stacked.before.n.any():
+        metrics = adjusted_metrics(stacked, is_share=np.zeros(len(stacked.caps), bool))
+    else:
+        metrics = plain_metrics(stacked)
+    cells = _Cells.of(data, pair_with_control(control, metrics, None), rows, len(without))
+    return cells.influence(data, largest)
+
+
+def describe(evidence: Evidence, extreme: Extreme, goal: int, variant: int) -> LeftOut:
+    """Describe what is left out of a comparison."""
+    largest, values = evidence.largest, _values(evidence)
+    if largest is None:
+        raise ValueError("the largest visitors are not known")
+    arm, places = divmod(int(extreme.at[goal, variant]), len(_LEFT_OUT))
+    chosen = list(_LEFT_OUT[places])
+    has_denominator = bool(values.orders.n[goal].any())
+    improvement = float(extreme.improvement[goal, variant])
+    return LeftOut(
+        arm=arm,
+        count=len(chosen),
+        value=float(largest.value[goal, arm, chosen].sum()),
+        of_value=float(values.value.total[goal, arm]),
+        denominator=float(largest.denominator[goal, arm, chosen].sum()) if has_denominator else None,
+        of_denominator=float(values.orders.x.total[goal, arm]) if has_denominator else None,
+        z=float(extreme.z[goal, variant]),
+        improvement=improvement if np.isfinite(improvement) else None,
+    )
+
+
+def _values(evidence: Evidence) -> VisitorValues:
+    """Take the values of visitors; without an index of covariates, of which single visitors are not known."""
+    values = evidence.values
+    if values is None:
+        return VisitorValues.of(evidence.revenue)
+    return values.without_covariate() if values.index_slopes.any() else values
+
+
+def _without(everyone: VisitorValues, largest: LargestVisitors) -> Iterator[VisitorValues]:
+    """Leave each set of visitors of each variant out of the sums, in the order of `Extreme.at`."""
+    for arm in range(everyone.value.n.shape[1]):
+        for places in _LEFT_OUT:
+            left = everyone
+            for place in places:
+                left = _without_one(left, largest, arm, place)
+            yield left
+
+
+def _without_one(values: VisitorValues, largest: LargestVisitors, arm: int, place: int) -> VisitorValues:
+    """Leave one visitor of a variant out of all sums; nothing where there is none."""
+    is_arm = np.arange(values.value.n.shape[1]) == arm
+    y, x, z = (
+        np.where(is_arm, part[..., [arm], place], np.nan)
+        for part in (largest.value, largest.denominator, largest.before)
+    )
+    there = ~np.isnan(y)
+    paired = there & (values.orders.n > 0)
+    has_past = (
+        there & (values.before.n > 0) & (~np.isnan(z) | ~values.without_before.n.any(axis=-1, keepdims=True))
+    )
+    # What is not known was the average, which adjusts nothing.
+    known = np.where(np.isnan(z), values.before.mean_x, z)
+    has_all = has_past & (values.before_orders.n > 0)
+    orders = pairs_without(_pair(paired, x, y), values.orders)
+    before = pairs_without(_pair(has_past, known, y), values.before)
+    before_orders = pairs_without(_pair(has_all, known, x), values.before_orders)
+    triple = triple_without(
+        (known, y, x),
+        values.triple,
+        (values.before_orders.x, values.orders.y, values.orders.x),
+        rest=(orders, before_orders, before),
+    )
+    return replace(
+        values,
+        value=moments_without(_one(there, y), values.value),
+        orders=orders,
+        before=before,
+        before_orders=before_orders,
+        triple=np.where(has_all, triple, values.triple),
+        without_before=moments_without(
+            _one(there & (values.without_before.n > 0) & ~has_past, y), values.without_before
+        ),
+    )
+
+
+def _one(there: BoolArray, value: FloatArray) -> Moments:
+    nothing = np.zeros(there.shape)
+    return Moments(there.astype(np.float64), np.where(there, value, 0.0), nothing, nothing)
+
+
+def _pair(there: BoolArray, x: FloatArray, y: FloatArray) -> PairedMoments:
+    nothing = np.zeros(there.shape)
+    of_x, of_y = (np.where(there, np.nan_to_num(value), 0.0) for value in (x, y))
+    return PairedMoments(there.astype(np.float64), of_x, of_y, nothing, nothing, nothing, nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """z of all visitors and of each set that is left out: sets by goals by variants; NaN without a test."""
+
+    z: FloatArray
+    margin_z: FloatArray
+    improvement: FloatArray
+    rows: IntArray
+
+    @classmethod
+    def of(cls, data: AnalysisData, pairs: Pairs, rows: IntArray, sets: int) -> Self:
+        variants = len(data.plan.weights)
+        z = signed_z(pairs.log_p(), pairs.variant.value >= pairs.control.value)
+        margin_z = pairs.relative_z(*(np.tile(part[rows], (sets, 1)) for part in data.plan.allowed_by_margin))
+        change = relative_change(pairs.control.value, pairs.variant.value)
+        shape = (sets, len(rows), variants)
+        return cls(z.reshape(shape), margin_z.reshape(shape), change.reshape(shape), rows)
+
+    def influence(self, data: AnalysisData, largest: LargestVisitors) -> Influence:
+        """Find what changes each comparison most, among the visitors of the variant and of the control."""
+        control = data.plan.control
+        variants = self.z.shape[-1]
+        arms = np.repeat(np.arange(variants), len(_LEFT_OUT))[:, None, None]
+        concerns = (arms == np.arange(variants)) | (arms == control)
+        is_there = np.concatenate(
+            [
+                ~np.isnan(largest.value[self.rows][:, arm, list(places)]).any(axis=-1)
+                for arm in range(variants)
+                for places in _LEFT_OUT
+            ]
+        ).reshape(-1, len(self.rows), 1)
+        usable = concerns & is_there & (np.arange(variants) != control)
+        z, margin_z = self.z[0], data.plan.wanted[self.rows] * self.margin_z[0]
+        # Where nothing varies any more, nothing is left of the comparison.
+        left = np.where(usable, np.nan_to_num(self.z[1:]), np.nan)
+        left_margin = np.where(usable, data.plan.wanted[self.rows] * self.margin_z[1:], np.nan)
+        return Influence(
+            z=self._spread(data, z),
+            weakest=self._extreme(data, left, np.abs(z) - np.sign(z) * left),
+            strongest=self._extreme(data, left, np.abs(left) - np.abs(z)),
+            margin_z=self._spread(data, margin_z),
+            weakest_margin=self._extreme(data, left_margin, left_margin - margin_z),
+            is_known=self._spread(data, usable.any(axis=0).astype(np.float64)) > 0,
+        )
+
+    def _extreme(self, data: AnalysisData, left: FloatArray, change: FloatArray) -> Extreme:
+        """Take what changes each comparison most; two visitors only where none does so alone."""
+        known = np.where(np.isnan(change), -np.inf, change)
+        is_single = np.array([len(places) == 1 for places in _LEFT_OUT] * left.shape[-1])
+        alone = np.where(is_single[:, None, None], known, -np.inf)
+        at = np.where((alone >= LEAST_CHANGE).any(axis=0), alone.argmax(axis=0), known.argmax(axis=0))
+        has_any = np.isfinite(known).any(axis=0)
+
+        def take(cells: FloatArray) -> FloatArray:
+            found = np.take_along_axis(cells, at[None], axis=0)[0]
+            return self._spread(data, np.where(has_any, found, np.nan))
+
+        return Extreme(
+            z=take(left),
+            improvement=take(self.improvement[1:]),
+            at=self._spread(data, at.astype(np.float64), 0.0).astype(np.int64),
+        )
+
+    def _spread(self, data: AnalysisData, cells: FloatArray, elsewhere: float = np.nan) -> FloatArray:
+        """Put the cells of the means in the place of their goals."""
+        spread = np.full((len(data.plan.is_mean), cells.shape[-1]), elsewhere)
+        spread[self.rows] = cells
+        return spread

@@ -1,0 +1,126 @@
+"""Tests that one visitor decides, or hides: no ship, and no alarm about a sound win."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import truelift
+from engine.analysis.health.one_visitor import one_visitor
+from engine.analysis.results.report import DecisionSummary, HealthCheck, Report
+from tests.builders import a_goal, an_experiment
+from tests.examples import trials
+from tests.observations import check_input, observed
+
+N = 2_000
+CLICKS: Any = {"clicks per view": truelift.Ratio("clicks", "views")}
+
+
+def visits(seed: int, *, robot: tuple[int, int, int] | None = None, lift: float = 0.0) -> pl.DataFrame:
+    """Build visitors of A and B with views and clicks; the robot has a place, views and clicks of its own."""
+    rng = np.random.default_rng(seed)
+    views = rng.poisson(4, 2 * N) + 1
+    clicks = rng.binomial(views, np.repeat([0.1, 0.1 * (1 + lift)], N))
+    if robot is not None:
+        place, views[robot[0]], clicks[robot[0]] = robot
+        assert place == robot[0]
+    return pl.DataFrame({"variant": np.repeat(["A", "B"], N), "views": views, "clicks": clicks})
+
+
+def decision_of(report: Report) -> DecisionSummary:
+    assert report.primary is not None
+    return report.primary.decision
+
+
+def check_of(report: Report) -> HealthCheck:
+    (found,) = [one for one in report.health if one.check == "one_visitor"]
+    return found
+
+
+def test_a_visitor_with_half_of_the_views_wins_for_nobody() -> None:
+    frame = visits(3, robot=(0, 10_000, 0))
+    report = truelift.analyze(frame, control="A", goals=CLICKS)
+    decision, check = decision_of(report), check_of(report)
+    assert (decision.recommendation, decision.reason) == ("review", "one_visitor")
+    assert check.message.startswith(
+        "On clicks per view the result of 'B' rests on one visitor of 'A' with 0 of its 1,007 in the"
+        " numerator and 10,000 of 19,845 in the denominator: without that one the change is "
+    )
+    assert check.message in decision.explanation
+    (found,) = check.details["made"]
+    rest = truelift.analyze(frame.slice(1), control="A", goals=CLICKS).goals[0].variants[1]
+    assert found["improvement_without"] == pytest.approx(rest.improvement)
+    assert report.due_look is None
+
+
+def test_a_visitor_who_has_nearly_all_views_and_clicks_wins_for_nobody() -> None:
+    report = truelift.analyze(visits(3, robot=(2 * N - 1, 10**6, 10**6)), control="A", goals=CLICKS)
+    assert decision_of(report).recommendation != "ship"
+    assert decision_of(report).reason == "one_visitor"
+
+
+def test_a_loss_that_one_visitor_makes_is_no_rollback() -> None:
+    goals: Any = {"clicks per view": truelift.Ratio("clicks", "views", less_is_better=True)}
+    report = truelift.analyze(visits(3, robot=(0, 10_000, 0)), control="A", goals=goals)
+    assert (decision_of(report).recommendation, decision_of(report).reason) == ("review", "one_visitor")
+
+
+def test_a_sound_win_ships() -> None:
+    report = truelift.analyze(visits(3, lift=0.5), control="A", goals=CLICKS)
+    assert decision_of(report).recommendation == "ship"
+    assert check_of(report).status == "ok"
+
+
+def test_a_visitor_who_hides_a_difference_is_a_warning_only() -> None:
+    rng = np.random.default_rng(3)
+    spent = np.where(rng.random(2 * N) < 0.1, rng.lognormal(3, 0.5, 2 * N), 0) * np.repeat([1.0, 1.6], N)
+    spent[5] = 3_000.0
+    frame = pl.DataFrame({"variant": np.repeat(["A", "B"], N), "spent": spent})
+    report = truelift.analyze(frame, control="A", goals={"spent": "revenue"})
+    check = check_of(report)
+    assert decision_of(report).reason == "undecided"
+    assert check.status == "warning"
+    assert check.message.startswith("On spent one visitor of 'A' with ")
+    assert check.message.endswith("Consider a cap before the next test.")
+    assert not check.details["made"]
+
+
+def test_sums_cannot_tell_and_this_is_said() -> None:
+    sums = {
+        "variant": ["A", "B"],
+        "visitors": [N, N],
+        "spent": [200, 260],
+        "spent_sum": [4_000.0, 6_000.0],
+        "spent_squares": [2e5, 3e5],
+    }
+    report = truelift.analyze(sums=sums, control="A", goals={"spent": "revenue"})
+    assert decision_of(report).recommendation == "ship"
+    assert check_of(report).status == "not_applicable"
+    assert check_of(report).message == (
+        "Whether one visitor decides spent is not checked: single visitors are not known, as of sums."
+    )
+
+
+def test_conversions_are_no_means() -> None:
+    check = one_visitor(check_input(an_experiment(goals=(a_goal(),)), observed([N] * 2, [100, 200])))
+    assert (check.status, check.message) == (
+        "not_applicable",
+        "No goal is a mean or a ratio, which one visitor could make.",
+    )
+
+
+@pytest.mark.many(seconds=5)
+def test_sound_wins_of_heavy_tailed_revenue_hang_on_nobody() -> None:
+    """Of 2,000 to 5,000 simulated wins of lognormal revenue none turned (deviations of logs 1.2 and 2)."""
+    rng = np.random.default_rng(11)
+    wins = turned = 0
+    for _ in range(trials(30, 300)):
+        spent = np.where(rng.random(2 * N) < 0.1, rng.lognormal(3, 1.2, 2 * N), 0.0)
+        spent[N:] *= 1.6
+        frame = pl.DataFrame({"variant": np.repeat(["A", "B"], N), "spent": spent})
+        decision = decision_of(truelift.analyze(frame, control="A", goals={"spent": "revenue"}))
+        wins += decision.recommendation == "ship"
+        turned += decision.reason == "one_visitor"
+    assert wins >= 10
+    assert turned == 0
