@@ -1,8 +1,8 @@
 """Influence of single visitors: every comparison without each of its largest ones."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Final, Self
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -103,13 +103,13 @@ def influence_of(data: AnalysisData) -> Influence | None:
     if largest is None or control is None or data.by_epoch is not None or not rows.size:
         return None
     everyone = _values(data.evidence)[rows]
-    without = [everyone, *_without(everyone, largest[rows])]
-    stacked = VisitorValues.concatenate(without)
+    stacked = _with_and_without(everyone, largest[rows])
     if data.plan.statistics.cuped and stacked.before.n.any():
         metrics = adjusted_metrics(stacked, is_share=np.zeros(len(stacked.caps), bool))
     else:
         metrics = plain_metrics(stacked)
-    cells = _Cells.of(data, pair_with_control(control, metrics, None), rows, len(without))
+    pairs = pair_with_control(control, metrics, None)
+    cells = _Cells.of(data, pairs, rows, len(stacked.caps) // len(rows))
     return cells.influence(data, largest)
 
 
@@ -142,51 +142,87 @@ def _values(evidence: Evidence) -> VisitorValues:
     return values.without_covariate() if values.index_slopes.any() else values
 
 
-def _without(everyone: VisitorValues, largest: LargestVisitors) -> Iterator[VisitorValues]:
-    """Leave each set of visitors of each variant out of the sums, in the order of `Extreme.at`."""
-    for arm in range(everyone.value.n.shape[1]):
-        for places in _LEFT_OUT:
-            left = everyone
-            for place in places:
-                left = _without_one(left, largest, arm, place)
-            yield left
+def _with_and_without(everyone: VisitorValues, largest: LargestVisitors) -> VisitorValues:
+    """Stack the goals of all visitors, and those without each set of visitors, in the order of `Extreme.at`.
+
+    The goals of all visitors come first, then those without the first set, and so on.
+    """
+    goals, variants = everyone.value.n.shape
+    sets = 1 + variants * len(_LEFT_OUT)
+    records = {
+        name: getattr(everyone, name).broadcast_to((sets, goals, variants))
+        for name in ("value", "orders", "before", "before_orders", "without_before")
+    }
+    records["triple"] = np.broadcast_to(everyone.triple, (sets, goals, variants))
+    # The two visitors of a set are left out one after the other.
+    for turn in range(2):
+        records = _without_one(records, *_values_left_out(largest, turn))
+    triple = records.pop("triple").reshape(sets * goals, variants)
+    flat = {
+        name: record.rearranged(lambda part: part.reshape(sets * goals, variants))
+        for name, record in records.items()
+    }
+    return VisitorValues(
+        triple=triple,
+        caps=np.tile(everyone.caps, sets),
+        capped=np.tile(everyone.capped, (sets, 1)),
+        index_slopes=np.tile(everyone.index_slopes, sets),
+        **flat,
+    )
 
 
-def _without_one(values: VisitorValues, largest: LargestVisitors, arm: int, place: int) -> VisitorValues:
-    """Leave one visitor of a variant out of all sums; nothing where there is none."""
-    is_arm = np.arange(values.value.n.shape[1]) == arm
-    y, x, z = (
-        np.where(is_arm, part[..., [arm], place], np.nan)
-        for part in (largest.value, largest.denominator, largest.before)
+def _values_left_out(largest: LargestVisitors, turn: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Arrange what is left out at a turn: values, denominators and pasts, sets by goals by variants.
+
+    NaN where a set leaves nobody out.
+    """
+    goals, variants = largest.value.shape[:2]
+    found = np.full((3, 1 + variants * len(_LEFT_OUT), goals, variants), np.nan)
+    for arm in range(variants):
+        for number, places in enumerate(_LEFT_OUT, start=1 + arm * len(_LEFT_OUT)):
+            if turn < len(places):
+                for part, values in zip(
+                    found, (largest.value, largest.denominator, largest.before), strict=True
+                ):
+                    part[number, :, arm] = values[:, arm, places[turn]]
+    return found[0], found[1], found[2]
+
+
+def _without_one(records: Mapping[str, Any], y: FloatArray, x: FloatArray, z: FloatArray) -> dict[str, Any]:
+    """Leave one visitor out of all sums, with value y, denominator x and past z; nobody where y is NaN."""
+    orders, before, without_before, before_orders = (
+        records[name] for name in ("orders", "before", "without_before", "before_orders")
     )
     there = ~np.isnan(y)
-    paired = there & (values.orders.n > 0)
-    has_past = (
-        there & (values.before.n > 0) & (~np.isnan(z) | ~values.without_before.n.any(axis=-1, keepdims=True))
-    )
+    has_others = without_before.n.any(axis=-1, keepdims=True)
+    has_past = there & (before.n > 0) & (~np.isnan(z) | ~has_others)
     # What is not known was the average, which adjusts nothing.
-    known = np.where(np.isnan(z), values.before.mean_x, z)
-    has_all = has_past & (values.before_orders.n > 0)
-    orders = pairs_without(_pair(paired, x, y), values.orders)
-    before = pairs_without(_pair(has_past, known, y), values.before)
-    before_orders = pairs_without(_pair(has_all, known, x), values.before_orders)
+    past = np.where(np.isnan(z), before.mean_x, z)
+    has_all = has_past & (before_orders.n > 0)
+    of_orders, of_before, of_both = (
+        pairs_without(_pair(where, *each), whole)
+        for where, each, whole in (
+            (there & (orders.n > 0), (x, y), orders),
+            (has_past, (past, y), before),
+            (has_all, (past, x), before_orders),
+        )
+    )
     triple = triple_without(
-        (known, y, x),
-        values.triple,
-        (values.before_orders.x, values.orders.y, values.orders.x),
-        rest=(orders, before_orders, before),
+        (past, y, x),
+        records["triple"],
+        (before_orders.x, orders.y, orders.x),
+        rest=(of_orders, of_both, of_before),
     )
-    return replace(
-        values,
-        value=moments_without(_one(there, y), values.value),
-        orders=orders,
-        before=before,
-        before_orders=before_orders,
-        triple=np.where(has_all, triple, values.triple),
-        without_before=moments_without(
-            _one(there & (values.without_before.n > 0) & ~has_past, y), values.without_before
+    return {
+        "value": moments_without(_one(there, y), records["value"]),
+        "orders": of_orders,
+        "before": of_before,
+        "before_orders": of_both,
+        "triple": np.where(has_all, triple, records["triple"]),
+        "without_before": moments_without(
+            _one(there & (without_before.n > 0) & ~has_past, y), without_before
         ),
-    )
+    }
 
 
 def _one(there: BoolArray, value: FloatArray) -> Moments:

@@ -243,7 +243,10 @@ def _extremes(goal: SummedGoal, columns: set[str], most: int, known: str) -> Ite
     yield f"max({value}) FILTER ({known})"
     yield f"count(*) FILTER ({denominator} > 0 AND {known})"
     yield f"max_by({visitor}, abs({value}), {most:d}) FILTER ({known})"
-    yield f"max_by({visitor}, {denominator}, {most:d}) FILTER ({known})"
+    if goal.orders_column in columns:
+        yield f"max_by({visitor}, {denominator}, {most:d}) FILTER ({known})"
+    else:
+        yield "NULL"
 
 
 def read_steps(
