@@ -233,7 +233,7 @@ def _one(there: BoolArray, value: FloatArray) -> Moments:
 def _pair(there: BoolArray, x: FloatArray, y: FloatArray) -> PairedMoments:
     nothing = np.zeros(there.shape)
     of_x, of_y = (np.where(there, np.nan_to_num(value), 0.0) for value in (x, y))
-    return PairedMoments(there.astype(np.float64), of_x, of_y, nothing, nothing, nothing, nothing)
+    return PairedMoments(there.astype(np.float64), of_x, of_y, *[nothing] * 7)
 
 
 @dataclass(frozen=True, slots=True)
