@@ -17,6 +17,7 @@ def sample_size(  # noqa: PLR0913  # a plan has as many settings; each has a def
     effect: float | None = None,
     visitors_per_variant: int | None = None,
     daily_visitors: float | None = None,
+    window: int | None = None,
     confidence_level: int = 95,
     alternative: Alternative = "two_sided",
     power: float = 80.0,
@@ -33,8 +34,9 @@ def sample_size(  # noqa: PLR0913  # a plan has as many settings; each has a def
     or `baseline_mean` and `standard_deviation` (in any one unit) for revenue per visitor; and either
     `effect`, or `visitors_per_variant` for the smallest effect they detect with this `power`.
     `alternative="one_sided"` tests the wanted direction alone, at all of alpha.
-    `daily_visitors` of all variants together give the days. `method` is `fixed` (one look at the end),
-    `always_valid` or `group_sequential`, with `looks` evenly spaced. `margin` plans a test of
+    `daily_visitors` of all variants together give the days, which end `window` days after the last visitor
+    entered, where outcomes are known so many days after the first exposure. `method` is `fixed` (one look
+    at the end), `always_valid` or `group_sequential`, with `looks` evenly spaced. `margin` plans a test of
     non-inferiority. `correlation` is that of the metric with a covariate from before the test (CUPED).
 
     The answer has `visitors_per_variant`, `visitors_total`, `detectable_effect` (percent), `days` and
@@ -49,6 +51,7 @@ def sample_size(  # noqa: PLR0913  # a plan has as many settings; each has a def
         effect=effect,
         visitors_per_variant=visitors_per_variant,
         daily_visitors=daily_visitors,
+        window=window,
         confidence_level=confidence_level,
         alternative=alternative,
         power=power,

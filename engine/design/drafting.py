@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from datetime import datetime
@@ -14,7 +14,9 @@ import msgspec
 from engine.design import edit_locks
 from engine.design.experiment import LONGEST_SENT_KEY, Experiment
 from engine.design.goals import missing_event_keys
+from engine.design.lifecycle import UNSTARTED
 from engine.design.metrics.metric_goals import FOLLOWING, Metrics, metric_problems, with_metrics
+from engine.design.planning.required_sample import LAST_DAY, LONGEST_WAIT
 from engine.design.project import Project, draft_project, revise_project
 from engine.design.reweighting import with_epoch
 from engine.errors import InvalidDesignError, Problem, TransitionError
@@ -210,4 +212,24 @@ def _built(record: dict[str, Any], problems: list[Problem]) -> Experiment:
     if problems:
         raise InvalidDesignError(problems)
     # A copy, because the caller may still change the input.
-    return record_of(deepcopy(record), Experiment)
+    experiment = record_of(deepcopy(record), Experiment)
+    if experiment.status in UNSTARTED and (late := list(_late_outcomes(experiment))):
+        raise InvalidDesignError(late)
+    return experiment
+
+
+def _late_outcomes(experiment: Experiment) -> Iterator[Problem]:
+    """Yield the primary goal, and guardrails, with outcomes too late for a plan that has a last day."""
+    if experiment.statistics.planned_sample is not None:
+        return
+    for index, goal in enumerate(experiment.goals):
+        days, is_guardrail = goal.known_after, goal.config.get("guardrail_margin_percent") is not None
+        if days is None or days <= LONGEST_WAIT or not (goal.is_primary or is_guardrail):
+            continue
+        keys = ("window", "to_day", "from_day")
+        key = next((key for key in keys if goal.config.get(key) is not None), "measure")
+        yield Problem(
+            f"goals[{index}].config.{key}",
+            f"gives outcomes after {days} days, and the plan ends on running day {LAST_DAY}: at most"
+            f" {LONGEST_WAIT}, or set statistics.planned_sample, which has no last day",
+        )

@@ -66,7 +66,7 @@ def _config_description() -> str:
     measures = measures.replace("`converted`,", "`converted` (default),", 1)
     return (
         f"By goal type: {by_type}. All types take `direction`, `increase` or `decrease`; `window`, the days "
-        "after a visitor's first exposure in which events count for the goal, 1 to 365, within the project's "
+        "after the first exposure in which events count, 1 to 365, within the project's "
         "`attribution_window_days`; and "
         "`minimum_effect_percent`, the smallest relevant lift in percent of the control. All goals but "
         "the primary one take the acceptable loss: `guardrail_margin_percent`, of the control, or "

@@ -33,6 +33,10 @@ def plan(
         float | None,
         typer.Option("--daily-visitors", help="Visitors a day, all variants together; gives the days."),
     ] = None,
+    window: Annotated[
+        int | None,
+        typer.Option("--window", help="Days until an outcome is known: a goal's window, or of retention."),
+    ] = None,
     confidence: Annotated[int, typer.Option("--confidence", help="Confidence level in percent.")] = 95,
     alternative: Annotated[
         Literal["two_sided", "one_sided"],
@@ -74,6 +78,7 @@ def plan(
             effect=effect,
             visitors_per_variant=visitors_per_variant,
             daily_visitors=daily_visitors,
+            window=window,
             confidence_level=confidence,
             alternative=alternative,
             power=power,

@@ -95,7 +95,7 @@ class SampleQuestion:
     baseline_mean: Annotated[
         float | None,
         optional(number(_TINY, _LARGEST)).described(
-            "Instead of baseline_rate: the control's mean per visitor, in any unit."
+            "Instead of baseline_rate: the control's mean, in any unit."
         ),
     ] = None
     standard_deviation: Annotated[
@@ -114,9 +114,11 @@ class SampleQuestion:
     ] = None
     daily_visitors: Annotated[
         float | None,
-        optional(number(_TINY, _LARGEST)).described(
-            "Visitors a day, all variants together; gives the duration in days."
-        ),
+        optional(number(_TINY, _LARGEST)).described("Visitors a day, all variants together; gives the days."),
+    ] = None
+    window: Annotated[
+        int | None,
+        optional(whole(1, 365)).described("Days until an outcome is known, as of a goal's `window`."),
     ] = None
     confidence_level: Annotated[int, whole(50, 99).described("Confidence level, in percent.")] = 95
     alternative: Annotated[
@@ -126,23 +128,19 @@ class SampleQuestion:
         ),
     ] = "two_sided"
     power: Annotated[
-        float, number(1, 99.9).described("Power: percent of tests that detect a true effect of that size.")
+        float, number(1, 99.9).described("Power: percent of tests that detect a true effect.")
     ] = 80.0
-    variants: Annotated[int, whole(2, 20).described("Number of variants, the control included.")] = 2
+    variants: Annotated[int, whole(2, 20).described("Variants, the control included.")] = 2
     method: Annotated[
         StoppingMethod,
         choice(words(StoppingMethod)).described(
             "Stopping rule: `fixed` has one look at the end, the others several."
         ),
     ] = "fixed"
-    looks: Annotated[
-        int, whole(1, 365).described("Number of looks for always_valid and group_sequential.")
-    ] = 28
+    looks: Annotated[int, whole(1, 365).described("Looks of always_valid and group_sequential.")] = 28
     margin: Annotated[
         float | None,
-        optional(number(0, 99)).described(
-            "Non-inferiority margin: the acceptable loss, in percent of the control."
-        ),
+        optional(number(0, 99)).described("Non-inferiority margin, in percent of the control."),
     ] = None
     correlation: Annotated[
         float,
@@ -198,7 +196,7 @@ def answer(question: SampleQuestion) -> SampleAnswer:
         return SampleAnswer(**dict.fromkeys(field.name for field in fields_of(SampleAnswer)))
     total = round(visitors) * question.variants
     lift = float(detectable_lift(metric, visitors, plan))
-    days = days_to_go(total, 0, question.daily_visitors) if question.daily_visitors else None
+    days = _days(total, question)
     return SampleAnswer(
         visitors_per_variant=round(visitors),
         visitors_total=total,
@@ -206,6 +204,12 @@ def answer(question: SampleQuestion) -> SampleAnswer:
         days=days,
         days_in_whole_weeks=None if days is None else in_whole_weeks(days),
     )
+
+
+def _days(total: int, question: SampleQuestion) -> int | None:
+    """Compute the days until all visitors have entered and the outcome of the last one is known."""
+    entered = days_to_go(total, 0, question.daily_visitors) if question.daily_visitors else None
+    return None if entered is None else entered + (question.window or 0)
 
 
 def _metric(question: SampleQuestion) -> Metric:

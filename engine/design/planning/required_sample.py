@@ -18,6 +18,8 @@ POWER: Final = 0.80
 FIRST_DAY: Final = 7
 # The running day on which a plan without a given sample ends.
 LAST_DAY: Final = 56
+# Days until an outcome is known that leave two weeks of visitors to a plan that ends on LAST_DAY.
+LONGEST_WAIT: Final = LAST_DAY - 14
 # Conversions (of revenue, paying visitors) that a plan waits for, per variant on average.
 LEAST_CONVERSIONS: Final = 50
 

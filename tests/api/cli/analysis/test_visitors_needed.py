@@ -34,6 +34,8 @@ def test_every_option_reaches_the_calculator(run: Run) -> None:
         correlation=0.5,
     )
     assert ran.json == expected.to_dict()
+    waiting = ("--effect", "10", "--daily-visitors", "800", "--window", "14", "--json")
+    assert run("plan", "--baseline-rate", "20", *waiting).json["days"] == 31
     one_sided = ("--visitors-per-variant", "5000", "--alternative", "one_sided", "--json")
     assert run("plan", "--baseline-rate", "4", *one_sided).json == (
         truelift.sample_size(baseline_rate=4, visitors_per_variant=5000, alternative="one_sided").to_dict()

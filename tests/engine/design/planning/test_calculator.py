@@ -57,6 +57,16 @@ def test_freedom_to_look_costs_visitors() -> None:
     assert len(set(visitors)) == 3
 
 
+def test_outcomes_that_take_days_make_a_test_longer_by_these_days() -> None:
+    question = {"baseline_rate": 20, "effect": 10, "daily_visitors": 800}
+    at_once, later = asked(**question), asked(**question, window=14)
+    # R: power.prop.test(p1 = .2, p2 = .22, power = .8)$n = 6,510 an arm; 13,020 visitors at 800 a day.
+    assert (at_once.days, later.days) == (17, 31)
+    assert later.days_in_whole_weeks == 35
+    assert later.visitors_total == at_once.visitors_total
+    assert asked(baseline_rate=20, effect=10, window=14).days is None
+
+
 def test_what_cannot_be_found_has_no_size() -> None:
     assert asked(baseline_rate=60, effect=100) == SampleAnswer(
         visitors_per_variant=None,
