@@ -69,6 +69,7 @@ TESTED_TOGETHER = {
 # Modules whose behaviour the tests of another module cover, and where.
 TESTED_BY = {
     "engine/analysis/results/answer_fields.py": "tests/api/schemas/test_record_answers.py",
+    "engine/analysis/evidence/totals.py": "tests/pipeline/results/test_known_outcomes.py",
     "engine/analysis/evidence/other_currencies.py": "tests/engine/analysis/health/test_other_currencies.py",
     "pipeline/store/warehouse/earlier_results.py": "tests/pipeline/rollup/test_earlier_sums.py",
     "pipeline/store/warehouse/order_currencies.py": "tests/pipeline/results/test_other_currencies.py",

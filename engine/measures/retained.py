@@ -28,8 +28,8 @@ def _days(config: Config) -> tuple[int, int] | None:
 RETAINED: Final = Measure(
     word="retained",
     description=(
-        "the share of visitors with an event on the days `from_day` to `to_day` (by default the same) after "
-        "their first exposure, of those whose days are over"
+        "the share of visitors with an event on the days `from_day` to `to_day` (default: the same) after "
+        "exposure, of those whose days are over"
     ),
     label="Rate",
     unit="share",
