@@ -74,6 +74,11 @@ def decide_daily(days: SimulatedDays) -> DailyDecisions:
     )
 
 
+def information(days: SimulatedDays) -> FloatArray:
+    """Return what plans and sequences count on each day: known outcomes, all variants together."""
+    return np.asarray(days.visitors.sum(axis=-1))
+
+
 def is_look_at_plan(plan_day: IntArray, days: int) -> BoolArray:
     """Flag the one look at the plan, runs by days."""
     return np.asarray(np.arange(days) == plan_day[:, None])
@@ -95,13 +100,15 @@ class _DailyPlan:
 
     @classmethod
     def of(cls, days: SimulatedDays) -> Self:
-        case, collected = days.case, days.visitors.sum(axis=-1)
+        case, collected = days.case, information(days)
         count, ran = len(collected), np.arange(1.0, len(collected) + 1)
         required, margin = _required(days)
         reached = required_sample.is_reached(collected, ran, required, is_given=case.is_given)
         day = np.where(reached.any(axis=1), reached.argmax(axis=1), count)
         is_after = np.arange(count) > day[:, None]
-        tuned = required_sample.reachable_visitors(collected, ran, required, is_given=case.is_given)
+        tuned = required_sample.reachable_visitors(
+            days.entered.sum(axis=-1), ran, required, is_given=case.is_given, known_after=case.known_after
+        )
         tuned = np.where(np.isfinite(tuned) & (tuned > 0), tuned, np.maximum(collected, 1.0))
         at_plan = collected[np.minimum(day, count - 1)][:, None]
         return cls(
@@ -127,7 +134,8 @@ def _required(days: SimulatedDays) -> tuple[FloatArray, FloatArray]:
         )
         return np.full(shape, float(case.planned)), np.fmin(case.relevant_effect, detected)[..., None]
 
-    conversion_rate = days.conversions[..., 0, :].sum(axis=-1) / days.visitors.sum(axis=-1)
+    known = np.maximum(days.visitors.sum(axis=-1), 1.0)
+    conversion_rate = days.conversions[..., 0, :].sum(axis=-1) / known
 
     def required(drift: npt.ArrayLike) -> FloatArray:
         """Compute the visitors at each mean z, along a last axis."""
@@ -182,7 +190,7 @@ def _kept(now: Established, plan: _DailyPlan) -> Established:
 
 def _spending_limits(days: SimulatedDays) -> FloatArray | None:
     """Compute the critical |z| of group-sequential looks, (1, D): their given sample is that of all runs."""
-    case, collected = days.case, days.visitors.sum(axis=-1).astype(np.int64).tolist()
+    case, collected = days.case, information(days).astype(np.int64).tolist()
     if case.sequential != "group_sequential":
         return None
     limits = [
@@ -215,7 +223,7 @@ def _situation(
         gain=np.where(is_variant, mean - mean[..., [0]], np.nan),
         has_alarm=no,
         measured_differs=no,
-        is_outcome_open=no,
+        is_outcome_open=np.broadcast_to(information(days) == 0, no.shape),
         has_data=np.asarray(look.is_enough[..., 0, :].any(axis=-1)),
         is_reached=plan.is_reached,
         has_ended=no,

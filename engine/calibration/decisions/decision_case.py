@@ -31,9 +31,10 @@ class DecisionCase:
     `rate` is the control's share of visitors who convert or buy; with `orders` the metric is revenue per
     visitor. `weights` are of the control and of each variant. The plan is for `minimum_effect`, a relative
     lift as a share.
-    With `delay` conversions arrive so many days after the visit on average. `guardrail` is the margin of a
-    second goal, None without one; `secondary` is the number of further goals. All goals have one rate and
-    are independent.
+    With `delay` conversions arrive so many days after the visit on average. With `known_after` an outcome is
+    known so many days after the visit, as of retention, and counts for nothing before. `guardrail` is the
+    margin of a second goal, None without one; `secondary` is the number of further goals. All goals have one
+    rate and are independent.
     """
 
     rate: float
@@ -45,12 +46,14 @@ class DecisionCase:
     guardrail: float | None = None
     secondary: int = 0
     delay: float = 0.0
+    known_after: int = 0
 
     @property
     def name(self) -> str:
         """Label of the case in tables."""
         metric = self.orders or f"{self.rate * 100:g}%"
-        return metric + (f", {self.delay:g} days late" if self.delay else "")
+        late = f", {self.delay:g} days late" if self.delay else ""
+        return metric + (f", known after {self.known_after} days" if self.known_after else late)
 
     @property
     def split(self) -> str:
@@ -123,7 +126,7 @@ class DecisionCase:
     @property
     def daily_visitors(self) -> FloatArray:
         """New visitors of each variant on each day."""
-        return np.ceil(self.planned / self.plan_day * self.shares)
+        return np.ceil(self.planned / (self.plan_day - self.known_after) * self.shares)
 
     @property
     def has_end(self) -> bool:
@@ -138,7 +141,7 @@ class DecisionCase:
         found = detectable_effect(
             mean=self.rate,
             variance=self.variance,
-            visitors=LAST_DAY * float(self.daily_visitors.sum()),
+            visitors=(LAST_DAY - self.known_after) * float(self.daily_visitors.sum()),
             shares=self.shares,
             drift=self.drift,
         )

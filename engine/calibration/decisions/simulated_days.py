@@ -1,15 +1,17 @@
 """Simulated tests day by day: cumulative visitors, conversions and revenue, many runs at a time."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from engine.calibration.decisions.decision_case import DecisionCase
 from engine.calibration.trials import ORDERS, OrderShape
 from engine.stats.arrays import FloatArray, IntArray
 from engine.stats.moments import Moments
 
+_Number = TypeVar("_Number", bound=np.generic)
 # Days after the visit by which every conversion has arrived.
 _LAST_LAG: Final = 20
 
@@ -18,10 +20,12 @@ _LAST_LAG: Final = 20
 class SimulatedDays:
     """Totals at the end of each day: R runs, D days, G goals, V variants, the control first.
 
-    `visitors` (D, V) are alike in all runs; `conversions` and the metric's `moments` are (R, D, G, V).
+    `entered` visitors and those with a known outcome, `visitors`, (D, V), are alike in all runs;
+    `conversions` and the metric's `moments`, of known outcomes, are (R, D, G, V).
     """
 
     case: DecisionCase
+    entered: FloatArray
     visitors: FloatArray
     conversions: FloatArray
     moments: Moments
@@ -41,7 +45,10 @@ def simulate_days(
     converted = rng.binomial(counts, np.minimum(rates, 1.0), shape)
     if case.delay:
         converted = _arrivals(converted, case.delay, rng)
-    visitors = daily * np.arange(1.0, days + 1)[:, None]
+    if case.known_after:
+        converted = _later(converted, case.known_after)
+    entered = daily * np.arange(1.0, days + 1)[:, None]
+    visitors = _later(entered[None], case.known_after)[0]
     conversions = converted.cumsum(axis=1).astype(np.float64)
     each = np.broadcast_to(visitors[:, None, :], shape)
     moments = (
@@ -49,7 +56,16 @@ def simulate_days(
         if case.orders is None
         else _revenue(case.orders, converted, each, 1.0 + lifts, rng)
     )
-    return SimulatedDays(case=case, visitors=visitors, conversions=conversions, moments=moments)
+    return SimulatedDays(
+        case=case, entered=entered, visitors=visitors, conversions=conversions, moments=moments
+    )
+
+
+def _later(counts: npt.NDArray[_Number], days: int) -> npt.NDArray[_Number]:
+    """Move the counts of each day, along the second axis, to so many days later; zeros come first."""
+    moved = np.zeros_like(counts)
+    moved[:, days:] = counts[:, : counts.shape[1] - days]
+    return moved
 
 
 def _arrivals(converted: IntArray, delay: float, rng: np.random.Generator) -> IntArray:
@@ -78,7 +94,7 @@ def _revenue(
         by_cell = np.bincount(cells, orders**power, buyers.size).reshape(buyers.shape)
         sums.append((by_cell * factors**power).cumsum(axis=1))
     first, second, third = sums
-    mean = first / visitors
+    mean = first / np.maximum(visitors, 1.0)
     m2 = np.maximum(second - first * mean, 0.0)
     m3 = third - 3.0 * mean * second + 2.0 * visitors * mean**3
     return Moments(np.array(visitors), mean, m2, m3)

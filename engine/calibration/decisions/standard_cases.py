@@ -20,6 +20,8 @@ _OTHER_METHODS: Final[tuple[DecisionMethod, ...]] = (
 )
 
 _SHARES: Final = DecisionCase(rate=0.05, plan_day=28.0)
+# Day-14 retention of 20% at 800 visitors a day.
+_RETENTION: Final = DecisionCase(rate=0.2, plan_day=31.3, known_after=14)
 _REVENUE: Final = DecisionCase(rate=0.05, plan_day=28.0, orders="lognormal", minimum_effect=0.2)
 
 DEFAULT_CASES: Final[tuple[DecisionCase, ...]] = (
@@ -33,6 +35,7 @@ DEFAULT_CASES: Final[tuple[DecisionCase, ...]] = (
     _REVENUE,
     replace(_REVENUE, weights=_UNEVEN),
     replace(_SHARES, plan_day=10.0, secondary=5),
+    _RETENTION,
 )
 
 ALL_CASES: Final[tuple[DecisionCase, ...]] = (
@@ -57,6 +60,17 @@ ALL_CASES: Final[tuple[DecisionCase, ...]] = (
         replace(_REVENUE, weights=weights, method=method)
         for method in _OTHER_METHODS
         for weights in (_EVEN, _UNEVEN)
+    ),
+    *(
+        replace(_RETENTION, rate=rate, plan_day=day, known_after=known_after)
+        for rate, day, known_after in (
+            (0.2, 31.3, 14),
+            (0.2, 48.6, 14),
+            (0.05, 36.0, 14),
+            (0.5, 18.3, 14),
+            (0.2, 15.7, 7),
+            (0.2, NEVER, 14),
+        )
     ),
     # Beyond the bars' settings: very uneven, late conversions, few conversions, several goals.
     replace(_SHARES, weights=(19.0, 1.0)),

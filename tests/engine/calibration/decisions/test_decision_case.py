@@ -22,6 +22,14 @@ def test_traffic_is_split_by_weight_and_reaches_the_plan_near_its_day() -> None:
     assert uneven.planned / daily.sum() == pytest.approx(28, rel=0.01)
 
 
+def test_a_plan_of_late_outcomes_is_reached_by_those_who_entered_before() -> None:
+    # Day-14 retention of 20%: 13,846 outcomes, of visitors who came on 17.3 days.
+    late = DecisionCase(rate=0.2, plan_day=31.3, known_after=14)
+    assert late.planned == 13_846
+    assert late.daily_visitors == pytest.approx([400.0, 400.0], abs=1)
+    assert late.name == "20%, known after 14 days"
+
+
 def test_a_plan_that_is_never_reached_aims_at_what_its_last_day_can_find() -> None:
     never = replace(CASE, plan_day=NEVER)
     assert CASE.planned_effect == 0.1

@@ -44,6 +44,17 @@ def test_late_conversions_arrive_the_mean_delay_later_and_all_of_them_do() -> No
     assert (expected[-1] - by_day[-1]) / (expected[-1] / 60) == pytest.approx(3.0, abs=0.3)
 
 
+def test_outcomes_are_known_days_after_their_visitors_entered() -> None:
+    case = replace(CASE, known_after=4, plan_day=14.0)
+    days = simulated(case, LIFTS, days=20)
+    assert (days.entered[:16] == days.visitors[4:]).all()
+    assert not days.visitors[:4].any()
+    assert not days.conversions[:, :4].any()
+    assert not days.moments.mean[:, :4].any()
+    rates = days.conversions[:, -1].mean(axis=0) / days.visitors[-1]
+    assert rates == pytest.approx(0.1 * (1 + LIFTS), rel=0.02)
+
+
 def test_runs_differ_and_a_seed_repeats_them() -> None:
     first, again = simulated(CASE, LIFTS, runs=2), simulated(CASE, LIFTS, runs=2)
     assert (first.conversions == again.conversions).all()
