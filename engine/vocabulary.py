@@ -16,7 +16,7 @@ Correction = Literal["bonferroni", "holm", "dunnett"]
 Alternative = Literal["two_sided", "one_sided"]
 Prior = Literal["flat", "pre_period", "lift"]
 RevenuePer = Literal["visitor", "order"]
-MeasureWord = Literal["converted", "count", "value", "ratio", "retained", "funnel"]
+MeasureWord = Literal["converted", "count", "value", "ratio", "retained", "funnel", "quantile"]
 # What a ratio takes of the events of its numerator and denominator.
 Summed = Literal["count", "value"]
 MetricUnit = Literal["share", "cents", "number"]

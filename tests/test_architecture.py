@@ -127,6 +127,7 @@ TESTED_BY = {
     "engine/frames/column_errors.py": "tests/engine/frames/lazy/test_lazy_tables.py",
     "engine/frames/observations.py": "tests/engine/frames/lazy/test_lazy_tables.py",
     "engine/frames/seen.py": "tests/engine/frames/test_analyze.py",
+    "engine/analysis/comparison/quantiles.py": "tests/engine/frames/test_kinds_quantile.py",
     "engine/frames/goal_columns.py": "tests/engine/frames/test_measures.py",
     "engine/frames/visitors.py": "tests/engine/frames/test_counts.py",
     "pipeline/store/catalog/metrics/project_metrics.py": (

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         SamplingError,
     )
     from engine.frames.analyze import analyze_frame as analyze
-    from engine.frames.kinds import Converted, Count, Funnel, Mean, Ratio, Retained, Revenue, Value
+    from engine.frames.kinds import Converted, Count, Funnel, Mean, Quantile, Ratio, Retained, Revenue, Value
     from engine.frames.quantiles import QuantileResult
     from engine.frames.quantiles import analyze_frame_quantiles as analyze_quantiles
     from engine.frames.segments import analyze_frame_segments as analyze_segments
@@ -82,6 +82,7 @@ __all__ = [
     "Mean",
     "MissingSamplerError",
     "NotConvergedError",
+    "Quantile",
     "QuantileResult",
     "Ratio",
     "Report",
@@ -145,6 +146,7 @@ _SOURCES = {
     "Mean": ("engine.frames.kinds", "Mean"),
     "MissingSamplerError": ("engine.errors", "MissingSamplerError"),
     "NotConvergedError": ("engine.errors", "NotConvergedError"),
+    "Quantile": ("engine.frames.kinds", "Quantile"),
     "QuantileResult": ("engine.frames.quantiles", "QuantileResult"),
     "Ratio": ("engine.frames.kinds", "Ratio"),
     "Report": ("engine.analysis.results.report", "Report"),

@@ -15,7 +15,7 @@ MeasuredGoalOption = Annotated[
         "--goal",
         help="Column of a goal: `bought` (1 or 0), or with its kind: `spend:revenue`, `pages:count`,"
         " `score:value`, `load:mean`, `active:retained`; or a name: `aov:ratio=spend/orders`,"
-        " `checkout:funnel=cart,paid`.",
+        " `checkout:funnel=cart,paid`, `p90:quantile=load@0.9`.",
     ),
 ]
 CovariateOption = Annotated[
@@ -114,7 +114,7 @@ def with_options(
 
 def _measure(option: str, kind: str) -> "GoalMeasure":
     """Parse the kind of a goal; a plain word is checked by `goals_of`."""
-    from engine.frames.kinds import Funnel, Ratio
+    from engine.frames.kinds import Funnel, Quantile, Ratio
 
     word, equals, columns = kind.partition("=")
     if word == "ratio" and equals:
@@ -124,6 +124,11 @@ def _measure(option: str, kind: str) -> "GoalMeasure":
         return Ratio(numerator, denominator)
     if word == "funnel" and equals:
         return Funnel(*(step for step in columns.split(",") if step))
+    if word == "quantile" and equals:
+        column, at, share = columns.rpartition("@")
+        if not (column and at):
+            raise typer.BadParameter(f"{option!r}: write a quantile as in `p90:quantile=seconds@0.9`")
+        return Quantile(column, q=_number(share, "a share", "--goal p90:quantile=seconds@0.9"))
     return "converted" if kind in {"", "conversion"} else kind  # type: ignore[return-value]  # checked by caller
 
 

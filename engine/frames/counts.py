@@ -9,15 +9,17 @@ import polars as pl
 
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.evidence import DailyEvidence, Evidence
+from engine.analysis.evidence.quantiles import QuantileEvidence
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.funnels import funnels_of
-from engine.frames.kinds import Retained, Revenue
+from engine.frames.kinds import Quantile, Retained, Revenue
 from engine.frames.largest import largest_of
 from engine.frames.values import values_of
 from engine.frames.visitors import as_visitors, by_visitor, of_one_variant, with_codes
 from engine.local_days import from_epoch_days, from_epoch_microseconds
 from engine.stats.arrays import IntArray
 from engine.stats.moments import Moments
+from engine.stats.value_buckets import ValueBuckets
 
 
 def count(
@@ -54,8 +56,9 @@ def count(
     conversions = np.array([[arm[f"done_{goal}"].sum() for arm in arms] for goal in range(len(kinds))])
     observed = _observed(arms, kinds)
     shares = Moments.of_shares(conversions, visitors if observed is None else observed)
+    quantiles = _quantiles(arms, kinds)
     revenue = Moments.concatenate([_revenue(arms, goal, kind) for goal, kind in enumerate(kinds)])
-    values = values_of(arms, goals, _plain(arms, kinds, revenue, shares))
+    values = values_of(arms, goals, _plain(arms, kinds, revenue, shares, quantiles))
     return Evidence(
         visitors=visitors,
         conversions=conversions,
@@ -70,12 +73,17 @@ def count(
         observed=observed,
         with_denominator=_with_denominator(arms, kinds),
         funnels=funnels_of(arms, goals),
+        quantiles=quantiles,
         values=values,
     )
 
 
 def _plain(
-    arms: Sequence[pl.DataFrame], kinds: Sequence[FrameGoal], revenue: Moments, shares: Moments
+    arms: Sequence[pl.DataFrame],
+    kinds: Sequence[FrameGoal],
+    revenue: Moments,
+    shares: Moments,
+    quantiles: Mapping[int, QuantileEvidence],
 ) -> Moments:
     """Moments of each goal's plain metric, goals by variants; of a ratio those of its numerator."""
     return Moments.concatenate(
@@ -84,12 +92,25 @@ def _plain(
             if kind.is_share
             else revenue[place : place + 1]
             if isinstance(kind, Revenue)
+            else quantiles[place].moments()[None]
+            if place in quantiles
             else Moments.stack([Moments.of(arm[f"sum_{place}"].drop_nulls().to_numpy()) for arm in arms])[
                 None
             ]
             for place, kind in enumerate(kinds)
         ]
     )
+
+
+def _quantiles(arms: Sequence[pl.DataFrame], kinds: Sequence[FrameGoal]) -> dict[int, QuantileEvidence]:
+    """Count the values of goals that are quantiles, by the goal's place."""
+    return {
+        place: QuantileEvidence.of(
+            kind.q, tuple(ValueBuckets.of(arm[f"sum_{place}"].drop_nulls().to_numpy()) for arm in arms)
+        )
+        for place, kind in enumerate(kinds)
+        if isinstance(kind, Quantile)
+    }
 
 
 def _observed(arms: Sequence[pl.DataFrame], kinds: Sequence[FrameGoal]) -> IntArray | None:

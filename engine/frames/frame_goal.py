@@ -153,6 +153,7 @@ class FrameGoal:
             "cap_percentile": self.percentile if self.goal_type == "revenue" else None,
             "per": "order" if self.order_column else None,
             "currency": self.own_currency,
+            "q": getattr(self, "q", None),
             "guardrail_margin_percent": self.guardrail,
             "guardrail_margin_absolute": self.guardrail_absolute,
             "minimum_effect_percent": self.minimum_effect,

@@ -9,7 +9,7 @@ from engine.currencies import minor_units
 from engine.frames import column_errors
 from engine.frames.column_errors import MOST_NUMBER, MOST_TOGETHER, MOST_WHOLE
 from engine.frames.frame_goal import FrameGoal
-from engine.frames.kinds import Count, Funnel, Mean, Ratio, Retained, Revenue, Value
+from engine.frames.kinds import Count, Funnel, Mean, Quantile, Ratio, Retained, Revenue, Value
 
 
 def goal_columns(
@@ -26,6 +26,8 @@ def goal_columns(
     elif isinstance(kind, Ratio):
         yield number(frame, kind.numerator).fill_null(0.0).alias(f"goal_{place}")
         yield number(frame, kind.denominator).fill_null(0.0).alias(f"orders_{place}")
+    elif isinstance(kind, Quantile):
+        yield number(frame, kind.column).alias(f"goal_{place}")
     else:
         yield _of_one_column(frame, name, kind, currency).alias(f"goal_{place}")
 

@@ -1,10 +1,12 @@
 """Kinds of goals in a DataFrame: conversions, amounts, counts, values, ratios, retention and funnels."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from numbers import Real
 from typing import Any, ClassVar, Final, Literal
 
 from engine.currencies import CURRENCIES
+from engine.design.goals import CONFIG_KEYS
 from engine.errors import InvalidEvidenceError
 from engine.frames.frame_goal import FrameGoal
 from engine.vocabulary import GoalType, MeasureWord
@@ -26,6 +28,7 @@ OPTIONS: Final[Mapping[str, str]] = {
     "cap_percentile": "percentile (50 to 100) of the values above 0, at which visitors' values are capped",
     "orders": "column that counts the orders in a row: the goal is compared as revenue per order",
     "currency": "ISO 4217 code of the amounts; by default that of the analysis",
+    "q": "share of the visitors below the quantile, 0.001 to 0.999: 0.5 is the median",
 }
 
 
@@ -149,6 +152,39 @@ class Funnel(FrameGoal):
         return self.steps
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Quantile(FrameGoal):
+    """A quantile of a column, added up by visitor; visitors without a number are left out.
+
+    Such as the median time, or the 90% quantile. Values are counted in buckets of 1%, small whole numbers
+    exactly, and compared as by `truelift.analyze_quantiles`.
+    """
+
+    measure: ClassVar[MeasureWord] = "quantile"
+    may_be_unknown: ClassVar[bool] = True
+
+    column: str
+    q: float = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Raise InvalidEvidenceError for a value that an option cannot have."""
+        FrameGoal.__post_init__(self)
+        if self.covariates is not None:
+            raise InvalidEvidenceError("Quantile has no covariates: CUPED adjusts means")
+        limits = CONFIG_KEYS["custom_event"]["q"].schema
+        low, high = limits["minimum"], limits["maximum"]
+        given: object = self.q
+        if not (isinstance(given, Real) and low <= float(given) <= high):
+            raise InvalidEvidenceError(
+                f"q of Quantile is from {low:g} to {high:g}, 0.5 for the median; not {self.q!r}"
+            )
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.column,)
+
+
 # A goal of one column is named like it; others have a name of their own.
 GoalMeasure = ColumnKind | FrameGoal
 Goals = Mapping[str, GoalMeasure] | Sequence[str]
@@ -163,8 +199,10 @@ KINDS: Final[Mapping[str, type[FrameGoal]]] = {
     "retained": Retained,
 }
 
-for _kind in {*KINDS.values(), Ratio, Funnel}:
-    _lines = (f"\n        {field.name}: {OPTIONS[field.name]}" for field in fields(_kind) if field.kw_only)
+for _kind in {*KINDS.values(), Ratio, Funnel, Quantile}:
+    _left_out = {"covariates"} if _kind is Quantile else set[str]()
+    _named = (option.name for option in fields(_kind) if option.kw_only and option.name not in _left_out)
+    _lines = (f"\n        {name}: {OPTIONS[name]}" for name in _named)
     _kind.__doc__ = f"{_kind.__doc__}\n\n    Options:{''.join(_lines)}"
 
 

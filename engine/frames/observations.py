@@ -12,7 +12,7 @@ from engine.errors import InvalidEvidenceError
 from engine.frames.counts import count, moment
 from engine.frames.epochs import WeightEpochs, require_goals_of_epochs, with_epochs
 from engine.frames.frame_goal import FrameGoal
-from engine.frames.kinds import Funnel
+from engine.frames.kinds import Funnel, Quantile
 from engine.frames.lazy.engine_queries import Table, is_engine_table
 from engine.frames.lazy.lazy_counts import count_lazy
 from engine.frames.lazy.lazy_rows import lazy_rows
@@ -39,7 +39,7 @@ def observe(
     """Read rows; those of a database or a cluster are left there and counted by its engine.
 
     The named columns of such a table are fetched where these sums do not suffice: for several covariates and
-    categories, caps, funnels and weight epochs, and for times that are text.
+    categories, caps, funnels, quantiles and weight epochs, and for times that are text.
     Raises InvalidEvidenceError as `read_rows` does.
     """
     if len(weight_epochs):
@@ -95,7 +95,7 @@ def _are_sums_enough(table: Table, columns: Columns) -> bool:
 
 def _is_summed(goal: FrameGoal, schema: nw.Schema) -> bool:
     """Tell whether sums say all of a goal; of covariates those of one number."""
-    if isinstance(goal, Funnel) or goal.percentile is not None:
+    if isinstance(goal, Funnel | Quantile) or goal.percentile is not None:
         return False
     covariates = goal.covariate_columns
     if not covariates:

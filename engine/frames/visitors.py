@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from engine.frames.frame_goal import FrameGoal
-from engine.frames.kinds import Mean, Ratio, Retained, Value
+from engine.frames.kinds import Mean, Quantile, Ratio, Retained, Value
 from engine.local_days import local_days
 
 # Columns of a goal besides its own.
@@ -79,7 +79,7 @@ def _is_done(goal: int, kind: FrameGoal) -> pl.Expr:
     """Tell whether a row counts as a conversion: a ratio by its denominator, values by any number but 0."""
     if isinstance(kind, Ratio):
         return pl.col(f"orders_{goal}") != 0
-    if isinstance(kind, Value | Mean):
+    if isinstance(kind, Value | Mean | Quantile):
         return (pl.col(f"goal_{goal}") != 0).fill_null(value=False)
     is_positive = pl.col(f"goal_{goal}") > 0
     return is_positive.fill_null(value=False) if isinstance(kind, Retained) else is_positive
@@ -90,6 +90,8 @@ def _value(goal: int, kind: FrameGoal) -> pl.Expr:
     column = pl.col(f"goal_{goal}")
     if isinstance(kind, Mean):
         return column.mean()
+    if isinstance(kind, Quantile):
+        return pl.when(column.count() > 0).then(column.sum())
     return column.max() if isinstance(kind, Retained) else column.sum()
 
 

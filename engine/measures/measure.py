@@ -30,7 +30,8 @@ class Measure:
     """A measure of visitors, with all that depends on it.
 
     Words: `description` says what is measured. `label` names the metric in reports, and `heading` the column
-    of its numbers. A share reads "5% of 100 {population} {predicate}", and a number "{predicate} 1.5{per}".
+    of its numbers. A share reads "5% of 100 {population} {predicate}", and a number "{predicate} 1.5{per}",
+    with the keys of the config that are in braces.
 
     Config: `keys` are those that only goals of this measure take, with their checks; `fill_in` adds their
     defaults, `find_problems` checks what holds between keys, and `needed_of_events` has the key without which
@@ -40,6 +41,7 @@ class Measure:
     the config; `columns` are those of a visitor's row besides the time, day and cents of the goal, from which
     the sums over visitors follow (`engine.measures.sums`). A measure with `days` counts events of those days
     since the first exposure only, by the config. `known_after` says when a visitor's outcome is known.
+    One that is not `is_of_events` is of tables only.
 
     Results: `has_days` where conversions or money by day say all, so that days can be drawn. `has_mean` where
     results have a `mean`; others have the conversion rate or the revenue in its place.
@@ -64,6 +66,7 @@ class Measure:
     divided_by: Callable[[Config], Summed | None] = _nothing
     columns: tuple[Column, ...] = ()
     days: Callable[[Config], tuple[int, int] | None] = _nothing
+    is_of_events: bool = True
     has_days: bool = False
     has_mean: bool = True
 

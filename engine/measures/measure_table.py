@@ -8,6 +8,7 @@ from engine.measures.converted import CONVERTED
 from engine.measures.count import COUNT
 from engine.measures.funnel import FUNNEL
 from engine.measures.measure import Measure
+from engine.measures.quantile import QUANTILE
 from engine.measures.ratio import RATIO
 from engine.measures.retained import RETAINED
 from engine.measures.revenue import REVENUE, REVENUE_PER_ORDER
@@ -24,6 +25,7 @@ MEASURES: Final[Mapping[str, Measure]] = MappingProxyType(
         "ratio": RATIO,
         "retained": RETAINED,
         "funnel": FUNNEL,
+        "quantile": QUANTILE,
     }
 )
 """Every measure by its name; those of revenue are of goals of that type, all others of other goals."""
@@ -31,6 +33,10 @@ CONFIG_MEASURES: Final[Mapping[str, Measure]] = MappingProxyType(
     {name: one for name, one in MEASURES.items() if one.unit != "cents"}
 )
 """Measures that a goal names in its config."""
+EVENT_MEASURES: Final[Mapping[str, Measure]] = MappingProxyType(
+    {name: one for name, one in CONFIG_MEASURES.items() if one.is_of_events}
+)
+"""Those that are counted from events, so that goals of the service can have them."""
 
 
 def measure_of(goal_type: GoalType, config: Mapping[str, Any]) -> Measure:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from engine import vocabulary
 from engine.design.goals import MARGIN_KEYS
 from engine.design.targeting.fields import GROUP_OPERATORS, VALUES_OF_OPERATOR
+from engine.measures.measure_table import EVENT_MEASURES
 from engine.vocabulary import words
 
 Reader = Callable[[str], Any]
@@ -122,7 +123,7 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "variants[].changes[].action": words(vocabulary.ChangeAction),
     "goals[].goal_type": words(vocabulary.GoalType),
     "goals[].config.match_type": words(vocabulary.UrlMatchType),
-    "goals[].config.measure": words(vocabulary.MeasureWord),
+    "goals[].config.measure": tuple(EVENT_MEASURES),
     "goals[].config.numerator": words(vocabulary.Summed),
     "goals[].config.denominator.measure": words(vocabulary.Summed),
     "goals[].config.per": words(vocabulary.RevenuePer),

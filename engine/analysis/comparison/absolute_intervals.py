@@ -9,6 +9,7 @@ import scipy
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.effects import rate_tables
 from engine.analysis.comparison.metrics import metric_moments
+from engine.analysis.comparison.quantiles import compare_arms, intervals_of_arms
 from engine.analysis.comparison.significance import Significance
 from engine.stats.arrays import FloatArray
 from engine.stats.bayesian import posteriors
@@ -24,7 +25,8 @@ def rate_intervals(data: AnalysisData) -> Bounds:
     """Compute the interval of every variant's own rate, revenue per visitor or mean, goals by variants.
 
     As observed, without CUPED, and revenue without caps, two-sided at the experiment's confidence level:
-    Wilson's for conversion rates (shares), Student's for revenue per visitor (cents) and for other means.
+    Wilson's for conversion rates (shares), Student's for revenue per visitor (cents) and for other means, and
+    by order statistics for quantiles.
     """
     evidence, alpha = data.evidence, data.plan.family_alpha
     low, high = share_interval(evidence.conversions, evidence.trials, alpha)
@@ -34,6 +36,8 @@ def rate_intervals(data: AnalysisData) -> Bounds:
     if is_other.any() and evidence.values is not None:
         observed = metric_moments(evidence.values)[is_other]
         low[is_other], high[is_other] = mean_interval(Estimate.of(observed), alpha)
+    for row, quantile in evidence.quantiles.items():
+        low[row], high[row] = intervals_of_arms(quantile, alpha)
     return low, high
 
 
@@ -66,6 +70,9 @@ def _confidence(data: AnalysisData, alpha: FloatArray, control: int) -> Bounds:
         )
     if means.any() and data.pairs is not None:
         low[means], high[means] = data.pairs[means].difference_interval(alpha[means])
+    for row, quantile in data.evidence.quantiles.items():
+        found, here = compare_arms(quantile, control, alpha[row]), compared[row]
+        low[row, here], high[row, here] = found.low[here], found.high[here]
     return low, high
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.pairs import Pairs
 from engine.analysis.comparison.plan import AnalysisPlan, LiftPrior
+from engine.analysis.comparison.quantiles import compare_arms
 from engine.analysis.evidence.evidence import Evidence
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.bayesian import posteriors
@@ -87,6 +88,13 @@ def compare_with_control(data: AnalysisData, alpha: npt.ArrayLike) -> Effects:
         method = _Method.of(plan, alpha, is_mean)
         means = _mean_effects(data.pairs, is_mean, method)
         effects[np.ix_(is_mean, plan.challengers)] = means[:, plan.challengers]
+    levels = np.broadcast_to(np.asarray(alpha, np.float64), effects.log_p.shape)
+    for row, quantile in evidence.quantiles.items():
+        found = compare_arms(quantile, plan.control, levels[row])[plan.challengers]
+        effects.log_p[row, plan.challengers] = found.log_p
+        if not plan.is_bayesian:
+            effects.low[row, plan.challengers] = found.lift_low
+            effects.high[row, plan.challengers] = found.lift_high
     return effects
 
 
@@ -108,6 +116,9 @@ def lift_intervals(data: AnalysisData, alpha: FloatArray) -> tuple[FloatArray, F
     if means.any():
         test = data.pairs[means].compare(alpha[means])
         low[means], high[means] = test.low, test.high
+    for row, quantile in evidence.quantiles.items():
+        found, here = compare_arms(quantile, control, alpha[row]), counted[row]
+        low[row, here], high[row, here] = found.lift_low[here], found.lift_high[here]
     return low, high
 
 

@@ -11,6 +11,7 @@ import scipy
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.effects import lift_intervals
+from engine.analysis.comparison.quantiles import expected_beyond
 from engine.analysis.evidence.recorded_looks import counted_at_looks
 from engine.design.planning.required_sample import FIRST_DAY
 from engine.stats.arrays import BoolArray, FloatArray
@@ -107,9 +108,12 @@ def expected_conversions(data: AnalysisData, control: int) -> FloatArray:
     """Compute the conversions that the smaller arm would have if nothing differed, goals by variants.
 
     Of conversion rates the rarer of converting and not converting; of means visitors with a value other
-    than 0, as paying visitors, and of ratios those with such a numerator.
+    than 0, as paying visitors, of ratios those with such a numerator, and of quantiles visitors beyond it.
     """
-    return fewest_expected(data.deciding, data.evidence.trials, control, is_mean=data.plan.is_mean)
+    expected = fewest_expected(data.deciding, data.evidence.trials, control, is_mean=data.plan.is_mean)
+    for row, quantile in data.evidence.quantiles.items():
+        expected[row] = expected_beyond(quantile, control)
+    return expected
 
 
 def fewest_expected(

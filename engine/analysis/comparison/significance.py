@@ -14,6 +14,7 @@ from engine.analysis.comparison.effects import Effects, compare_with_control
 from engine.analysis.comparison.enough_data import has_enough
 from engine.analysis.comparison.monitoring import Monitoring, monitor
 from engine.analysis.comparison.plan import AnalysisPlan
+from engine.analysis.comparison.quantiles import enough_beyond
 from engine.stats.arrays import BoolArray, FloatArray, IntArray
 from engine.stats.frequentist.multiple_testing import prefer_primary
 from engine.stats.log_p_values import log_p_one_sided, signed_z
@@ -128,6 +129,8 @@ def _has_enough_data(data: AnalysisData) -> BoolArray:
         control,
         is_bayesian=data.plan.is_bayesian,
     )
+    for row, quantile in evidence.quantiles.items():
+        enough[row] = enough_beyond(quantile, control)
     return enough & data.is_comparable
 
 

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.monitoring import FEWEST_CONVERSIONS, fewest_expected, is_monitored
+from engine.analysis.comparison.quantiles import relative_z_of_arms
 from engine.analysis.comparison.significance import Significance
 from engine.stats.arrays import ArrayRecord, BoolArray, FloatArray
 from engine.stats.sequential.conversion_split import log_p_split
@@ -71,6 +72,10 @@ def look_statistics(data: AnalysisData, significance: Significance) -> LookStati
     kept, added = plan.allowed_by_margin
     margin = data.sample.equivalence_margins[:, None]
     bounds, margin_z = pairs.equivalence(margin), pairs.relative_z(kept, added)
+    for row, quantile in data.evidence.quantiles.items():
+        bounds.above[row] = relative_z_of_arms(quantile, control, 1.0 - float(margin[row, 0]))
+        bounds.below[row] = -relative_z_of_arms(quantile, control, 1.0 + float(margin[row, 0]))
+        margin_z[row] = relative_z_of_arms(quantile, control, float(kept[row, 0]), float(added[row, 0]))
     is_counted = ~data.is_mean[:, None] & (data.by_epoch is None)
     log_p_margin = log_p_of_few(
         data.evidence.conversions,

@@ -13,6 +13,7 @@ from engine.analysis.evidence.epochs import EpochEvidence
 from engine.analysis.evidence.funnels import FunnelEvidence
 from engine.analysis.evidence.largest_visitors import LargestVisitors
 from engine.analysis.evidence.other_currencies import OtherCurrencies
+from engine.analysis.evidence.quantiles import QuantileEvidence
 from engine.analysis.evidence.segments import SegmentVisitors
 from engine.analysis.evidence.senders import SenderEvidence
 from engine.analysis.evidence.totals import Totals
@@ -79,7 +80,9 @@ class Evidence:
     `observed[g, v]` visitors have a known outcome of the goal, where some do not have one yet; None where all
     have. Conversions, revenue and values are of those visitors only; `so_far` has what all did so far, where
     that is more. `with_denominator[g, v]` visitors have a denominator above 0, on goals that are ratios; None
-    where that is not known. `funnels` have the steps of goals that are funnels, by the goal's row.
+    where that is not known. `funnels` have the steps of goals that are funnels, and `quantiles` the counted
+    values of goals that are judged on a quantile, both by the goal's row; `values` of the latter have the
+    quantile as their mean.
     `missing_sources` are imports without whose events the outcomes of imported visitors are not known.
     `is_table` where the rows or sums of a table are counted, and no events of a service.
     `follow_up` is of the primary goal; None where it is not known when visitors converted after exposure.
@@ -107,6 +110,7 @@ class Evidence:
     with_denominator: IntArray | None = None
     so_far: Totals | None = None
     funnels: Mapping[int, FunnelEvidence] = field(default_factory=dict)
+    quantiles: Mapping[int, QuantileEvidence] = field(default_factory=dict)
     is_table: bool = False
     missing_sources: tuple[str, ...] = ()
 

@@ -14,6 +14,7 @@ from engine.analysis.comparison.significance import Significance
 from engine.analysis.results.formatting import figure, share
 from engine.measures.ratio import denominator_name
 from engine.stats.arrays import FloatArray, IntArray
+from engine.stats.frequentist.quantiles import FEWEST_BEYOND
 from engine.vocabulary import MetricUnit
 
 # From here on, values that differ by a hundredth may count as one (`engine.stats.moments.are_constant`).
@@ -35,7 +36,10 @@ _WORDS: Mapping[MetricUnit, _Words] = {
     "cents": _Words("paying visitors", "revenue", "revenue"),
     "number": _Words("visitors with a value other than 0", "total", "mean"),
 }
-_OF_RATIOS = _Words("visitors with a numerator other than 0", "total", "ratio")
+_OF_MEASURES: Mapping[str, _Words] = {
+    "ratio": _Words("visitors with a numerator other than 0", "total", "ratio"),
+    "quantile": _Words("visitors beyond the quantile", "quantile", "quantile"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ class _Comparison:
     def words(self) -> "_Words":
         """The words for the goal's metric."""
         goal = self.data.experiment.goals[self.goal]
-        return _OF_RATIOS if goal.measure.word == "ratio" else _WORDS[goal.unit]
+        return _OF_MEASURES.get(goal.measure.word, _WORDS[goal.unit])
 
     def name(self, column: int) -> str:
         """Quote a variant's name."""
@@ -116,7 +120,16 @@ def _too_few_visitors(cell: _Comparison) -> str | None:
     return None
 
 
+def _too_few_beyond(cell: _Comparison) -> str | None:
+    beyond = float(cell.rarest[cell.goal, cell.variant])
+    if cell.goal not in cell.data.evidence.quantiles or beyond >= FEWEST_BEYOND:
+        return None
+    return f"{FEWEST_BEYOND} {cell.words.counted} are required in each variant; one has {beyond:.0f}"
+
+
 def _too_few_conversions(cell: _Comparison) -> str | None:
+    if cell.goal in cell.data.evidence.quantiles:
+        return None
     needed = int(cell.needed[cell.goal, cell.variant])
     together = int(cell.data.deciding[cell.goal, [cell.control, cell.variant]].sum())
     if together >= needed:
@@ -208,6 +221,7 @@ def _other_variant_leads(cell: _Comparison) -> str | None:
 
 _REASONS: tuple[Callable[[_Comparison], str | None], ...] = (
     _too_few_visitors,
+    _too_few_beyond,
     _too_few_conversions,
     _one_visitor,
     _unknown_skewness,

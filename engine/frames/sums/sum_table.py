@@ -9,7 +9,7 @@ import polars as pl
 from engine.currencies import minor_units
 from engine.errors import InvalidEvidenceError
 from engine.frames import column_errors
-from engine.frames.kinds import Funnel, require_unadjusted
+from engine.frames.kinds import Funnel, Quantile, require_unadjusted
 from engine.frames.rows import Columns, collected, table_of
 from engine.frames.seen import Seen
 from engine.frames.sums.sum_columns import VISITORS
@@ -75,6 +75,8 @@ def _require_summed(columns: Columns) -> None:
         raise InvalidEvidenceError("sums have no visitors: leave out visitor")
     require_unadjusted(columns.goals, "sums take no covariates, orders or caps")
     for name, kind in columns.goals.items():
+        if isinstance(kind, Quantile):
+            raise InvalidEvidenceError(f"{name!r} is a quantile, which takes rows: leave it out of sums")
         if isinstance(kind, Funnel):
             raise InvalidEvidenceError(
                 f"{name!r} is a funnel, which takes rows; with sums, give its last step as conversions"

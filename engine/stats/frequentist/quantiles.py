@@ -43,6 +43,10 @@ class ValueCounts:
         """Multiply every value by a factor of 0 or more."""
         return type(self)(self.values * factor, self.counts)
 
+    def plus(self, amount: float) -> Self:
+        """Add an amount to every value."""
+        return type(self)(self.values + amount, self.counts)
+
     def quantiles(self, shares: npt.ArrayLike) -> FloatArray:
         """Return the quantiles at `shares`; NaN at shares beyond the first or the last visitor.
 
@@ -127,6 +131,17 @@ def compare_quantiles(
         for bound, is_low in zip(bounds, (True, False, True, False), strict=True)
     )
     return QuantileComparison(z, log_p_normal(z), low, high, lift_low, lift_high)
+
+
+def quantile_interval(
+    arm: ValueCounts, share: npt.ArrayLike, alpha: npt.ArrayLike
+) -> tuple[FloatArray, FloatArray]:
+    """Bound the quantiles of one arm by order statistics, at the level `alpha`; NaN with too few visitors."""
+    limits, critical = (
+        _Limits(arm, np.asarray(share, np.float64)),
+        -scipy.special.ndtri(np.asarray(alpha) / 2),
+    )
+    return _finite(limits.low(critical)), _finite(limits.high(critical))
 
 
 def relative_quantile_z(

@@ -4,17 +4,19 @@ import pytest
 import typer
 
 from api.cli.measured_goals import measured_goals, with_options
-from engine.frames.kinds import Converted, Count, Funnel, Ratio, Revenue
+from engine.frames.kinds import Converted, Count, Funnel, Quantile, Ratio, Revenue
 
 
 def test_a_goal_is_a_column_with_its_kind_or_a_name_with_its_columns() -> None:
     options = ["bought", "spend:revenue", "pages:count", "aov:ratio=spend/orders", "buy:funnel=cart,paid"]
+    options.append("p90:quantile=load@2@0.9")
     assert measured_goals(options) == {
         "bought": Converted(),
         "spend": Revenue(),
         "pages": Count(),
         "aov": Ratio("spend", "orders"),
         "buy": Funnel("cart", "paid"),
+        "p90": Quantile("load@2", q=0.9),
     }
 
 
@@ -24,6 +26,9 @@ def test_a_goal_is_a_column_with_its_kind_or_a_name_with_its_columns() -> None:
     ("aov:ratio=spend", "write a ratio as in"),
     ("aov:ratio", "has the kind 'ratio'"),
     ("buy:funnel=cart", "two steps or more"),
+    ("p90:quantile=load", "write a quantile as in"),
+    ("p90:quantile=load@high", "is not a share"),
+    ("p90:quantile=load@90", "q of Quantile is from"),
 ])  # fmt: skip
 def test_a_goal_that_cannot_be_read_is_refused_with_an_example(option: str, message: str) -> None:
     with pytest.raises(typer.BadParameter, match=message):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine.design.goals import CONFIG_KEYS
+from engine.design.goals import CONFIG_KEYS, missing_event_keys
 from engine.errors import InvalidDesignError
 from engine.measures.event_selection import REQUIRED_KEYS
 from engine.vocabulary import GoalType, words
@@ -129,3 +129,12 @@ def test_guardrail_is_any_goal_but_the_primary() -> None:
         a_goal(config=absolute)
     with pytest.raises(InvalidDesignError, match="has one margin"):
         a_goal(is_primary=False, config={**config, **absolute})
+
+
+def test_a_measure_of_tables_is_refused_where_events_are_counted() -> None:
+    config = {"event_name": "load", "measure": "quantile", "q": 0.9}
+    (problem,) = missing_event_keys([{"goal_type": "custom_event", "config": config}])
+    assert problem.field == "goals[0].config.measure"
+    assert "is of tables, not of events" in problem.message
+    counted = {"event_name": "load", "measure": "count"}
+    assert not list(missing_event_keys([{"goal_type": "custom_event", "config": counted}]))

@@ -49,7 +49,8 @@ def _both(context: DecisionContext, variant: VariantResult, control: VariantResu
         result = f"{quoted(variant)} brought {_brought(context, variant)} per {_unit(variant)}"
         return result, f"{quoted(control)} {_brought(context, control)}"
     if context.goal.unit == "number":
-        result = f"{quoted(variant)} {measure.predicate} {figure(variant.mean or 0.0)}{measure.per}"
+        predicate = measure.predicate.format(**context.goal.tracking)
+        result = f"{quoted(variant)} {predicate} {figure(variant.mean or 0.0)}{measure.per}"
         return result, f"{quoted(control)} {figure(control.mean or 0.0)}"
     result = f"{_share_of(variant)} {measure.population} {measure.predicate} with {quoted(variant)}"
     return result, f"{_share_of(control)} with {quoted(control)}"
