@@ -7,7 +7,7 @@ import numpy as np
 
 from engine.analysis.comparison.metrics import metric_moments
 from engine.analysis.evidence.visitor_values import VisitorValues
-from engine.calibration.method import FAMILY, Method, MethodOutcome, outcome_of_means
+from engine.calibration.method import FAMILY, Method, MethodOutcome, outcome_of_means, outcome_of_ratios
 from engine.design.planning.sample_size import Mean, Plan, detectable_lift
 from engine.stats.arrays import FloatArray
 from engine.stats.moments import Moments, PairedMoments
@@ -111,10 +111,9 @@ def _is_measure(case: object) -> bool:
 
 def _welch(sample: MeasureSample) -> MethodOutcome:
     """Test as a report tests goals of any measure but conversions."""
-    ratios = sample.values.orders.map(np.transpose)
-    return outcome_of_means(
-        metric_moments(sample.values).map(np.transpose), mean=sample.case.mean, ratios=ratios
-    )
+    if sample.case.measure == "ratio":
+        return outcome_of_ratios(sample.values.orders.map(np.transpose), mean=sample.case.mean)
+    return outcome_of_means(metric_moments(sample.values).map(np.transpose), mean=sample.case.mean)
 
 
 METHODS: tuple[Method, ...] = (Method(name="Welch, measures", run=_welch, applies_to=_is_measure),)

@@ -7,13 +7,13 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from engine.analysis.comparison.pairs import Pairs
-from engine.analysis.evidence.visitor_values import no_pairs
 from engine.calibration.trials import LEVEL, Setting
 from engine.stats.arrays import FloatArray, IntArray
 from engine.stats.estimates import Estimate
+from engine.stats.frequentist.ratio_test import RatioArms
 from engine.stats.frequentist.two_sample import Comparison, compare_means
 from engine.stats.moments import Moments, PairedMoments
+from engine.stats.skewness import PooledCumulants
 
 FAMILY = (100 - LEVEL) / 100
 
@@ -130,15 +130,18 @@ def outcome_of_estimates(
     return outcome_of_test(compare_means(first, second, alpha, skewed), alpha, observed_lift)
 
 
-def outcome_of_means(
-    arms: Moments, *, mean: float | FloatArray, ratios: PairedMoments | None = None
-) -> MethodOutcome:
-    """Test every arm's metric against the first, the control's, as the service does; runs by arms.
+def outcome_of_means(arms: Moments, *, mean: float | FloatArray) -> MethodOutcome:
+    """Test every arm's mean against the first, the control's, as the service does; runs by arms."""
+    variants = arms[:, 1:]
+    control = arms[:, :1].broadcast_to(variants.n.shape)
+    skewness = PooledCumulants.of(control, variants).skewness()
+    return outcome_of_estimates(Estimate.of(control), Estimate.of(variants), mean=mean, skewness=skewness)
 
-    `ratios` pair the denominators and numerators of a metric that is a ratio.
-    """
-    of_ratios = no_pairs(arms.n.shape) if ratios is None else ratios
-    pairs = Pairs.of(arms, of_ratios, 0)[:, 1:]
-    alpha = FAMILY / pairs.variant.n.shape[-1]
-    observed_lift = (pairs.variant.value - pairs.control.value) / mean
-    return outcome_of_test(pairs[:, None].compare(alpha), alpha, observed_lift[:, None])
+
+def outcome_of_ratios(pairs: PairedMoments, *, mean: float) -> MethodOutcome:
+    """Test every arm's ratio against the first, the control's, as the service does; runs by arms."""
+    variants = pairs[:, None, 1:]
+    arms = RatioArms(pairs[:, None, :1].broadcast_to(variants.n.shape), variants)
+    alpha = FAMILY / variants.n.shape[-1]
+    control, variant = arms.moments()
+    return outcome_of_test(arms.compare(alpha), alpha, (variant.mean - control.mean) / mean)

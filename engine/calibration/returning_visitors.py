@@ -11,6 +11,7 @@ from engine.calibration.method import (
     Method,
     MethodOutcome,
     outcome_of_means,
+    outcome_of_ratios,
 )
 from engine.design.planning.sample_size import Mean, Plan, detectable_lift
 from engine.stats.arrays import BoolArray, FloatArray, IntArray
@@ -140,12 +141,11 @@ def _cuped(sample: ReturningVisitorsSample) -> MethodOutcome:
 
 
 def _per_order(sample: ReturningVisitorsSample) -> MethodOutcome:
-    return outcome_of_means(metric_moments(sample.orders), mean=1.0, ratios=sample.orders.orders)
+    return outcome_of_ratios(sample.orders.orders, mean=1.0)
 
 
 def _per_order_cuped(sample: ReturningVisitorsSample) -> MethodOutcome:
-    adjusted = _adjusted(sample.orders)
-    return outcome_of_means(adjusted.moments, mean=1.0, ratios=adjusted.ratios)
+    return outcome_of_ratios(_adjusted(sample.orders).ratios, mean=1.0)
 
 
 def _adjusted(values: VisitorValues) -> Metrics:

@@ -98,11 +98,16 @@ class Pairs(ArrayRecord):
 
     def remaining_lifts(self, critical: npt.ArrayLike) -> Bounds:
         """Find the lowest and the highest lift that the one-sided tests at `critical` do not rule out."""
-        low, high = equivalence.remaining_lifts(
-            self.control, self.variant, critical=critical, cumulants=self.cumulants
-        )
-        if (rows := self.is_ratio).any():
-            size = np.broadcast_to(np.asarray(critical, np.float64), rows.shape)
+        rows = self.is_ratio
+        size = np.broadcast_to(np.asarray(critical, np.float64), rows.shape)
+        low, high = (np.full(rows.shape, np.nan) for _ in range(2))
+        if (others := ~rows).any():
+            low[others], high[others] = equivalence.remaining_lifts(
+                *(self.control[others], self.variant[others]),
+                critical=size[others],
+                cumulants=self.cumulants[others],
+            )
+        if rows.any():
             bounds = self.ratios[rows].lift_interval(size[rows])
             low[rows], high[rows] = (np.where(np.isfinite(bound), bound, np.nan) for bound in bounds)
         return low, high

@@ -44,12 +44,16 @@ _OF_MEASURES: Mapping[str, _Words] = {
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """A comparison of one variant with the control on one goal; `needed` and `rarest` are counts by cell."""
+    """A comparison of one variant with the control on one goal.
+
+    `needed` and `rarest` are counts by cell, and `shares` those of one visitor in the denominators.
+    """
 
     data: AnalysisData
     significance: Significance
     needed: IntArray
     rarest: FloatArray
+    shares: FloatArray
     control: int
     goal: int
     variant: int
@@ -94,11 +98,11 @@ def missing_reasons(data: AnalysisData, significance: Significance) -> list[list
     needed = conversions_needed(
         data.evidence.trials, data.needs_mean_test, control, is_bayesian=data.plan.is_bayesian
     )
-    rarest = expected_conversions(data, control)
+    rarest, shares = expected_conversions(data, control), largest_shares(data.evidence)
     reasons: list[list[str | None]] = [[None] * variants for _ in range(goals)]
     for goal in range(goals):
         for variant in data.plan.challengers.tolist():
-            cell = _Comparison(data, significance, needed, rarest, control, goal, variant)
+            cell = _Comparison(data, significance, needed, rarest, shares, control, goal, variant)
             reasons[goal][variant] = _first_reason(cell)
     return reasons
 
@@ -148,8 +152,8 @@ def _too_few_for_monitoring(cell: _Comparison) -> str | None:
 
 
 def _one_visitor(cell: _Comparison) -> str | None:
-    shares = largest_shares(cell.data.evidence)[cell.goal]
-    if are_spread(shares, cell.control)[cell.variant]:
+    shares = cell.shares[cell.goal]
+    if cell.data.is_comparable[cell.goal, cell.variant] or are_spread(shares, cell.control)[cell.variant]:
         return None
     column = max(cell.control, cell.variant, key=lambda arm: float(shares[arm]))
     values = cell.data.evidence.values

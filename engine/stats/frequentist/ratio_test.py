@@ -75,7 +75,9 @@ class RatioArms(ArrayRecord):
     def z(self, kept: npt.ArrayLike = 1.0, above: npt.ArrayLike = 0.0) -> FloatArray:
         """Compute the statistic of R_t = kept R_c + above, freed of skewness; NaN where nothing varies."""
         control, variant = self.moments(kept, above)
-        t = Estimate.of(variant).minus(Estimate.of(control)).z - np.asarray(above) / _error(control, variant)
+        change = Estimate.of(variant).minus(Estimate.of(control))
+        error = np.sqrt(np.where(change.variance > 0, change.variance, np.nan))
+        t = np.asarray((change.value - np.asarray(above, np.float64)) / error)
         return remove_skewness(t, PooledCumulants.of(control, variant).skewness())
 
     def compare(self, alpha: npt.ArrayLike) -> Comparison:
@@ -140,9 +142,16 @@ class RatioArms(ArrayRecord):
             unit = control.mean if null else np.ones(size.shape)
             centre = variant.mean / unit if null else variant.mean - control.mean
             step = np.maximum(size, 1.0) * _error(control, variant) / unit
-            for bounds, side in ((low, -1.0), (high, 1.0)):
-                start = side * step
-                bounds[known] = _bound(arms, size, centre=centre, step=start, null=null, floor=floor, at=at)
+            # Both sides at once.
+            ends = _bound(
+                RatioArms.concatenate([arms, arms]),
+                np.tile(size, 2),
+                centre=np.tile(centre, 2),
+                step=np.concatenate([-step, step]),
+                stops=(null, floor),
+                at=at,
+            )
+            low[known], high[known] = np.split(ends, 2)
         return low, high
 
 
@@ -158,15 +167,14 @@ def _bound(  # noqa: PLR0913  # a function and where it is searched
     *,
     centre: FloatArray,
     step: FloatArray,
-    null: float,
-    floor: float,
+    stops: tuple[float, float],
     at: Callable[[RatioArms, FloatArray], FloatArray],
 ) -> FloatArray:
     """Find the bound on the side that `step` points to; infinite where nothing bounds the parameter.
 
-    Steps double from the estimate, `centre`, until one is rejected. The tested `null` is the first or the
-    last of those on its side, so that the bound agrees with the test wherever the statistic does not fall; so
-    is a `floor`, below which it may rise again, where the estimate is above it.
+    Steps double from the estimate, `centre`, until one is rejected. `stops` are steps too: the tested value,
+    so that the bound agrees with the test wherever the statistic does not fall, and one below which it may
+    rise again; NaN for none.
     """
     side = np.sign(step)
 
@@ -175,7 +183,7 @@ def _bound(  # noqa: PLR0913  # a function and where it is searched
         return ~(side * at(arms, centre + place * step) < -critical)
 
     inner, outer = np.zeros(centre.shape), np.full(centre.shape, np.inf)
-    for value in (null, floor):
+    for value in stops:
         place = (value - centre) / step
         is_ahead, is_inside = place >= 0, is_within(place)
         inner = np.where(is_ahead & is_inside, np.maximum(inner, place), inner)
