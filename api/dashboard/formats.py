@@ -9,6 +9,7 @@ from engine.analysis.results.report import DecisionSummary
 from engine.analysis.results.rounding import round_percent
 from engine.analysis.results.status_words import STATUS_WORDS, StatusWord, shown_status
 from engine.analysis.results.variant_result import Interval, VariantResult, VariantStatus
+from engine.analysis.results.verdict_words import CHECK_WORDS
 
 ABSENT: Final = "\N{EN DASH}"
 _MINUTE: Final = 60
@@ -91,6 +92,11 @@ def words(value: str) -> str:
     return value.replace("_", " ")
 
 
+def check_label(check: str) -> str:
+    """Name a health check; one of another version by its code."""
+    return CHECK_WORDS[check].label if check in CHECK_WORDS else words(check)
+
+
 def _time(value: str | datetime) -> datetime:
     return value if isinstance(value, datetime) else datetime.fromisoformat(value)
 
@@ -106,6 +112,7 @@ FILTERS: Final[dict[str, Callable[..., str | float | StatusWord | None]]] = {
     "day": day,
     "ago": ago,
     "words": words,
+    "check_label": check_label,
     "shown": shown,
     "levels": levels,
 }

@@ -17,6 +17,7 @@ from api.dashboard.account.member_forms import (
 from api.dashboard.charts import answer_chart
 from api.dashboard.drafts.draft_pages import send_draft, send_new_draft, show_draft, show_new_draft
 from api.dashboard.experiments import confirm_step, export_visitors, show_experiment, take_step
+from api.dashboard.meanings import show_meanings
 from api.dashboard.programme import show_programme
 from api.dashboard.project_setup import (
     answer_state,
@@ -63,5 +64,6 @@ ROUTES: Final = (
     Route(_EXPERIMENT + "/{step}", confirm_step),
     Route(_EXPERIMENT + "/{step}", take_step, methods=["POST"]),
     Route("/docs", show_reference),
+    Route("/verdicts", show_meanings),
     Route("/static/{digest}/{name}", answer_static),
 )

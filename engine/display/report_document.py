@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from engine.analysis.results.formatting import figure, money, share, signed, signed_figure, steps_text
-from engine.analysis.results.report import GoalReport, Report
+from engine.analysis.results.report import GoalReport, HealthCheck, Report
 from engine.analysis.results.status_words import STATUS_WORDS, shown_status
 from engine.analysis.results.variant_result import Interval, VariantResult
 from engine.charts.forest import chart_improvements
@@ -46,7 +46,7 @@ def verdict_card(report: Report) -> Card | None:
         label=decision.recommendation_label,
         tone=decision.tone,
         headline=decision.headline,
-        sentences=tuple(one for one in sentences if one),
+        sentences=tuple(one for one in (*sentences, _more(decision.docs)) if one),
         next_step=decision.next_step,
     )
 
@@ -82,7 +82,17 @@ def health_notes(report: Report) -> Notes:
     """List the health checks that apply, alarms and warnings first."""
     order = {"alarm": 0, "warning": 1, "ok": 2}
     checks = sorted((one for one in report.health if one.status in order), key=lambda one: order[one.status])
-    return Notes(title="Health checks", lines=tuple((one.status, one.message) for one in checks))
+    return Notes(title="Health checks", lines=tuple((one.status, _note(one)) for one in checks))
+
+
+def _note(check: HealthCheck) -> str:
+    """Write what a check found; of one that is open also where to read on."""
+    return f"{check.message} {_more(check.docs)}".strip() if check.is_open else check.message
+
+
+def _more(docs: str) -> str:
+    """Say where to read on; nothing for reports of before there was such a page."""
+    return f"More: {docs}" if docs else ""
 
 
 def metric_name(goal: GoalReport) -> str:

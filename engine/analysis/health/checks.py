@@ -29,6 +29,7 @@ from engine.analysis.health.several_variants import several_variants
 from engine.analysis.health.unweighted_arms import unweighted_arms
 from engine.analysis.health.weekdays import day_of_week_cover
 from engine.analysis.results.report import HealthCheck
+from engine.analysis.results.verdict_words import section_of
 from engine.stats.arrays import BoolArray
 
 logger = logging.getLogger(__name__)
@@ -81,6 +82,7 @@ def check_health(
                 status=result.status,
                 message=result.message,
                 details=dict(result.details),
+                docs=section_of(name),
             )
             for name, result in results
         ]

@@ -5,6 +5,7 @@ from engine.analysis.report.goal_facts import amounts
 from engine.analysis.report.messages.confidence_assessment import assess_confidence
 from engine.analysis.report.messages.secondary_goals import describe_goal
 from engine.analysis.results.report import DecisionSummary, GoalSummary
+from engine.analysis.results.verdict_words import OUTCOMES, section_of
 
 
 def summarize_decision(context: DecisionContext, message: Message, summary: GoalSummary) -> DecisionSummary:
@@ -15,14 +16,16 @@ def summarize_decision(context: DecisionContext, message: Message, summary: Goal
     """
     leader, control = context.leader, context.control
     headline, explanation = _on_the_goal(context, message)
+    decision = context.decision
+    words = OUTCOMES[decision.recommendation, decision.reason]
     return DecisionSummary(
         goal_id=context.goal.id,
         goal_name=context.goal.name,
         goal_type=context.goal.goal_type,
         recommendation=context.decision.recommendation,
         reason=context.decision.reason,
-        recommendation_label=message.label,
-        tone=message.tone,
+        recommendation_label=words.label,
+        tone=words.tone,
         headline=headline,
         explanation=explanation,
         next_step=message.next_step,
@@ -41,6 +44,7 @@ def summarize_decision(context: DecisionContext, message: Message, summary: Goal
         visitors=summary.visitors,
         conversions=summary.conversions,
         conversion_rate=summary.conversion_rate,
+        docs=section_of(decision.reason or decision.recommendation),
     )
 
 

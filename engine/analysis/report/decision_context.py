@@ -6,7 +6,6 @@ from datetime import datetime
 from engine.analysis.comparison.analysis_data import AnalysisData
 from engine.analysis.comparison.sample_plan import SamplePlan
 from engine.analysis.decision.experiment_decision import Decision
-from engine.analysis.results.report import Tone
 from engine.analysis.results.variant_result import VariantResult
 from engine.design.experiment import Experiment, Goal
 from engine.stats.arrays import BoolArray
@@ -96,8 +95,6 @@ class DecisionContext:
 class Message:
     """Sentences of a recommendation."""
 
-    label: str
-    tone: Tone
     headline: str
     explanation: str
     next_step: str

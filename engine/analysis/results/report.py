@@ -97,6 +97,7 @@ class DecisionSummary:
     visitors: int
     conversions: int
     conversion_rate: Annotated[float, PERCENT]
+    docs: Annotated[str, described("Page and section of the documentation about this recommendation.")] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +189,7 @@ class HealthCheck:
     status: CheckStatus
     message: str
     details: dict[str, Any]
+    docs: Annotated[str, described("Page and section of the documentation about this check.")] = ""
 
     @property
     def is_open(self) -> bool:

@@ -11,8 +11,6 @@ from engine.analysis.results.formatting import day
 def measured_differs(context: DecisionContext) -> Message:
     """Announce that a goal's numbers are of other visitors in a variant than in the control."""
     return Message(
-        label="Review",
-        tone="warning",
         headline="The variants are measured of different visitors: do not decide by them",
         explanation=" ".join(context.alarms) + _without_verdict(context),
         next_step="Find out which visitors are not measured, and why; decide by a goal of all visitors.",
@@ -30,8 +28,6 @@ def one_visitor(context: DecisionContext) -> Message:
         for goal, variant in np.argwhere(context.decision.turns).tolist()
     ]
     return Message(
-        label="Review",
-        tone="warning",
         headline=f"The result of {quoted(leader)} on {context.goal.name} rests on one visitor",
         explanation=" ".join([comparison(context, leader, control), *sentences]) + _without_verdict(context),
         next_step="Find out who that is: exclude a robot or a test order, and the verdict follows; for a real"

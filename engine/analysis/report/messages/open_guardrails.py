@@ -16,8 +16,6 @@ def guardrail_unknown(context: DecisionContext) -> Message:
     is_early = context.decision.recommendation == "keep_running"
     wait = "Pause the experiment: nobody new enters, and outcomes are counted. Decide once they are known."
     return Message(
-        label="Keep running" if is_early else "Review",
-        tone="neutral" if is_early else "warning",
         headline=f"{winner_headline(context, leader)}, but {_named(goals)} not known yet",
         explanation=_compared(context) + "".join(f" {_missing(context, goal)}" for goal in goals),
         next_step=how_long(context) if is_early else wait,
@@ -29,8 +27,6 @@ def guardrail_unjudged(context: DecisionContext) -> Message:
     leader, _ = leader_and_control(context)
     goals = _open_goals(context, ~context.decision.statistics.is_judged)
     return Message(
-        label="Review",
-        tone="warning",
         headline=f"{winner_headline(context, leader)}, but {_named(goals)} not judged",
         explanation=_compared(context) + "".join(f" {_missing(context, goal)}" for goal in goals),
         next_step=f"Compare {_listed_names(goals)} by hand before you ship {quoted(leader)}.",
@@ -43,8 +39,6 @@ def guardrail_beyond(context: DecisionContext) -> Message:
     goals = _open_goals(context, context.decision.statistics.is_beyond_margin)
     worse = "are worse than their margins allow" if len(goals) > 1 else "is worse than its margin allows"
     return Message(
-        label="Keep running",
-        tone="neutral",
         headline=f"{winner_headline(context, leader)}, but {_listed_names(goals)} {worse}",
         explanation=_compared(context)
         + " Harm is not established; before the plan a winner ships only while every guardrail is within its"

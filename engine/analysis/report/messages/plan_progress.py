@@ -1,27 +1,12 @@
 """Sentences on the plan: what an action rests on, how far the plan is, and what was recorded."""
 
-from collections.abc import Mapping
 from datetime import timedelta
-from typing import Final
 
 from engine.analysis.report.decision_context import DecisionContext
 from engine.analysis.results.formatting import day, share, signed
+from engine.analysis.results.verdict_words import label_of
 from engine.design.experiment import Goal
 from engine.design.planning.required_sample import FIRST_DAY, LAST_DAY, POWER
-
-LABELS: Final[Mapping[str, str]] = {
-    "ship": "Ship it",
-    "rollback": "Roll back",
-    "keep_running": "Keep running",
-    "review": "Review",
-    "insufficient_data": "Not enough data",
-    "fix_data": "Fix the data",
-}
-
-
-def label_of(recommendation: str, reason: str | None) -> str:
-    """Return the label of an action."""
-    return "No difference" if reason == "no_difference" else LABELS.get(recommendation, recommendation)
 
 
 def basis(context: DecisionContext) -> str:

@@ -42,8 +42,6 @@ def no_difference(context: DecisionContext) -> Message:
     action = f"eep {quoted(control)}, or choose by cost, and test a bolder change next."
     failed = [one for one in context.challengers if one not in same]
     return Message(
-        label="No difference",
-        tone="neutral",
         headline=headline,
         explanation=comparison(context, leader, control)
         + f" {ruled_out(context, same)}"
@@ -108,8 +106,6 @@ def undecided(context: DecisionContext) -> Message:
     )
     keep = f"eep {quoted(control)}, or run a new test with more visitors or a bolder change."
     return Message(
-        label="Review",
-        tone="warning",
         headline=headline,
         explanation=comparison(context, leader, control)
         + losers(context)
@@ -148,8 +144,6 @@ def guardrail_broken(context: DecisionContext) -> Message:
     broken = context.decision.findings.broken[:, column]
     names = [goal.name for goal, is_broken in zip(context.experiment.goals, broken, strict=True) if is_broken]
     return Message(
-        label="Review",
-        tone="warning",
         headline=f"{winner_headline(context, leader)}, but breaks the guardrail{_s(names)} {listed(names)}",
         explanation=comparison(context, leader, control)
         + broken_guardrails(context, [leader, *_others(context, leader)])
@@ -167,8 +161,6 @@ def goal_harmed(context: DecisionContext) -> Message:
     names = listed([name for name, _ in harmed])
     details = "; ".join(f"{name}, {change}" for name, change in harmed)
     return Message(
-        label="Review",
-        tone="warning",
         headline=f"{winner_headline(context, leader)}, but harms {names}",
         explanation=comparison(context, leader, control)
         + f" {quoted(leader)} is worse on {details}."
@@ -202,8 +194,6 @@ def ended_early(context: DecisionContext) -> Message:
         so_far = f" ({context.sample.collected:,} of {required:,} {counted(context)})"
         again += f" of {required:,} {counted(context)}"
     return Message(
-        label="Review",
-        tone="warning",
         headline=f"The experiment ended {at}: no clear result on {context.goal.name}",
         explanation=comparison(context, leader, control)
         + f" Ended {at}{so_far}: treat this as a hint."
@@ -226,8 +216,6 @@ def exploratory(context: DecisionContext) -> Message:
     else:
         found = f"no clear result on {context.goal.name}"
     return Message(
-        label="Review",
-        tone="neutral",
         headline=f"In this segment {found}",
         explanation=comparison(context, leader, control)
         + SEGMENT

@@ -35,8 +35,6 @@ def keep_running(context: DecisionContext) -> Message:
     rest = losers(context) + broken_guardrails(context, context.where(situation.failures))
     rest += unsettled(context, besides=None if missing else leader)
     return Message(
-        label="Keep running",
-        tone="neutral",
         headline=_headline(context, leader),
         explanation=(
             own + _why(context, leader) + rest + (SEGMENT if is_segment else progress(context))
@@ -49,8 +47,6 @@ def _no_outcome_yet(context: DecisionContext) -> Message:
     """Announce that visitors entered whose outcomes are all still to come, and when the first are known."""
     entered = f"{context.sample.visitors:,} visitors have entered so far."
     return Message(
-        label="Keep running",
-        tone="neutral",
         headline=f"No outcome of {context.goal.name} is known yet",
         explanation=f"{first_outcomes(context, context.goal)} {entered}{progress(context)}",
         next_step=how_long(context),
@@ -94,8 +90,6 @@ def insufficient_data(context: DecisionContext) -> Message:
     """Announce that nothing can be compared yet, and the first reason."""
     if context.decision.situation.is_outcome_open and context.has_ended:
         return Message(
-            label="Not enough data",
-            tone="neutral",
             headline=f"Not enough data on {context.goal.name}",
             explanation=first_outcomes(context, context.goal),
             next_step="Run the test again, and complete it once outcomes are known.",
@@ -111,8 +105,6 @@ def insufficient_data(context: DecisionContext) -> Message:
         "paused": "Resume the experiment to collect more.",
     }.get(context.experiment.status, "Run the test again with more visitors.")
     return Message(
-        label="Not enough data",
-        tone="neutral",
         headline=f"Not enough data on {context.goal.name}",
         explanation=f"No reliable comparison yet: {reason}.",
         next_step=next_step,
@@ -127,8 +119,6 @@ def fix_data(context: DecisionContext) -> Message:
         else f" The verdict of {day(context.judged_at)} does not count until then."
     )
     return Message(
-        label="Fix the data",
-        tone="warning",
         headline=f"Data problem: do not decide on {context.goal.name} yet",
         explanation=" ".join(context.alarms) + verdict,
         next_step=_fix(context.data.evidence),

@@ -31,8 +31,6 @@ def ship(context: DecisionContext) -> Message:
     if context.has_ended:
         action = f"Roll {quoted(leader)} out to everyone."
     return Message(
-        label="Ship it",
-        tone="positive",
         headline=winner_headline(context, leader),
         explanation=other_winners(context, leader, control)
         + comparison(context, leader, control)
@@ -95,8 +93,6 @@ def rollback(context: DecisionContext) -> Message:
     others = [one for one in failures if one is not leader]
     rest = losers(context, besides=leader) if several else ""
     return Message(
-        label="Roll back",
-        tone="negative",
         headline=_rollback_headline(context, leader, control),
         explanation=("The best of them: " if several else "")
         + comparison(context, leader, control)

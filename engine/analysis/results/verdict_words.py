@@ -1,0 +1,151 @@
+"""Words of recommendations, reasons and health checks: label, tone, sentence, and section of the docs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from engine.analysis.results.report import Reason, Recommendation, Tone
+
+# The page with a section for every recommendation, reason and check, named as its code.
+PAGE: Final = "docs/verdicts.md"
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeWords:
+    """What a recommendation with its reason is called, how it is toned, and what it says."""
+
+    label: str
+    tone: Tone
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckWords:
+    """What a health check is called, and what it tests."""
+
+    label: str
+    sentence: str
+
+
+OUTCOMES: Final[Mapping[tuple[Recommendation, Reason | None], OutcomeWords]] = MappingProxyType(
+    {
+        ("ship", None): OutcomeWords("Ship it", "positive", "A variant wins, and harms nothing."),
+        ("rollback", None): OutcomeWords(
+            "Roll back", "negative", "Every variant loses, or breaks a guardrail."
+        ),
+        ("keep_running", None): OutcomeWords(
+            "Keep running", "neutral", "The plan is not reached, and nothing is established yet."
+        ),
+        ("keep_running", "guardrail_unknown"): OutcomeWords(
+            "Keep running", "neutral", "A variant wins, and the outcomes of a guardrail are still to come."
+        ),
+        ("insufficient_data", None): OutcomeWords(
+            "Not enough data", "neutral", "No variant can be compared with the control yet."
+        ),
+        ("fix_data", None): OutcomeWords(
+            "Fix the data", "warning", "A health check gives the alarm, so the data are not to be relied on."
+        ),
+        ("review", "no_difference"): OutcomeWords(
+            "No difference", "neutral", "No variant differs from the control by as much as matters."
+        ),
+        ("review", "undecided"): OutcomeWords(
+            "Review", "warning", "The plan is reached without a clear result."
+        ),
+        ("review", "guardrail_broken"): OutcomeWords(
+            "Review", "warning", "A variant wins, and breaks a guardrail."
+        ),
+        ("review", "guardrail_unknown"): OutcomeWords(
+            "Review",
+            "warning",
+            "A variant wins at the plan, and the outcomes of a guardrail are still to come.",
+        ),
+        ("review", "guardrail_unjudged"): OutcomeWords(
+            "Review", "warning", "A variant wins, and a guardrail cannot be judged."
+        ),
+        ("review", "goal_harmed"): OutcomeWords(
+            "Review", "warning", "A variant wins, and is worse on another goal."
+        ),
+        ("review", "measured_differs"): OutcomeWords(
+            "Review", "warning", "A goal is measured of other visitors in a variant than in the control."
+        ),
+        ("review", "one_visitor"): OutcomeWords("Review", "warning", "One visitor makes a win or a loss."),
+        ("review", "ended_early"): OutcomeWords(
+            "Review", "warning", "The test ended before its plan, without a clear result."
+        ),
+        ("review", "exploratory"): OutcomeWords(
+            "Review", "neutral", "These are results of a segment, on which no action rests."
+        ),
+    }
+)
+
+CHECK_WORDS: Final[Mapping[str, CheckWords]] = MappingProxyType(
+    {
+        "sample_ratio": CheckWords("Sample ratio", "Visitors are split as the weights say."),
+        "sample_ratio_by_segment": CheckWords(
+            "Sample ratio by segment", "Visitors of every segment are split as the weights say."
+        ),
+        "unweighted_arms": CheckWords(
+            "Variants without traffic", "No variant with weight zero has visitors."
+        ),
+        "several_variants": CheckWords("Several variants seen", "Each visitor saw one variant."),
+        "identity_conflicts": CheckWords(
+            "Conflicts between devices", "The devices of a user saw the same variant."
+        ),
+        "measured_visitors": CheckWords(
+            "Visitors measured", "A goal is measured of the same share of every variant's visitors."
+        ),
+        "alike_before": CheckWords(
+            "Alike before", "The variants' visitors behaved alike before their first exposure."
+        ),
+        "bots": CheckWords("Bots", "Few visitors are known bots, which are excluded."),
+        "freshness": CheckWords("Freshness", "New visitors have come within the last day."),
+        "goals_fire": CheckWords("Goals fire", "Every goal that had conversions still has them."),
+        "underpowered": CheckWords(
+            "Power", "The test detects the minimum effect of the primary goal with 80% power."
+        ),
+        "day_of_week_cover": CheckWords("Days of the week", "Every day of the week has visitors."),
+        "novelty": CheckWords("Novelty", "The effect does not wear off with the days since first exposure."),
+        "implausible_lift": CheckWords(
+            "Implausible lift", "No lift of the primary goal is too large to be likely."
+        ),
+        "revenue_concentration": CheckWords(
+            "Concentration of revenue", "No visitor has an unusual share of a variant's revenue."
+        ),
+        "one_visitor": CheckWords("One visitor", "No single visitor makes or hides a difference."),
+        "other_currencies": CheckWords("Other currencies", "Every order is in a currency that is counted."),
+        "refunds_above_orders": CheckWords(
+            "Refunds above orders", "Refunds do not exceed the orders of their visitors by much."
+        ),
+        "bursts": CheckWords("Bursts", "No minute has an unusual number of new visitors."),
+        "visitors_by_address": CheckWords(
+            "Visitors by address", "No network address has an unusual number of visitors."
+        ),
+        "custom_dimension_keys": CheckWords("Custom dimensions", "Every custom dimension is kept."),
+        "sources_imported": CheckWords(
+            "Sources imported", "The events of imported visitors are imported, too."
+        ),
+    }
+)
+
+
+def section_of(code: str) -> str:
+    """Return the section of the docs about a recommendation, a reason or a check."""
+    return f"{PAGE}#{code}"
+
+
+def label_of(recommendation: str, reason: str | None) -> str:
+    """Return the label of a recommendation, as recorded looks have it; unknown ones are their own label."""
+    found = (words.label for pair, words in OUTCOMES.items() if pair == (recommendation, reason))
+    return next(found, recommendation)
+
+
+def sections() -> dict[str, tuple[str, ...]]:
+    """List the sentences of every section by its code: a reason may be named like its check."""
+    found: dict[str, tuple[str, ...]] = {}
+    for (recommendation, reason), words in OUTCOMES.items():
+        code = reason or recommendation
+        found[code] = (*found.get(code, ()), words.sentence)
+    for check, tested in CHECK_WORDS.items():
+        found[check] = (*found.get(check, ()), tested.sentence)
+    return found
