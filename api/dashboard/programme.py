@@ -15,7 +15,7 @@ _PER_PAGE = 100
 
 @signed_in
 async def show_programme(request: Request, session: SignedIn) -> Response:
-    """Show the win rate, what was shipped, and the lift of each ended test."""
+    """Show the win rate, all winners together, and the lift of each ended test."""
     path = f"/projects/{quote(request.path_params['project_id'], safe='')}"
     programme = (await read(request, session, f"{path}/programme"))["data"]
     names = await _names(request, session, path) if programme["metrics"] else {}

@@ -17,7 +17,7 @@ router = APIRouter(
 
 @router.get("")
 def get_programme(project: ProjectOfReadableResults, catalog: CatalogDep) -> Single[Programme]:
-    """Get ended tests together: win rate, lifts without the winner's curse, and all that was shipped."""
+    """Get ended tests together: win rate, lifts without the winner's curse, and all winners."""
     ended = catalog.experiments.of_project(project.id, ("completed", "archived"))
     looks = [catalog.recorded_looks.of(experiment.id) for experiment in ended]
     tests = zip(ended, (taken[-1] if taken else None for taken in looks), strict=True)

@@ -13,7 +13,9 @@ class Programme(BaseModel):
     ended: int = Field(description="Completed and archived experiments.")
     decided: int = Field(description="Those whose last look recommended `ship`, `rollback` or `review`.")
     decisions: dict[str, int] = Field(description="Decided tests by recommendation.")
-    win_rate: float | None = Field(description="Percent of the decided tests that shipped a variant.")
+    win_rate: float | None = Field(
+        description="Percent of the decided tests that recommended to ship a variant."
+    )
     metrics: list[Answer[MetricProgramme]]
 
     @classmethod

@@ -15,7 +15,7 @@ from engine.stats.arrays import BoolArray
 from engine.stats.bayesian.shrinkage import shrink, shrink_total
 from engine.stats.estimates import Estimate
 
-Metric = Literal["conversion_rate", "revenue_per_visitor", "mean"]
+Metric = Literal["conversion_rate", "funnel", "retained", "revenue_per_visitor", "mean"]
 METRICS: Final[tuple[Metric, ...]] = get_args(Metric)
 ALPHA: Final = 0.05
 # A last look with another recommendation decided nothing.
@@ -28,7 +28,10 @@ class PastLift:
 
     experiment_id: str
     variant_id: str
-    is_shipped: Annotated[bool, described("Whether the test's last look recommended to ship it.")]
+    is_winner: Annotated[
+        bool,
+        described("Whether the test's last look recommended to ship it; what was shipped is not known here."),
+    ]
     observed_lift: Annotated[
         float, AnswerField("percent", "In percent of the control, in the wanted direction of the goal.")
     ]
@@ -45,8 +48,8 @@ class PastLift:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShippedTogether:
-    """Compound lift of all variants that were to be shipped."""
+class WinnersTogether:
+    """Compound lift of all variants that the last looks of their tests recommended to ship."""
 
     variants: int
     observed_lift: Annotated[
@@ -70,12 +73,12 @@ class MetricProgramme:
     spread: Annotated[
         float | None, AnswerField("percent", "Standard deviation of the family's log lifts, in percent.")
     ]
-    shipped: Annotated[ShippedTogether | None, described("Null where nothing was to be shipped.")]
+    winners: Annotated[WinnersTogether | None, described("Null where no variant was recommended.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Programme:
-    """Ended tests, the decided ones by recommendation, and the share of these that shipped a variant."""
+    """Ended tests, the decided ones by recommendation, and the share of these that recommended a variant."""
 
     ended: int
     decisions: Mapping[str, int]
@@ -92,7 +95,7 @@ class Programme:
 class _LogLift:
     experiment_id: str
     variant_id: str
-    is_shipped: bool
+    is_winner: bool
     value: float
     variance: float
 
@@ -136,7 +139,7 @@ def _lifts(metric: Metric, experiment: Experiment, look: RecordedLook) -> Iterab
             yield _LogLift(
                 experiment.id,
                 variant_id,
-                is_shipped=look.recommendation == "ship" and look.variant_id == variant_id,
+                is_winner=look.recommendation == "ship" and look.variant_id == variant_id,
                 value=sign * (logs[0][0] - logs[1][0]),
                 variance=logs[0][1] + logs[1][1],
             )
@@ -145,7 +148,11 @@ def _lifts(metric: Metric, experiment: Experiment, look: RecordedLook) -> Iterab
 def _metric_of(goal: Goal) -> Metric:
     if goal.unit == "cents":
         return "revenue_per_visitor"
-    return "mean" if goal.measure.has_mean else "conversion_rate"
+    if goal.unit == "number":
+        return "mean"
+    # Shares of visitors who do several things, or come back, are not of a size with conversion rates.
+    word = goal.measure.word
+    return word if word in {"funnel", "retained"} else "conversion_rate"
 
 
 def _log_mean(arm: RecordedComparison) -> tuple[float, float] | None:
@@ -166,7 +173,7 @@ def _of_metric(metric: Metric, lifts: Sequence[_LogLift]) -> MetricProgramme:
             PastLift(
                 experiment_id=lift.experiment_id,
                 variant_id=lift.variant_id,
-                is_shipped=lift.is_shipped,
+                is_winner=lift.is_winner,
                 observed_lift=float(np.expm1(lift.value)),
                 shrunk_lift=_share(found.mean[number]),
                 low=_share(found.low[number]),
@@ -176,11 +183,11 @@ def _of_metric(metric: Metric, lifts: Sequence[_LogLift]) -> MetricProgramme:
         ),
         typical_lift=_share(float(found.centre)),
         spread=float(found.spread) if np.isfinite(found.spread) else None,
-        shipped=_shipped(effects, np.array([lift.is_shipped for lift in lifts])),
+        winners=_winners(effects, np.array([lift.is_winner for lift in lifts])),
     )
 
 
-def _shipped(effects: Estimate, chosen: BoolArray) -> ShippedTogether | None:
+def _winners(effects: Estimate, chosen: BoolArray) -> WinnersTogether | None:
     if not chosen.any():
         return None
     observed = float(effects.value[chosen].sum())
@@ -190,7 +197,7 @@ def _shipped(effects: Estimate, chosen: BoolArray) -> ShippedTogether | None:
         # One lift says nothing of others: it stays as it was observed.
         margin = float(scipy.special.ndtri(1.0 - ALPHA / 2.0) * np.sqrt(effects.variance[chosen].sum()))
         mean, low, high = observed, observed - margin, observed + margin
-    return ShippedTogether(
+    return WinnersTogether(
         variants=int(chosen.sum()),
         observed_lift=float(np.expm1(observed)),
         lift=float(np.expm1(mean)),

@@ -80,7 +80,7 @@ def _unknown(check_input: CheckInput, names: list[str]) -> str:
     if check_input.evidence.epochs is not None:
         why = "weights changed, and the period of each visitor is not known"
     elif check_input.evidence.largest is None:
-        why = "single visitors are not known, as of sums"
+        why = "single visitors are not known of sums and of segments"
     else:
         why = "there is nothing to compare"
     return f"Whether one visitor decides {listed(names)} is not checked: {why}."

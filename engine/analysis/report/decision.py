@@ -4,6 +4,7 @@ from engine.analysis.report.decision_context import DecisionContext, Message
 from engine.analysis.report.goal_facts import amounts
 from engine.analysis.report.messages.confidence_assessment import assess_confidence
 from engine.analysis.report.messages.secondary_goals import describe_goal
+from engine.analysis.report.messages.unfinished import fix_data
 from engine.analysis.results.report import DecisionSummary, GoalSummary
 from engine.analysis.results.verdict_words import OUTCOMES, section_of
 
@@ -52,7 +53,10 @@ def _on_the_goal(context: DecisionContext, message: Message) -> tuple[str, str]:
     """Return the headline and the explanation of the goal."""
     if context.goal.is_primary:
         return message.headline, message.explanation
-    if context.decision.is_doubtful:
+    if context.decision.recommendation == "fix_data":
+        data_problem = fix_data(context)
+        return data_problem.headline, data_problem.explanation
+    if context.decision.reason == "measured_differs":
         return message.headline, message.explanation
     return describe_goal(context)
 

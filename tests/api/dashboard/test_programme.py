@@ -1,4 +1,4 @@
-"""Page of the programme: past tests by name, with what was shipped; for keys that may read results."""
+"""Page of the programme: past tests by name, with their winners; for keys that may read results."""
 
 from fastapi.testclient import TestClient
 
@@ -11,7 +11,7 @@ from tests.engine.analysis.test_programme import PLAN, N, a_share
 HOSTILE = '</script><script>alert("1")</script>'
 
 
-def shipped(customer: Customer, project: str, conversions: int, name: str) -> str:
+def with_winner(customer: Customer, project: str, conversions: int, name: str) -> str:
     """An ended test whose last look recommended to ship its variant; returns its path."""
     path = customer.an_experiment(project, name=name)
     for step in ("start", "complete"):
@@ -35,13 +35,14 @@ def shipped(customer: Customer, project: str, conversions: int, name: str) -> st
     return path
 
 
-def test_ended_tests_are_listed_with_what_was_shipped(
+def test_ended_tests_are_listed_with_their_winners(
     customer: Customer, project: str, browser: TestClient, sign_in: SignIn
 ) -> None:
-    first = shipped(customer, project, 1100, HOSTILE)
-    shipped(customer, project, 1200, "A second test")
+    first = with_winner(customer, project, 1100, HOSTILE)
+    with_winner(customer, project, 1200, "A second test")
     page = browser.get(f"{project}/programme").text
-    assert "2 shipped, together <strong>+" in page
+    assert "2 recommended to ship, together <strong>+" in page
+    assert "Shipped" not in page
     assert f'href="{first}"' in page
     assert "A second test" in page
     assert "&lt;/script&gt;&lt;script&gt;alert" in page

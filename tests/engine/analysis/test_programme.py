@@ -59,11 +59,11 @@ def test_one_test_stays_as_it_was_observed() -> None:
     assert metric.lifts[0].observed_lift == pytest.approx(0.1)
     assert metric.lifts[0].shrunk_lift is None
     assert metric.typical_lift is None
-    assert metric.shipped is not None
-    assert metric.shipped.lift == pytest.approx(0.1)
+    assert metric.winners is not None
+    assert metric.winners.lift == pytest.approx(0.1)
     # The interval of a ratio of shares by the delta method: Katz et al. (1978), Biometrics 34.
     error = math.sqrt(1 / 1000 - 1 / N + 1 / 1100 - 1 / N)
-    assert metric.shipped.low == pytest.approx(1.1 * math.exp(-1.959964 * error) - 1, abs=2e-5)
+    assert metric.winners.low == pytest.approx(1.1 * math.exp(-1.959964 * error) - 1, abs=2e-5)
 
 
 def test_two_tests_and_more_are_shrunk_towards_each_other() -> None:
@@ -74,19 +74,19 @@ def test_two_tests_and_more_are_shrunk_towards_each_other() -> None:
     assert winner.shrunk_lift is not None
     assert 0 < other.shrunk_lift < winner.shrunk_lift < 0.15
     assert (found.decided, found.win_rate, dict(found.decisions)) == (2, 0.5, {"review": 1, "ship": 1})
-    assert found.metrics[0].shipped is not None
-    assert found.metrics[0].shipped.lift == pytest.approx(winner.shrunk_lift)
+    assert found.metrics[0].winners is not None
+    assert found.metrics[0].winners.lift == pytest.approx(winner.shrunk_lift)
 
 
 def test_equal_lifts_keep_their_value_with_a_smaller_error() -> None:
-    alone = programme_of([ended(1, 1000, 1100, "ship")]).metrics[0].shipped
+    alone = programme_of([ended(1, 1000, 1100, "ship")]).metrics[0].winners
     (metric,) = programme_of([ended(number, 1000, 1100, "ship") for number in range(10)]).metrics
     assert [lift.shrunk_lift for lift in metric.lifts] == pytest.approx([0.1] * 10)
     assert alone is not None
     assert metric.lifts[0].low is not None
     assert alone.low < metric.lifts[0].low < 0.1
-    assert metric.shipped is not None
-    assert metric.shipped.lift == pytest.approx(1.1**10 - 1)
+    assert metric.winners is not None
+    assert metric.winners.lift == pytest.approx(1.1**10 - 1)
 
 
 def test_lifts_of_a_metric_are_a_family_and_a_wanted_decrease_is_a_gain() -> None:
@@ -101,3 +101,15 @@ def test_lifts_of_a_metric_are_a_family_and_a_wanted_decrease_is_a_gain() -> Non
         "conversion_rate": 1,
         "revenue_per_visitor": 1,
     }
+
+
+def test_funnels_and_retention_are_families_of_their_own() -> None:
+    configs = {
+        "funnel": {"event_name": "paid", "measure": "funnel", "steps": [{"event_name": "cart"}]},
+        "retained": {"event_name": "visit", "measure": "retained", "from_day": 7},
+        "conversion_rate": {"event_name": "purchase"},
+        "mean": {"event_name": "visit", "measure": "count"},
+    }
+    tests = [ended(place, 1000, 1100, "ship", config=config) for place, config in enumerate(configs.values())]
+    found = {one.metric: len(one.lifts) for one in programme_of(tests).metrics}
+    assert found == dict.fromkeys(configs, 1)
