@@ -188,7 +188,7 @@ EXCEPTIONS: Final[Mapping[tuple[str, str], str]] = {
     ("SegmentSplit", "value"): "The value that visitors of the segment have.",
     ("Results", "goals"): "The goals, in short.",
     ("Segments", "goals"): "Results of every segment, by goal.",
-    ("ShippedTogether", "variants"): "Number of variants that were to be shipped.",
+    ("WinnersTogether", "variants"): "Number of variants that were recommended to ship.",
     ("Summary", "variants"): "Results of each variant on the primary goal.",
     ("Conversion", "kind"): "Conversion, order or refund.",
     ("CustomDimension", "key"): "Key of the dimension in `attributes`.",

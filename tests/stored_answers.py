@@ -82,11 +82,19 @@ def differences(then: Any, now: Any, place: str = "") -> Iterator[str]:
                 yield f"{place}/{key}: is new"
             else:
                 yield from differences(then[key], now[key], f"{place}/{key}")
+    elif (checks := _by_check(then)) and (others := _by_check(now)):
+        yield from differences(checks, others, place)
     elif isinstance(then, list) and isinstance(now, list):
         for index, (one, other) in enumerate(zip_longest(then, now, fillvalue="(absent)")):
             yield from differences(one, other, f"{place}/{index}")
     elif not _are_equal(then, now):
         yield f"{place}: was {then!r}, is {now!r}"
+
+
+def _by_check(values: Any) -> dict[str, Any]:
+    """Map health checks by their names, among which later versions have further ones; {} for other values."""
+    is_health = isinstance(values, list) and all(isinstance(one, dict) and "check" in one for one in values)
+    return {one["check"]: one for one in values} if is_health else {}
 
 
 def _are_equal(then: Any, now: Any) -> bool:

@@ -146,6 +146,8 @@ TESTED_BY = {
     ),
     "pipeline/store/catalog/runs/run_record.py": ("tests/pipeline/store/catalog/runs/test_run_repository.py"),
     "engine/analysis/evidence/senders.py": "tests/pipeline/results/test_senders.py",
+    "engine/analysis/evidence/largest_visitors.py": "tests/engine/analysis/comparison/test_influence.py",
+    "engine/frames/largest.py": "tests/engine/analysis/comparison/test_influence.py",
     "engine/analysis/evidence/visitor_values.py": "tests/engine/analysis/comparison/test_metrics.py",
     "engine/analysis/comparison/enough_data.py": "tests/engine/analysis/comparison/test_significance.py",
     "engine/analysis/decision/look_statistics.py": (

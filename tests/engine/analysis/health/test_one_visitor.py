@@ -98,7 +98,8 @@ def test_sums_cannot_tell_and_this_is_said() -> None:
     assert decision_of(report).recommendation == "ship"
     assert check_of(report).status == "not_applicable"
     assert check_of(report).message == (
-        "Whether one visitor decides spent is not checked: single visitors are not known of sums and of segments."
+        "Whether one visitor decides spent is not checked: single visitors are not known of sums and of"
+        " segments."
     )
 
 
