@@ -41,6 +41,8 @@ def opened(files: list[Path], folder: Path, *, master: str, **settings: str) -> 
     }
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("SPARK_WORKER_DIR", str(folder / "executors"))
+        # Java that runs for seconds spends half of them on optimizing itself.
+        patched.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         with SparkCluster.open(files, master=master, settings=given) as cluster:
             yield cluster
 
