@@ -10,12 +10,13 @@ import polars as pl
 from engine.analysis.evidence.days_since_exposure import FollowUp
 from engine.analysis.evidence.evidence import DailyEvidence, Evidence
 from engine.analysis.evidence.quantiles import QuantileEvidence
+from engine.analysis.evidence.totals import Totals
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.funnels import funnels_of
 from engine.frames.kinds import Quantile, Retained, Revenue
 from engine.frames.largest import largest_of
 from engine.frames.values import values_of
-from engine.frames.visitors import as_visitors, by_visitor, of_one_variant, with_codes
+from engine.frames.visitors import as_visitors, by_visitor, of_one_variant, with_codes, with_known_outcomes
 from engine.local_days import from_epoch_days, from_epoch_microseconds
 from engine.stats.arrays import IntArray
 from engine.stats.moments import Moments
@@ -53,11 +54,15 @@ def count(
         is_known_at_once = not isinstance(kinds[0], Retained)
         follow_up = _follow_up(each, coded["day"].max(), len(variants)) if is_known_at_once else None
     visitors = np.array([arm.height for arm in arms], np.int64)
-    conversions = np.array([[arm[f"done_{goal}"].sum() for arm in arms] for goal in range(len(kinds))])
+    everyone_so_far, so_far = arms, None
+    if any(kind.known is not None for kind in kinds):
+        so_far = Totals(conversions=_conversions(arms, kinds), revenue=_all_revenue(arms, kinds))
+        arms = [with_known_outcomes(arm, kinds) for arm in arms]
+    conversions = _conversions(arms, kinds)
     observed = _observed(arms, kinds)
     shares = Moments.of_shares(conversions, visitors if observed is None else observed)
     quantiles = _quantiles(arms, kinds)
-    revenue = Moments.concatenate([_revenue(arms, goal, kind) for goal, kind in enumerate(kinds)])
+    revenue = _all_revenue(arms, kinds)
     values = values_of(arms, goals, _plain(arms, kinds, revenue, shares, quantiles))
     return Evidence(
         visitors=visitors,
@@ -68,11 +73,12 @@ def count(
         as_of=as_of,
         last_exposure_at=moment(rows["at"].max()),
         follow_up=follow_up,
-        largest_cents=_largest_cents(arms, kinds),
+        largest_cents=_largest_cents(everyone_so_far, kinds),
         largest=largest_of(arms, kinds, values),
         observed=observed,
+        so_far=so_far,
         with_denominator=_with_denominator(arms, kinds),
-        funnels=funnels_of(arms, goals),
+        funnels=funnels_of(everyone_so_far, goals),
         quantiles=quantiles,
         values=values,
     )
@@ -115,14 +121,16 @@ def _quantiles(arms: Sequence[pl.DataFrame], kinds: Sequence[FrameGoal]) -> dict
 
 def _observed(arms: Sequence[pl.DataFrame], kinds: Sequence[FrameGoal]) -> IntArray | None:
     """Count the visitors whose outcome is known; None where every visitor has one."""
-    if not any(kind.may_be_unknown for kind in kinds):
+    if not any(kind.is_partly_known for kind in kinds):
         return None
+
+    def count_of(arm: pl.DataFrame, place: int, kind: FrameGoal) -> int:
+        if kind.known is not None:
+            return int(arm[f"known_{place}"].sum())
+        return arm[f"sum_{place}"].count() if kind.may_be_unknown else arm.height
+
     return np.array(
-        [
-            [arm[f"sum_{place}"].count() if kind.may_be_unknown else arm.height for arm in arms]
-            for place, kind in enumerate(kinds)
-        ],
-        np.int64,
+        [[count_of(arm, place, kind) for arm in arms] for place, kind in enumerate(kinds)], np.int64
     )
 
 
@@ -140,6 +148,16 @@ def _with_denominator(arms: Sequence[pl.DataFrame], kinds: Sequence[FrameGoal]) 
     )
 
 
+def _conversions(arms: Sequence[pl.DataFrame], kinds: Sequence[FrameGoal]) -> IntArray:
+    """Count the visitors who converted, goals by variants."""
+    return np.array([[arm[f"done_{goal}"].sum() for arm in arms] for goal in range(len(kinds))])
+
+
+def _all_revenue(arms: Sequence[pl.DataFrame], kinds: Sequence[FrameGoal]) -> Moments:
+    """Take the moments of cents per visitor, goals by variants."""
+    return Moments.concatenate([_revenue(arms, goal, kind) for goal, kind in enumerate(kinds)])
+
+
 def moment(at: object) -> datetime | None:
     """Convert microseconds since 1970 to a moment in UTC; None stays None."""
     return from_epoch_microseconds(at) if isinstance(at, int) else None
@@ -148,7 +166,7 @@ def moment(at: object) -> datetime | None:
 def _revenue(arms: Sequence[pl.DataFrame], goal: int, kind: FrameGoal) -> Moments:
     """Moments of cents per visitor, a column per variant; zeros for a goal without revenue."""
     if isinstance(kind, Revenue):
-        return Moments.stack([Moments.of(arm[f"sum_{goal}"].to_numpy()) for arm in arms])[None]
+        return Moments.stack([Moments.of(arm[f"sum_{goal}"].drop_nulls().to_numpy()) for arm in arms])[None]
     n = np.array([[float(arm.height) for arm in arms]])
     return Moments(n, np.zeros(n.shape), np.zeros(n.shape))
 

@@ -70,6 +70,7 @@ def with_epochs(
             visitors=np.stack([part.visitors for part in parts]),
             settled=np.stack([part.visitors for part in kept]),
             conversions=np.stack([part.conversions for part in parts]),
+            observed=np.stack([part.trials for part in parts]),
             revenue=Moments.stack([part.revenue for part in parts]),
             values=Moments.stack(
                 [

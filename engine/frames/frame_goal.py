@@ -9,6 +9,7 @@ from engine.design.experiment import Goal
 from engine.design.goals import CONFIG_KEYS
 from engine.errors import InvalidEvidenceError
 from engine.measures.measure_table import measure_of
+from engine.validation.values import whole
 from engine.vocabulary import GoalType, MeasureWord
 
 # Options with the key of a goal's config whose limits are theirs; in percent, but for the absolute margin.
@@ -18,6 +19,7 @@ _LIMITED: Final[Mapping[str, str]] = {
     "minimum_effect": "minimum_effect_percent",
     "cap_percentile": "cap_percentile",
 }
+_WINDOW: Final = whole(1, 365)
 # Options that only some kinds have, with what is said of the others.
 _OF_SOME_KINDS: Final = {
     "cap_percentile": "a cap is for amounts, counts and values (Revenue, Count, Value and Mean)",
@@ -40,6 +42,8 @@ class FrameGoal:
     guardrail_absolute: float | None = None
     minimum_effect: float | None = None
     less_is_better: bool = False
+    window: int | None = None
+    known: str | None = None
 
     def __new__(cls, *_: object, **options: object) -> Self:
         """Raise InvalidEvidenceError for an option of other kinds; others are refused as by any function."""
@@ -63,6 +67,12 @@ class FrameGoal:
             raise InvalidEvidenceError(
                 f"less_is_better of {name} is true or false, not {self.less_is_better!r}"
             )
+        if self.window is not None and list(_WINDOW(self.window)):
+            raise InvalidEvidenceError(f"window of {name} is 1 to 365 whole days, not {self.window!r}")
+        if self.known is not None and self.may_be_unknown:
+            raise InvalidEvidenceError(f"{name} has no known: a missing value is not known yet")
+        if self.known is not None and not (isinstance(self.known, str) and self.known):
+            raise InvalidEvidenceError(f"known of {name} is a column, not {self.known!r}")
         for option, key in _LIMITED.items():
             value, limits = getattr(self, option, None), CONFIG_KEYS["revenue"][key].schema
             low, high = limits["minimum"], limits["maximum"]
@@ -131,6 +141,11 @@ class FrameGoal:
         return found
 
     @property
+    def is_partly_known(self) -> bool:
+        """Whether some visitors may have no outcome, or not yet, and are left out."""
+        return self.may_be_unknown or self.known is not None
+
+    @property
     def is_adjusted(self) -> bool:
         """Whether covariates, orders or a cap change what is compared."""
         return bool(self.covariates or self.order_column or self.percentile is not None)
@@ -157,6 +172,7 @@ class FrameGoal:
             "guardrail_margin_percent": self.guardrail,
             "guardrail_margin_absolute": self.guardrail_absolute,
             "minimum_effect_percent": self.minimum_effect,
+            **self._days(),
         }
         return Goal(
             id=f"goal_{place}",
@@ -165,3 +181,7 @@ class FrameGoal:
             is_primary=place == 0,
             config={key: value for key, value in config.items() if value is not None},
         )
+
+    def _days(self) -> dict[str, int | None]:
+        """Return the keys of a goal's config that tell after how many days outcomes are known."""
+        return {"window": self.window}

@@ -25,6 +25,9 @@ OPTIONS: Final[Mapping[str, str]] = {
     "minimum_effect": "smallest relevant lift in percent of the control (0.1 to 1000); by default that of"
     "\n            the analysis' `statistics`",
     "less_is_better": "whether the goal is to be lowered",
+    "window": "days from the first exposure after which an outcome is known, which the plan of a running"
+    "\n            test waits for",
+    "known": "column that is true where the visitor's outcome is known: only those visitors are compared",
     "cap_percentile": "percentile (50 to 100) of the values above 0, at which visitors' values are capped",
     "orders": "column that counts the orders in a row: the goal is compared as revenue per order",
     "currency": "ISO 4217 code of the amounts; by default that of the analysis",
@@ -91,6 +94,11 @@ class Retained(FrameGoal):
     measure: ClassVar[MeasureWord] = "retained"
     may_be_unknown: ClassVar[bool] = True
 
+    def _days(self) -> dict[str, int | None]:
+        """Return the last day of retention, with which the window ends."""
+        last = None if self.window is None else max(self.window - 1, 1)
+        return {"from_day": last, "to_day": last}
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Ratio(FrameGoal):
@@ -122,7 +130,7 @@ class Funnel(FrameGoal):
 
     steps: tuple[str, ...]
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # the options of every kind
         self,
         *steps: str,
         covariates: str | Sequence[str] | None = None,
@@ -130,6 +138,8 @@ class Funnel(FrameGoal):
         guardrail_absolute: float | None = None,
         minimum_effect: float | None = None,
         less_is_better: bool = False,
+        window: int | None = None,
+        known: str | None = None,
     ) -> None:
         """Raise InvalidEvidenceError for less than two steps, or one that is named twice."""
         if len(steps) < 2 or len(set(steps)) < len(steps):
@@ -143,6 +153,8 @@ class Funnel(FrameGoal):
             guardrail_absolute=guardrail_absolute,
             minimum_effect=minimum_effect,
             less_is_better=less_is_better,
+            window=window,
+            known=known,
         )
         object.__setattr__(self, "steps", steps)
 

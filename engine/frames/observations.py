@@ -39,7 +39,7 @@ def observe(
     """Read rows; those of a database or a cluster are left there and counted by its engine.
 
     The named columns of such a table are fetched where these sums do not suffice: for several covariates and
-    categories, caps, funnels, quantiles and weight epochs, and for times that are text.
+    categories, caps, `known`, funnels, quantiles and weight epochs, and for times that are text.
     Raises InvalidEvidenceError as `read_rows` does.
     """
     if len(weight_epochs):
@@ -95,7 +95,7 @@ def _are_sums_enough(table: Table, columns: Columns) -> bool:
 
 def _is_summed(goal: FrameGoal, schema: nw.Schema) -> bool:
     """Tell whether sums say all of a goal; of covariates those of one number."""
-    if isinstance(goal, Funnel | Quantile) or goal.percentile is not None:
+    if isinstance(goal, Funnel | Quantile) or goal.percentile is not None or goal.known is not None:
         return False
     covariates = goal.covariate_columns
     if not covariates:

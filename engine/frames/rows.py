@@ -12,7 +12,7 @@ from engine.errors import InvalidEvidenceError
 from engine.frames import column_errors
 from engine.frames.frame_goal import FrameGoal
 from engine.frames.funnels import check_steps, with_funnel
-from engine.frames.goal_columns import goal_columns, microseconds, number
+from engine.frames.goal_columns import flag, goal_columns, microseconds, number
 from engine.frames.kinds import Funnel
 
 
@@ -46,6 +46,7 @@ class Columns:
             *self.segments,
             *(column for _, goal in goals for column in goal.covariate_columns),
             *(goal.order_column for _, goal in goals),
+            *(goal.known for _, goal in goals),
         ]
         return list(dict.fromkeys(name for name in names if name is not None))
 
@@ -55,9 +56,9 @@ def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any
 
     Returns `visitor` (text, or the number of the row), `variant` (text), `at` (microseconds since the
     epoch in UTC; null throughout without timestamps), for each goal the columns of
-    `goal_columns.goal_columns` and `before_<i>` and `orders_<i>` where columns hold them, and the text
-    `segment_<i>` for each segment, null where it is unknown. Raises InvalidEvidenceError for a missing column
-    or an invalid value.
+    `goal_columns.goal_columns` and `before_<i>`, `orders_<i>` and `known_<i>` where columns hold them, and
+    the text `segment_<i>` for each segment, null where it is unknown. Raises InvalidEvidenceError for a
+    missing column or an invalid value.
     """
     if not columns.goals:
         raise InvalidEvidenceError("name at least one column as a goal")
@@ -86,6 +87,11 @@ def read_rows(df: Any, columns: Columns) -> pl.DataFrame:  # noqa: ANN401  # any
             for i, goal in enumerate(columns.goals.values())
             if goal.order_column is not None
         ),
+    )
+    rows = rows.with_columns(
+        flag(frame, goal.known).alias(f"known_{i}")
+        for i, goal in enumerate(columns.goals.values())
+        if goal.known is not None
     )
     needed = {"variant": columns.variant, "visitor": columns.visitor, "at": columns.timestamp}
     for column, name in needed.items():

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from engine.analysis.evidence.segments import Counts, Segment, SegmentEvidence
+from engine.analysis.evidence.totals import Totals
 from engine.analysis.evidence.visitor_values import no_pairs
 from engine.analysis.results.segment_report import SegmentReport
 from engine.analysis.segments.analyze import analyze_segments
@@ -39,7 +40,7 @@ from engine.frames.seen import Seen, seen_in
 from engine.frames.sums.sum_segments import count_segments
 from engine.frames.sums.sum_table import SumTable
 from engine.frames.visitors import by_visitor, of_one_variant, with_codes
-from engine.stats.arrays import AnyArray, IntArray
+from engine.stats.arrays import AnyArray, BoolArray, IntArray
 from engine.stats.bayesian.pooling import by_sampling, in_closed_form
 from engine.stats.bayesian.sampling import Sampling
 from engine.stats.moments import Moments, PairedMoments
@@ -170,16 +171,31 @@ def _counts(
 ) -> Counts:
     """Count visitors by value, variant and goal; `codes` has the number of each visitor's value."""
     cells, size = codes * variants + visitors["variant"].to_numpy(), values * variants
-    hits = [
-        np.bincount(cells[visitors[f"done_{goal}"].to_numpy()], minlength=size) for goal in range(len(kinds))
+    nothing, everyone = np.zeros(visitors.height), np.ones(visitors.height, bool)
+    known = [
+        everyone if kind.known is None else visitors[f"known_{goal}"].to_numpy() == 1
+        for goal, kind in enumerate(kinds)
     ]
-    nothing = np.zeros(visitors.height)
+    done = [visitors[f"done_{goal}"].to_numpy() for goal in range(len(kinds))]
     amounts = [
         nothing if kind.is_share else visitors[f"sum_{goal}"].to_numpy() for goal, kind in enumerate(kinds)
     ]
-    metrics = [Moments.of_groups(each, cells, size) for each in amounts]
-    none = Moments.of_groups(nothing, cells, size)
-    revenue = [one if isinstance(kind, Revenue) else none for one, kind in zip(metrics, kinds, strict=True)]
+
+    def hits(taken: Sequence[BoolArray]) -> IntArray:
+        found = [np.bincount(cells[one & who], minlength=size) for one, who in zip(done, taken, strict=True)]
+        return np.stack(found).reshape(shape).swapaxes(0, 1)
+
+    def metrics(taken: Sequence[BoolArray]) -> list[Moments]:
+        both = zip(amounts, taken, strict=True)
+        return [Moments.of_groups(each[who], cells[who], size) for each, who in both]
+
+    def revenue(taken: Sequence[BoolArray]) -> Moments:
+        money = [
+            one if isinstance(kind, Revenue) else Moments.of_groups(nothing[who], cells[who], size)
+            for one, kind, who in zip(metrics(taken), kinds, taken, strict=True)
+        ]
+        return Moments.stack(money).map(arranged)
+
     shape = (len(kinds), values, variants)
 
     def arranged(part: AnyArray) -> AnyArray:
@@ -187,11 +203,18 @@ def _counts(
 
     return Counts(
         visitors=np.bincount(cells, minlength=size).reshape(values, variants),
-        conversions=np.stack(hits).reshape(shape).swapaxes(0, 1),
-        revenue=Moments.stack(revenue).map(arranged),
-        values=Moments.stack(metrics).map(arranged),
+        conversions=hits(known),
+        revenue=revenue(known),
+        values=Moments.stack(metrics(known)).map(arranged),
+        observed=np.stack([np.bincount(cells[who], minlength=size) for who in known])
+        .reshape(shape)
+        .swapaxes(0, 1),
+        so_far=Totals(conversions=hits([everyone] * len(kinds)), revenue=revenue([everyone] * len(kinds))),
         ratios=PairedMoments.stack(
-            [_pairs(visitors, goal, kind, cells, size) for goal, kind in enumerate(kinds)]
+            [
+                _pairs(visitors.filter(known[goal]), goal, kind, cells[known[goal]], size)
+                for goal, kind in enumerate(kinds)
+            ]
         ).map(arranged),
     )
 

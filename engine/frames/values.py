@@ -42,7 +42,9 @@ def _values_of_goal(
     arms: Sequence[pl.DataFrame], place: int, goal: FrameGoal, found: VisitorValues
 ) -> VisitorValues:
     column = f"done_{place}" if goal.is_share else f"sum_{place}"
-    if goal.may_be_unknown:
+    if goal.known is not None:
+        arms = [arm.filter(pl.col(f"known_{place}") == 1) for arm in arms]
+    elif goal.may_be_unknown:
         arms = [arm.filter(pl.col(f"sum_{place}").is_not_null()) for arm in arms]
     amounts = _numbers(arms, column)
     cap = None if goal.percentile is None else cap_of(np.concatenate(amounts), goal.percentile)

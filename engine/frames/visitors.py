@@ -9,7 +9,7 @@ from engine.frames.kinds import Mean, Quantile, Ratio, Retained, Value
 from engine.local_days import local_days
 
 # Columns of a goal besides its own.
-_EXTRA = ("before_", "orders_", "reached_")
+_EXTRA = ("before_", "orders_", "reached_", "known_")
 
 
 def with_codes(rows: pl.DataFrame, variants: Sequence[str], timezone: str = "UTC") -> pl.DataFrame:
@@ -73,6 +73,18 @@ def as_visitors(rows: pl.DataFrame, arm: str, kinds: Sequence[FrameGoal]) -> pl.
 def of_one_variant(everyone: pl.DataFrame) -> pl.DataFrame:
     """Keep the visitors of `by_visitor` who were seen in one variant only."""
     return everyone.filter(pl.col("variant") == pl.col("last_variant"))
+
+
+def with_known_outcomes(arm: pl.DataFrame, kinds: Sequence[FrameGoal]) -> pl.DataFrame:
+    """Leave out what visitors did for goals of which their outcome is not known."""
+    of_goals = []
+    for goal, kind in enumerate(kinds):
+        if kind.known is not None:
+            is_known = pl.col(f"known_{goal}") == 1
+            of_goals.append(pl.col(f"done_{goal}") & is_known)
+            values = [name for name in (f"sum_{goal}", f"orders_{goal}") if name in arm.columns]
+            of_goals += [pl.when(is_known).then(name).alias(name) for name in values]
+    return arm.with_columns(of_goals)
 
 
 def _is_done(goal: int, kind: FrameGoal) -> pl.Expr:

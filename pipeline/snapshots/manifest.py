@@ -64,6 +64,7 @@ class SnapshotGoal:
 
     `minimum_effect_percent` is None where the experiment's holds, the margins where the goal is no
     guardrail. `steps` are the names of a funnel's; empty where visitors' steps were not counted.
+    `known_after` so many days outcomes are known; None where they are at once, and in earlier snapshots.
     `has_orders` where visitors have the number of their orders, as of a goal that is measured per order.
     """
 
@@ -81,6 +82,7 @@ class SnapshotGoal:
     minimum_effect_percent: float | None = None
     guardrail_margin_percent: float | None = None
     guardrail_margin_absolute: float | None = None
+    known_after: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ from pipeline.store.event_columns import DIMENSIONS
 # Columns of a visitor besides those of goals, before the segments.
 _VISITOR_COLUMNS: Final = ("visitor_key", "visitor_id", "variant", "variant_id", "first_exposed_at")
 # Further columns of a goal, named after it.
-_FURTHER: Final = ("revenue", "converted", "at", "numerator", "denominator", ORDERS)
+_FURTHER: Final = ("revenue", "converted", "at", "numerator", "denominator", "known", ORDERS)
 # Kinds of goals with amounts, by their measure.
 _AMOUNTS: Final[Mapping[str, type[FrameGoal]]] = {"count": Count, "value": Value}
 
@@ -123,6 +123,7 @@ class Snapshot:
         major units such as dollars, or the amount of the goal's measure; a ratio has `<name>: numerator` and
         `<name>: denominator` instead, a funnel a column of each step, such as `<name>: 1. cart`, true for
         visitors who reached it, and a retained goal is null until its days are over.
+        `<name>: known` is true once the window of a goal is over.
         `<name>: revenue` and `<name>: converted` are those of the others, `<name>: at` the time of the first
         conversion.
         `goal_columns` lists the names.
@@ -207,7 +208,10 @@ def _goal_of(goal: SnapshotGoal, name: str) -> FrameGoal:
         "guardrail": goal.guardrail_margin_percent,
         "guardrail_absolute": goal.guardrail_margin_absolute,
         "minimum_effect": goal.minimum_effect_percent,
+        "window": goal.known_after,
     }
+    if goal.known_after is not None and goal.measure != "retained":
+        options["known"] = f"{name}: known"
     if goal.measure == "retained":
         return Retained(**options)
     if goal.measure == "ratio":
@@ -259,4 +263,6 @@ def _columns_of(goal: SnapshotGoal, name: str) -> Iterable[pl.Expr]:
     if isinstance(measured, Ratio):
         yield pl.col(f"{goal.id}_amount").alias(measured.numerator)
         yield pl.col(f"{goal.id}_denominator").alias(measured.denominator)
+    if measured.known is not None:
+        yield pl.col(f"{goal.id}_observed").alias(measured.known)
     yield at.alias(f"{name}: at")

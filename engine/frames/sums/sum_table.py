@@ -74,6 +74,9 @@ def _require_summed(columns: Columns) -> None:
     if columns.visitor is not None:
         raise InvalidEvidenceError("sums have no visitors: leave out visitor")
     require_unadjusted(columns.goals, "sums take no covariates, orders or caps")
+    for name, goal in columns.goals.items():
+        if goal.known is not None:
+            raise InvalidEvidenceError(f"sums take no column of known outcomes; leave it out of {name!r}")
     for name, kind in columns.goals.items():
         if isinstance(kind, Quantile):
             raise InvalidEvidenceError(f"{name!r} is a quantile, which takes rows: leave it out of sums")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from engine.design.experiment import Experiment, Goal
 from engine.design.weight_epochs import WeightEpoch
 from engine.frames.analyze import analyze_frame
 from engine.frames.kinds import Converted, Retained, Revenue, Value
+from engine.frames.segments import analyze_frame_segments
 from pipeline.results.filters import SegmentFilters
 from pipeline.snapshots.reader import open_snapshot
 from pipeline.store.event_columns import EventRow
 from tests.builders import STARTED
 from tests.pipeline.results.test_goal_amounts import alike
-from tests.pipeline.working_store import WorkingStore, an_event, an_exposure
+from tests.pipeline.working_store import WorkingStore, a_working_store, an_event, an_exposure
 
 HOUR = 60
 DAY = 24 * HOUR
@@ -170,7 +172,7 @@ def test_a_snapshot_has_null_where_the_outcome_is_not_known(
     store.rollup.refresh(project.id)
     store.snapshots.write(project.id)
     snapshot = open_snapshot(store.snapshots.folder / project.id)
-    assert snapshot.goal_columns(experiment.id) == {"back": Retained()}
+    assert snapshot.goal_columns(experiment.id) == {"back": Retained(window=4)}
     visitors = snapshot.visitors(experiment.id).collect()
     as_of = snapshot.experiment(experiment.id).as_of
     wanted = known(readers, as_of).drop_nulls("back")
@@ -179,6 +181,7 @@ def test_a_snapshot_has_null_where_the_outcome_is_not_known(
 
 
 WINDOW = 2
+LATEST = STARTED + timedelta(days=5)
 
 
 def bought() -> tuple[Goal, ...]:
@@ -267,6 +270,53 @@ def test_windows_in_segments_and_where_weights_changed(store: WorkingStore, read
     # Without weights that differ in effect, the epochs together are as the whole.
     totals = evidence.epochs.revenue.total.sum(axis=0)
     assert totals == pytest.approx(evidence.revenue.total)
+
+
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_a_snapshot_tells_whose_window_is_over(tmp_path: Path, readers: pl.DataFrame, epochs: int) -> None:
+    with a_working_store(tmp_path, clock=lambda: LATEST) as store:
+        compare_with_snapshot(store, readers, epochs)
+
+
+def compare_with_snapshot(store: WorkingStore, readers: pl.DataFrame, epochs: int) -> None:
+    project = store.add_project()
+    experiment = store.add_experiment(project, goals=bought())
+    store.write(project, *purchases(readers, experiment))
+    ids = [variant.id for variant in experiment.variants]
+    moved = tuple(
+        WeightEpoch(started_at=STARTED + timedelta(days=days), weights=dict.fromkeys(ids, 1.0))
+        for days in (0, 1)
+    )
+    experiment = store.change(experiment, weight_epochs=moved[:epochs] if epochs > 1 else ())
+    served = store.results.report(experiment, project, now=LATEST)
+    store.snapshots.write(project.id)
+    snapshot = open_snapshot(store.snapshots.folder / project.id)
+    assert snapshot.goal_columns(experiment.id) == {
+        "buy": Converted(window=WINDOW, known="buy: known"),
+        "score": Value(window=WINDOW, known="score: known"),
+        "paid": Revenue(window=WINDOW, known="paid: known", currency="USD"),
+    }
+    visitors, arguments = snapshot.visitors(experiment.id), snapshot.analysis(experiment.id)
+    analysed = analyze_frame(visitors, **arguments)
+    alike(served, analysed)
+    for ours, theirs in zip(served.goals, analysed.goals, strict=True):
+        for found, wanted in zip(ours.variants, theirs.variants, strict=True):
+            assert 0 < (found.observed_visitors or 0) < found.visitors
+            assert (found.observed_visitors, found.revenue_cents) == (
+                wanted.observed_visitors,
+                wanted.revenue_cents,
+            )
+    names = ("required_visitors", "observed_visitors", "collected_visitors", "open_visitors", "days_left")
+    assert [getattr(served.plan, name) for name in names] == [getattr(analysed.plan, name) for name in names]
+    by_segment = analyze_frame_segments(
+        visitors, segments=["country"], control="Control", goals=snapshot.goal_columns(experiment.id)
+    )
+    found_segments = store.results.segments(experiment, project, now=LATEST, dimension="country")
+    for ours_by, theirs_by in zip(found_segments.goals, by_segment.goals, strict=True):
+        for one, other in zip(ours_by.segments, theirs_by.segments, strict=True):
+            assert one.variants[0].improvement == pytest.approx(other.variants[0].improvement)
+            assert one.variants[0].conversions == other.variants[0].conversions
+            assert one.variants[0].mean == pytest.approx(other.variants[0].mean)
 
 
 def test_both_ends_of_the_days_are_to_the_microsecond(store: WorkingStore) -> None:
